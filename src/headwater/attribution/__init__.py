@@ -1,0 +1,1 @@
+"""The models as a table, and the one query that applies them."""

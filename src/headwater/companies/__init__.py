@@ -1,0 +1,1 @@
+"""Companies as stored rows, and how contacts are grouped into them."""

@@ -1,0 +1,84 @@
+"""Brings a database to the schema of this version: ordered SQL files, each applied once.
+
+Every file runs in a transaction of its own together with the row that records it, so a killed
+migration leaves either all of a file or nothing. An advisory lock lets one process migrate at a
+time; it is held by the connection, so a killed process never leaves it behind.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.resources import files
+from typing import LiteralString, cast
+
+import psycopg
+from psycopg.sql import SQL
+
+LOCK = 0x48454144  # "HEAD": one key for every Headwater process on the database
+
+_LEDGER = """
+CREATE TABLE IF NOT EXISTS migrations (
+    name text PRIMARY KEY,
+    checksum text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now()
+)
+"""
+
+
+class MigrationError(RuntimeError):
+    """The database cannot be brought to this version's schema."""
+
+
+def migrations() -> list[tuple[str, str]]:
+    """Every migration of this version as (name, SQL), in the order they are applied."""
+    folder = files("headwater.database").joinpath("migrations")
+    return sorted(
+        (entry.name.removesuffix(".sql"), entry.read_text(encoding="utf-8"))
+        for entry in folder.iterdir()
+        if entry.name.endswith(".sql")
+    )
+
+
+def migrate(url: str) -> list[str]:
+    """Apply what is missing and return the names applied.
+
+    Raises MigrationError when an applied file has since been edited, or when the database holds
+    migrations this version does not know: older code must not write to a newer schema.
+    """
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
+        connection.execute(_LEDGER)
+        known = migrations()
+        applied = dict(connection.execute("SELECT name, checksum FROM migrations").fetchall())
+        _refuse_drift(dict(known), applied)
+        return [name for name, sql in known if name not in applied and _apply(connection, name, sql)]
+
+
+def is_current(connection: psycopg.Connection) -> bool:
+    """Whether every migration of this version has been applied."""
+    try:
+        rows = connection.execute("SELECT name FROM migrations").fetchall()
+    except psycopg.errors.UndefinedTable:
+        return False
+    return {name for name, _ in migrations()} <= {name for (name,) in rows}
+
+
+def _apply(connection: psycopg.Connection, name: str, sql: str) -> bool:
+    with connection.transaction():
+        connection.execute(SQL(cast(LiteralString, sql)))
+        connection.execute(
+            "INSERT INTO migrations (name, checksum) VALUES (%s, %s)", (name, _checksum(sql))
+        )
+    return True
+
+
+def _refuse_drift(known: dict[str, str], applied: dict[str, str]) -> None:
+    for name, checksum in applied.items():
+        if name not in known:
+            raise MigrationError(f"the database has migration {name!r}, which this version lacks")
+        if _checksum(known[name]) != checksum:
+            raise MigrationError(f"migration {name!r} was edited after it had been applied")
+
+
+def _checksum(sql: str) -> str:
+    return hashlib.sha256(sql.encode()).hexdigest()

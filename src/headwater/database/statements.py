@@ -1,0 +1,39 @@
+"""Named statements: SQL is read and reviewed as SQL, in `.sql` files beside the code using it.
+
+A file holds statements, each opened by `-- name: <name>` and a comment saying what it is for.
+Parameters are bound by name (`%(space_id)s`); nothing outside these files writes SQL, except
+fragments composed with `psycopg.sql` from closed tables.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from typing import LiteralString, cast
+
+from psycopg.sql import SQL
+
+_NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+
+
+class Statements:
+    """The statements of one file, by name: `events["fetch"]`."""
+
+    def __init__(self, package: str, file: str) -> None:
+        text = files(package).joinpath(file).read_text(encoding="utf-8")
+        head, *rest = _NAME.split(text)
+        if head.strip() and not head.lstrip().startswith("--"):
+            raise ValueError(f"{file}: text before the first '-- name:'")
+        self._statements = {
+            name: SQL(cast(LiteralString, body.strip().rstrip(";")))
+            for name, body in zip(rest[::2], rest[1::2], strict=True)
+        }
+        if len(self._statements) * 2 != len(rest):
+            raise ValueError(f"{file}: a statement name is used twice")
+
+    def __getitem__(self, name: str) -> SQL:
+        return self._statements[name]
+
+    def names(self) -> list[str]:
+        """Every statement's name, in the order of the file."""
+        return list(self._statements)

@@ -1,0 +1,1 @@
+"""Stored events: reading, changing and deleting them."""

@@ -1,0 +1,56 @@
+"""An event as it was accepted: the normalised payload that waits in the inbox.
+
+Ingest writes it and the pipeline reads it; nothing between the two validates again.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+STANDARD_NAMES = (
+    "add_payment_info", "add_to_cart", "complete_registration", "contact", "initiate_checkout",
+    "lead_generated", "purchase", "schedule", "sign_up", "start_trial", "submit_application",
+    "subscribe", "upsell_purchase", "view_content", "webinar_registration",
+)  # fmt: skip
+CUSTOM_NAMES = tuple(f"custom_event_{number}" for number in range(1, 51))
+EVENT_NAMES = STANDARD_NAMES + CUSTOM_NAMES
+
+
+class AcceptedEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
+    """One event, validated. Blank strings have become None; e-mail is trimmed and lower-case."""
+
+    event_name: str
+    event_time: int
+    """Milliseconds since 1970, UTC; the time of receipt when the client gave none."""
+    email: str | None = None
+    trk_token: str | None = None
+    fingerprint: str | None = None
+    ip: str | None = None
+    tracking_id: str | None = None
+    company_external_id: str | None = None
+    company_name: str | None = None
+    full_name: str | None = None
+    first_name: str | None = None
+    last_name: str | None = None
+    phone: str | None = None
+    user_agent: str | None = None
+    url: str | None = None
+    amount: str | None = None
+    """A decimal number with at most 4 decimals, as text so that no float touches money."""
+    order_id: str | None = None
+    order_name: str | None = None
+    checkout_token: str | None = None
+    is_upsell: bool = False
+    upsell_common_id: str | None = None
+    trk_source: str | None = None
+    trk_network: str | None = None
+    trk_campaign: str | None = None
+    trk_ad_group: str | None = None
+    trk_ad_id: str | None = None
+    trk_keyword: str | None = None
+    trk_type: str | None = None
+    profile_fields: dict[int, str] = {}
+    """Slot number to value: text as is (1-15), a decimal number (16-25), or for dates (26-30)
+    `YYYY-MM-DD` for a day in the Space's zone, else a UTC instant `YYYY-MM-DDTHH:MM:SS.mmmZ`."""
+    idempotency_key: str | None = None
+    do_not_capi: bool = False

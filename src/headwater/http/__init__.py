@@ -1,0 +1,1 @@
+"""What every route shares: bodies, query parameters, errors, access, paging. No domain words."""

@@ -1,0 +1,97 @@
+"""The few ways a request can fail, and the one shape in which all of them are answered.
+
+Domain functions raise these; `respond` is the only place that turns them into HTTP.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+Errors = dict[str, list[str]]
+
+
+@dataclass(eq=False)
+class Problem(Exception):
+    """A request that gets an answer other than the one asked for."""
+
+    message: str
+    status: int = 500
+    extra: dict[str, Any] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def body(self) -> bytes:
+        """The JSON error body: `message`, and what the particular error adds."""
+        return msgspec.json.encode({"message": self.message, **self.extra})
+
+
+class Unauthorized(Problem):
+    """401: no credential, or one that is not known."""
+
+    def __init__(self, message: str = "Missing or invalid API key.") -> None:
+        super().__init__(message, 401, headers={"WWW-Authenticate": "Bearer"})
+
+
+class Forbidden(Problem):
+    """403: a known credential that may not do this."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, 403)
+
+
+class NotFound(Problem):
+    """404: nothing by that id in this Space. Takes no id, so that an id of another Space and an
+    unknown one get the same bytes.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} not found.", 404)
+
+
+class Conflict(Problem):
+    """409: more than one answer, or a claim somebody else holds; `extra` says which."""
+
+    def __init__(self, message: str, **extra: Any) -> None:
+        super().__init__(message, 409, extra)
+
+
+class Invalid(Problem):
+    """422: input that breaks a rule, with the rule named under each field."""
+
+    def __init__(self, errors: Errors, message: str | None = None) -> None:
+        first = next(iter(errors.values()))[0] if errors else "The request is invalid."
+        more = sum(map(len, errors.values())) - 1
+        told = first if more < 1 else f"{first} (and {more} more error{'s' * (more > 1)})"
+        super().__init__(message or told, 422, {"errors": errors})
+        self.errors = errors
+
+    @classmethod
+    def of(cls, name: str, rule: str) -> Invalid:
+        """One field breaking one rule. `rule` completes the sentence "The <name> …"."""
+        return cls({name: [f"The {name} {rule}"]})
+
+
+class RateLimited(Problem):
+    """429: the Space's minute is used up. `seconds` is when the next one begins."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(
+            "Too many requests: the rate limit of this operation is used up.",
+            429,
+            headers={"Retry-After": str(max(1, seconds))},
+        )
+
+
+class Unavailable(Problem):
+    """503: the database cannot take this now. Nothing was acknowledged; trying again is safe."""
+
+    def __init__(self, message: str = "The service is temporarily unavailable; try again.") -> None:
+        super().__init__(message, 503, headers={"Retry-After": "2"})
+
+
+def plain(status: int) -> Problem:
+    """An error of the protocol itself (405, 413, …) in the shape of all others."""
+    return Problem(f"{HTTPStatus(status).phrase}.", status)

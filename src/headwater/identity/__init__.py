@@ -1,0 +1,1 @@
+"""Who did it: matching and merging, decided purely."""

@@ -1,0 +1,1 @@
+"""Inbox rows to stored facts: a named list of steps in one transaction."""

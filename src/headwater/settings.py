@@ -1,0 +1,112 @@
+"""Everything an operator can set, read once from HEADWATER_* variables.
+
+A value that cannot be used stops the start with a sentence naming the variable: a service
+that guesses at a mistyped setting is worse than one that does not start.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from urllib.parse import urlsplit
+
+PREFIX = "HEADWATER_"
+
+
+class SettingError(ValueError):
+    """A HEADWATER_* variable has a value that cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """One process's configuration. Field names are the variables' names in lower case."""
+
+    database_url: str | None = None
+    """PostgreSQL to use, as a libpq URL; None runs the embedded one in `data_dir`."""
+    data_dir: Path = Path("headwater-data")
+    """Where the embedded PostgreSQL and locally stored files live."""
+    base_url: str | None = None
+    """The origin people reach the service under; None derives it from host and port."""
+    secret_key: str | None = None
+    """Signs cursors and links; None uses the secret made when the database was set up."""
+    rate_limit_factor: float = 1.0
+    """Multiplies every rate limit."""
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
+    """Networks whose X-Forwarded-For is believed."""
+    brand: str = "Headwater"
+    """The name shown to people."""
+    log_level: str = "info"
+    """debug, info, warning or error."""
+
+    def with_data_dir(self, data_dir: str | None) -> Settings:
+        """These settings with `--data-dir`, which wins over the variable."""
+        return replace(self, data_dir=Path(data_dir)) if data_dir else self
+
+
+def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
+    """Settings from the environment. Raises SettingError naming the first bad variable."""
+    given = {
+        name: environ[PREFIX + name.upper()].strip()
+        for name in READERS
+        if environ.get(PREFIX + name.upper(), "").strip()
+    }
+    values: dict[str, object] = {}
+    for name, text in given.items():
+        try:
+            values[name] = READERS[name](text)
+        except ValueError as error:
+            raise SettingError(f"{PREFIX}{name.upper()}: {error}") from None
+    return Settings(**values)  # type: ignore[arg-type]  # READERS gives each field its type
+
+
+def _database_url(text: str) -> str:
+    if not text.startswith(("postgresql://", "postgres://")):
+        raise ValueError("must be a postgresql:// URL")
+    return text
+
+
+def _base_url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("must be an http:// or https:// origin")
+    if parts.path or parts.query or parts.fragment or parts.username:
+        raise ValueError("must be an origin without a path or trailing slash")
+    return text
+
+
+def _secret_key(text: str) -> str:
+    if len(text) < 32:
+        raise ValueError("must be at least 32 characters long")
+    return text
+
+
+def _factor(text: str) -> float:
+    factor = float(text)
+    if not 0 < factor < 1e9:
+        raise ValueError("must be a number above 0")
+    return factor
+
+
+def _networks(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())
+
+
+def _log_level(text: str) -> str:
+    if text.lower() not in ("debug", "info", "warning", "error"):
+        raise ValueError("must be debug, info, warning or error")
+    return text.lower()
+
+
+READERS = {
+    "database_url": _database_url,
+    "data_dir": Path,
+    "base_url": _base_url,
+    "secret_key": _secret_key,
+    "rate_limit_factor": _factor,
+    "trusted_proxies": _networks,
+    "brand": str,
+    "log_level": _log_level,
+}

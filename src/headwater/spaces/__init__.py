@@ -1,0 +1,1 @@
+"""The Space: settings, labels, API keys, and the access they give."""

@@ -1,0 +1,32 @@
+"""What a Space is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+
+@dataclass(frozen=True)
+class Space:
+    """One tenant's workspace and its settings."""
+
+    id: int
+    name: str
+    timezone: str
+    """An IANA zone; query date-times are read in it."""
+    currency: str
+    company_identity_mode: Literal["auto", "external_id"]
+    subscription: Literal["active", "inactive"]
+    phone_region: str | None
+    ignored_identifiers: list[str]
+    event_labels: dict[str, str]
+    """`custom_event_N` to the name people gave it."""
+    field_labels: dict[str, str]
+    """`profile_field_N` to its label; a slot without one cannot be filtered on."""
+
+    @cached_property
+    def zone(self) -> ZoneInfo:
+        """The zone itself."""
+        return ZoneInfo(self.timezone)
