@@ -90,9 +90,18 @@ class Embedded:
         self._clear_stale_lock()
         with (self.root / "postgresql.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [*self._account(), self._binary("postgres"), "-D", str(self.cluster),
-                 "-k", str(self.sockets), *options],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                [
+                    *self._account(),
+                    self._binary("postgres"),
+                    "-D",
+                    str(self.cluster),
+                    "-k",
+                    str(self.sockets),
+                    *options,
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
                 start_new_session=True,  # a Ctrl-C in the terminal must not stop it before us
             )
         self._wait_until_ready()
@@ -142,8 +151,9 @@ class Embedded:
 
     def _create_database(self) -> None:
         url = self.url.replace("@/headwater?", "@/postgres?")
-        with psycopg.connect(url, autocommit=True) as connection, suppress(
-            psycopg.errors.DuplicateDatabase
+        with (
+            psycopg.connect(url, autocommit=True) as connection,
+            suppress(psycopg.errors.DuplicateDatabase),
         ):
             connection.execute("CREATE DATABASE headwater")
 

@@ -51,7 +51,10 @@ def migrate(url: str) -> list[str]:
         known = migrations()
         applied = dict(connection.execute("SELECT name, checksum FROM migrations").fetchall())
         _refuse_drift(dict(known), applied)
-        return [name for name, sql in known if name not in applied and _apply(connection, name, sql)]
+        missing = [(name, sql) for name, sql in known if name not in applied]
+        for name, sql in missing:
+            _apply(connection, name, sql)
+        return [name for name, _ in missing]
 
 
 def is_current(connection: psycopg.Connection) -> bool:
@@ -63,13 +66,12 @@ def is_current(connection: psycopg.Connection) -> bool:
     return {name for name, _ in migrations()} <= {name for (name,) in rows}
 
 
-def _apply(connection: psycopg.Connection, name: str, sql: str) -> bool:
+def _apply(connection: psycopg.Connection, name: str, sql: str) -> None:
     with connection.transaction():
-        connection.execute(SQL(cast(LiteralString, sql)))
+        connection.execute(SQL(cast("LiteralString", sql)))
         connection.execute(
             "INSERT INTO migrations (name, checksum) VALUES (%s, %s)", (name, _checksum(sql))
         )
-    return True
 
 
 def _refuse_drift(known: dict[str, str], applied: dict[str, str]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 
 from psycopg import AsyncConnection, InterfaceError, OperationalError
@@ -43,7 +43,9 @@ class Database:
         await self._pool.close(timeout=2)
 
     @asynccontextmanager
-    async def connection(self, seconds: float = DEADLINE_SECONDS) -> AsyncIterator[AsyncConnection]:
+    async def connection(
+        self, seconds: float = DEADLINE_SECONDS
+    ) -> AsyncGenerator[AsyncConnection]:
         """A connection in autocommit, for single statements, held for `seconds` at most.
 
         Raises one of UNAVAILABLE when none can be had or the time is up.
@@ -55,7 +57,7 @@ class Database:
     @asynccontextmanager
     async def transaction(
         self, seconds: float = DEADLINE_SECONDS
-    ) -> AsyncIterator[AsyncConnection]:
+    ) -> AsyncGenerator[AsyncConnection]:
         """A connection inside a transaction that commits when the block ends."""
         async with self.connection(seconds) as connection, connection.transaction():
             yield connection

@@ -17,15 +17,15 @@ _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 
 
 class Statements:
-    """The statements of one file, by name: `events["fetch"]`."""
+    """The statements of the file beside a module: `SQL = Statements(__name__, "events.sql")`."""
 
-    def __init__(self, package: str, file: str) -> None:
-        text = files(package).joinpath(file).read_text(encoding="utf-8")
+    def __init__(self, module: str, file: str) -> None:
+        text = files(module.rpartition(".")[0]).joinpath(file).read_text(encoding="utf-8")
         head, *rest = _NAME.split(text)
         if head.strip() and not head.lstrip().startswith("--"):
             raise ValueError(f"{file}: text before the first '-- name:'")
         self._statements = {
-            name: SQL(cast(LiteralString, body.strip().rstrip(";")))
+            name: SQL(cast("LiteralString", body.strip().rstrip(";")))
             for name, body in zip(rest[::2], rest[1::2], strict=True)
         }
         if len(self._statements) * 2 != len(rest):

@@ -20,8 +20,8 @@ class Problem(Exception):
 
     message: str
     status: int = 500
-    extra: dict[str, Any] = field(default_factory=dict)
-    headers: dict[str, str] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict[str, Any])
+    headers: dict[str, str] = field(default_factory=dict[str, str])
 
     def body(self) -> bytes:
         """The JSON error body: `message`, and what the particular error adds."""

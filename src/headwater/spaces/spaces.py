@@ -9,7 +9,7 @@ from headwater.database.statements import Statements
 from headwater.http.errors import NotFound
 from headwater.spaces.models import Space
 
-SQL = Statements(__package__, "spaces.sql")
+SQL = Statements(__name__, "spaces.sql")
 
 
 async def fetch_space(connection: AsyncConnection, space_id: int) -> Space:
