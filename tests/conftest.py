@@ -6,14 +6,30 @@ product promises, so the tests live on it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+import secrets
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import httpx
 import psycopg
 import pytest
 
+from headwater.app import create_app
 from headwater.database.embedded import Embedded
 from headwater.database.migrate import migrate
+from headwater.http.server import make_server
+from headwater.settings import Settings
+from tests.waiting import wait_until
+
+ALL_SCOPES = [
+    "events:read", "events:write", "contacts:read", "contacts:write", "contacts:delete",
+    "companies:read", "companies:write", "exports:read", "exports:write",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -35,8 +51,87 @@ def connection(database_url: str) -> Iterator[psycopg.Connection]:
 
 
 @pytest.fixture
-def space_id(connection: psycopg.Connection) -> int:
+def make_space(connection: psycopg.Connection) -> Callable[..., int]:
+    """Makes a new, empty Space with the given columns."""
+
+    def make(**columns: Any) -> int:
+        columns = {"name": "Test", **columns}
+        names = ", ".join(columns)
+        holders = ", ".join(f"%({name})s" for name in columns)
+        row = connection.execute(
+            f"INSERT INTO spaces ({names}) VALUES ({holders}) RETURNING id", columns
+        ).fetchone()
+        assert row is not None
+        return row[0]
+
+    return make
+
+
+@pytest.fixture
+def space_id(make_space: Callable[..., int]) -> int:
     """A new, empty Space."""
-    row = connection.execute("INSERT INTO spaces (name) VALUES ('Test') RETURNING id").fetchone()
-    assert row is not None
-    return row[0]
+    return make_space()
+
+
+@pytest.fixture
+def make_key(connection: psycopg.Connection) -> Callable[..., str]:
+    """Makes an API key for a Space, with every scope unless told otherwise."""
+
+    def make(space_id: int, scopes: list[str] = ALL_SCOPES) -> str:
+        key = "trk_sk_" + secrets.token_urlsafe(32)
+        digest = hashlib.sha256(key.encode()).digest()
+        connection.execute(
+            "INSERT INTO api_keys (space_id, name, key_hash, hint, scopes)"
+            " VALUES (%s, 'test', %s, %s, %s)",
+            (space_id, digest, key[-4:], scopes),
+        )
+        return key
+
+    return make
+
+
+@dataclass
+class Running:
+    """A server of the real application in a thread."""
+
+    base_url: str
+    stop: Callable[[], None]
+
+
+def run_application(settings: Settings, database_url: str) -> Running:
+    """Start the application on a free port and wait until it answers."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    server = make_server(create_app(settings, database_url, base_url))
+    thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
+    thread.start()
+    wait_until(lambda: server.started or not thread.is_alive())
+    assert server.started
+
+    def stop() -> None:
+        server.should_exit = True
+        thread.join(20)
+        assert not thread.is_alive()
+
+    return Running(base_url, stop)
+
+
+@pytest.fixture(scope="session")
+def server(database_url: str) -> Iterator[Running]:
+    """The application, with limits that no test meets by accident."""
+    running = run_application(Settings(rate_limit_factor=1000), database_url)
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def client(server: Running, space_id: int, make_key: Callable[..., str]) -> Iterator[httpx.Client]:
+    """An HTTP client holding a key with every scope of the test's Space."""
+    with client_for(server, make_key(space_id)) as client:
+        yield client
+
+
+def client_for(server: Running, key: str) -> httpx.Client:
+    """An HTTP client holding `key`."""
+    headers = {"Authorization": f"Bearer {key}"}
+    return httpx.Client(base_url=f"{server.base_url}/public-api/v1", headers=headers, timeout=20)

@@ -12,6 +12,7 @@ import os
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 from psycopg import AsyncConnection, InterfaceError, OperationalError
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
@@ -22,7 +23,15 @@ DEADLINE_SECONDS = 4.0
 UNAVAILABLE = (OperationalError, InterfaceError, PoolTimeout)
 """What a database that is away, frozen, full or shutting down raises."""
 
-CONNECT = {"connect_timeout": 3, "tcp_user_timeout": 4000, "application_name": "headwater"}
+CONNECT: dict[str, Any] = {
+    "autocommit": True, "connect_timeout": 3, "tcp_user_timeout": 4000,
+    "application_name": "headwater",
+}  # fmt: skip
+
+
+async def connect(url: str) -> AsyncConnection:
+    """A connection of its own, in autocommit, for work that must not wait for the pool."""
+    return await AsyncConnection.connect(url, **CONNECT)
 
 
 class Database:
@@ -32,7 +41,7 @@ class Database:
         self.url = url
         self._pool = AsyncConnectionPool(
             url, min_size=1, max_size=size, open=False, timeout=ACQUIRE_SECONDS,
-            kwargs={**CONNECT, "autocommit": True}, reconnect_timeout=5,
+            kwargs=CONNECT, reconnect_timeout=5,
             check=None, num_workers=2,
         )  # fmt: skip
 

@@ -1,0 +1,169 @@
+"""The composition root: puts the rooms together into one ASGI application.
+
+The only module that knows everything. It holds no rules of its own, except which routes stand
+before the framework because they carry the traffic.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headwater.database.pool import UNAVAILABLE, Database
+from headwater.events.routes import router as events_router
+from headwater.http import openapi
+from headwater.http.errors import Problem, Unavailable, plain
+from headwater.http.health import HEALTH_ROUTES
+from headwater.http.reference import reference_routes
+from headwater.ingest.documents import INGEST_PATHS, INGEST_SCHEMAS
+from headwater.ingest.endpoints import BUCKET, Batch, Ingest, Track
+from headwater.ingest.inbox import Inbox
+from headwater.ingest.routes import router as receipts_router
+from headwater.settings import Settings
+from headwater.spaces.access import KeyRing
+
+API = "/public-api/v1"
+
+log = structlog.get_logger()
+
+
+@dataclass
+class Headwater:
+    """What a running API process shares between its requests."""
+
+    settings: Settings
+    database: Database
+    keys: KeyRing
+    inbox: Inbox
+    base_url: str
+    signing_key: bytes
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Open connections and begin committing; on leaving, finish what was accepted."""
+        await self.database.open()
+        self.keys.start()
+        self.inbox.start()
+        try:
+            yield
+        finally:
+            await self.inbox.stop()
+            await self.keys.stop()
+            await self.database.close()
+
+
+def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
+    """The service as one ASGI application on a migrated database."""
+    database = Database(database_url)
+    headwater = Headwater(
+        settings=settings,
+        database=database,
+        keys=KeyRing(database, settings.rate_limit_factor),
+        inbox=Inbox(database_url, BUCKET),
+        base_url=settings.base_url or base_url,
+        signing_key=_signing_key(settings, database_url),
+    )
+    ingest = Ingest(headwater.keys, headwater.inbox)
+    hot = {
+        ("POST", f"{API}/events/track"): Track(ingest),
+        ("POST", f"{API}/events/batch"): Batch(ingest),
+    }
+    return _Front(hot, _framework(headwater))
+
+
+def serve(settings: Settings, database_url: str, listener: socket.socket, base_url: str) -> None:
+    """Serve on an open listening socket until told to stop."""
+    from headwater.http.server import serve as serve_app  # noqa: PLC0415 - needs uvloop, Unix only
+
+    serve_app(create_app(settings, database_url, base_url), listener)
+
+
+class _Front:
+    """Sends the busiest routes straight to their endpoints and puts the quota's headers on
+    everything else.
+    """
+
+    def __init__(self, hot: dict[tuple[str, str], Any], framework: ASGIApp) -> None:
+        self._hot, self._framework = hot, framework
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self._framework(scope, receive, send)
+        endpoint = self._hot.get((scope["method"], scope["path"]))
+        if endpoint is not None:
+            return await endpoint(scope, receive, send)
+
+        async def send_with_quota(message: Message) -> None:
+            quota = scope.get("headwater.quota")
+            if quota is not None and message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *quota.headers()]
+            await send(message)
+
+        return await self._framework(scope, receive, send_with_quota)
+
+
+def _framework(headwater: Headwater) -> FastAPI:
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+        async with headwater.running():
+            yield
+
+    app = FastAPI(
+        title="v1", version="1.3.0", openapi_url=None, docs_url=None, redoc_url=None,
+        lifespan=lifespan, redirect_slashes=False,
+        routes=[*HEALTH_ROUTES, *reference_routes(headwater.settings.brand)],
+    )  # fmt: skip
+    app.state.headwater = headwater
+    app.include_router(events_router, prefix=API)
+    app.include_router(receipts_router, prefix=API)
+    document = openapi.document(app, INGEST_PATHS, INGEST_SCHEMAS)
+
+    async def show_document(_: Request) -> Response:
+        return Response(document, media_type="application/json")
+
+    app.add_route(f"{API}/openapi.json", show_document, include_in_schema=False)
+    app.add_exception_handler(Problem, _handler(lambda problem: problem))
+    app.add_exception_handler(HTTPException, _handler(lambda error: plain(error.status_code)))
+    for unavailable in UNAVAILABLE:
+        app.add_exception_handler(unavailable, _handler(_unavailable))
+    app.add_exception_handler(Exception, _handler(_failed))
+    return app
+
+
+def _handler(problem_of: Callable[[Any], Problem]) -> Any:
+    async def handle(_: Request, error: Exception) -> Response:
+        problem = problem_of(error)
+        return Response(problem.body(), problem.status, problem.headers, "application/json")
+
+    return handle
+
+
+def _unavailable(error: Exception) -> Problem:
+    log.warning("database_unavailable", error=type(error).__name__)
+    return Unavailable()
+
+
+def _failed(error: Exception) -> Problem:
+    log.error("request_failed", error=type(error).__name__, exc_info=error)
+    return plain(500)
+
+
+def _signing_key(settings: Settings, database_url: str) -> bytes:
+    secret = settings.secret_key
+    if secret is None:
+        with psycopg.connect(database_url) as connection:
+            row = connection.execute("SELECT secret_key FROM installation").fetchone()
+            assert row is not None
+            secret = row[0]
+    return hashlib.sha256(b"headwater signing key\0" + secret.encode()).digest()

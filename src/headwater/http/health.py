@@ -1,0 +1,85 @@
+"""/healthz, /readyz and /metrics: for the machinery around the service, without a key."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    REGISTRY,
+    CollectorRegistry,
+    generate_latest,
+    multiprocess,
+)
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from headwater.database.pool import UNAVAILABLE, bounded, connect
+from headwater.database.statements import Statements
+
+SQL = Statements(__name__, "health.sql")
+SECONDS = 2.0
+
+
+async def healthz(_: Request) -> Response:
+    """Whether this process answers."""
+    return JSONResponse({"status": "ok"})
+
+
+async def readyz(request: Request) -> Response:
+    """Whether this process can do its work: the database answers, on a connection outside the
+    pool, so that a busy pool is not taken for a dead database.
+    """
+    url: str = request.app.state.headwater.database.url
+    try:
+        async with await connect(url) as connection:
+            with bounded(connection, SECONDS):
+                await connection.execute("SELECT 1")
+    except UNAVAILABLE:
+        return JSONResponse({"status": "database unavailable"}, 503, {"Retry-After": "2"})
+    return JSONResponse({"status": "ready"})
+
+
+async def metrics(request: Request) -> Response:
+    """Prometheus text: this machine's counters, and the queue as the database has it."""
+    registry: CollectorRegistry = REGISTRY
+    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        registry = CollectorRegistry()
+        multiprocess.MultiProcessCollector(registry)
+    text = generate_latest(registry)
+    try:
+        async with request.app.state.headwater.database.connection(SECONDS) as connection:
+            cursor = await connection.execute(SQL["queue"])
+            row = await cursor.fetchone()
+    except UNAVAILABLE:
+        row = None
+    if row is not None:
+        queue = CollectorRegistry()
+        queue.register(_Queue(*row))
+        text += generate_latest(queue)
+    return Response(text, media_type=CONTENT_TYPE_LATEST)
+
+
+class _Queue(Collector):
+    """The queue's figures."""
+
+    def __init__(self, waiting: int, oldest_seconds: float, rejected: int) -> None:
+        self._waiting, self._oldest, self._rejected = waiting, oldest_seconds, rejected
+
+    def collect(self) -> Iterator[Metric]:
+        yield GaugeMetricFamily("headwater_inbox_rows", "Rows not yet processed", self._waiting)
+        yield GaugeMetricFamily(
+            "headwater_inbox_oldest_seconds", "Age of the oldest such row", self._oldest
+        )
+        yield GaugeMetricFamily("headwater_rejected_rows", "Rows awaiting replay", self._rejected)
+
+
+HEALTH_ROUTES = [
+    Route("/healthz", healthz),
+    Route("/readyz", readyz),
+    Route("/metrics", metrics),
+]

@@ -1,0 +1,198 @@
+"""POST /events/track and /events/batch, as plain ASGI.
+
+These two carry the traffic, so they stand before the framework's routing and dependency
+machinery, which would cost several times the work itself. What they share with every other
+route (access, bodies, errors, limits) is the same code.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+import msgspec
+import structlog
+from msgspec import Raw
+from psycopg.errors import DatabaseError
+
+from headwater.database.pool import UNAVAILABLE
+from headwater.http.bodies import (
+    NOT_AN_OBJECT,
+    UNDECODABLE,
+    Receive,
+    read_body,
+    refuse_encoding,
+    undecodable,
+)
+from headwater.http.errors import Invalid, Problem, Unavailable, plain
+from headwater.http.rate_limits import Quota
+from headwater.ingest.inbox import Inbox, Request
+from headwater.ingest.payload import accept
+from headwater.spaces.access import Caller, KeyRing
+
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+BUCKET = "track"
+SCOPE = "events:write"
+MAX_TRACK_BODY = 256 * 1024
+MAX_BATCH_BODY = 8 * 1024 * 1024
+MAX_BATCH = 1000
+
+QUEUED = "The event is queued."
+
+log = structlog.get_logger()
+_encode = msgspec.json.encode
+
+
+class Answer(msgspec.Struct):
+    """A response not yet sent."""
+
+    status: int
+    body: bytes
+    headers: list[tuple[bytes, bytes]]
+
+
+class Ingest:
+    """What both endpoints work with."""
+
+    def __init__(self, keys: KeyRing, inbox: Inbox) -> None:
+        self.keys, self.inbox = keys, inbox
+
+    def request(self, caller: Caller, cost: int, rows: list[bytes]) -> Request:
+        """Rows to store, counted as `cost` against the caller's minute."""
+        return Request(caller.space_id, self.keys.limit(caller, BUCKET), cost, rows)
+
+    async def refuse(self, caller: Caller, cost: int, refusal: Invalid) -> Answer:
+        """Answer invalid input, which counts like any other request."""
+        request = await self.inbox.put(self.request(caller, cost, []))
+        return Answer(422, refusal.body(), _quota_headers(request.quota))
+
+
+class Endpoint:
+    """An ASGI application for one route: access first, then the body, then the work."""
+
+    max_body: int
+
+    def __init__(self, ingest: Ingest) -> None:
+        self.ingest = ingest
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        try:
+            answer = await self._answer(scope, receive)
+        except Problem as problem:
+            answer = problem_answer(problem)
+        except (*UNAVAILABLE, DatabaseError) as error:
+            log.warning("ingest_unavailable", error=type(error).__name__)
+            answer = problem_answer(Unavailable())
+        except Exception:
+            log.exception("ingest_failed")
+            answer = problem_answer(plain(500))
+        length = (b"content-length", b"%d" % len(answer.body))
+        headers = [(b"content-type", b"application/json"), length, *answer.headers]
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        await send({"type": "http.response.body", "body": answer.body})
+
+    async def _answer(self, scope: Any, receive: Receive) -> Answer:
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        caller = await self.ingest.keys.caller(headers.get(b"authorization"))
+        caller.authorize(SCOPE)
+        refuse_encoding(headers.get(b"content-encoding", b"").decode("latin-1"))
+        body = await read_body(receive, self.max_body)
+        return await self.handle(caller, body)
+
+    async def handle(self, caller: Caller, body: bytes) -> Answer:
+        """Answer an authorised request."""
+        raise NotImplementedError
+
+
+class Track(Endpoint):
+    """POST /events/track: one event."""
+
+    max_body = MAX_TRACK_BODY
+
+    async def handle(self, caller: Caller, body: bytes) -> Answer:
+        request = self.ingest.request(caller, 1, [])
+        try:
+            request.rows = [_encode(accept(body, time.time()))]
+        except Invalid as invalid:
+            return await self.ingest.refuse(caller, 1, invalid)
+        try:
+            await self.ingest.inbox.put(request)
+        except Problem as problem:
+            return problem_answer(problem, request.quota)
+        receipt = b"%d" % request.receipts[0]
+        headers = [(b"x-receipt-id", receipt), *_quota_headers(request.quota)]
+        return Answer(202, b'{"status":202,"message":"The event is queued."}', headers)
+
+
+class _Batch(msgspec.Struct):
+    events: list[Raw]
+
+
+_decode_batch = msgspec.json.Decoder(_Batch).decode
+
+
+class Batch(Endpoint):
+    """POST /events/batch: up to 1,000 events, of which the valid ones are queued."""
+
+    max_body = MAX_BATCH_BODY
+
+    async def handle(self, caller: Caller, body: bytes) -> Answer:
+        try:
+            events = _batch(body)
+        except Invalid as invalid:
+            return await self.ingest.refuse(caller, 1, invalid)
+        results, rows = _accept_all(events)
+        request = self.ingest.request(caller, len(events), rows)
+        try:
+            await self.ingest.inbox.put(request)
+        except Problem as problem:
+            return problem_answer(problem, request.quota)
+        receipts = iter(request.receipts)
+        for result in results:
+            if result["status"] == "queued":
+                result["receipt_id"] = str(next(receipts))
+        status = 202 if rows else 422
+        message = f"{len(rows)} of {len(events)} events are queued."
+        content = {"status": status, "message": message, "results": results}
+        return Answer(status, _encode(content), _quota_headers(request.quota))
+
+
+def _batch(body: bytes) -> list[Raw]:
+    try:
+        events = _decode_batch(body).events
+    except msgspec.ValidationError:
+        value = msgspec.json.decode(body)
+        if isinstance(value, dict):
+            raise Invalid.of("events", "must be an array of events.") from None
+        raise Invalid(NOT_AN_OBJECT) from None
+    except UNDECODABLE as error:
+        raise undecodable(body, error) from None
+    if not 1 <= len(events) <= MAX_BATCH:
+        raise Invalid.of("events", f"must hold 1 to {MAX_BATCH} events.")
+    return events
+
+
+def _accept_all(events: list[Raw]) -> tuple[list[dict[str, Any]], list[bytes]]:
+    """Each event's result, in order, and the normalised rows of the valid ones."""
+    now = time.time()
+    results: list[dict[str, Any]] = []
+    rows: list[bytes] = []
+    for index, raw in enumerate(events):
+        try:
+            rows.append(_encode(accept(raw, now)))
+            results.append({"index": index, "status": "queued"})
+        except Invalid as invalid:
+            results.append({"index": index, "status": "invalid", "errors": invalid.errors})
+    return results, rows
+
+
+def problem_answer(problem: Problem, quota: Quota | None = None) -> Answer:
+    """A problem as a response, with the quota where one was taken."""
+    headers = [(name.lower().encode(), value.encode()) for name, value in problem.headers.items()]
+    return Answer(problem.status, problem.body(), headers + _quota_headers(quota))
+
+
+def _quota_headers(quota: Quota | None) -> list[tuple[bytes, bytes]]:
+    return quota.headers() if quota else []

@@ -1,0 +1,223 @@
+"""The durable inbox: requests from many connections share one commit.
+
+A lane takes whatever has gathered while its last commit was on the way to disk, counts it
+against the rate limits, inserts it, and only after the commit answers every request in it. So
+nothing is acknowledged that a crash could lose, and the cost of a flush to disk is shared by as
+many requests as are waiting. Every wait is bounded: a request is answered, or refused, within
+five seconds however the database fails.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import structlog
+from prometheus_client import Counter, Histogram
+from psycopg import AsyncConnection
+
+from headwater.database.arrays import array
+from headwater.database.pool import bounded, connect
+from headwater.database.statements import Statements
+from headwater.failpoints import failpoint
+from headwater.http.errors import Problem, RateLimited, Unavailable
+from headwater.http.rate_limits import Demand, Quota, give_back, take
+
+SQL = Statements(__name__, "inbox.sql")
+
+LANES = 2
+MAX_FLUSH_ROWS = 5_000
+MAX_WAITING_ROWS = 50_000
+WAIT_SECONDS = 2.0
+FLUSH_SECONDS = 2.0
+RECONNECT_SECONDS = 0.2
+
+log = structlog.get_logger()
+rows_accepted = Counter("headwater_accepted_rows", "Rows acknowledged after their commit")
+flush_seconds = Histogram(
+    "headwater_flush_seconds", "Time of one group commit",
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2),
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Request:
+    """What one HTTP request wants stored, and what became of it."""
+
+    space_id: int
+    limit: int
+    """What the Space's minute allows."""
+    cost: int
+    """What the request takes of it; more than its rows when some were invalid."""
+    rows: Sequence[bytes]
+    """Normalised payloads, as JSON."""
+    kind: str = "event"
+    receipts: list[int] = field(default_factory=list[int])
+    quota: Quota | None = None
+    failure: Problem | None = None
+    since: float = 0.0
+    done: asyncio.Future[None] | None = None
+
+    def finish(self, failure: Problem | None = None) -> None:
+        """Wake whoever waits for this request."""
+        self.failure = failure
+        if self.done is not None and not self.done.done():
+            self.done.set_result(None)
+
+
+class Inbox:
+    """Where endpoints put requests, and the lanes that commit them."""
+
+    def __init__(self, url: str, bucket: str) -> None:
+        self._url = url
+        self._bucket = bucket
+        self._waiting: deque[Request] = deque()
+        self._waiting_rows = 0
+        self._arrived = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Begin committing."""
+        self._tasks = [asyncio.create_task(self._lane()) for _ in range(LANES)]
+        self._tasks.append(asyncio.create_task(self._sweep()))
+
+    async def stop(self) -> None:
+        """Commit what is waiting, then end."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FLUSH_SECONDS):
+                await asyncio.gather(*(request.done for request in self._waiting if request.done))
+        for task in self._tasks:
+            task.cancel()
+        for task in self._tasks:
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def put(self, request: Request) -> Request:
+        """Return the request once its rows are on disk, with `receipts` and `quota` filled.
+
+        Raises RateLimited (with `request.quota` filled) or Unavailable; nothing is stored then,
+        except that a commit whose outcome is unknown also counts as Unavailable.
+        """
+        if self._waiting_rows > MAX_WAITING_ROWS:
+            raise Unavailable
+        request.done = asyncio.get_running_loop().create_future()
+        request.since = time.monotonic()
+        self._waiting.append(request)
+        self._waiting_rows += len(request.rows)
+        self._arrived.set()
+        await request.done
+        if request.failure is not None:
+            raise request.failure
+        return request
+
+    async def _lane(self) -> None:
+        """One connection's life: connect, commit group after group, reconnect when it fails."""
+        while True:
+            try:
+                async with await connect(self._url) as connection:
+                    while True:
+                        await self._arrived.wait()
+                        await self._flush(connection, self._gather())
+            except Exception as error:  # noqa: BLE001 - whatever it was, the next one may do better
+                log.warning("inbox_lane_failed", error=type(error).__name__)
+                await asyncio.sleep(RECONNECT_SECONDS)
+
+    def _gather(self) -> list[Request]:
+        group: list[Request] = []
+        rows = 0
+        while self._waiting and rows < MAX_FLUSH_ROWS:
+            request = self._waiting.popleft()
+            group.append(request)
+            rows += len(request.rows)
+        self._waiting_rows -= rows
+        if not self._waiting:
+            self._arrived.clear()
+        return group
+
+    async def _flush(self, connection: AsyncConnection, group: list[Request]) -> None:
+        if not group:
+            return
+        started = time.perf_counter()
+        with bounded(connection, FLUSH_SECONDS):
+            try:
+                admitted = await self._admit(connection, group)
+            except BaseException:
+                self._put_back(group)  # nothing was stored: another connection may take it
+                raise
+            try:
+                if admitted:
+                    failpoint("inbox_before_insert")
+                    await _insert(connection, admitted)
+                    failpoint("inbox_after_commit")
+            except BaseException:
+                for request in group:
+                    request.finish(request.failure or Unavailable())
+                raise
+        for request in group:
+            request.finish(request.failure)
+        flush_seconds.observe(time.perf_counter() - started)
+        rows_accepted.inc(sum(len(request.receipts) for request in admitted))
+
+    def _put_back(self, group: list[Request]) -> None:
+        self._waiting.extendleft(reversed(group))
+        self._waiting_rows += sum(len(request.rows) for request in group)
+        self._arrived.set()
+
+    async def _admit(self, connection: AsyncConnection, group: list[Request]) -> list[Request]:
+        """Count the group against its Spaces' minutes and return what fits, first come first."""
+        costs: dict[int, Demand] = {}
+        for request in group:
+            before = costs.get(request.space_id)
+            cost = request.cost + (before.cost if before else 0)
+            costs[request.space_id] = Demand(request.space_id, cost, request.limit)
+        quotas = await take(connection, self._bucket, costs.values())
+        left = {space_id: quota.granted for space_id, quota in quotas.items()}
+        admitted: list[Request] = []
+        for request in group:
+            request.quota = quotas[request.space_id]
+            if left[request.space_id] >= request.cost:
+                left[request.space_id] -= request.cost
+                admitted.append(request)
+            else:
+                request.failure = RateLimited(request.quota.reset_in)
+        for space_id, unused in left.items():
+            if unused:
+                quotas[space_id].remaining += unused
+                await give_back(connection, self._bucket, space_id, unused)
+        return [request for request in admitted if request.rows]
+
+    async def _sweep(self) -> None:
+        """Refuse what has waited too long for a lane, as when the database is away."""
+        while True:
+            await asyncio.sleep(0.1)
+            limit = time.monotonic() - WAIT_SECONDS
+            while self._waiting and self._waiting[0].since < limit:
+                request = self._waiting.popleft()
+                self._waiting_rows -= len(request.rows)
+                request.finish(Unavailable())
+
+
+async def _insert(connection: AsyncConnection, group: list[Request]) -> None:
+    """Store the group's rows in their order and hand out the receipts. Commits by itself."""
+    cursor = await connection.execute(
+        SQL["append"],
+        {
+            # The driver's own array encoding would cost half of the whole request.
+            "spaces": array([request.space_id for request in group for _ in request.rows]),
+            "kinds": array([request.kind for request in group for _ in request.rows]),
+            "payloads": b"\n".join([row for request in group for row in request.rows]).decode(),
+            "received_at": datetime.now(UTC),
+        },
+    )
+    # Ids are drawn in row order, so sorted they are the rows' receipts.
+    ids = sorted(row[0] for row in await cursor.fetchall())
+    start = 0
+    for request in group:
+        end = start + len(request.rows)
+        request.receipts = ids[start:end]
+        start = end

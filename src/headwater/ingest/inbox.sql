@@ -1,0 +1,25 @@
+-- name: append
+-- Store accepted rows in the order given and return their receipts. The payloads are lines:
+-- JSON text holds no newline.
+INSERT INTO inbox (space_id, kind, received_at, payload)
+SELECT given.space_id, given.kind, %(received_at)s, given.payload
+FROM ROWS FROM (unnest(%(spaces)s::bigint[]), unnest(%(kinds)s::text[]),
+                string_to_table(%(payloads)s, E'\n'))
+     WITH ORDINALITY AS given (space_id, kind, payload, position)
+ORDER BY given.position
+RETURNING id;
+
+-- name: receipt
+-- What became of one accepted request, wherever it is now.
+SELECT 'queued' AS status, NULL::bigint AS event_id, NULL::text AS reason
+FROM inbox WHERE space_id = %(space_id)s AND id = %(id)s
+UNION ALL
+SELECT 'stored', id, array_to_string(warnings, '; ')
+FROM events WHERE space_id = %(space_id)s AND id = %(id)s
+UNION ALL
+SELECT 'duplicate', event_id, reason
+FROM duplicates WHERE space_id = %(space_id)s AND id = %(id)s
+UNION ALL
+SELECT 'rejected', NULL, reason
+FROM rejected WHERE space_id = %(space_id)s AND id = %(id)s
+LIMIT 1;

@@ -1,0 +1,17 @@
+"""Waiting for a condition, never for an amount of time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+_pause = threading.Event()
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 30) -> None:
+    """Return as soon as `condition` holds; fail when it does not within `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "the condition did not come true in time"
+        _pause.wait(0.01)
