@@ -155,7 +155,13 @@ class Batch(Endpoint):
                 result["receipt_id"] = str(next(receipts))
         status = 202 if rows else 422
         message = f"{len(rows)} of {len(events)} events are queued."
-        content = {"status": status, "message": message, "results": results}
+        content: dict[str, Any] = {"status": status, "message": message, "results": results}
+        if not rows:
+            content["errors"] = {
+                f"events.{result['index']}.{field}": told
+                for result in results
+                for field, told in result["errors"].items()
+            }
         return Answer(status, _encode(content), _quota_headers(request.quota))
 
 
@@ -163,8 +169,7 @@ def _batch(body: bytes) -> list[Raw]:
     try:
         events = _decode_batch(body).events
     except msgspec.ValidationError:
-        value = msgspec.json.decode(body)
-        if isinstance(value, dict):
+        if body.lstrip().startswith(b"{"):
             raise Invalid.of("events", "must be an array of events.") from None
         raise Invalid(NOT_AN_OBJECT) from None
     except UNDECODABLE as error:

@@ -195,7 +195,10 @@ def _explain(raw: bytes, now: float) -> Invalid:
     """Everything wrong with a body whose types are off: each field is tried on its own, and the
     sound ones go on to the other checks.
     """
-    value = msgspec.json.decode(raw)
+    try:
+        value = msgspec.json.decode(raw)
+    except UNDECODABLE as error:  # the types were off before the decoder came to it
+        return undecodable(raw, error)
     if not isinstance(value, dict):
         return Invalid(NOT_AN_OBJECT)
     refuse_bad_text(value)
@@ -306,7 +309,7 @@ def parse_email(address: str) -> str:
 def _unusual_email(address: str) -> str:
     """International and quoted forms, which need more than a pattern; checked by the library."""
     try:
-        validate_email(address, check_deliverability=False, allow_quoted_local=True)
+        validate_email(address, check_deliverability=False, allow_quoted_local=True, strict=True)
     except EmailNotValidError:
         raise ValueError("must be a valid e-mail address.") from None
     return address

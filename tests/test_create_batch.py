@@ -1,0 +1,69 @@
+"""POST /events/batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+VALID = {"event_name": "purchase", "email": "ada@example.com"}
+
+
+def test_it_works(client: httpx.Client, connection: psycopg.Connection, space_id: int) -> None:
+    invalid = {**VALID, "amount": "x"}
+    response = client.post(
+        "/events/batch", json={"events": [VALID, invalid, {**VALID, "amount": 3}]}
+    )
+
+    assert response.status_code == 202
+    body = response.json()
+    assert (body["status"], body["message"]) == (202, "2 of 3 events are queued.")
+    first, second, third = body["results"]
+    assert second == {
+        "index": 1, "status": "invalid", "errors": {"amount": ["The amount must be a number."]},
+    }  # fmt: skip
+    assert (first["index"], third["index"]) == (0, 2)
+    rows = connection.execute(
+        "SELECT id, payload::json ->> 'amount' FROM inbox WHERE space_id = %s ORDER BY id",
+        (space_id,),
+    ).fetchall()
+    assert rows == [(int(first["receipt_id"]), None), (int(third["receipt_id"]), "3")]
+
+
+def test_none_valid_is_422(client: httpx.Client) -> None:
+    response = client.post("/events/batch", json={"events": [{}, 5]})
+    assert response.status_code == 422
+    assert response.json()["message"] == "0 of 2 events are queued."
+    assert "event_name" in response.json()["results"][0]["errors"]
+    assert set(response.json()["errors"]) >= {"events.0.event_name", "events.1.body"}
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [({}, "events"), ({"events": 5}, "events"), ({"events": []}, "events"), ([], "body"),
+     ({"events": [VALID] * 1001}, "events")],
+)  # fmt: skip
+def test_other_bodies_are_refused(client: httpx.Client, body: Any, field: str) -> None:
+    response = client.post("/events/batch", json=body)
+    assert response.status_code == 422
+    assert list(response.json()["errors"]) == [field]
+
+
+def test_a_thousand_fit(
+    client: httpx.Client, connection: psycopg.Connection, space_id: int
+) -> None:
+    response = client.post("/events/batch", json={"events": [VALID] * 1000})
+    assert response.status_code == 202
+    (count,) = connection.execute(
+        "SELECT count(*) FROM inbox WHERE space_id = %s", (space_id,)
+    ).fetchone() or (0,)
+    assert count == 1000
+
+
+def test_each_item_counts(client: httpx.Client) -> None:
+    before = client.post("/events/batch", json={"events": [VALID]})
+    after = client.post("/events/batch", json={"events": [VALID, {}, VALID]})
+    left = [int(response.headers["x-ratelimit-remaining"]) for response in (before, after)]
+    assert left[0] - left[1] in (3, 3 - 1_000_000 + left[0])  # a new minute may have begun
