@@ -45,7 +45,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?<![\w.+-])[\w.+-]++(?:@|%40)[\w-]++(?:\.[\w-]++)*+"), MASKED),
 )
 _ADDRESS = re.compile(
-    r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-f:]*:[0-9a-f:.]+)(?![\w:])", re.I
+    r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-f:]*:[0-9a-f:.]+)(?![\w:])", re.IGNORECASE
 )
 
 
@@ -115,6 +115,7 @@ def _mask_address(match: re.Match[str]) -> str:
 
 
 def _mask_event(_: Any, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    event.pop("color_message", None)  # uvicorn's second copy of the message
     return {name: _masked(name, value, MAX_DEPTH) for name, value in event.items()}
 
 
