@@ -11,8 +11,11 @@ import hashlib
 import os
 import pwd
 import secrets
+import shutil
 import signal
+import socket
 import subprocess
+import sys
 import tempfile
 import time
 from contextlib import suppress
@@ -25,6 +28,7 @@ import psycopg
 
 USER = "headwater"
 NOBODY = 65534
+CAN_SEE_PROCESSES = Path("/proc/self/cwd").exists()
 MAX_SOCKET_PATH = 90  # sockaddr_un holds 108 bytes, and PostgreSQL appends "/.s.PGSQL.5432"
 
 CONFIGURATION = """
@@ -78,20 +82,32 @@ class Embedded:
         """The postmaster this object started, if it did."""
         return self._process.pid if self._process else None
 
-    def start(self, settings: dict[str, str] | None = None) -> str:
+    def start(self, settings: dict[str, str] | None = None, *, tied: bool = False) -> str:
         """Start the server, creating the cluster at first, and return its URL once it answers.
 
-        `settings` are extra `postgres -c` values.
+        `settings` are extra `postgres -c` values; `tied` is as for `launch`.
         """
         self._create()
+        self._end_orphan()
+        self.launch(settings, tied=tied)
+        self._wait_until_ready()
+        self._create_database()
+        return self.url
+
+    def launch(self, settings: dict[str, str] | None = None, *, tied: bool = False) -> None:
+        """Start the server of an existing cluster without waiting for it.
+
+        `tied` makes it shut down when the calling thread ends, however it ends, where the
+        system can do that (Linux); elsewhere the next `start` ends the orphan.
+        """
         self.sockets.mkdir(mode=0o700, exist_ok=True)
         _give_to_server(self.sockets)
         options = [f"-c{name}={value}" for name, value in (settings or {}).items()]
-        self._clear_stale_lock()
         with (self.root / "postgresql.log").open("ab") as log:
             self._process = subprocess.Popen(
                 [
                     *self._account(),
+                    *(_tie() if tied else []),
                     self._binary("postgres"),
                     "-D",
                     str(self.cluster),
@@ -104,9 +120,6 @@ class Embedded:
                 stderr=log,
                 start_new_session=True,  # a Ctrl-C in the terminal must not stop it before us
             )
-        self._wait_until_ready()
-        self._create_database()
-        return self.url
 
     def died(self) -> bool:
         """Whether the server this object started has ended on its own."""
@@ -174,16 +187,43 @@ class Embedded:
             else:
                 return
 
-    def _clear_stale_lock(self) -> None:
-        """After a power cut or kill, another process may have got the dead postmaster's pid, and
-        PostgreSQL would then refuse to start. A lock whose process is no `postgres` is stale.
+    def _end_orphan(self, timeout: float = 30) -> None:
+        """Shut down a server that outlived the process which had started it.
+
+        PostgreSQL writes its pid into the cluster. After a power cut that pid may be another
+        program's, and PostgreSQL would refuse to start: then the file is only in the way.
         """
         lock = self.cluster / "postmaster.pid"
-        with suppress(FileNotFoundError, ValueError, IndexError):
-            pid = int(lock.read_text().splitlines()[0])
-            name = Path(f"/proc/{pid}/comm")
-            if name.exists() and "postgres" not in name.read_text():
-                lock.unlink()
+        try:
+            pid = int(lock.read_text().split("\n", 1)[0])
+        except (FileNotFoundError, ValueError):
+            return
+        if not self._is_ours(pid):
+            if CAN_SEE_PROCESSES:  # elsewhere PostgreSQL itself has to judge
+                lock.unlink(missing_ok=True)
+            return
+        for order in (signal.SIGINT, signal.SIGQUIT):  # fast, then immediate
+            with suppress(ProcessLookupError):
+                os.kill(pid, order)
+            deadline = time.monotonic() + timeout
+            while lock.exists() and self._is_ours(pid):
+                if time.monotonic() > deadline:
+                    break
+                time.sleep(0.02)
+            else:
+                return
+        raise EmbeddedError(f"PostgreSQL (pid {pid}) still runs on {self.cluster}")
+
+    def _is_ours(self, pid: int) -> bool:
+        """Whether `pid` is a server of this cluster: one works in the cluster's directory. Where
+        that cannot be seen, whether something accepts connections on the private socket.
+        """
+        if CAN_SEE_PROCESSES:
+            with suppress(OSError):
+                return Path(f"/proc/{pid}/cwd").readlink() == self.cluster.resolve()
+            return False
+        with socket.socket(socket.AF_UNIX) as client:
+            return client.connect_ex(str(self.sockets / ".s.PGSQL.5432")) == 0
 
     def _socket_directory(self) -> Path:
         inside = self.root / "postgresql.sockets"
@@ -211,6 +251,13 @@ class Embedded:
             return ["unshare", "--user", f"--map-user={NOBODY}", f"--map-group={NOBODY}"]
         group = pwd.getpwuid(NOBODY).pw_gid
         return ["setpriv", f"--reuid={NOBODY}", f"--regid={group}", "--clear-groups"]
+
+
+def _tie() -> list[str]:
+    """The prefix of a command that shall get a fast-shutdown signal when its parent ends."""
+    if sys.platform == "linux" and shutil.which("setpriv"):
+        return ["setpriv", "--pdeathsig", "INT"]
+    return []
 
 
 def _is_root() -> bool:

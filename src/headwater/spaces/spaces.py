@@ -7,9 +7,15 @@ from psycopg.rows import class_row
 
 from headwater.database.statements import Statements
 from headwater.http.errors import NotFound
+from headwater.spaces.changes import Changes
 from headwater.spaces.models import Space
 
 SQL = Statements(__name__, "spaces.sql")
+
+_COLUMNS = (
+    "name", "timezone", "currency", "company_identity_mode", "subscription", "phone_region",
+    "ignored_identifiers",
+)  # fmt: skip
 
 
 async def fetch_space(connection: AsyncConnection, space_id: int) -> Space:
@@ -20,3 +26,56 @@ async def fetch_space(connection: AsyncConnection, space_id: int) -> Space:
     if space is None:
         raise NotFound("Space")
     return space
+
+
+async def list_spaces(connection: AsyncConnection) -> list[Space]:
+    """Every Space of the installation, the oldest first."""
+    cursor = await connection.execute(SQL["list_ids"])
+    return [await fetch_space(connection, space_id) for (space_id,) in await cursor.fetchall()]
+
+
+async def fetch_limits(connection: AsyncConnection, space_id: int) -> dict[str, int]:
+    """The Space's own rate limits: bucket to requests a minute."""
+    cursor = await connection.execute(SQL["limits"], {"space_id": space_id})
+    return dict(await cursor.fetchall())
+
+
+async def create_space(connection: AsyncConnection, changes: Changes) -> Space:
+    """A new Space. `changes` holds at least its name."""
+    cursor = await connection.execute(SQL["create"], {"name": changes.settings["name"]})
+    row = await cursor.fetchone()
+    assert row is not None
+    return await change_space(connection, row[0], changes)
+
+
+async def change_space(connection: AsyncConnection, space_id: int, changes: Changes) -> Space:
+    """Apply `changes` and return the Space as it is then. Raises NotFound."""
+    space = {"space_id": space_id}
+    cursor = await connection.execute(SQL["lock"], space)
+    if await cursor.fetchone() is None:
+        raise NotFound("Space")
+    values = dict.fromkeys(_COLUMNS) | changes.settings
+    await connection.execute(SQL["change"], space | values)
+    await _change_labels(connection, space_id, changes)
+    for bucket, per_minute in changes.limits.items():
+        verb = "remove_limit" if per_minute is None else "put_limit"
+        values = {"bucket": bucket, "per_minute": per_minute}
+        await connection.execute(SQL[verb], space | values)
+    if changes.touch_access:
+        await announce_access(connection, space_id)
+    return await fetch_space(connection, space_id)
+
+
+async def announce_access(connection: AsyncConnection, space_id: int) -> None:
+    """Make API processes drop what they remember about this Space when the transaction commits."""
+    await connection.execute(SQL["announce_access"], {"space_id": space_id})
+
+
+async def _change_labels(connection: AsyncConnection, space_id: int, changes: Changes) -> None:
+    for kind, labels in (
+        ("event_label", changes.event_labels),
+        ("field_label", changes.field_labels),
+    ):
+        for slot, label in labels.items():
+            verb = SQL[f"{'put' if label else 'remove'}_{kind}"]
+            await connection.execute(verb, {"space_id": space_id, "slot": slot, "label": label})

@@ -8,3 +8,65 @@ SELECT s.id, s.name, s.timezone, s.currency, s.company_identity_mode, s.subscrip
                  WHERE l.space_id = %(space_id)s), '{}') AS field_labels
 FROM spaces s
 WHERE s.id = %(space_id)s;
+
+-- name: list_ids
+-- Every Space of the installation, the oldest first.
+SELECT id FROM spaces ORDER BY id;
+
+-- name: create
+-- A new Space with the defaults of the schema.
+INSERT INTO spaces (name) VALUES (%(name)s) RETURNING id;
+
+-- name: lock
+-- Take the Space for this transaction, so that two changes of it happen one after the other.
+SELECT id FROM spaces WHERE id = %(space_id)s FOR UPDATE;
+
+-- name: change
+-- New values for the settings that are given; NULL leaves one as it is.
+UPDATE spaces SET
+    name = coalesce(%(name)s, name),
+    timezone = coalesce(%(timezone)s, timezone),
+    currency = coalesce(%(currency)s, currency),
+    company_identity_mode = coalesce(%(company_identity_mode)s, company_identity_mode),
+    subscription = coalesce(%(subscription)s, subscription),
+    phone_region = nullif(coalesce(%(phone_region)s, phone_region), ''),
+    ignored_identifiers = coalesce(%(ignored_identifiers)s::text[], ignored_identifiers)
+WHERE id = %(space_id)s;
+
+-- name: put_event_label
+-- Name a custom event.
+INSERT INTO event_labels (space_id, event_name, label)
+VALUES (%(space_id)s, %(slot)s, %(label)s)
+ON CONFLICT (space_id, event_name) DO UPDATE SET label = excluded.label;
+
+-- name: remove_event_label
+-- Take a custom event's name away.
+DELETE FROM event_labels WHERE space_id = %(space_id)s AND event_name = %(slot)s;
+
+-- name: put_field_label
+-- Name a profile field, which makes it usable in filters.
+INSERT INTO field_labels (space_id, field, label)
+VALUES (%(space_id)s, %(slot)s, %(label)s)
+ON CONFLICT (space_id, field) DO UPDATE SET label = excluded.label;
+
+-- name: remove_field_label
+-- Take a profile field's name away.
+DELETE FROM field_labels WHERE space_id = %(space_id)s AND field = %(slot)s;
+
+-- name: limits
+-- The Space's own rate limits.
+SELECT bucket, per_minute FROM space_limits WHERE space_id = %(space_id)s ORDER BY bucket;
+
+-- name: put_limit
+-- Give the Space its own limit for a bucket.
+INSERT INTO space_limits (space_id, bucket, per_minute)
+VALUES (%(space_id)s, %(bucket)s, %(per_minute)s)
+ON CONFLICT (space_id, bucket) DO UPDATE SET per_minute = excluded.per_minute;
+
+-- name: remove_limit
+-- Go back to the common limit of a bucket.
+DELETE FROM space_limits WHERE space_id = %(space_id)s AND bucket = %(bucket)s;
+
+-- name: announce_access
+-- Tell every API process, once this commits, to forget what it remembers about a Space's access.
+SELECT pg_notify('headwater_access', %(space_id)s::text);

@@ -1,0 +1,58 @@
+# Everything a person types. Needs Python >= 3.11 and make; the rest comes from the package index.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup serve demo test check bench lock
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.dev ## Make .venv with everything needed to run, test and check
+
+serve: $(VENV)/.run ## Run Headwater on the data in headwater-data (ARGS="--port 8080")
+	$(BIN)/headwater serve $(ARGS)
+
+demo: $(VENV)/.run ## Run Headwater with a sample Space of realistic journeys
+	$(BIN)/headwater demo $(ARGS)
+
+test: $(VENV)/.dev ## Run the tests (ARGS="-k name")
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/.dev ## Lint, check formatting, types, layers and sizes
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+	$(BIN)/python tests/sizes.py
+
+bench: $(VENV)/.dev ## Print the benchmark table
+	$(BIN)/python -m bench $(ARGS)
+
+lock: $(VENV)/.dev ## Compile requirements/*.txt anew from pyproject.toml
+	$(BIN)/uv pip compile $(LOCK) requirements/build.in --output-file requirements/build.txt
+	$(BIN)/uv pip compile $(LOCK) pyproject.toml --output-file requirements/base.txt
+	$(BIN)/uv pip compile $(LOCK) pyproject.toml --group dev --constraint requirements/base.txt \
+	    --output-file requirements/dev.txt
+
+LOCK := --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+    --no-emit-find-links --no-annotate --no-header
+
+# Stamps: a changed list of requirements sets up again, an unchanged one costs nothing.
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Headwater needs Python 3.11 or newer; try make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.run: $(VENV)/.made requirements/build.txt requirements/base.txt pyproject.toml
+	$(PIP) -r requirements/base.txt
+	$(PIP) -r requirements/build.txt
+	$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run requirements/dev.txt
+	$(PIP) -r requirements/dev.txt
+	@touch $@

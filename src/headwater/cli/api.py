@@ -1,0 +1,31 @@
+"""`headwater api`: one API process, on a socket of its own or on the supervisor's."""
+
+from __future__ import annotations
+
+import socket
+from argparse import Namespace
+
+from headwater import app, listening, logs
+from headwater.cli import leash
+from headwater.cli.connect import database_url, told
+from headwater.cli.failure import Failure
+from headwater.settings import Settings
+
+
+def api(settings: Settings, arguments: Namespace) -> int:
+    """Answer requests until told to stop."""
+    logs.configure(settings.log_level)
+    leash.hold(arguments)
+    with _socket(arguments) as bound, told(settings):
+        app.serve(settings, database_url(settings), bound, listening.base_url(bound))
+    return 0
+
+
+def _socket(arguments: Namespace) -> socket.socket:
+    if arguments.fd is not None:
+        return socket.socket(fileno=arguments.fd)
+    try:
+        return listening.bind(arguments.host, arguments.port)
+    except OSError as error:
+        where = f"{arguments.host}:{arguments.port}"
+        raise Failure(f"cannot listen on {where}: {error.strerror or error}") from None

@@ -1,0 +1,29 @@
+"""The leash of a supervised process: standard input, held open by the process that started it.
+A pipe's end tells of that process's death on every system, whatever killed it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from argparse import Namespace
+
+GRACE_SECONDS = 10.0
+
+
+def hold(arguments: Namespace) -> None:
+    """With `--leash`, end this process in order when standard input ends, or by force when that
+    takes too long.
+    """
+    if arguments.leash:
+        threading.Thread(target=_watch, name="leash", daemon=True).start()
+
+
+def _watch() -> None:
+    while os.read(0, 1):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(GRACE_SECONDS)
+    os._exit(1)

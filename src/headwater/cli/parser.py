@@ -1,0 +1,148 @@
+"""Every command and option, as an argparse tree; the documentation's test reads it too.
+
+`run` names the function of `headwater.cli.<module>` that does the work, by text: building the
+tree imports nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from headwater import __version__
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # pyright: ignore[reportPrivateUsage] # noqa: SLF001 # it has no public name
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    parser = argparse.ArgumentParser(prog="headwater", description="Conversion tracking.")
+    parser.add_argument("--version", action="version", version=f"headwater {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_processes(commands)
+    _add_space(commands)
+    _add_key(commands)
+    _add_queue(commands)
+    return parser
+
+
+def _add(
+    commands: Commands, name: str, run: tuple[str, str], about: str
+) -> argparse.ArgumentParser:
+    command = commands.add_parser(name, help=about, description=about, allow_abbrev=False)
+    command.add_argument(
+        "--data-dir", metavar="D", help="where Headwater keeps its data (headwater-data)"
+    )
+    command.set_defaults(run=run)
+    return command
+
+
+def _group(commands: Commands, name: str, about: str) -> Commands:
+    group = commands.add_parser(name, help=about, description=about)
+    return group.add_subparsers(required=True, metavar="COMMAND")
+
+
+def _json(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _space(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--space", type=int, required=True, metavar="ID", help="the Space's id")
+
+
+def _listen(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--host", default="127.0.0.1", metavar="H", help="address (127.0.0.1)")
+    command.add_argument(
+        "--port", type=_port, default=8080, metavar="P", help="port; 0 takes a free one (8080)"
+    )
+
+
+def _leash(command: argparse.ArgumentParser) -> None:
+    # Held by the process that started this one: when it ends, so does standard input.
+    command.add_argument("--leash", action="store_true", help=argparse.SUPPRESS)
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if not 0 <= port < 65536:
+        raise argparse.ArgumentTypeError("must be from 0 to 65535")
+    return port
+
+
+def _count(text: str) -> int:
+    count = int(text)
+    if not 1 <= count <= 64:
+        raise argparse.ArgumentTypeError("must be from 1 to 64")
+    return count
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 <= seconds < 1e9:
+        raise argparse.ArgumentTypeError("must be a number of seconds")
+    return seconds
+
+
+def _add_processes(commands: Commands) -> None:
+    serve = _add(commands, "serve", ("serve", "serve"), "run everything")
+    demo = _add(commands, "demo", ("demo", "demo"), "run everything, with sample data")
+    for command in (serve, demo):
+        _listen(command)
+        command.add_argument(
+            "--workers", type=_count, default=1, metavar="N", help="API processes (1)"
+        )
+    api = _add(commands, "api", ("api", "api"), "run one API process")
+    _listen(api)
+    api.add_argument("--fd", type=int, help=argparse.SUPPRESS)
+    worker = _add(commands, "worker", ("worker", "worker"), "run one pipeline worker")
+    for command in (serve, api, worker):
+        _leash(command)
+    migrate = _add(
+        commands, "migrate", ("migrate", "migrate"), "bring the database to this version"
+    )
+    _json(migrate)
+
+
+def _add_space(commands: Commands) -> None:
+    space = _group(commands, "space", "create and change Spaces")
+    create = _add(space, "create", ("spaces", "create_space"), "create a Space")
+    create.add_argument("--name", required=True, metavar="N")
+    create.add_argument("--timezone", metavar="Z", help="an IANA time zone (UTC)")
+    create.add_argument("--currency", metavar="C", help="a currency code (USD)")
+    create.add_argument("--company-identity-mode", metavar="M", help="auto or external_id (auto)")
+    change = _add(space, "set", ("spaces", "set_space"), "change a Space's settings")
+    _space(change)
+    change.add_argument("changes", nargs="+", metavar="KEY=VALUE")
+    show = _add(space, "show", ("spaces", "show_space"), "show a Space")
+    _space(show)
+    listed = _add(space, "list", ("spaces", "list_spaces"), "list Spaces")
+    for command in (create, change, show, listed):
+        _json(command)
+
+
+def _add_key(commands: Commands) -> None:
+    key = _group(commands, "key", "create and revoke API keys")
+    create = _add(key, "create", ("spaces", "create_key"), "create an API key, shown this once")
+    create.add_argument("--name", required=True, metavar="N")
+    create.add_argument(
+        "--scope", action="append", metavar="S", help="give this scope only; repeatable (all)"
+    )
+    listed = _add(key, "list", ("spaces", "list_keys"), "list a Space's keys")
+    revoke = _add(key, "revoke", ("spaces", "revoke_key"), "revoke a key at once")
+    revoke.add_argument("key_id", type=int, metavar="KEY_ID")
+    for command in (create, listed, revoke):
+        _space(command)
+        _json(command)
+
+
+def _add_queue(commands: Commands) -> None:
+    queue = _group(commands, "queue", "look after accepted requests")
+    wait = _add(queue, "wait", ("queue", "wait"), "wait until everything accepted is processed")
+    wait.add_argument(
+        "--timeout", type=_seconds, default=60.0, metavar="S", help="seconds to wait (60)"
+    )
+    rejected = _add(queue, "rejected", ("queue", "rejected"), "list what could not be processed")
+    replay = _add(queue, "replay", ("queue", "replay"), "process the rejected once more")
+    for command in (rejected, replay):
+        _json(command)

@@ -1,0 +1,20 @@
+"""`headwater serve`."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from headwater.cli import leash
+from headwater.cli.failure import Failure
+from headwater.settings import Settings
+from headwater.supervisor import Plan, ServeError, supervise
+
+
+def serve(settings: Settings, arguments: Namespace) -> int:
+    """Run everything until told to stop."""
+    leash.hold(arguments)
+    try:
+        supervise(Plan(settings, arguments.host, arguments.port, arguments.workers))
+    except ServeError as error:
+        raise Failure(str(error)) from None
+    return 0

@@ -1,0 +1,30 @@
+"""`headwater worker`: one pipeline worker. Any number may run; they share out the Spaces."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from argparse import Namespace
+from typing import Any
+
+from headwater import logs
+from headwater.cli import leash
+from headwater.cli.connect import database_url
+from headwater.pipeline import worker as pipeline
+from headwater.settings import Settings
+
+
+def worker(settings: Settings, arguments: Namespace) -> int:
+    """Process what is accepted until told to stop."""
+    logs.configure(settings.log_level)
+    stop = threading.Event()
+
+    def end(_: int, __: Any) -> None:
+        # From another thread, as this one may be inside a wait on the event, holding its lock.
+        threading.Thread(target=stop.set).start()
+
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, end)
+    leash.hold(arguments)
+    pipeline.run(database_url(settings), stop)
+    return 0

@@ -1,0 +1,61 @@
+"""The listening socket: bound once, then shared by every API process, so that while one is
+started again its connections wait instead of being refused.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+import time
+from typing import cast
+
+BIND_SECONDS = 2.0
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A bound TCP socket that does not listen yet. Port 0 takes a free one.
+
+    A port in use is tried for a moment: it may be that of a Headwater just being replaced.
+    Raises OSError.
+    """
+    family, kind, protocol, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    deadline = time.monotonic() + BIND_SECONDS
+    while True:
+        bound = socket.socket(family, kind, protocol)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            bound.bind(address)
+        except OSError as error:
+            bound.close()
+            if error.errno != errno.EADDRINUSE or time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+        else:
+            return bound
+
+
+def base_url(bound: socket.socket) -> str:
+    """The origin under which this machine reaches the socket."""
+    host, port = reachable(bound)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def reachable(bound: socket.socket) -> tuple[str, int]:
+    """Host and port to connect to: for "every address", the local one."""
+    host, port = cast("tuple[str, int]", bound.getsockname()[:2])
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port  # noqa: S104 # a comparison
+
+
+def answers(bound: socket.socket, path: str, timeout: float = 2.0) -> bool:
+    """Whether the server behind the socket answers GET `path` with 200. Written by hand because
+    the supervisor, which lives as long as the service, would carry an HTTP client for nothing.
+    """
+    request = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    try:
+        with socket.create_connection(reachable(bound), timeout) as client:
+            client.sendall(request.encode())
+            return client.recv(64).startswith(b"HTTP/1.1 200")
+    except OSError:
+        return False

@@ -1,0 +1,86 @@
+"""API keys: made, listed and revoked. A key is shown once; only its hash is stored."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from headwater.database.statements import Statements
+from headwater.http.errors import Invalid, NotFound
+from headwater.spaces.changes import read_name
+from headwater.spaces.spaces import announce_access, fetch_space
+
+SQL = Statements(__name__, "keys.sql")
+
+PREFIX = "trk_sk_"
+SCOPES = (
+    "events:read", "events:write",
+    "contacts:read", "contacts:write", "contacts:delete",
+    "companies:read", "companies:write",
+    "exports:read", "exports:write",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ApiKey:
+    """A key as it is stored."""
+
+    id: int
+    name: str
+    hint: str
+    """The key's last four characters."""
+    scopes: list[str]
+    created_at: datetime
+    revoked_at: datetime | None
+
+
+def hash_key(key: str) -> bytes:
+    """What is stored of a key: 256 random bits need no slow hash."""
+    return hashlib.sha256(key.encode()).digest()
+
+
+async def create_key(
+    connection: AsyncConnection, space_id: int, name: str, scopes: Sequence[str] = SCOPES
+) -> tuple[str, ApiKey]:
+    """A new key as (the key itself, what is stored of it).
+
+    Raises Invalid for a name or scope that cannot be used, NotFound for an unknown Space.
+    """
+    unknown = sorted(set(scopes) - set(SCOPES))
+    if unknown:
+        rule = f"scope: {', '.join(unknown)} is none of {', '.join(SCOPES)}"
+        raise Invalid({"scope": [rule]})
+    values = {"space_id": (await fetch_space(connection, space_id)).id, "name": read_name(name)}
+    key = PREFIX + secrets.token_urlsafe(32)
+    values |= {"key_hash": hash_key(key), "hint": key[-4:]}
+    values |= {"scopes": [scope for scope in SCOPES if scope in scopes]}
+    cursor = connection.cursor(row_factory=class_row(ApiKey))
+    await cursor.execute(SQL["create"], values)
+    stored = await cursor.fetchone()
+    assert stored is not None
+    await announce_access(connection, space_id)
+    return key, stored
+
+
+async def list_keys(connection: AsyncConnection, space_id: int) -> list[ApiKey]:
+    """A Space's keys, revoked ones included, the oldest first. Raises NotFound."""
+    await fetch_space(connection, space_id)
+    cursor = connection.cursor(row_factory=class_row(ApiKey))
+    return await (await cursor.execute(SQL["list"], {"space_id": space_id})).fetchall()
+
+
+async def revoke_key(connection: AsyncConnection, space_id: int, key_id: int) -> ApiKey:
+    """End a key's life, from the commit on. Raises NotFound; revoking twice changes nothing."""
+    cursor = connection.cursor(row_factory=class_row(ApiKey))
+    await cursor.execute(SQL["revoke"], {"space_id": space_id, "key_id": key_id})
+    stored = await cursor.fetchone()
+    if stored is None:
+        raise NotFound("API key")
+    await announce_access(connection, space_id)
+    return stored

@@ -1,0 +1,267 @@
+"""`headwater serve`: starts PostgreSQL, the API and the pipeline worker, and keeps them running.
+
+It imports little, as it stays in memory as long as the service. A process that dies is started
+again, at once the first time and ever more slowly after that. Each child holds one end of a pipe
+as standard input, its leash: if the supervisor is killed, the leash ends and so do they.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+import psycopg
+
+from headwater import listening
+from headwater.database.embedded import Embedded, EmbeddedError
+from headwater.database.migrate import MigrationError, migrate
+from headwater.settings import Settings
+
+GRACE_SECONDS = 10.0
+FIRST_DELAY, LONGEST_DELAY = 0.1, 10.0
+STEADY_SECONDS = 10.0
+HOPELESS = 5
+
+
+class ServeError(Exception):
+    """The service cannot be started; the text says why."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to serve, and where."""
+
+    settings: Settings
+    host: str
+    port: int
+    workers: int
+    """API processes; the pipeline has one worker."""
+
+
+@dataclass
+class Watched:
+    """Something that has to run. `due` is when to start it, on the monotonic clock."""
+
+    name: str
+    launch: Callable[[], None]
+    died: Callable[[], bool]
+    running: bool = False
+    started: float = 0.0
+    due: float = 0.0
+    failures: int = 0
+    """Times in a row that it ended soon after its start."""
+
+    def start(self, now: float) -> None:
+        self.started = now
+        try:
+            self.launch()
+        except OSError as error:  # no memory or no process to be had just now
+            self.ended(now, reason=str(error))
+        else:
+            self.running = True
+
+    def ended(self, now: float, **reason: str) -> None:
+        self.running = False
+        self.failures = self.failures + 1 if now - self.started < STEADY_SECONDS else 1
+        self.due = now + min(LONGEST_DELAY, FIRST_DELAY * 2.0 ** min(self.failures - 1, 10))
+        _log("error", "process_ended", process=self.name, failures=self.failures, **reason)
+
+
+class Child:
+    """One of our own processes, on its leash."""
+
+    def __init__(self, *arguments: str, pass_fds: tuple[int, ...] = ()) -> None:
+        self._command = [sys.executable, "-P", "-m", "headwater", *arguments, "--leash"]
+        self._pass_fds = pass_fds
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def launch(self) -> None:
+        self._forget()
+        self.process = subprocess.Popen(
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=sys.stderr.fileno(),  # standard output has the `ready` line alone
+            pass_fds=self._pass_fds,
+            start_new_session=True,  # a Ctrl-C in the terminal is the supervisor's to pass on
+        )
+
+    def died(self) -> bool:
+        return self.process is None or self.process.poll() is not None
+
+    def tell(self, number: signal.Signals) -> None:
+        if self.process is not None:
+            self.process.send_signal(number)
+
+    def _forget(self) -> None:
+        if self.process is not None and self.process.stdin is not None:
+            self.process.stdin.close()
+
+
+class Wakeups:
+    """Ends a wait when a child ends or the supervisor is told to stop, without a gap in which a
+    signal could be missed: the interpreter writes every signal into a pipe.
+    """
+
+    def __init__(self) -> None:
+        self.stopping = False
+        self._read, write = os.pipe()
+        os.set_blocking(self._read, False)
+        os.set_blocking(write, False)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
+            signal.signal(number, self._note)
+
+    def _note(self, number: int, _: Any) -> None:
+        self.stopping = self.stopping or number != signal.SIGCHLD
+
+    def wait(self, seconds: float | None) -> None:
+        select.select([self._read], [], [], seconds)
+        with suppress(BlockingIOError):
+            os.read(self._read, 4096)
+
+
+@dataclass
+class Supervisor:
+    """The processes of one `headwater serve`."""
+
+    plan: Plan
+    bound: socket.socket
+    wakeups: Wakeups = field(default_factory=Wakeups)
+    embedded: Embedded | None = None
+    children: list[Child] = field(default_factory=list[Child])
+    watched: list[Watched] = field(default_factory=list[Watched])
+
+    def run(self) -> None:
+        """Serve until told to stop. Raises ServeError when that cannot even begin."""
+        try:
+            self._prepare_database()
+            self._plan_children()
+            self._wait_until_ready()
+            while not self.wakeups.stopping:
+                self.wakeups.wait(self._revive())
+        finally:
+            self._stop()
+
+    def _prepare_database(self) -> None:
+        settings = self.plan.settings
+        url = settings.database_url
+        if url is None:
+            embedded = self.embedded = Embedded(settings.data_dir)
+            url = embedded.start(tied=True)
+            self.watched.append(
+                Watched("postgresql", lambda: embedded.launch(tied=True), embedded.died,
+                        running=True, started=time.monotonic())
+            )  # fmt: skip
+        for name in migrate(url):
+            _log("info", "migrated", migration=name)
+
+    def _plan_children(self) -> None:
+        where = ("--data-dir", str(self.plan.settings.data_dir.absolute()))
+        descriptor = self.bound.fileno()
+        api = ("api", "--fd", str(descriptor), *where)
+        self.children = [Child(*api, pass_fds=(descriptor,)) for _ in range(self.plan.workers)]
+        self.children.append(Child("worker", *where))
+        names = [*(f"api {number + 1}" for number in range(self.plan.workers)), "worker"]
+        for name, child in zip(names, self.children, strict=True):
+            self.watched.append(Watched(name, child.launch, child.died))
+
+    def _wait_until_ready(self) -> None:
+        while not self.wakeups.stopping:
+            delay = self._revive()
+            if listening.answers(self.bound, "/readyz"):
+                origin = self.plan.settings.base_url or listening.base_url(self.bound)
+                sys.stdout.write(f"ready {origin}\n")
+                sys.stdout.flush()
+                return
+            hopeless = [one.name for one in self.watched if one.failures >= HOPELESS]
+            if hopeless:
+                raise ServeError(f"{hopeless[0]} does not start; see the lines above")
+            self.wakeups.wait(0.02 if delay is None else min(delay, 0.02))
+
+    def _revive(self) -> float | None:
+        """Start what is due. Returns the seconds until something else is, or None."""
+        now = time.monotonic()
+        for one in self.watched:
+            if one.running and one.died():
+                one.ended(now)
+            if not one.running and one.due <= now:
+                one.start(now)
+        waiting = [one.due - now for one in self.watched if not one.running]
+        return max(0.0, min(waiting)) if waiting else None
+
+    def _stop(self) -> None:
+        """End the API and the worker, then, with nobody left to write, PostgreSQL."""
+        for child in self.children:
+            child.tell(signal.SIGTERM)
+        deadline = time.monotonic() + GRACE_SECONDS
+        while not all(child.died() for child in self.children):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
+            self.wakeups.wait(left)
+        for child in self.children:
+            child.tell(signal.SIGKILL)
+        if self.embedded is not None:
+            self.embedded.stop()
+
+
+def supervise(plan: Plan) -> None:
+    """Serve `plan` until SIGTERM or SIGINT, then stop everything in order. Raises ServeError."""
+    try:
+        with _alone(plan.settings), _bind(plan) as bound:
+            Supervisor(plan, bound).run()
+    except (EmbeddedError, MigrationError) as error:
+        raise ServeError(str(error)) from None
+    except psycopg.OperationalError as error:
+        raise ServeError(f"cannot reach the database: {error}") from None
+
+
+def _bind(plan: Plan) -> socket.socket:
+    try:
+        return listening.bind(plan.host, plan.port)
+    except OSError as error:
+        where = f"{plan.host}:{plan.port}"
+        raise ServeError(f"cannot listen on {where}: {error.strerror or error}") from None
+
+
+@contextmanager
+def _alone(settings: Settings) -> Generator[None]:
+    """Holds the data directory's lock, which the system releases however the process ends."""
+    if settings.database_url is not None:
+        yield
+        return
+    with _lock_file(settings.data_dir) as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ServeError(f"another `headwater serve` runs on {settings.data_dir}") from None
+        yield
+
+
+def _lock_file(data_dir: Path) -> IO[bytes]:
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+        return (data_dir / "serve.lock").open("ab")
+    except OSError as error:
+        raise ServeError(f"cannot use {data_dir}: {error.strerror}") from None
+
+
+def _log(level: str, event: str, **values: Any) -> None:
+    """A line as `headwater.logs` writes it, without its weight; no value here is a secret."""
+    moment = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+    line = {**values, "event": event, "level": level, "timestamp": moment}
+    sys.stderr.write(json.dumps(line) + "\n")
+    sys.stderr.flush()
