@@ -1,6 +1,6 @@
-"""Named points at which a crash test can kill the process, as a power cut would.
+"""Named places at which a process can be made to die as if by power cut, for crash tests.
 
-HEADWATER_FAILPOINT names one; without it a point costs a comparison.
+`HEADWATER_FAILPOINT=<name>` arms one; unarmed, a failpoint costs one comparison.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import signal
 
-_armed = os.environ.get("HEADWATER_FAILPOINT")
+_ARMED = os.environ.get("HEADWATER_FAILPOINT", "")
 
 
 def failpoint(name: str) -> None:
-    """End this process at once, with nothing flushed or closed, if `name` is armed."""
-    if _armed == name:
+    """End this process at once, with no clean-up, when the failpoint `name` is armed."""
+    if name == _ARMED:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,27 @@
+-- name: load
+-- The companies a batch's events name.
+SELECT c.id, c.domain, c.external_id, c.name
+FROM unnest(%(domains)s::text[]) AS wanted (domain)
+JOIN companies c ON c.space_id = %(space_id)s AND c.domain = wanted.domain
+UNION ALL
+SELECT c.id, c.domain, c.external_id, c.name
+FROM unnest(%(external_ids)s::text[]) AS wanted (external_id)
+JOIN companies c ON c.space_id = %(space_id)s AND c.external_id = wanted.external_id;
+
+-- name: draw_ids
+-- Numbers for new companies, in order.
+SELECT nextval('company_ids') FROM generate_series(1, %(count)s::int);
+
+-- name: create
+-- Companies seen for the first time.
+INSERT INTO companies (space_id, id, domain, external_id, name, created_at)
+SELECT %(space_id)s, r.id, r.domain, r.external_id, r.name,
+       'epoch'::timestamptz + r.created_at * interval '1 microsecond'
+FROM json_to_recordset(%(companies)s::json)
+     AS r (id bigint, domain text, external_id text, name text, created_at bigint);
+
+-- name: rename
+-- Companies that were sent another name.
+UPDATE companies c SET name = r.name
+FROM json_to_recordset(%(companies)s::json) AS r (id bigint, name text)
+WHERE c.space_id = %(space_id)s AND c.id = r.id;

@@ -1,0 +1,84 @@
+"""A contact's row while a batch changes it: the primary values, the profile fields, the company
+and the sources of its path. Pure; storing.py reads and writes it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from headwater.companies.grouping import Company
+from headwater.identity.directory import Contact
+
+DETAILS = (
+    "location", "city", "state", "country", "device_type", "os", "browser", "language",
+    *(f"profile_field_{slot}" for slot in range(1, 31)),
+)  # fmt: skip
+"""The single-valued columns beyond the primary email, name and phone."""
+
+FIRST_DATE_SLOT = 26
+_DATE_LENGTH = len("YYYY-MM-DD")
+
+
+class Profile:
+    """One contact's columns. `changed` says that the stored row must be written."""
+
+    __slots__ = (
+        "changed", "company", "contact", "details", "email", "name", "original_company", "phone",
+        "source_mask",
+    )  # fmt: skip
+
+    def __init__(self, contact: Contact) -> None:
+        self.contact = contact
+        self.email: str | None = None
+        self.name: str | None = None
+        self.phone: str | None = None
+        self.details: dict[str, str] = {}
+        self.company: Company | None = None
+        self.original_company: Company | None = None
+        self.source_mask = 0
+        self.changed = contact.is_new
+
+    def learn(self, email: str | None, name: str | None, phone: str | None) -> None:
+        """Take each value as the primary one of its kind when there is none yet."""
+        if self.email is None and email is not None:
+            self.email, self.changed = email, True
+        if self.name is None and name is not None:
+            self.name, self.changed = name, True
+        if self.phone is None and phone is not None:
+            self.phone, self.changed = phone, True
+
+    def set_fields(self, fields: dict[int, str], zone: ZoneInfo) -> None:
+        """Set profile fields; the last write wins."""
+        for slot, value in fields.items():
+            column = f"profile_field_{slot}"
+            stored = instant(value, zone) if slot >= FIRST_DATE_SLOT else value
+            if self.details.get(column) != stored:
+                self.details[column] = stored
+                self.changed = True
+
+    def fill_from(self, other: Profile) -> None:
+        """Take from a contact merged into this one whatever is empty here."""
+        self.learn(other.email, other.name, other.phone)
+        for column, value in other.details.items():
+            if column not in self.details:
+                self.details[column] = value
+                self.changed = True
+        other.changed = True
+
+
+def instant(value: str, zone: ZoneInfo) -> str:
+    """A date slot's value as a moment: a day is its midnight in `zone`, or the first moment after
+    it where clocks skip midnight.
+    """
+    if len(value) != _DATE_LENGTH:
+        return value
+    offset = datetime.fromisoformat(value).replace(tzinfo=zone).strftime("%z")
+    seconds = offset[5:7] or "00"
+    return f"{value}T00:00:00{offset[:3]}:{offset[3:5]}:{seconds}"
+
+
+def full_name(full: str | None, first: str | None, last: str | None) -> str | None:
+    """The name an event gives: the full one, or first and last together."""
+    name = full or " ".join(part for part in (first, last) if part)
+    return name.strip() or None

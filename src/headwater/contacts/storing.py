@@ -1,0 +1,90 @@
+"""Reading the contacts a batch touches and writing back those it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from psycopg import Connection
+
+from headwater.companies.grouping import Companies
+from headwater.contacts.profiles import DETAILS, Profile
+from headwater.database.rows import rows
+from headwater.database.statements import Statements
+from headwater.identity.directory import Contact, Directory
+
+SQL = Statements(__name__, "profiles.sql")
+
+_COLUMNS_BEFORE_DETAILS = 9
+
+
+class Profiles:
+    """The profile of every contact of a batch."""
+
+    def __init__(self) -> None:
+        self._of: dict[Contact, Profile] = {}
+
+    def of(self, contact: Contact) -> Profile:
+        """The contact's profile; a new contact begins with an empty one."""
+        profile = self._of.get(contact)
+        if profile is None:
+            profile = self._of[contact] = Profile(contact)
+        return profile
+
+    def __iter__(self) -> Iterator[Profile]:
+        return iter(self._of.values())
+
+    def changed(self) -> list[Profile]:
+        return [profile for profile in self._of.values() if profile.changed]
+
+
+def load_contacts(
+    connection: Connection[Any], space_id: int, ids: Iterable[int], directory: Directory
+) -> list[tuple[Any, ...]]:
+    """Put these stored contacts in the directory and return their rows for `read_profiles`."""
+    found = connection.execute(SQL["load"], {"space_id": space_id, "ids": list(ids)}).fetchall()
+    for row in found:
+        contact = directory.add_stored(row[0], row[1])
+        contact.has_email, contact.has_tracking_id = row[2], row[3]
+    return found
+
+
+def read_profiles(
+    found: Iterable[tuple[Any, ...]], directory: Directory, companies: Companies
+) -> Profiles:
+    """The profiles of the contacts that `load_contacts` found."""
+    profiles = Profiles()
+    for row in found:
+        profile = profiles.of(directory.contacts[row[0]])
+        company_id, profile.source_mask = row[4], row[5]
+        if company_id is not None:
+            profile.company = profile.original_company = companies.by_id(company_id)
+        profile.email, profile.name, profile.phone = row[6], row[7], row[8]
+        details = zip(DETAILS, row[_COLUMNS_BEFORE_DETAILS:], strict=True)
+        profile.details = {column: value for column, value in details if value is not None}
+    return profiles
+
+
+def write_profiles(connection: Connection[Any], space_id: int, profiles: Profiles) -> None:
+    """Store every contact that is new or changed."""
+    changed = profiles.changed()
+    if changed:
+        contacts = rows(map(_row, changed))
+        connection.execute(SQL["write"], {"space_id": space_id, "contacts": contacts})
+
+
+def _row(profile: Profile) -> dict[str, object]:
+    contact = profile.contact
+    merged_into = contact.merged_into and contact.final().id
+    company = None if merged_into else profile.company
+    return {
+        "id": contact.id,
+        "created_at": contact.created_at,
+        "merged_into": merged_into,
+        "company_id": company and company.id,
+        "source_mask": profile.source_mask,
+        "email": profile.email,
+        "name": profile.name,
+        "phone": profile.phone,
+        "details": profile.details,
+    }

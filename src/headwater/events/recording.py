@@ -1,0 +1,127 @@
+"""The writing side of events: duplicates found and recorded, events stored and kept in step with
+their contacts. Whoever calls holds the Space's lock; the unique indexes are the last guard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, Literal
+
+import msgspec
+from psycopg import Connection
+
+from headwater.database.rows import rows
+from headwater.database.statements import Statements
+
+SQL = Statements(__name__, "recording.sql")
+
+Key = tuple[str, str]
+"""An event name with an idempotency key or an order id."""
+
+
+class StoredEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, gc=False):
+    """An event's row as it is first written. Times are µs since 1970."""
+
+    id: int
+    contact_id: int
+    event_name: str
+    event_time: int
+    received_at: int
+    source_mask: int
+    company_id: int | None = None
+    amount: str | None = None
+    is_upsell: bool = False
+    order_id: str | None = None
+    order_name: str | None = None
+    checkout_token: str | None = None
+    upsell_common_id: str | None = None
+    idempotency_key: str | None = None
+    company_external_id: str | None = None
+    event_url: str | None = None
+    user_agent: str | None = None
+    ip: str | None = None
+    do_not_capi: bool = False
+    warnings: list[str] | None = None
+
+
+class Duplicate(msgspec.Struct, frozen=True, gc=False):
+    """A request dropped because of the stored event it repeats."""
+
+    id: int
+    reason: Literal["idempotency_key", "order_id"]
+    event_id: int
+    received_at: int
+
+
+class Move(msgspec.Struct, frozen=True, gc=False):
+    """What the stored rows of a contact become; a contact that was not merged moves to itself."""
+
+    contact_id: int
+    survivor_id: int
+    company_id: int | None
+    source_mask: int
+
+
+class SourceSeen(msgspec.Struct, frozen=True, gc=False):
+    """A touchpoint's source, as bits, on a contact's path from a moment on."""
+
+    contact_id: int
+    occurred_at: int
+    source_mask: int
+
+
+def request_recorded(
+    connection: Connection[Any], space_id: int, keys: Collection[Key], orders: Collection[Key]
+) -> Callable[[], tuple[dict[Key, int], dict[Key, int]]]:
+    """Ask which idempotency keys and orders are stored; calling the result fetches the ids of
+    their events.
+    """
+    asked = [
+        connection.execute(SQL[name], {"space_id": space_id, "keys": _named(wanted)})
+        if wanted
+        else None
+        for name, wanted in (("find_by_idempotency_key", keys), ("find_by_order", orders))
+    ]
+
+    def fetch() -> tuple[dict[Key, int], dict[Key, int]]:
+        by_key, by_order = (
+            {(name, key): event_id for name, key, event_id in cursor or ()} for cursor in asked
+        )
+        return by_key, by_order
+
+    return fetch
+
+
+def _named(keys: Iterable[Key]) -> str:
+    return rows({"event_name": name, "key": key} for name, key in keys)
+
+
+def record_events(
+    connection: Connection[Any], space_id: int, events: Collection[StoredEvent]
+) -> None:
+    """Store new events."""
+    if events:
+        connection.execute(SQL["record"], {"space_id": space_id, "events": rows(events)})
+
+
+def record_duplicates(
+    connection: Connection[Any], space_id: int, duplicates: Collection[Duplicate]
+) -> None:
+    """Keep what was dropped visible."""
+    if duplicates:
+        values = {"space_id": space_id, "duplicates": rows(duplicates)}
+        connection.execute(SQL["record_duplicates"], values)
+
+
+def restamp_events(connection: Connection[Any], space_id: int, moves: Collection[Move]) -> None:
+    """Bring stored events in line with their contacts after merges and company changes."""
+    if moves:
+        connection.execute(SQL["restamp"], {"space_id": space_id, "moves": rows(moves)})
+
+
+def add_sources(
+    connection: Connection[Any], space_id: int, touches: Collection[SourceSeen]
+) -> None:
+    """Put new touchpoints' sources on the stored events that they precede."""
+    if touches:
+        connection.execute(SQL["add_sources"], {"space_id": space_id, "touches": rows(touches)})

@@ -1,0 +1,122 @@
+"""The queue between accepting and storing: waiting rows, rejected rows, and their way back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from psycopg import Connection
+from psycopg.rows import class_row
+
+from headwater.database.rows import rows
+from headwater.database.statements import Statements
+from headwater.pipeline.batch import Arrival, Batch, Rejection, RejectReason, SpaceRules
+
+SQL = Statements(__name__, "inbox.sql")
+
+POLL_SECONDS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A row set aside, without its payload."""
+
+    space_id: int
+    id: int
+    kind: str
+    reason: RejectReason
+    detail: str
+    received_at: datetime
+    rejected_at: datetime
+
+
+def claim(
+    connection: Connection[Any], space_id: int, limit: int, ids: Collection[int] | None = None
+) -> Batch | None:
+    """Lock the Space and read its oldest rows, or those of `ids`; None when it is locked."""
+    cursor = connection.execute(SQL["lock_space"], {"space_id": space_id})
+    if ids is None:
+        read = connection.execute(SQL["read"], {"space_id": space_id, "limit": limit})
+    else:
+        read = connection.execute(SQL["read_these"], {"space_id": space_id, "ids": list(ids)})
+    space = cursor.fetchone()
+    arrivals = [Arrival(*row) for row in read]
+    return Batch(SpaceRules(*space), arrivals) if space is not None else None
+
+
+def reject_rows(
+    connection: Connection[Any], space_id: int, rejections: Collection[Rejection]
+) -> None:
+    """Set rows aside. They are still to be deleted from the inbox."""
+    if rejections:
+        values = {"space_id": space_id, "rejections": rows(rejections)}
+        connection.execute(SQL["reject"], values)
+
+
+def delete_rows(connection: Connection[Any], space_id: int, ids: list[int]) -> None:
+    """Take rows off the inbox."""
+    connection.execute(SQL["delete"], {"space_id": space_id, "ids": ids})
+
+
+def waiting_ids(connection: Connection[Any], space_id: int, limit: int) -> list[int]:
+    """The ids of the Space's oldest waiting rows."""
+    values = {"space_id": space_id, "limit": limit}
+    return [row[0] for row in connection.execute(SQL["waiting_ids"], values)]
+
+
+def waiting_spaces(connection: Connection[Any]) -> list[int]:
+    """Every Space with waiting rows."""
+    return [row[0] for row in connection.execute(SQL["waiting_spaces"])]
+
+
+def list_rejected(connection: Connection[Any], limit: int = 1000) -> list[Rejected]:
+    """Rejected rows of all Spaces, at most `limit` per Space, oldest first within a Space."""
+    found: list[Rejected] = []
+    for (space_id,) in connection.execute(SQL["spaces_with_rejected"]).fetchall():
+        cursor = connection.cursor(row_factory=class_row(Rejected))
+        cursor.execute(SQL["list_rejected"], {"space_id": space_id, "limit": limit})
+        found += cursor.fetchall()
+    return found
+
+
+def replay_rejected(
+    connection: Connection[Any], space_id: int | None = None, ids: list[int] | None = None
+) -> int:
+    """Put rejected rows back on the inbox under their old ids and return how many: those of one
+    Space or of all, `ids` or every one.
+    """
+    if space_id is not None:
+        spaces = [space_id]
+    else:
+        spaces = [row[0] for row in connection.execute(SQL["spaces_with_rejected"])]
+    count = 0
+    for each in spaces:
+        values = {"space_id": each, "ids": ids}
+        with connection.transaction():
+            count += connection.execute(SQL["put_back"], values).rowcount
+            connection.execute(SQL["forget_rejected"], values)
+    return count
+
+
+def wait_until_processed(
+    connection: Connection[Any],
+    timeout: float,
+    wait: Callable[[float], object] = time.sleep,
+) -> bool:
+    """Wait until everything accepted before this call is processed, for `timeout` seconds at
+    most. Returns whether it is. The connection must be in autocommit.
+    """
+    row = connection.execute(SQL["newest"]).fetchone()
+    if row is None or row[0] is None:
+        return True
+    deadline = time.monotonic() + timeout
+    while True:
+        left = connection.execute(SQL["any_up_to"], {"id": row[0]}).fetchone()
+        if left is not None and not left[0]:
+            return True
+        if time.monotonic() >= deadline:
+            return False
+        wait(POLL_SECONDS)

@@ -1,0 +1,102 @@
+-- name: plan_by_key
+-- For a worker's session: every statement finds rows by key, whatever young statistics say, and
+-- each is planned once.
+SELECT set_config('plan_cache_mode', 'force_generic_plan', false),
+       set_config('enable_seqscan', 'off', false),
+       set_config('enable_hashjoin', 'off', false),
+       set_config('enable_mergejoin', 'off', false);
+
+-- name: lock_space
+-- The Space, locked against every other change of its identities, or no row when it is locked.
+SELECT s.id, s.timezone, s.company_identity_mode, s.ignored_identifiers
+FROM spaces s
+WHERE s.id = %(space_id)s
+FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: read
+-- The rows that have waited longest.
+SELECT i.id, i.kind, (extract(epoch FROM i.received_at) * 1000000)::bigint AS received_at,
+       i.payload
+FROM inbox i
+WHERE i.space_id = %(space_id)s
+ORDER BY i.id
+LIMIT %(limit)s;
+
+-- name: read_these
+-- Those of these rows that still wait.
+SELECT i.id, i.kind, (extract(epoch FROM i.received_at) * 1000000)::bigint AS received_at,
+       i.payload
+FROM inbox i
+WHERE i.space_id = %(space_id)s AND i.id = ANY(%(ids)s::bigint[])
+ORDER BY i.id;
+
+-- name: waiting_ids
+-- The ids of the rows that have waited longest.
+SELECT i.id FROM inbox i WHERE i.space_id = %(space_id)s ORDER BY i.id LIMIT %(limit)s;
+
+-- name: reject
+-- Rows that cannot be processed, set aside whole.
+INSERT INTO rejected (space_id, id, kind, received_at, payload, reason, detail)
+SELECT i.space_id, i.id, i.kind, i.received_at, i.payload, r.reason, r.detail
+FROM json_to_recordset(%(rejections)s::json) AS r (id bigint, reason text, detail text)
+JOIN inbox i ON i.space_id = %(space_id)s AND i.id = r.id
+ON CONFLICT (space_id, id) DO NOTHING;
+
+-- name: delete
+-- Rows that are done.
+DELETE FROM inbox i WHERE i.space_id = %(space_id)s AND i.id = ANY(%(ids)s::bigint[]);
+
+-- name: list_rejected
+-- One Space's rejected rows, oldest first.
+SELECT r.space_id, r.id, r.kind, r.reason, r.detail, r.received_at, r.rejected_at
+FROM rejected r
+WHERE r.space_id = %(space_id)s
+ORDER BY r.id
+LIMIT %(limit)s;
+
+-- name: put_back
+-- Rejected rows of one Space to the inbox again, under their old ids.
+INSERT INTO inbox (space_id, id, kind, received_at, payload)
+SELECT r.space_id, r.id, r.kind, r.received_at, r.payload
+FROM rejected r
+WHERE r.space_id = %(space_id)s
+  AND (%(ids)s::bigint[] IS NULL OR r.id = ANY(%(ids)s::bigint[]));
+
+-- name: forget_rejected
+-- Rejected rows of one Space that were put back.
+DELETE FROM rejected r
+WHERE r.space_id = %(space_id)s
+  AND (%(ids)s::bigint[] IS NULL OR r.id = ANY(%(ids)s::bigint[]));
+
+-- name: waiting_spaces
+-- For the operator's side: every Space with waiting rows, by hopping from one Space's first row
+-- to the next Space's, so that a long queue costs no more than a short one.
+WITH RECURSIVE hop (space_id) AS (
+    (SELECT i.space_id FROM inbox i ORDER BY i.space_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT i.space_id FROM inbox i WHERE i.space_id > hop.space_id
+            ORDER BY i.space_id LIMIT 1)
+    FROM hop
+    WHERE hop.space_id IS NOT NULL
+)
+SELECT hop.space_id FROM hop WHERE hop.space_id IS NOT NULL;
+
+-- name: spaces_with_rejected
+-- For the operator's side: every Space with rejected rows.
+WITH RECURSIVE hop (space_id) AS (
+    (SELECT r.space_id FROM rejected r ORDER BY r.space_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT r.space_id FROM rejected r WHERE r.space_id > hop.space_id
+            ORDER BY r.space_id LIMIT 1)
+    FROM hop
+    WHERE hop.space_id IS NOT NULL
+)
+SELECT hop.space_id FROM hop WHERE hop.space_id IS NOT NULL;
+
+-- name: newest
+-- For the operator's side: the id of the latest row that waits anywhere.
+SELECT max(i.id) FROM inbox i;
+
+-- name: any_up_to
+-- For the operator's side: whether a row as old as this still waits anywhere.
+SELECT EXISTS (SELECT FROM inbox i WHERE i.id <= %(id)s);

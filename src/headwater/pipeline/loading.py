@@ -1,0 +1,84 @@
+"""What the decisions of a batch need to know, in three reads for the whole batch.
+
+The queries of one read are sent together, so a read costs one round trip.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from psycopg import Connection
+
+from headwater.companies import storing as companies
+from headwater.companies.domains import business_domain
+from headwater.contacts.storing import load_contacts, read_profiles
+from headwater.events.recording import request_recorded
+from headwater.identity import storing as identity
+from headwater.identity.directory import Contact
+from headwater.pipeline.batch import Batch
+from headwater.pipeline.steps import drop_duplicates, idempotency_key, order_key
+from headwater.pipeline.touchpoints import REPEAT_SPAN, Span, request_touches
+
+
+def load_known(connection: Connection[Any], batch: Batch) -> None:
+    """Drop duplicates, and read the contacts and companies the other events name."""
+    space_id = batch.space.id
+    events = [item.event for item in batch.items]
+    recorded = request_recorded(
+        connection,
+        space_id,
+        {key for event in events if (key := idempotency_key(event))},
+        {key for event in events if (key := order_key(event))},
+    )
+    keys = {key for item in batch.items for key in item.who.pairs()}
+    asked_links = identity.request_links(connection, space_id, keys)
+    asked_companies = companies.request_companies(connection, space_id, *_company_names(batch))
+    drop_duplicates(batch, *recorded())
+    links = asked_links()
+    batch.companies = asked_companies()
+    if links:
+        ids = {link[2] for link in links}
+        found = load_contacts(connection, space_id, ids, batch.directory)
+        identity.add_links(batch.directory, links)
+        batch.profiles = read_profiles(found, batch.directory, batch.companies)
+
+
+def _company_names(batch: Batch) -> tuple[set[str], set[str]]:
+    """The domains and external ids by which the Space's mode groups."""
+    if batch.space.company_identity_mode == "external_id":
+        external = (item.event.company_external_id for item in batch.items)
+        return set(), {name for name in external if name is not None}
+    emails = {item.who.email for item in batch.items if item.who.email is not None}
+    domains = map(business_domain, emails)
+    return {domain for domain in domains if domain is not None}, set()
+
+
+def load_paths(connection: Connection[Any], batch: Batch) -> None:
+    """Read the touches that new ones could repeat, and draw the numbers of what is new."""
+    number_contacts = identity.request_numbers(connection, batch.directory)
+    number_companies = companies.request_numbers(connection, batch.companies)
+    touches = request_touches(connection, batch.space.id, _spans(batch))
+    number_contacts()
+    number_companies()
+    for contact_id, at, likeness in touches():
+        path = batch.path(batch.directory.contacts[contact_id])
+        path.times.setdefault(likeness, []).append(at)
+
+
+def _spans(batch: Batch) -> list[Span]:
+    """The half hours before touches, on every stored contact that ends up in the touch's one."""
+    members: dict[Contact, list[Contact]] = {}
+    for merge in batch.directory.merges:
+        if not merge.loser.is_new:
+            members.setdefault(merge.loser.final(), []).append(merge.loser)
+    spans: list[Span] = []
+    for item in batch.items:
+        if item.touch is None:
+            continue
+        final = item.contact.final()
+        spans += [
+            Span(contact.id, item.at - REPEAT_SPAN, item.at)
+            for contact in (final, *members.get(final, ()))
+            if not contact.is_new
+        ]
+    return spans

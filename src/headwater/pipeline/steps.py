@@ -1,0 +1,179 @@
+"""The decisions of the pipeline, one step per function, in the order of `running.process`.
+
+All of them are pure: they look at nothing but the batch and walk its events in order of arrival.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from headwater.companies.domains import business_domain
+from headwater.companies.grouping import Company
+from headwater.contacts.profiles import full_name
+from headwater.events.accepted import AcceptedEvent
+from headwater.events.recording import Duplicate, Key, SourceSeen
+from headwater.identity.matching import Identifiers, Presented, identify, without_junk
+from headwater.pipeline.batch import Arrival, Batch, Item, Rejection, RejectReason
+from headwater.pipeline.touchpoints import read_touch
+
+EVENT = "event"
+
+_decode = msgspec.json.Decoder(AcceptedEvent).decode
+
+
+def parse(batch: Batch) -> None:
+    """Read the payloads; rows that cannot be read are rejected here and now."""
+    for arrival in batch.arrivals:
+        if arrival.kind != EVENT:
+            rejection = Rejection(arrival.id, RejectReason.UNKNOWN_KIND, "no event")
+            batch.rejections.append(rejection)
+            continue
+        try:
+            event = _decode(arrival.payload)
+        except (msgspec.DecodeError, UnicodeError) as error:
+            detail = type(error).__name__
+            rejection = Rejection(arrival.id, RejectReason.UNREADABLE_PAYLOAD, detail)
+            batch.rejections.append(rejection)
+        else:
+            batch.items.append(_read(batch, arrival, event))
+
+
+def _read(batch: Batch, arrival: Arrival, event: AcceptedEvent) -> Item:
+    given = Identifiers(
+        event.email, event.tracking_id, event.trk_token, event.fingerprint, event.ip
+    )
+    kept, warnings = without_junk(given, batch.space.junk)
+    seen_with = kept.fingerprint is not None and kept.ip is not None
+    who = Presented(
+        receipt_id=arrival.id,
+        at=event.event_time * 1000,
+        received_at=arrival.received_at,
+        email=kept.email,
+        tracking_id=kept.tracking_id,
+        trk_token=kept.trk_token,
+        fingerprint=f"{kept.fingerprint}|{kept.ip}" if seen_with else None,
+    )
+    item = Item(arrival, event, who)
+    item.warnings = warnings or None
+    item.touch = read_touch(event, who.at)
+    return item
+
+
+def idempotency_key(event: AcceptedEvent) -> Key | None:
+    """What makes a later event with the same one a duplicate."""
+    return (event.event_name, event.idempotency_key) if event.idempotency_key else None
+
+
+def order_key(event: AcceptedEvent) -> Key | None:
+    """Likewise for orders; upsells share their order's id and are left out."""
+    if not event.order_id or event.is_upsell or event.event_name == "upsell_purchase":
+        return None
+    return event.event_name, event.order_id
+
+
+def drop_duplicates(batch: Batch, by_key: dict[Key, int], by_order: dict[Key, int]) -> None:
+    """Set aside events that repeat a stored one, or an earlier one of the batch.
+
+    `by_key` and `by_order` give the stored events' ids.
+    """
+    kept: list[Item] = []
+    for item in batch.items:
+        key, order = idempotency_key(item.event), order_key(item.event)
+        if key in by_key:
+            duplicate = Duplicate(item.id, "idempotency_key", by_key[key], item.received_at)
+            batch.duplicates.append(duplicate)
+            continue
+        if order in by_order:
+            duplicate = Duplicate(item.id, "order_id", by_order[order], item.received_at)
+            batch.duplicates.append(duplicate)
+            continue
+        if key is not None:
+            by_key[key] = item.id
+        if order is not None:
+            by_order[order] = item.id
+        kept.append(item)
+    batch.items = kept
+
+
+def match_identities(batch: Batch) -> None:
+    """Find, make and merge the contacts of the events."""
+    for item in batch.items:
+        item.contact = identify(batch.directory, item.who)
+
+
+def describe_contacts(batch: Batch) -> None:
+    """Let contacts take what events and merged contacts tell about them."""
+    directory, profiles, zone = batch.directory, batch.profiles, batch.space.zone
+    for item, merges in batch.timeline():
+        for merge in merges:
+            profiles.of(merge.survivor).fill_from(profiles.of(merge.loser))
+        event = item.event
+        name = full_name(event.full_name, event.first_name, event.last_name)
+        profile = profiles.of(item.contact)
+        profile.learn(item.who.email, name, event.phone)
+        if event.profile_fields:
+            profile.set_fields(event.profile_fields, zone)
+        final = item.contact.final()
+        if name is not None:
+            directory.link(final, ("name", name), item.at, item.id)
+        if event.phone is not None:
+            directory.link(final, ("phone", event.phone), item.at, item.id)
+
+
+def group_companies(batch: Batch) -> None:
+    """Give contacts their companies; a survivor keeps its own or takes the merged contact's."""
+    by_external_id = batch.space.company_identity_mode == "external_id"
+    for item, merges in batch.timeline():
+        for merge in merges:
+            survivor = batch.profiles.of(merge.survivor)
+            if survivor.company is None:
+                survivor.company = batch.profiles.of(merge.loser).company
+        profile = batch.profiles.of(item.contact)
+        if by_external_id:
+            profile.company = _named_company(batch, item) or profile.company
+        elif profile.company is None:
+            profile.company = _employer(batch, item)
+
+
+def _named_company(batch: Batch, item: Item) -> Company | None:
+    event = item.event
+    if event.company_external_id is None:
+        return None
+    return batch.companies.of_external_id(
+        event.company_external_id, event.company_name, item.received_at
+    )
+
+
+def _employer(batch: Batch, item: Item) -> Company | None:
+    domain = business_domain(item.who.email) if item.who.email is not None else None
+    return batch.companies.of_domain(domain, item.received_at) if domain is not None else None
+
+
+def walk_paths(batch: Batch) -> None:
+    """Decide which touches become touchpoints, and which sources precede each event."""
+    for item, merges in batch.timeline():
+        for merge in merges:
+            batch.path(merge.survivor).absorb(batch.path(merge.loser))
+        path = batch.path(item.contact)
+        touch = item.touch
+        if touch is not None:
+            if path.repeats(touch):
+                item.touch = None
+            else:
+                path.add_touch(touch)
+        item.mark = path.add_event(item.at)
+
+
+def settle(batch: Batch) -> None:
+    """Carry what the walks found over to the rows of the contacts, whose numbers are now known."""
+    for contact, path in batch.paths.items():
+        profile = batch.profiles.of(contact)
+        if path.source_mask != profile.source_mask:
+            profile.source_mask, profile.changed = path.source_mask, True
+    for profile in batch.profiles:
+        profile.changed |= profile.company is not profile.original_company
+    for item in batch.items:
+        contact = item.contact.final()
+        if item.touch is not None and not contact.is_new:
+            seen = SourceSeen(contact.id, item.touch.at, item.touch.source_bit)
+            batch.sources_seen.append(seen)

@@ -1,0 +1,174 @@
+"""Touchpoints that events bring with their attribution parameters: what one is, when it repeats
+an earlier one, and what it adds to the contact's path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+import msgspec
+from psycopg import Connection
+
+from headwater.database.rows import rows
+from headwater.database.statements import Statements
+from headwater.events.accepted import AcceptedEvent
+from headwater.events.recording import Move
+from headwater.sources.catalogue import SOURCE_IDS
+from headwater.sources.resolve import Parameters, resolve
+
+SQL = Statements(__name__, "touchpoints.sql")
+
+REPEAT_SPAN = 30 * 60 * 1_000_000
+"""µs within which the same touch again makes no touchpoint."""
+
+Likeness = tuple[int, str | None, str | None, str | None, str | None, str | None, str | None]
+"""What makes two touches the same: source, campaign, ad group, ad and keyword."""
+
+
+class Touch(msgspec.Struct, frozen=True, gc=False):
+    """An event's attribution parameters, read."""
+
+    at: int
+    likeness: Likeness
+    source_rule: str
+
+    @property
+    def source_bit(self) -> int:
+        return 1 << self.likeness[0]
+
+
+def read_touch(event: AcceptedEvent, at: int) -> Touch | None:
+    """The touch that an event at `at` (µs since 1970) carries, if it has any parameter of one."""
+    if not (
+        event.trk_source or event.trk_network or event.trk_campaign or event.trk_ad_group
+        or event.trk_ad_id or event.trk_keyword or event.trk_type
+    ):  # fmt: skip
+        return None
+    parameters = Parameters(event.trk_source, event.trk_network, event.trk_type)
+    source, rule = resolve(parameters, event.url)
+    likeness = (
+        SOURCE_IDS[source],
+        *_id_or_name(event.trk_campaign),
+        *_id_or_name(event.trk_ad_group),
+        event.trk_ad_id,
+        event.trk_keyword,
+    )
+    return Touch(at, likeness, rule)
+
+
+def _id_or_name(value: str | None) -> tuple[str | None, str | None]:
+    if value is not None and value.isascii() and value.isdigit():
+        return value, None
+    return None, value
+
+
+class Path:
+    """A contact's path as far as a batch needs it: earlier touches, sources, the batch's events."""
+
+    __slots__ = ("marks", "merged_mask", "source_mask", "times")
+
+    def __init__(self, source_mask: int) -> None:
+        self.source_mask = source_mask
+        self.merged_mask = 0
+        """What a merge in this batch put on every event before it."""
+        self.times: dict[Likeness, list[int]] = {}
+        self.marks: list[Mark] = []
+
+    def repeats(self, touch: Touch) -> bool:
+        """Whether the same touch is there in the half hour up to this one."""
+        return any(
+            touch.at - REPEAT_SPAN <= time <= touch.at
+            for time in self.times.get(touch.likeness, ())
+        )
+
+    def add_touch(self, touch: Touch) -> None:
+        self.times.setdefault(touch.likeness, []).append(touch.at)
+        self.source_mask |= touch.source_bit
+        for mark in self.marks:
+            if mark.at >= touch.at:
+                mark.source_mask |= touch.source_bit
+
+    def add_event(self, at: int) -> Mark:
+        """Note an event of the batch, which begins with all sources known so far."""
+        mark = Mark(at, self.source_mask)
+        self.marks.append(mark)
+        return mark
+
+    def absorb(self, other: Path) -> None:
+        """Join the path of a contact merged into this one's."""
+        for likeness, times in other.times.items():
+            self.times.setdefault(likeness, []).extend(times)
+        self.source_mask |= other.source_mask
+        self.merged_mask = self.source_mask
+        self.marks += other.marks
+        for mark in self.marks:
+            mark.source_mask |= self.source_mask
+
+
+class Mark:
+    """The sources before an event of the batch."""
+
+    __slots__ = ("at", "source_mask")
+
+    def __init__(self, at: int, source_mask: int) -> None:
+        self.at = at
+        self.source_mask = source_mask
+
+
+class StoredTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, gc=False):
+    """A touchpoint's row as it is first written. Times are µs since 1970."""
+
+    id: int
+    contact_id: int
+    occurred_at: int
+    source_id: int
+    source_rule: str
+    company_id: int | None = None
+    campaign_id: str | None = None
+    campaign_name: str | None = None
+    adset_id: str | None = None
+    adset_name: str | None = None
+    ad_id: str | None = None
+    keyword: str | None = None
+    url: str | None = None
+
+
+class Span(msgspec.Struct, frozen=True, gc=False):
+    """The part of a stored contact's path to load, in µs since 1970, both ends included."""
+
+    contact_id: int
+    first: int
+    last: int
+
+
+StoredTouch = tuple[int, int, Likeness]
+"""contact id, time, likeness."""
+
+
+def request_touches(
+    connection: Connection[Any], space_id: int, spans: Collection[Span]
+) -> Callable[[], Iterable[StoredTouch]]:
+    """Ask for the stored touches in these spans; calling the result fetches them."""
+    if not spans:
+        return tuple
+    values = {"space_id": space_id, "spans": rows(spans)}
+    cursor = connection.execute(SQL["load"], values)
+    return lambda: [(row[0], row[1], row[2:]) for row in cursor]
+
+
+def write_touchpoints(
+    connection: Connection[Any], space_id: int, touchpoints: Collection[StoredTouchpoint]
+) -> None:
+    """Store new touchpoints."""
+    if touchpoints:
+        values = {"space_id": space_id, "touchpoints": rows(touchpoints)}
+        connection.execute(SQL["write"], values)
+
+
+def restamp_touchpoints(
+    connection: Connection[Any], space_id: int, moves: Collection[Move]
+) -> None:
+    """Bring stored touchpoints in line with their contacts after merges and company changes."""
+    if moves:
+        connection.execute(SQL["restamp"], {"space_id": space_id, "moves": rows(moves)})

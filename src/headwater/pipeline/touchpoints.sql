@@ -1,0 +1,32 @@
+-- name: load
+-- The touchpoints that a batch's touches could repeat.
+SELECT t.contact_id, (extract(epoch FROM t.occurred_at) * 1000000)::bigint AS occurred_at,
+       t.source_id, t.campaign_id, t.campaign_name, t.adset_id, t.adset_name, t.ad_id, t.keyword
+FROM json_to_recordset(%(spans)s::json) AS s (contact_id bigint, first bigint, last bigint)
+JOIN touchpoints t
+  ON t.space_id = %(space_id)s AND t.contact_id = s.contact_id
+ AND t.occurred_at >= 'epoch'::timestamptz + s.first * interval '1 microsecond'
+ AND t.occurred_at <= 'epoch'::timestamptz + s.last * interval '1 microsecond';
+
+-- name: write
+-- New touchpoints.
+INSERT INTO touchpoints
+    (space_id, id, contact_id, company_id, occurred_at, source_id, source_rule, campaign_id,
+     campaign_name, adset_id, adset_name, ad_id, keyword, url)
+SELECT %(space_id)s, r.id, r.contact_id, r.company_id,
+       'epoch'::timestamptz + r.occurred_at * interval '1 microsecond', r.source_id,
+       r.source_rule, r.campaign_id, r.campaign_name, r.adset_id, r.adset_name, r.ad_id,
+       r.keyword, r.url
+FROM json_to_recordset(%(touchpoints)s::json)
+     AS r (id bigint, contact_id bigint, company_id bigint, occurred_at bigint,
+           source_id smallint, source_rule text, campaign_id text, campaign_name text,
+           adset_id text, adset_name text, ad_id text, keyword text, url text);
+
+-- name: restamp
+-- Touchpoints of contacts that were merged or changed company.
+UPDATE touchpoints t
+SET contact_id = r.survivor_id, company_id = r.company_id
+FROM json_to_recordset(%(moves)s::json)
+     AS r (contact_id bigint, survivor_id bigint, company_id bigint)
+WHERE t.space_id = %(space_id)s AND t.contact_id = r.contact_id
+  AND (t.contact_id <> r.survivor_id OR t.company_id IS DISTINCT FROM r.company_id);

@@ -1,0 +1,115 @@
+"""A decided batch as rows. Nothing here waits for an answer, so all of it is one round trip."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from psycopg import Connection
+
+from headwater.companies.storing import write_companies
+from headwater.contacts.profiles import Profile
+from headwater.contacts.storing import write_profiles
+from headwater.events.recording import (
+    Move,
+    StoredEvent,
+    add_sources,
+    record_duplicates,
+    record_events,
+    restamp_events,
+)
+from headwater.failpoints import failpoint
+from headwater.identity.storing import write_links, write_merges
+from headwater.pipeline.batch import Batch, Item
+from headwater.pipeline.inbox import delete_rows, reject_rows
+from headwater.pipeline.touchpoints import (
+    StoredTouchpoint,
+    restamp_touchpoints,
+    write_touchpoints,
+)
+
+
+def write(connection: Connection[Any], batch: Batch) -> None:
+    """Store everything the batch decided and take its rows off the inbox."""
+    space_id = batch.space.id
+    moves = [move for profile in batch.profiles if (move := _move(batch, profile))]
+    write_merges(connection, space_id, batch.directory)
+    restamp_events(connection, space_id, moves)
+    restamp_touchpoints(connection, space_id, moves)
+    failpoint("worker_after_merge")
+    write_companies(connection, space_id, batch.companies)
+    write_profiles(connection, space_id, batch.profiles)
+    write_links(connection, space_id, batch.directory)
+    add_sources(connection, space_id, batch.sources_seen)
+    touches = [touchpoint for item in batch.items if (touchpoint := _touchpoint(batch, item))]
+    write_touchpoints(connection, space_id, touches)
+    record_events(connection, space_id, [_event(batch, item) for item in batch.items])
+    record_duplicates(connection, space_id, batch.duplicates)
+    failpoint("worker_after_events")
+    reject_rows(connection, space_id, batch.rejections)
+    delete_rows(connection, space_id, [arrival.id for arrival in batch.arrivals])
+
+
+def _move(batch: Batch, profile: Profile) -> Move | None:
+    """What becomes of the stored rows of a contact, if they change."""
+    contact = profile.contact
+    if contact.is_new:
+        return None
+    final = contact.final()
+    path = batch.paths.get(final)
+    merged_mask = path.merged_mask if path is not None else 0
+    if final is contact and not merged_mask and profile.company is profile.original_company:
+        return None
+    company = batch.profiles.of(final).company
+    return Move(contact.id, final.id, company and company.id, merged_mask)
+
+
+def _touchpoint(batch: Batch, item: Item) -> StoredTouchpoint | None:
+    touch = item.touch
+    if touch is None:
+        return None
+    contact = item.contact.final()
+    company = batch.profiles.of(contact).company
+    source_id, campaign_id, campaign_name, adset_id, adset_name, ad_id, keyword = touch.likeness
+    return StoredTouchpoint(
+        id=item.id,
+        contact_id=contact.id,
+        company_id=company and company.id,
+        occurred_at=touch.at,
+        source_id=source_id,
+        source_rule=touch.source_rule,
+        campaign_id=campaign_id,
+        campaign_name=campaign_name,
+        adset_id=adset_id,
+        adset_name=adset_name,
+        ad_id=ad_id,
+        keyword=keyword,
+        url=item.event.url,
+    )
+
+
+def _event(batch: Batch, item: Item) -> StoredEvent:
+    event = item.event
+    contact = item.contact.final()
+    company = batch.profiles.of(contact).company
+    return StoredEvent(
+        id=item.id,
+        contact_id=contact.id,
+        company_id=company and company.id,
+        event_name=event.event_name,
+        event_time=item.at,
+        received_at=item.received_at,
+        source_mask=item.mark.source_mask,
+        amount=event.amount,
+        is_upsell=event.is_upsell,
+        order_id=event.order_id,
+        order_name=event.order_name,
+        checkout_token=event.checkout_token,
+        upsell_common_id=event.upsell_common_id,
+        idempotency_key=event.idempotency_key,
+        company_external_id=event.company_external_id,
+        event_url=event.url,
+        user_agent=event.user_agent,
+        ip=event.ip,
+        do_not_capi=event.do_not_capi,
+        warnings=item.warnings,
+    )
