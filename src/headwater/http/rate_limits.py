@@ -1,0 +1,93 @@
+"""Rate limits: one count per Space and bucket and minute, exact across all processes.
+
+The count lives in the database, so it does not matter which process a request reaches. Minutes
+are the database's minutes. Taking is one statement for any number of Spaces; costs that do not
+fit are cut to what is left, and what a caller cannot use it gives back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from psycopg import AsyncConnection
+
+from headwater.database.statements import Statements
+from headwater.http.errors import RateLimited
+
+SQL = Statements(__name__, "rate_limits.sql")
+
+PER_MINUTE = {
+    "track": 1000,
+    "receipts": 120,
+    "list_events": 30,
+    "get_event": 30,
+    "update_event": 60,
+    "delete_event": 60,
+}
+"""Every bucket and its limit for a Space, unless the Space has its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """`cost` units of one Space's minute, of which it has `limit`."""
+
+    space_id: int
+    cost: int
+    limit: int
+
+
+@dataclass(slots=True)
+class Quota:
+    """What a Space got, and what its minute holds now."""
+
+    limit: int
+    granted: int
+    remaining: int
+    reset_at: int
+    """When the next minute begins, in Unix seconds."""
+    reset_in: int
+    """The same as seconds from now."""
+
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        """The headers that every limited answer carries."""
+        return [
+            (b"x-ratelimit-limit", b"%d" % self.limit),
+            (b"x-ratelimit-remaining", b"%d" % self.remaining),
+            (b"x-ratelimit-reset", b"%d" % self.reset_at),
+        ]
+
+
+async def take(
+    connection: AsyncConnection, bucket: str, demands: Iterable[Demand]
+) -> dict[int, Quota]:
+    """Take from every Space in `demands` (each once) as much as its minute holds, by Space."""
+    # In one order everywhere, so that two processes never wait for each other in a circle.
+    ordered = sorted(demands, key=lambda demand: demand.space_id)
+    cursor = await connection.execute(
+        SQL["take"],
+        {
+            "bucket": bucket,
+            "spaces": [demand.space_id for demand in ordered],
+            "costs": [demand.cost for demand in ordered],
+            "limits": [demand.limit for demand in ordered],
+        },
+    )
+    return {
+        space_id: Quota(allowed, granted, max(0, allowed - used), reset_at, reset_in)
+        for space_id, allowed, granted, used, reset_at, reset_in in await cursor.fetchall()
+    }
+
+
+async def give_back(connection: AsyncConnection, bucket: str, space_id: int, cost: int) -> None:
+    """Return units that were granted but not used."""
+    parameters = {"bucket": bucket, "space_id": space_id, "cost": cost}
+    await connection.execute(SQL["give_back"], parameters)
+
+
+async def take_one(connection: AsyncConnection, bucket: str, demand: Demand) -> Quota:
+    """Take all of `demand`. Raises RateLimited when its minute does not hold that much."""
+    quota = (await take(connection, bucket, [demand]))[demand.space_id]
+    if quota.granted < demand.cost:
+        raise RateLimited(quota.reset_in)
+    return quota
