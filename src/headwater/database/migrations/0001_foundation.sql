@@ -71,6 +71,9 @@ CREATE UNLOGGED TABLE rate_limits (
     space_id bigint NOT NULL,
     bucket text NOT NULL,
     window_start timestamptz NOT NULL,
+    allowed bigint NOT NULL,
+    -- What the latest taking got.
+    granted bigint NOT NULL,
     used bigint NOT NULL,
     PRIMARY KEY (space_id, bucket)
 ) WITH (fillfactor = 50);
