@@ -40,3 +40,7 @@ def space_id(connection: psycopg.Connection) -> int:
     row = connection.execute("INSERT INTO spaces (name) VALUES ('Test') RETURNING id").fetchone()
     assert row is not None
     return row[0]
+
+
+# Fixtures of their own, shared by several files.
+pytest_plugins = ["tests.reading_fixtures"]
