@@ -135,3 +135,7 @@ def client_for(server: Running, key: str) -> httpx.Client:
     """An HTTP client holding `key`."""
     headers = {"Authorization": f"Bearer {key}"}
     return httpx.Client(base_url=f"{server.base_url}/public-api/v1", headers=headers, timeout=20)
+
+
+# Fixtures of their own, shared by several files.
+pytest_plugins = ["tests.reading_fixtures"]

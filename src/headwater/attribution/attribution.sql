@@ -1,0 +1,43 @@
+-- name: credited
+-- Every credited row: an event `e` with each touch `t` that gets a part of it. The sources filter
+-- what has been weighted, so a 40 % credit stays 40 %.
+SELECT e.id AS event_id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount,
+       t.id AS touchpoint_id, t.occurred_at, t.source_id, t.place, t.touches
+FROM events e
+CROSS JOIN LATERAL ({credited_touches}) t
+WHERE e.space_id = %(space_id)s AND t.source_id = ANY(%(source_ids)s) AND {only};
+
+-- name: path
+-- The touches `t` on the path of event `e`: index-only, in order. An interval in seconds, unlike
+-- one in days, is the same length on every day of every time zone.
+FROM touchpoints t
+WHERE t.space_id = %(space_id)s AND {owner} AND {counting}
+  AND t.occurred_at <= e.event_time AND {window};
+
+-- name: pick
+-- One touch of a path takes everything.
+(SELECT t.id, t.occurred_at, t.source_id, 1::bigint AS place, 1::bigint AS touches
+{path}
+ORDER BY t.occurred_at {direction}, t.id {direction} LIMIT 1);
+
+-- name: either
+-- The first of several picks that finds a touch. The parts of a UNION ALL run in their order, and
+-- LIMIT ends it before the second when the first has answered.
+({picks} LIMIT 1);
+
+-- name: spread
+-- Every touch of a path gets a share, decided by its place among them.
+(SELECT t.id, t.occurred_at, t.source_id,
+        row_number() OVER (ORDER BY t.occurred_at, t.id) AS place, count(*) OVER () AS touches
+{path});
+
+-- name: holders
+-- Whose touches are of these sources, looking at a bounded number of them: `seen` beyond the
+-- bound means that there are more than were looked at.
+SELECT count(*) AS seen,
+       coalesce(array_agg(DISTINCT h.contact_id), '{{}}') AS contact_ids,
+       coalesce(array_agg(DISTINCT h.company_id) FILTER (WHERE h.company_id IS NOT NULL), '{{}}')
+           AS company_ids
+FROM (SELECT t.contact_id, {company_id} AS company_id FROM touchpoints t
+      WHERE t.space_id = %(space_id)s AND t.source_id = ANY(%(source_ids)s)
+      LIMIT %(bound)s) h;

@@ -1,0 +1,56 @@
+"""The eight models as a table: which touches of a path count, and what each is credited.
+
+A model either picks one touch, which gets everything, or spreads the amount over all that count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from psycopg.sql import SQL, Composable
+
+from headwater.sources.catalogue import DIRECT_ID, PAID_IDS
+
+WINDOWS = (0, 1, 7, 14, 30, 60, 90)
+"""Lookback windows in days; 0 looks back over the whole path."""
+
+# Conditions on a touch `t`.
+ANY = SQL("true")
+PAID = SQL("t.source_id = ANY({})").format(PAID_IDS)
+NOT_DIRECT = SQL("t.source_id <> {}").format(DIRECT_ID)
+
+# The credit of a row `c`: its event's `amount`, and the touch's `place` among `touches`.
+WHOLE = SQL("c.amount")
+LINEAR = SQL("linear_credit(c.amount, c.place, c.touches)")
+U_SHAPED = SQL("u_shaped_credit(c.amount, c.place, c.touches)")
+
+
+class Take(Enum):
+    """Which of the touches that count a model credits."""
+
+    FIRST = "first"
+    LAST = "last"
+    EACH = "each"
+
+
+@dataclass(frozen=True)
+class Model:
+    """How one model shares out an amount."""
+
+    take: Take
+    credit: SQL
+    counting: tuple[Composable, ...] = (ANY,)
+    """Which touches count; each condition only where those before it find no touch."""
+
+
+MODELS = {
+    "first_touch": Model(Take.FIRST, WHOLE),
+    "last_touch": Model(Take.LAST, WHOLE),
+    "linear": Model(Take.EACH, LINEAR),
+    "first_platform_touch": Model(Take.FIRST, WHOLE, (PAID,)),
+    "last_platform_touch": Model(Take.LAST, WHOLE, (PAID,)),
+    "linear_paid": Model(Take.EACH, LINEAR, (PAID,)),
+    "u_shaped": Model(Take.EACH, U_SHAPED),
+    "last_non_direct_touch": Model(Take.LAST, WHOLE, (NOT_DIRECT, ANY)),
+}

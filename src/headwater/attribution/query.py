@@ -1,0 +1,120 @@
+"""The one query that applies the models: lists, exports and reports all read from it.
+
+`credited_rows` is a SELECT to be wrapped; what wraps it orders, pages or sums. Paths are worked
+out event by event through covering indexes, so a page costs what it shows, not what is stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.sql import SQL, Composable, Composed
+
+from headwater.attribution.models import MODELS, Model, Take
+from headwater.database.statements import Statements
+from headwater.sources.catalogue import mask
+
+STATEMENTS = Statements(__name__, "attribution.sql")
+
+RARE = 5_000
+"""Sources with at most this many touches in a Space are looked up from their touches."""
+
+_OF_CONTACT = SQL("t.contact_id = e.contact_id")
+# Exactly one of the two holds, and each is answered by an index of its own, as an OR would not be.
+_OF_COMPANY = (
+    SQL("t.company_id = e.company_id"),
+    SQL("t.contact_id = e.contact_id AND e.company_id IS NULL"),
+)
+_WITHIN_WINDOW = SQL("t.occurred_at >= e.event_time - make_interval(secs => %(lookback)s)")
+_LIFETIME = SQL("true")
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """Which touches get the credit, and the credit of which sources is asked for."""
+
+    model: str
+    window_days: int
+    """One of WINDOWS."""
+    source_ids: tuple[int, ...]
+    by_company: bool = False
+    """Whether an event's path is that of its whole company, if it has one."""
+
+    def parameters(self) -> dict[str, Any]:
+        """What `credited_rows` binds, besides `space_id`."""
+        return {
+            "source_ids": list(self.source_ids),
+            "source_mask": mask(list(self.source_ids)),
+            "lookback": self.window_days * 86_400,
+        }
+
+
+@dataclass(frozen=True)
+class Narrowing:
+    """A condition on events `e` that no credited row breaks, and what it binds."""
+
+    only: Composable
+    parameters: dict[str, Any]
+
+
+def credited_rows(attribution: Attribution, only: Composable) -> Composed:
+    """The credited rows of the events `e` that meet `only`, as a SELECT of `event_id, event_time,
+    contact_id, company_id, event_name, amount, touchpoint_id, occurred_at, source_id, place,
+    touches`, in no order. `only` may also name the touch as `t`. The model's `credit` turns
+    `amount`, `place` and `touches` into the credit.
+    """
+    return STATEMENTS["credited"].format(credited_touches=_credited_touches(attribution), only=only)
+
+
+async def narrow(
+    connection: AsyncConnection, space_id: int, attribution: Attribution
+) -> Narrowing:
+    """What the wanted sources alone say about the events that can have credited rows.
+
+    Without it the query is as right, but walks past every event without credit. Rare sources
+    name their few contacts; others leave their bit in the event's `source_mask`, which holds
+    for the contact's own path only, not for its company's.
+    """
+    bound = {"space_id": space_id, "bound": RARE + 1, **attribution.parameters()}
+    company_id = SQL("t.company_id" if attribution.by_company else "NULL::bigint")
+    holders = STATEMENTS["holders"].format(company_id=company_id)
+    cursor = await connection.execute(holders, bound)
+    seen, contact_ids, company_ids = await cursor.fetchone() or (0, [], [])
+    ids = {"holders": contact_ids, "holding_companies": company_ids} if seen <= RARE else {}
+    return Narrowing(_narrowing(attribution, rare=seen <= RARE), ids)
+
+
+def _narrowing(attribution: Attribution, *, rare: bool) -> Composable:
+    if attribution.by_company:
+        return SQL(
+            "(e.company_id = ANY(%(holding_companies)s)"
+            " OR e.company_id IS NULL AND e.contact_id = ANY(%(holders)s))"
+            if rare
+            else "true"
+        )
+    masked = "(e.source_mask & %(source_mask)s) <> 0"
+    return SQL(f"{masked} AND e.contact_id = ANY(%(holders)s)" if rare else masked)
+
+
+def _credited_touches(attribution: Attribution) -> Composed:
+    model = MODELS[attribution.model]
+    window = _WITHIN_WINDOW if attribution.window_days else _LIFETIME
+    owners = _OF_COMPANY if attribution.by_company else (_OF_CONTACT,)
+    return SQL(" UNION ALL ").join(_of_path(model, owner, window) for owner in owners)
+
+
+def _of_path(model: Model, owner: SQL, window: SQL) -> Composed:
+    paths = [
+        STATEMENTS["path"].format(owner=owner, counting=counting, window=window)
+        for counting in model.counting
+    ]
+    if model.take is Take.EACH:
+        (path,) = paths
+        return STATEMENTS["spread"].format(path=path)
+    direction = SQL("ASC" if model.take is Take.FIRST else "DESC")
+    picks = [STATEMENTS["pick"].format(path=path, direction=direction) for path in paths]
+    if len(picks) == 1:
+        return picks[0]
+    return STATEMENTS["either"].format(picks=SQL(" UNION ALL ").join(picks))

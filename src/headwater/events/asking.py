@@ -1,0 +1,133 @@
+"""The parameters of List Events: defined once, for reading and for the API's description."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from headwater.attribution.models import MODELS, WINDOWS
+from headwater.attribution.query import Attribution
+from headwater.events import filters
+from headwater.events.accepted import EVENT_NAMES
+from headwater.events.fields import FIELDS, complete
+from headwater.events.models import EventSelection, ListEvents
+from headwater.http.pagination import CURSOR, Cursors
+from headwater.http.parameters import Kind, Many, One, Query, one_of, whole_number
+from headwater.http.timerange import MOMENT_SCHEMA, TimeRange, between, parse_moment
+from headwater.sources.catalogue import SOURCE_IDS, SOURCES
+from headwater.spaces.models import Space
+
+_MOMENT = Kind(MOMENT_SCHEMA, parse_moment)
+
+START_DATE = One(
+    name="start_date", kind=_MOMENT, required=True,
+    description="First second of the range, on the clock of the Space's time zone.",
+)  # fmt: skip
+END_DATE = One(
+    name="end_date", kind=_MOMENT, required=True,
+    description="Last second of the range, included; later than `start_date`.",
+)  # fmt: skip
+QUERY_MODE = One(
+    name="query_mode", kind=one_of(("profile", "company")), default="profile",
+    description="Whether an event's path is its contact's, or its whole company's.",
+)  # fmt: skip
+EVENT_NAMES_PARAMETER = Many(
+    name="event_names", kind=one_of(EVENT_NAMES), most=10,
+    description="Only events with these names.",
+)  # fmt: skip
+SOURCES_PARAMETER = Many(
+    name="sources", kind=one_of(SOURCES), most=15,
+    description=(
+        "Only credit of these sources: one row per credited touchpoint, `amount` being the "
+        "credit. Requires `attribution_model` and `attribution_window`."
+    ),
+)  # fmt: skip
+MODEL = One(
+    name="attribution_model", kind=one_of(tuple(MODELS)),
+    description="How an event's amount is shared out over the touchpoints before it.",
+)  # fmt: skip
+WINDOW = One(
+    name="attribution_window", kind=one_of(WINDOWS),
+    description="How many days before the event a touchpoint may lie; 0 is no limit.",
+)  # fmt: skip
+FIELDS_PARAMETER = Many(
+    name="fields", kind=one_of(tuple(FIELDS)), most=20,
+    description=(
+        "What each row shows; `id` and `event_time_utc` always do. Those of the ad hierarchy, "
+        "`touchpoint_id` and `source` need `sources`."
+    ),
+)  # fmt: skip
+PER_PAGE = One(
+    name="per_page", kind=whole_number(1, 1000), default=200,
+    description="How many rows a page has at most.",
+)  # fmt: skip
+
+DOCUMENTATION = [
+    START_DATE.openapi(),
+    END_DATE.openapi(),
+    QUERY_MODE.openapi(),
+    EVENT_NAMES_PARAMETER.openapi(),
+    SOURCES_PARAMETER.openapi(),
+    MODEL.openapi(),
+    WINDOW.openapi(),
+    FIELDS_PARAMETER.openapi(),
+    PER_PAGE.openapi(),
+    CURSOR.openapi(),
+    filters.DOCUMENTATION,
+]
+
+FILTERS = (
+    START_DATE, END_DATE, QUERY_MODE, EVENT_NAMES_PARAMETER, SOURCES_PARAMETER, MODEL, WINDOW,
+)  # fmt: skip
+
+
+def cursors(query: Query, signing_key: bytes, space_id: int) -> Cursors:
+    """The cursors of the list a query asks for."""
+    given = [sorted(query.many(each.name)) for each in FILTERS]
+    conditions = query.objects(filters.PARAMETER)
+    return Cursors(signing_key, space_id, "/events", [given, list(conditions.values())])
+
+
+def read_list_events(query: Query, space: Space, cursors: Cursors, now: datetime) -> ListEvents:
+    """The page a query asks for. Raises Invalid with every rule it breaks."""
+    clock = filters.Clock(space.zone, now.astimezone(space.zone).date())
+    time = _time(query, space)
+    names = EVENT_NAMES_PARAMETER.read(query)
+    attribution = _attribution(query)
+    shown = _fields(query)
+    conditions = filters.read_conditions(query, space.field_labels, clock)
+    per_page = PER_PAGE.read(query) or 0
+    at = cursors.read_from(query)
+    query.finish()
+    return ListEvents(EventSelection(time, names, attribution, conditions, shown), per_page, at)
+
+
+def _time(query: Query, space: Space) -> TimeRange:
+    start, end = START_DATE.read(query), END_DATE.read(query)
+    if start is None or end is None:
+        return TimeRange(datetime.max.replace(tzinfo=UTC), datetime.min.replace(tzinfo=UTC))
+    if end <= start:
+        query.refuse(END_DATE.name, "must be after start_date.")
+    return between(start, end, space.zone)
+
+
+def _attribution(query: Query) -> Attribution | None:
+    by_company = QUERY_MODE.read(query) == "company"
+    sources = SOURCES_PARAMETER.read(query)
+    model, window = MODEL.read(query), WINDOW.read(query)
+    if not query.many(SOURCES_PARAMETER.name):
+        return None
+    for parameter, value in ((MODEL, model), (WINDOW, window)):
+        if value is None and parameter.name not in query.errors:
+            query.refuse(parameter.name, "is required with sources.")
+    if model is None or window is None:
+        return None
+    return Attribution(model, window, tuple(SOURCE_IDS[name] for name in sources), by_company)
+
+
+def _fields(query: Query) -> tuple[str, ...]:
+    chosen = FIELDS_PARAMETER.read(query)
+    credited = bool(query.many(SOURCES_PARAMETER.name))
+    of_touch = [name for name in chosen if FIELDS[name].of_touch]
+    if of_touch and not credited:
+        query.refuse(FIELDS_PARAMETER.name, f"can have {', '.join(of_touch)} only with sources.")
+    return complete(chosen, credited=credited)

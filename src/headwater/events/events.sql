@@ -1,0 +1,47 @@
+-- name: snapshot
+-- Narrowing and page must see the same rows, though a merge may commit between the two.
+SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
+
+-- name: plain_rows
+-- Every event `e` once, in the shape of a credited row.
+SELECT e.id AS event_id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount
+FROM events e
+WHERE e.space_id = %(space_id)s AND {only};
+
+-- name: of_contacts
+-- A condition on events `e`: their contact `k` has what is asked of its custom fields.
+EXISTS (SELECT FROM contacts k
+        WHERE k.space_id = %(space_id)s AND k.id = e.contact_id AND {asked});
+
+-- name: page
+-- A page `c`, found in index order and cut off before anything else is read; then the rest of each
+-- of its rows by primary key. A line is the row's JSON, exactly as an answer or a file holds it.
+WITH c AS MATERIALIZED ({rows} ORDER BY {order} LIMIT %(limit)s)
+SELECT (SELECT row_to_json(line)::text FROM (SELECT {columns}) line), {key}
+FROM c
+{joins}
+ORDER BY {reading_order};
+
+-- name: fetch
+-- One event as the API shows it.
+SELECT row_to_json(line)::text
+FROM (
+    SELECT e.id::text AS id, e.contact_id::text AS profile_id, e.company_id::text AS company_id,
+           e.space_id::text AS space_id, e.event_name,
+           coalesce(l.label, e.event_name) AS configured_name,
+           trim_scale(e.amount) AS amount, e.is_upsell,
+           iso_utc(e.event_time) AS event_time_utc, e.order_id, e.order_name
+    FROM events e
+    LEFT JOIN event_labels l ON l.space_id = %(space_id)s AND l.event_name = e.event_name
+    WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s
+) line;
+
+-- name: update_amount
+-- A new amount, or none.
+UPDATE events SET amount = %(amount)s
+WHERE space_id = %(space_id)s AND id = %(event_id)s;
+
+-- name: delete
+-- Remove an event for good; its touchpoint stays on the contact's path.
+DELETE FROM events
+WHERE space_id = %(space_id)s AND id = %(event_id)s;

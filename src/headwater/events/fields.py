@@ -1,0 +1,103 @@
+"""The fields an event row can show: each an SQL expression, and the tables it needs.
+
+A row of the page is `c`; `e`, `t` and `l` are the event, the touchpoint and the event's label,
+joined by primary key only when a chosen field reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg.sql import SQL, Composable, Identifier
+
+from headwater.sources.catalogue import SOURCES
+
+TEXT: dict[str, Any] = {"type": "string"}
+TEXT_OR_NULL: dict[str, Any] = {"type": ["string", "null"]}
+WHOLE: dict[str, Any] = {"type": "integer"}
+NUMBER_OR_NULL: dict[str, Any] = {"type": ["number", "null"]}
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of an event row."""
+
+    value: SQL
+    """`{credit}` stands for the row's amount or credit."""
+    schema: dict[str, Any]
+    joins: str | None = None
+    """The alias of the joined table that `value` reads."""
+    of_touch: bool = False
+    """Whether it exists only with `sources`."""
+
+
+JOINS = {
+    "e": SQL("JOIN events e ON e.space_id = %(space_id)s AND e.id = c.event_id"),
+    "l": SQL(
+        "LEFT JOIN event_labels l"
+        " ON l.space_id = %(space_id)s AND l.event_name = c.event_name"
+    ),
+    "t": SQL("JOIN touchpoints t ON t.space_id = %(space_id)s AND t.id = c.touchpoint_id"),
+}
+
+AD_FIELDS = (
+    "ad_id", "ad_name", "adset_id", "adset_name",
+    "campaign_id", "campaign_name", "account_id", "account_name",
+)  # fmt: skip
+
+FIELDS = {
+    "id": Field(SQL("c.event_id"), WHOLE),
+    "profile_id": Field(SQL("c.contact_id::text"), TEXT),
+    "company_id": Field(SQL("c.company_id::text"), TEXT_OR_NULL),
+    "space_id": Field(SQL("%(space_id)s::bigint::text"), TEXT),
+    "event_name": Field(SQL("c.event_name"), TEXT),
+    "configured_name": Field(SQL("coalesce(l.label, c.event_name)"), TEXT, "l"),
+    "amount": Field(SQL("trim_scale({credit})"), NUMBER_OR_NULL),
+    "is_upsell": Field(SQL("e.is_upsell"), {"type": "boolean"}, "e"),
+    "event_time_utc": Field(SQL("iso_utc(c.event_time)"), {"type": "string", "format": "date-time"}),
+    "order_id": Field(SQL("e.order_id"), TEXT_OR_NULL, "e"),
+    "order_name": Field(SQL("e.order_name"), TEXT_OR_NULL, "e"),
+    "event_url": Field(SQL("e.event_url"), TEXT_OR_NULL, "e"),
+    "ad_id": Field(SQL("t.ad_id"), TEXT_OR_NULL, "t", of_touch=True),
+    "ad_name": Field(SQL("t.ad_name"), TEXT_OR_NULL, "t", of_touch=True),
+    "adset_id": Field(SQL("t.adset_id"), TEXT_OR_NULL, "t", of_touch=True),
+    "adset_name": Field(SQL("t.adset_name"), TEXT_OR_NULL, "t", of_touch=True),
+    "campaign_id": Field(SQL("t.campaign_id"), TEXT_OR_NULL, "t", of_touch=True),
+    "campaign_name": Field(SQL("t.campaign_name"), TEXT_OR_NULL, "t", of_touch=True),
+    "account_id": Field(SQL("t.account_id"), TEXT_OR_NULL, "t", of_touch=True),
+    "account_name": Field(SQL("t.account_name"), TEXT_OR_NULL, "t", of_touch=True),
+    "touchpoint_id": Field(SQL("c.touchpoint_id"), WHOLE, of_touch=True),
+    "source": Field(
+        SQL("(%(source_names)s::text[])[c.source_id]"),
+        {"type": "string", "enum": list(SOURCES)},
+        of_touch=True,
+    ),
+}
+
+ALWAYS = ("id", "event_time_utc")
+
+
+def complete(chosen: Iterable[str], *, credited: bool) -> tuple[str, ...]:
+    """The chosen fields and those that come with them, in the table's order."""
+    wanted = {*ALWAYS, *chosen}
+    if credited:
+        wanted.add("touchpoint_id")
+    if wanted & set(AD_FIELDS):
+        wanted.add("source")
+    return tuple(name for name in FIELDS if name in wanted)
+
+
+def columns(names: Iterable[str], credit: Composable) -> Composable:
+    """The select list of these fields, `credit` being what their amount is."""
+    return SQL(", ").join(
+        SQL("{} AS {}").format(FIELDS[name].value.format(credit=credit), Identifier(name))
+        for name in names
+    )
+
+
+def joins(names: Iterable[str]) -> Composable:
+    """The joins these fields need."""
+    needed = {FIELDS[name].joins for name in names}
+    return SQL("\n").join(join for alias, join in JOINS.items() if alias in needed)

@@ -1,0 +1,249 @@
+"""Conditions on a contact's custom fields: slot type and operator to SQL, as one table.
+
+A fragment sees the contact's field as `{field}` and binds only what its reader returned. `strpos`,
+`starts_with` and `right` compare literally, so nothing in a value is a wildcard; text is compared
+as written, case included.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from psycopg.sql import SQL, Composable, Identifier, Placeholder
+
+from headwater.http.parameters import Query
+from headwater.http.timerange import TimeRange, parse_day, whole_days
+
+PARAMETER = "custom_field_filters"
+MOST_CONDITIONS = 10
+LONGEST_TEXT = 10_240
+
+# What ends a word: ASCII white space and punctuation but the underscore. Naming it keeps the
+# answer free of the database's locale.
+_BREAK = r"[\s!-/:-@[-^`{-~]"
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9_\u0080-\U0010ffff]")
+_NUMBER = re.compile(r"-?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0-9]{1,2})?")
+
+
+@dataclass(frozen=True)
+class Clock:
+    """What dates are read against: the Space's zone, and today in it."""
+
+    zone: ZoneInfo
+    today: date
+
+
+Reader = Callable[[dict[str, str], Clock], dict[str, Any]]
+"""A condition's members to what its fragment binds. Raises BadMember."""
+
+
+class BadMember(ValueError):
+    """A member of a condition breaks a rule."""
+
+    def __init__(self, member: str, rule: str) -> None:
+        super().__init__(rule)
+        self.member = member
+
+
+@dataclass(frozen=True)
+class Operator:
+    """What an operator asks of a field, and what its condition must bring."""
+
+    sql: SQL
+    read: Reader
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition on the field of a slot."""
+
+    field: str
+    sql: SQL
+    values: tuple[tuple[str, Any], ...]
+
+    def compose(self, number: int) -> tuple[Composable, dict[str, Any]]:
+        """The condition on the contact `k`, its parameters named apart by `number`."""
+        names = {name: f"condition_{number}_{name}" for name, _ in self.values}
+        fragment = self.sql.format(
+            field=Identifier("k", self.field),
+            **{name: Placeholder(bound) for name, bound in names.items()},
+        )
+        return fragment, {names[name]: value for name, value in self.values}
+
+
+def _member(members: dict[str, str], name: str) -> str:
+    if not members.get(name, "").strip():
+        raise BadMember(name, "is required.")
+    return members[name]
+
+
+def _nothing(_members: dict[str, str], _clock: Clock) -> dict[str, Any]:
+    return {}
+
+
+def _text(members: dict[str, str], _clock: Clock) -> dict[str, Any]:
+    value = members.get("value", "")
+    if not value:
+        raise BadMember("value", "is required.")
+    if len(value) > LONGEST_TEXT:
+        raise BadMember("value", f"must not be longer than {LONGEST_TEXT} characters.")
+    return {"value": value}
+
+
+def _word(members: dict[str, str], clock: Clock) -> dict[str, Any]:
+    value = _text(members, clock)["value"]
+    literal = _NOT_PLAIN.sub(lambda found: "\\" + found[0], value)
+    return {"word": f"(?:^|{_BREAK}){literal}(?:$|{_BREAK})"}
+
+
+def _number(members: dict[str, str], _clock: Clock) -> dict[str, Any]:
+    value = _member(members, "value")
+    if not _NUMBER.fullmatch(value):
+        raise BadMember("value", "must be a number.")
+    return {"value": Decimal(value)}
+
+
+def _day(members: dict[str, str], name: str) -> date:
+    try:
+        return parse_day(_member(members, name))
+    except BadMember:
+        raise
+    except ValueError as error:
+        raise BadMember(name, str(error)) from None
+
+
+def _bounds(time: TimeRange) -> dict[str, Any]:
+    return {"start": time.start, "end": time.end}
+
+
+def _one_day(members: dict[str, str], clock: Clock) -> dict[str, Any]:
+    day = _day(members, "value")
+    return _bounds(whole_days(day, day, clock.zone))
+
+
+def _days(members: dict[str, str], clock: Clock) -> dict[str, Any]:
+    start, end = _day(members, "start"), _day(members, "end")
+    if end < start:
+        raise BadMember("end", "must not be before start.")
+    return _bounds(whole_days(start, end, clock.zone))
+
+
+def _age(members: dict[str, str], clock: Clock) -> dict[str, Any]:
+    """The day on which a value of that age lies; nothing is older than the calendar."""
+    value = _member(members, "value")
+    if not re.fullmatch("[0-9]{1,9}", value):
+        raise BadMember("value", "must be a whole number of days.")
+    day = clock.today - timedelta(days=min(int(value), (clock.today - date.min).days))
+    return _bounds(whole_days(day, day, clock.zone))
+
+
+OPERATORS: dict[str, dict[str, Operator]] = {
+    "text": {
+        "equal_to": Operator(SQL("{field} = {value}"), _text),
+        "not_equal_to": Operator(SQL("({field} <> {value} AND {field} <> '')"), _text),
+        "contains": Operator(SQL("strpos({field}, {value}) > 0"), _text),
+        "not_contains": Operator(SQL("(strpos({field}, {value}) = 0 AND {field} <> '')"), _text),
+        "starts_with": Operator(SQL("starts_with({field}, {value})"), _text),
+        "ends_with": Operator(SQL("right({field}, length({value})) = {value}"), _text),
+        "contains_word": Operator(SQL("{field} ~ {word}"), _word),
+        "any": Operator(SQL("{field} <> ''"), _nothing),
+        "unknown": Operator(SQL("coalesce({field}, '') = ''"), _nothing),
+    },
+    "number": {
+        "equal_to": Operator(SQL("{field} = {value}"), _number),
+        "not_equal_to": Operator(SQL("{field} <> {value}"), _number),
+        "greater_than": Operator(SQL("{field} > {value}"), _number),
+        "greater_than_or_equal_to": Operator(SQL("{field} >= {value}"), _number),
+        "less_than": Operator(SQL("{field} < {value}"), _number),
+        "less_than_or_equal_to": Operator(SQL("{field} <= {value}"), _number),
+        "any": Operator(SQL("{field} > 0"), _nothing),
+        "unknown": Operator(SQL("coalesce({field}, 0) = 0"), _nothing),
+    },
+    # `start` and `end` are the instants that bound the day or days named.
+    "date": {
+        "equal_to": Operator(SQL("({field} >= {start} AND {field} < {end})"), _one_day),
+        "between": Operator(SQL("({field} >= {start} AND {field} < {end})"), _days),
+        "greater_than": Operator(SQL("{field} >= {end}"), _one_day),
+        "less_than": Operator(SQL("{field} < {start}"), _one_day),
+        "age_greater_than": Operator(SQL("{field} < {start}"), _age),
+        "age_equal_to": Operator(SQL("({field} >= {start} AND {field} < {end})"), _age),
+        "age_less_than": Operator(SQL("{field} >= {end}"), _age),
+        "any": Operator(SQL("{field} IS NOT NULL"), _nothing),
+        "unknown": Operator(SQL("{field} IS NULL"), _nothing),
+    },
+}
+
+SLOT_TYPES = {
+    f"profile_field_{slot}": "text" if slot <= 15 else "number" if slot <= 25 else "date"
+    for slot in range(1, 31)
+}
+
+DOCUMENTATION: dict[str, Any] = {
+    "name": PARAMETER,
+    "in": "query",
+    "required": False,
+    "description": (
+        "Conditions on the contact's custom fields, all of which must hold, as "
+        "`custom_field_filters[0][field]=…&custom_field_filters[0][operator]=…"
+        "&custom_field_filters[0][value]=…`. A field needs a label in the Space. `between` takes "
+        "`start` and `end`, `any` and `unknown` take nothing, age operators a number of days. "
+        "Operators by type of field: "
+        + "; ".join(f"{kind}: {', '.join(table)}" for kind, table in OPERATORS.items())
+        + "."
+    ),
+    "style": "deepObject",
+    "explode": True,
+    "schema": {
+        "type": "array",
+        "maxItems": MOST_CONDITIONS,
+        "items": {
+            "type": "object",
+            "required": ["field", "operator"],
+            "properties": {
+                "field": {"type": "string", "enum": list(SLOT_TYPES)},
+                "operator": {
+                    "type": "string",
+                    "enum": sorted({name for table in OPERATORS.values() for name in table}),
+                },
+                "value": {"type": "string"},
+                "start": {"type": "string"},
+                "end": {"type": "string"},
+            },
+        },
+    },
+}
+
+
+def read_conditions(query: Query, labels: dict[str, str], clock: Clock) -> tuple[Condition, ...]:
+    """The conditions of a query; `labels` has the slots that are configured."""
+    given = query.objects(PARAMETER)
+    if len(given) > MOST_CONDITIONS:
+        query.refuse(PARAMETER, f"must not have more than {MOST_CONDITIONS} conditions.")
+        return ()
+    found: list[Condition] = []
+    for index, members in given.items():
+        try:
+            found.append(_condition(members, labels, clock))
+        except BadMember as error:
+            query.refuse(f"{PARAMETER}.{index}.{error.member}", str(error))
+    return tuple(found)
+
+
+def _condition(members: dict[str, str], labels: dict[str, str], clock: Clock) -> Condition:
+    field = _member(members, "field")
+    if field not in SLOT_TYPES:
+        raise BadMember("field", "must be one of profile_field_1 to profile_field_30.")
+    if field not in labels:
+        raise BadMember("field", "must be a field that has a label in this Space.")
+    table = OPERATORS[SLOT_TYPES[field]]
+    name = _member(members, "operator")
+    if name not in table:
+        raise BadMember("operator", f"must be one of {', '.join(table)} for {field}.")
+    operator = table[name]
+    return Condition(field, operator.sql, tuple(operator.read(members, clock).items()))

@@ -1,0 +1,135 @@
+"""Stored events read back: one page of a selection, or one event.
+
+A page is one statement, put together from closed tables: the attribution's rows, the conditions
+on events, the chosen fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.sql import SQL, Composable, Composed
+
+from headwater.attribution.models import MODELS
+from headwater.attribution.query import credited_rows, narrow
+from headwater.database.statements import Statements
+from headwater.events import fields
+from headwater.events.models import EventSelection, ListEvents
+from headwater.http.errors import NotFound
+from headwater.http.pagination import Page, Position, Row, page_of
+from headwater.sources.catalogue import SOURCES
+
+STATEMENTS = Statements(__name__, "events.sql")
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+# What rows are sorted by, newest first: inside the page's query, and in its result.
+_EVENT_KEY = ((SQL("e.event_time"), SQL("e.id")), (SQL("c.event_time"), SQL("c.event_id")))
+_CREDIT_KEY = (
+    (*_EVENT_KEY[0], SQL("t.occurred_at"), SQL("t.id")),
+    (*_EVENT_KEY[1], SQL("c.occurred_at"), SQL("c.touchpoint_id")),
+)
+
+
+async def list_events(connection: AsyncConnection, space_id: int, asked: ListEvents) -> Page:
+    """One page, newest first. Wants a transaction in which all statements see the same rows."""
+    selection, at = asked.selection, asked.at
+    conditions, bound = _conditions(selection)
+    bound |= {"space_id": space_id, "limit": asked.per_page + 1, "source_names": list(SOURCES)}
+    if selection.attribution:
+        narrowing = await narrow(connection, space_id, selection.attribution)
+        conditions.append(narrowing.only)
+        bound |= narrowing.parameters | selection.attribution.parameters()
+    if at:
+        conditions += _beyond(at)
+        bound |= {f"key_{place}": value for place, value in enumerate(_from_key(at.key))}
+    statement = _page(selection, SQL(" AND ").join(conditions), backward=bool(at and at.backward))
+    # Not prepared: a plan that does not know the limit and the sources may not stop early.
+    cursor = await connection.execute(statement, bound, prepare=False)
+    rows = [Row(line, _to_key(key)) for line, *key in await cursor.fetchall()]
+    return page_of(rows, asked.per_page, at)
+
+
+async def fetch_event(connection: AsyncConnection, space_id: int, event_id: int) -> str:
+    """One event as JSON. Raises NotFound."""
+    cursor = await connection.execute(
+        STATEMENTS["fetch"], {"space_id": space_id, "event_id": event_id}
+    )
+    row = await cursor.fetchone()
+    if row is None:
+        raise NotFound("Event")
+    return row[0]
+
+
+def _conditions(selection: EventSelection) -> tuple[list[Composable], dict[str, Any]]:
+    """What a selection asks of events `e`, and what that binds."""
+    conditions: list[Composable] = [
+        SQL("e.event_time >= %(start)s AND e.event_time < %(end)s"),
+    ]
+    bound: dict[str, Any] = {"start": selection.time.start, "end": selection.time.end}
+    if selection.event_names:
+        conditions.append(SQL("e.event_name = ANY(%(event_names)s)"))
+        bound["event_names"] = list(selection.event_names)
+    if selection.conditions:
+        composed = [each.compose(number) for number, each in enumerate(selection.conditions)]
+        asked = SQL(" AND ").join(fragment for fragment, _ in composed)
+        conditions.append(STATEMENTS["of_contacts"].format(asked=asked))
+        for _, values in composed:
+            bound |= values
+    return conditions, bound
+
+
+def _beyond(at: Position) -> list[Composable]:
+    """Rows past a position. The first condition is implied by the second, and is what lets the
+    walk over the index begin at the position.
+    """
+    sign = ">" if at.backward else "<"
+    key = _CREDIT_KEY[0] if len(at.key) > len(_EVENT_KEY[0]) else _EVENT_KEY[0]
+    places = [SQL(f"%(key_{place})s") for place in range(len(key))]
+    compared = SQL("({}) {} ({})")
+    comma = SQL(", ")
+    return [
+        compared.format(comma.join(key[:2]), SQL(f"{sign}="), comma.join(places[:2])),
+        compared.format(comma.join(key), SQL(sign), comma.join(places)),
+    ]
+
+
+def _page(selection: EventSelection, only: Composable, *, backward: bool) -> Composed:
+    attribution = selection.attribution
+    if attribution:
+        rows = credited_rows(attribution, only)
+        credit, (inner, outer) = MODELS[attribution.model].credit, _CREDIT_KEY
+    else:
+        rows = STATEMENTS["plain_rows"].format(only=only)
+        credit, (inner, outer) = SQL("c.amount"), _EVENT_KEY
+    return STATEMENTS["page"].format(
+        rows=rows,
+        order=_sorted(inner, "ASC" if backward else "DESC"),
+        columns=fields.columns(selection.fields, credit),
+        key=SQL(", ").join(outer),
+        joins=fields.joins(selection.fields),
+        reading_order=_sorted(outer, "DESC"),
+    )
+
+
+def _sorted(key: Sequence[SQL], direction: str) -> Composed:
+    return SQL(", ").join(SQL("{} {}").format(part, SQL(direction)) for part in key)
+
+
+def _to_key(values: Sequence[Any]) -> tuple[int, ...]:
+    """Sort values as numbers, instants in microseconds since 1970."""
+    return tuple(
+        (value - EPOCH) // timedelta(microseconds=1) if isinstance(value, datetime) else value
+        for value in values
+    )
+
+
+def _from_key(key: tuple[int, ...]) -> list[datetime | int]:
+    """Every other number of a key, from the first, is an instant."""
+    return [
+        EPOCH + timedelta(microseconds=number) if place % 2 == 0 else number
+        for place, number in enumerate(key)
+    ]

@@ -1,0 +1,87 @@
+"""The endpoints of stored events: parse, call, answer. Each owns its transaction."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request, Response
+
+from headwater.events import asking
+from headwater.events.changing import delete_event, read_change, update_event
+from headwater.events.documents import BODY_OF_CHANGE, DONE, EVENT, PAGE
+from headwater.events.reading import STATEMENTS, fetch_event, list_events
+from headwater.http.bodies import read_json
+from headwater.http.ids import parse_id
+from headwater.http.openapi import problems
+from headwater.http.pagination import Link, envelope
+from headwater.http.parameters import Query
+from headwater.spaces.access import Caller, requires
+from headwater.spaces.spaces import fetch_space
+
+router = APIRouter(tags=["Events"])
+
+JSON = "application/json"
+
+EventId = Annotated[
+    str, Path(description="The event's id.", json_schema_extra={"pattern": "^[0-9]{1,18}$"})
+]
+
+
+@router.get(
+    "/events",
+    responses={200: PAGE, **problems(401, 403, 422, 429, 503)},
+    openapi_extra={"parameters": asking.DOCUMENTATION},
+)
+async def list_stored_events(
+    request: Request, caller: Caller = requires("events:read", "list_events")
+) -> Response:
+    """List events of a time range, or with `sources` what they are credited to, newest first."""
+    headwater = request.app.state.headwater
+    query = Query(request.scope["query_string"])
+    cursors = asking.cursors(query, headwater.signing_key, caller.space_id)
+    async with headwater.database.transaction() as connection:
+        await connection.execute(STATEMENTS["snapshot"])
+        space = await fetch_space(connection, caller.space_id)
+        asked = asking.read_list_events(query, space, cursors, datetime.now(UTC))
+        page = await list_events(connection, caller.space_id, asked)
+    link = Link(headwater.base_url + request.scope["path"], query, cursors)
+    return Response(envelope(page, asked.per_page, link), media_type=JSON)
+
+
+@router.get("/events/{event_id}", responses={200: EVENT, **problems(401, 403, 404, 422, 429, 503)})
+async def get_stored_event(
+    request: Request, event_id: EventId, caller: Caller = requires("events:read", "get_event")
+) -> Response:
+    """Get one event."""
+    number = parse_id("event_id", event_id)
+    async with request.app.state.headwater.database.connection() as connection:
+        event = await fetch_event(connection, caller.space_id, number)
+    return Response(event, media_type=JSON)
+
+
+@router.put(
+    "/events/{event_id}",
+    responses={200: DONE, **problems(401, 403, 404, 413, 415, 422, 429, 503)},
+    openapi_extra={"requestBody": BODY_OF_CHANGE},
+)
+async def update_stored_event(
+    request: Request, event_id: EventId, caller: Caller = requires("events:write", "update_event")
+) -> Response:
+    """Change or clear an event's amount."""
+    number = parse_id("event_id", event_id)
+    change = read_change(await read_json(request))
+    async with request.app.state.headwater.database.transaction() as connection:
+        await update_event(connection, caller.space_id, number, change)
+    return Response(b'{"message":"Event updated."}', media_type=JSON)
+
+
+@router.delete("/events/{event_id}", responses={200: DONE, **problems(401, 403, 422, 429, 503)})
+async def delete_stored_event(
+    request: Request, event_id: EventId, caller: Caller = requires("events:write", "delete_event")
+) -> Response:
+    """Delete an event for good. An id that does not exist gets the same answer."""
+    number = parse_id("event_id", event_id)
+    async with request.app.state.headwater.database.transaction() as connection:
+        await delete_event(connection, caller.space_id, number)
+    return Response(b'{"status":200,"message":"Event deleted."}', media_type=JSON)

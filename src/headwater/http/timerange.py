@@ -1,0 +1,102 @@
+"""Local date-times to instants: the only place where a Space's clock becomes UTC.
+
+PostgreSQL and Python disagree about a repeated hour, so the database never converts local time.
+Bounds are inclusive to their whole second; results are half-open, ready for `>=` and `<`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+MOMENT_SCHEMA: dict[str, Any] = {
+    "type": "string",
+    "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}$",
+    "example": "2026-05-13 00:00:00",
+}
+
+# strptime would also take missing zeros, extra spaces and the digits of other scripts.
+_DAY = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
+_MOMENT = re.compile(_DAY + r" ([0-9]{2}):([0-9]{2}):([0-9]{2})")
+_DATE = re.compile(_DAY)
+
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+_LATEST = datetime.max.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRange:
+    """The instants from `start` up to but not including `end`; empty when `end` is not later."""
+
+    start: datetime
+    end: datetime
+
+
+def parse_moment(text: str) -> datetime:
+    """`YYYY-MM-DD HH:MM:SS` as a local date-time. Raises ValueError with the rule it breaks."""
+    found = _MOMENT.fullmatch(text)
+    if found is None:
+        raise ValueError("must have the format YYYY-MM-DD HH:MM:SS.")
+    try:
+        return datetime(*map(int, found.groups()))  # noqa: DTZ001 - local until given a zone
+    except ValueError:
+        raise ValueError("must be a date and time that exist.") from None
+
+
+def parse_day(text: str) -> date:
+    """`YYYY-MM-DD`, or the day of a `YYYY-MM-DD HH:MM:SS`. Raises ValueError with the rule."""
+    if _MOMENT.fullmatch(text):
+        return parse_moment(text).date()
+    found = _DATE.fullmatch(text)
+    if found is None:
+        raise ValueError("must have the format YYYY-MM-DD.")
+    try:
+        return date(*map(int, found.groups()))
+    except ValueError:
+        raise ValueError("must be a date that exists.") from None
+
+
+def first_instant(local: datetime, zone: ZoneInfo) -> datetime:
+    """When the clock first shows `local`; a time that a gap leaves out is shifted forward."""
+    return _instant(local, zone, fold=0)
+
+
+def last_instant(local: datetime, zone: ZoneInfo) -> datetime:
+    """When the clock last shows `local`; a time that a gap leaves out is shifted forward.
+
+    In a repeated hour the second reading (`fold=1`) is the later one, in a gap the first is.
+    """
+    return max(_instant(local, zone, fold=0), _instant(local, zone, fold=1))
+
+
+def between(start: datetime, end: datetime, zone: ZoneInfo) -> TimeRange:
+    """From the local `start` through the whole second of the local `end`."""
+    return TimeRange(first_instant(start, zone), _later(last_instant(end, zone)))
+
+
+def whole_days(first: date, last: date, zone: ZoneInfo) -> TimeRange:
+    """From midnight of the day `first` to the midnight that ends the day `last`."""
+    start = first_instant(datetime.combine(first, time()), zone)
+    if last == date.max:
+        return TimeRange(start, _LATEST)
+    following = datetime.combine(last + timedelta(days=1), time())
+    return TimeRange(start, first_instant(following, zone))
+
+
+def _instant(local: datetime, zone: ZoneInfo, *, fold: int) -> datetime:
+    """Clamped to the years 1 to 9999 in UTC, which reach beyond anything stored."""
+    offset = local.replace(tzinfo=zone, fold=fold).utcoffset() or timedelta()
+    try:
+        return local.replace(tzinfo=UTC) - offset
+    except OverflowError:
+        return _EARLIEST if offset > timedelta() else _LATEST
+
+
+def _later(instant: datetime) -> datetime:
+    try:
+        return instant + timedelta(seconds=1)
+    except OverflowError:
+        return _LATEST

@@ -1,0 +1,99 @@
+"""Rows by SQL, for tests of what reads them: a Space, a key, contacts, events, touchpoints.
+
+Whatever a test does not say has a plain default. Ids come from the sequences of the product, so
+tests may share the database.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
+from psycopg.sql import SQL, Identifier, Placeholder
+
+from headwater.sources.catalogue import SOURCE_IDS, mask
+
+NOON = datetime(2026, 5, 13, 12, tzinfo=UTC)
+
+ALL_SCOPES = (
+    "events:read", "events:write", "contacts:read", "contacts:write", "contacts:delete",
+    "companies:read", "companies:write", "exports:read", "exports:write",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A Space, and how to put rows into it."""
+
+    connection: psycopg.Connection
+    space_id: int
+    key: str
+
+    def contact(self, **columns: Any) -> int:
+        return self._insert("contacts", {"created_at": NOON, **columns})
+
+    def company(self, **columns: Any) -> int:
+        return self._insert("companies", {"name": "Acme", "created_at": NOON, **columns})
+
+    def event(self, contact_id: int, **columns: Any) -> int:
+        """An event whose `source_mask` is that of every touchpoint its contact has so far."""
+        sources = self.connection.execute(
+            "SELECT DISTINCT source_id FROM touchpoints WHERE space_id = %s AND contact_id = %s",
+            (self.space_id, contact_id),
+        ).fetchall()
+        defaults = {
+            "id": self._next("receipt_ids"), "event_name": "purchase", "event_time": NOON,
+            "received_at": NOON, "source_mask": mask([source for (source,) in sources]),
+        }  # fmt: skip
+        return self._insert("events", {**defaults, "contact_id": contact_id, **columns})
+
+    def touchpoint(self, contact_id: int, source: str, **columns: Any) -> int:
+        defaults = {"id": self._next("receipt_ids"), "occurred_at": NOON, "source_rule": "test"}
+        given = {"contact_id": contact_id, "source_id": SOURCE_IDS[source], **columns}
+        return self._insert("touchpoints", {**defaults, **given})
+
+    def label_field(self, field: str, label: str = "Label") -> None:
+        self._insert("field_labels", {"field": field, "label": label}, returning="space_id")
+
+    def label_event(self, event_name: str, label: str) -> None:
+        columns = {"event_name": event_name, "label": label}
+        self._insert("event_labels", columns, returning="space_id")
+
+    def _next(self, sequence: str) -> int:
+        row = self.connection.execute("SELECT nextval(%s)", (sequence,)).fetchone()
+        assert row is not None
+        return row[0]
+
+    def _insert(self, table: str, columns: dict[str, Any], returning: str = "id") -> int:
+        given = {"space_id": self.space_id, **columns}
+        statement = SQL("INSERT INTO {} ({}) VALUES ({}) RETURNING {}").format(
+            Identifier(table),
+            SQL(", ").join(map(Identifier, given)),
+            SQL(", ").join(map(Placeholder, given)),
+            Identifier(returning),
+        )
+        row = self.connection.execute(statement, given).fetchone()
+        assert row is not None
+        return row[0]
+
+
+def make_stage(
+    connection: psycopg.Connection, timezone: str = "UTC", scopes: tuple[str, ...] = ALL_SCOPES
+) -> Stage:
+    """A new Space without rate limits to speak of, and a key to it."""
+    row = connection.execute(
+        "INSERT INTO spaces (name, timezone) VALUES ('Test', %s) RETURNING id", (timezone,)
+    ).fetchone()
+    assert row is not None
+    stage = Stage(connection, row[0], "trk_sk_" + secrets.token_urlsafe(32))
+    digest = hashlib.sha256(stage.key.encode()).digest()
+    columns = {"name": "test", "key_hash": digest, "hint": stage.key[-4:], "scopes": list(scopes)}
+    stage._insert("api_keys", columns)
+    for bucket in ("list_events", "get_event", "update_event", "delete_event"):
+        limit = {"bucket": bucket, "per_minute": 1_000_000}
+        stage._insert("space_limits", limit, returning="space_id")
+    return stage
