@@ -51,6 +51,15 @@ class Stage:
         self.process.wait(60)
         self.process.stdout.close()
 
+    @contextmanager
+    def database(self) -> Iterator[str]:
+        """The database alone, while the service is stopped."""
+        server = Embedded(self.data_dir)
+        try:
+            yield server.start()
+        finally:
+            server.stop()
+
     def spaces(self, count: int) -> list[tuple[int, str]]:
         """New Spaces, each with its id and a key."""
         made = []
