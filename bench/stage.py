@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -118,7 +118,8 @@ def _descendants(pid: int, role: str) -> Iterator[tuple[int, str]]:
     yield pid, role
     for task in Path(f"/proc/{pid}/task").iterdir():
         for child in (task / "children").read_text().split():
-            yield from _descendants(int(child), _role(int(child)))
+            with suppress(FileNotFoundError, ProcessLookupError):  # it may end meanwhile
+                yield from _descendants(int(child), _role(int(child)))
 
 
 def _role(pid: int) -> str:
