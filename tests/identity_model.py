@@ -77,9 +77,7 @@ class Model:
             return [tracked]
         return ([] if tracked is None else [tracked]) + mailed[:1]
 
-    def _merge(
-        self, contacts: list[int], cause: str, shown: dict[str, str], receipt: int
-    ) -> int:
+    def _merge(self, contacts: list[int], cause: str, shown: dict[str, str], receipt: int) -> int:
         survivor, loser = min(contacts), max(contacts)
         self.merges.append((loser, survivor, cause))
         self.home = [survivor if home == loser else home for home in self.home]

@@ -126,9 +126,7 @@ class Stage:
         return sorted(rows, key=repr)
 
 
-def _renaming(
-    table: str, column: str, numbers: dict[str, dict[int, int]]
-) -> dict[int, int] | None:
+def _renaming(table: str, column: str, numbers: dict[str, dict[int, int]]) -> dict[int, int] | None:
     if (table, column) in RECEIPT_COLUMNS:
         return numbers["receipt"]
     if (table, column) in CONTACT_COLUMNS:

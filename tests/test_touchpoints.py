@@ -52,9 +52,13 @@ def test_a_token_is_no_attribution(stage: Stage) -> None:
 
 @pytest.mark.parametrize("limit", [1, 10])
 def test_the_same_touch_within_half_an_hour_makes_none(stage: Stage, limit: int) -> None:
-    stage.put(click(0), click(30), click(30 + 1 / 60), click(45), click(-1), click(40, trk_ad_id="2"))
+    stage.put(
+        click(0), click(30), click(30 + 1 / 60), click(45), click(-1), click(40, trk_ad_id="2")
+    )
     stage.process(limit)
-    times = [moment.timestamp() - T0 / 1000 for moment in stage.values("touchpoints", "occurred_at")]
+    times = [
+        moment.timestamp() - T0 / 1000 for moment in stage.values("touchpoints", "occurred_at")
+    ]
     assert times == [-60, 0, 30 * 60 + 1, 40 * 60]
 
 
