@@ -19,7 +19,7 @@ from headwater.database.statements import Statements
 from headwater.events import fields
 from headwater.events.models import EventSelection, ListEvents
 from headwater.http.errors import NotFound
-from headwater.http.pagination import Page, Position, Row, page_of
+from headwater.http.pagination import Page, Position, page_of
 from headwater.sources.catalogue import SOURCES
 
 STATEMENTS = Statements(__name__, "events.sql")
@@ -49,8 +49,7 @@ async def list_events(connection: AsyncConnection, space_id: int, asked: ListEve
     statement = _page(selection, SQL(" AND ").join(conditions), backward=bool(at and at.backward))
     # Not prepared: a plan that does not know the limit and the sources may not stop early.
     cursor = await connection.execute(statement, bound, prepare=False)
-    rows = [Row(line, _to_key(key)) for line, *key in await cursor.fetchall()]
-    return page_of(rows, asked.per_page, at)
+    return page_of(await cursor.fetchall(), asked.per_page, at, _to_key)
 
 
 async def fetch_event(connection: AsyncConnection, space_id: int, event_id: int) -> str:
