@@ -50,7 +50,9 @@ class Journeys:
     def __init__(self, stage: Stage) -> None:
         self.companies = [stage.company() for _ in range(2)]
         owned = [*self.companies, None]
-        self.people = [(stage.contact(company_id=owned[at // 2]), owned[at // 2]) for at in range(6)]
+        self.people = [
+            (stage.contact(company_id=owned[at // 2]), owned[at // 2]) for at in range(6)
+        ]
         self.stage = stage
         self.events: list[Event] = []
         self.touches: list[Touch] = []
@@ -58,23 +60,17 @@ class Journeys:
     def add_touch(self, person: int, age: timedelta, source: str) -> None:
         contact_id, company_id = self.people[person]
         at = LATEST - age
-        number = self.stage.touchpoint(
-            contact_id, source, company_id=company_id, occurred_at=at
-        )
+        number = self.stage.touchpoint(contact_id, source, company_id=company_id, occurred_at=at)
         self.touches.append(Touch(number, contact_id, company_id, at, source))
 
     def add_event(self, person: int, age: timedelta, amount: Decimal | None) -> None:
         contact_id, company_id = self.people[person]
         at = LATEST - age
-        number = self.stage.event(
-            contact_id, company_id=company_id, event_time=at, amount=amount
-        )
+        number = self.stage.event(contact_id, company_id=company_id, event_time=at, amount=amount)
         self.events.append(Event(number, contact_id, company_id, at, amount))
 
 
-touch_rows = st.tuples(
-    st.integers(0, 5), st.sampled_from(AGES), st.sampled_from(SOME_SOURCES)
-)
+touch_rows = st.tuples(st.integers(0, 5), st.sampled_from(AGES), st.sampled_from(SOME_SOURCES))
 event_rows = st.tuples(
     st.integers(0, 5), st.sampled_from([timedelta(0), MILLISECOND, timedelta(days=7)]), amounts
 )
@@ -123,9 +119,7 @@ def assert_credits_add_up(credited: Sequence[Credit]) -> None:
             assert sum(part for part in parts if part is not None) == event.amount
 
 
-def stored_credits(
-    stage: Stage, attribution: Attribution
-) -> list[tuple[int, int, Decimal | None]]:
+def stored_credits(stage: Stage, attribution: Attribution) -> list[tuple[int, int, Decimal | None]]:
     rows = stage.connection.execute(
         SQL(
             "SELECT c.event_id, c.touchpoint_id, {} FROM ({}) c"
@@ -147,7 +141,8 @@ def test_shares_of_long_paths_are_exact(
         """
         SELECT array_agg(linear_credit(amount, place, touches) ORDER BY place),
                array_agg(u_shaped_credit(amount, place, touches) ORDER BY place)
-        FROM unnest(%s::numeric(19,4)[], %s::bigint[]) WITH ORDINALITY AS row (amount, touches, number)
+        FROM unnest(%s::numeric(19,4)[], %s::bigint[]) WITH ORDINALITY
+             AS row (amount, touches, number)
         CROSS JOIN LATERAL generate_series(1, touches) AS place
         GROUP BY number ORDER BY number
         """,
@@ -177,8 +172,9 @@ def test_known_shares(
 ) -> None:
     function = {"linear_credit": SQL("linear_credit"), "u_shaped_credit": SQL("u_shaped_credit")}
     rows = connection.execute(
-        SQL("SELECT {}(%(amount)s, place, %(touches)s) FROM generate_series(1, %(touches)s) place")
-        .format(function[credit]),
+        SQL(
+            "SELECT {}(%(amount)s, place, %(touches)s) FROM generate_series(1, %(touches)s) place"
+        ).format(function[credit]),
         {"amount": Decimal(amount), "touches": len(expected)},
     ).fetchall()
     assert [value for (value,) in rows] == [Decimal(value) for value in expected]

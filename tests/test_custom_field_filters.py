@@ -24,6 +24,16 @@ TEXTS = [
 ]  # fmt: skip
 NUMBERS = [None, "-5", "0", "0.0000001", "1", "1.5", "2", "10", "1000000"]
 
+
+def is_word(stored: str, value: str) -> bool:
+    """Somewhere in the text, with neither a letter nor a digit nor `_` on either side."""
+    for at in range(len(stored) - len(value) + 1):
+        around = stored[max(0, at - 1) : at] + stored[at + len(value) : at + len(value) + 1]
+        if stored.startswith(value, at) and not re.search(r"\w", around):
+            return True
+    return False
+
+
 Texts = Callable[[str, str], bool]
 TEXT_ORACLE: dict[str, Texts] = {
     "equal_to": lambda stored, value: stored == value,
@@ -32,7 +42,7 @@ TEXT_ORACLE: dict[str, Texts] = {
     "not_contains": lambda stored, value: stored != "" and value not in stored,
     "starts_with": str.startswith,
     "ends_with": str.endswith,
-    "contains_word": lambda stored, value: is_word(stored, value),
+    "contains_word": is_word,
     "any": lambda stored, _: stored != "",
     "unknown": lambda stored, _: stored == "",
 }
@@ -59,15 +69,6 @@ AGE_ORACLE: dict[str, Callable[[int, int], bool]] = {
 }
 
 
-def is_word(stored: str, value: str) -> bool:
-    """Somewhere in the text, with neither a letter nor a digit nor `_` on either side."""
-    for at in range(len(stored) - len(value) + 1):
-        around = stored[max(0, at - 1) : at] + stored[at + len(value) : at + len(value) + 1]
-        if stored.startswith(value, at) and not re.search(r"\w", around):
-            return True
-    return False
-
-
 def condition(number: int = 0, **members: str) -> dict[str, str]:
     return {f"custom_field_filters[{number}][{name}]": text for name, text in members.items()}
 
@@ -91,7 +92,9 @@ def test_text(api: Api, stage: Stage, operator: str) -> None:
             for event_id, text in stored.items()
             if TEXT_ORACLE[operator](text or "", value)
         }
-        assert found(api, field="profile_field_15", operator=operator, value=value) == expected, value
+        assert found(api, field="profile_field_15", operator=operator, value=value) == expected, (
+            value
+        )
 
 
 @pytest.mark.parametrize("operator", NUMBER_ORACLE)

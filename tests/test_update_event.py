@@ -79,9 +79,7 @@ def test_credits_follow_the_amount(api: Api, stage: Stage) -> None:
     assert row["amount"] == 2
 
 
-def test_an_event_of_another_space_is_unknown(
-    api: Api, connection: psycopg.Connection
-) -> None:
+def test_an_event_of_another_space_is_unknown(api: Api, connection: psycopg.Connection) -> None:
     other = make_stage(connection)
     event_id = other.event(other.contact(), amount=Decimal(1))
     foreign = api.send("PUT", f"/events/{event_id}", json={"amount": 5})

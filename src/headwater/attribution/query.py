@@ -82,9 +82,7 @@ def credited_rows(attribution: Attribution, only: Composable) -> Composed:
     return STATEMENTS["credited"].format(credited_touches=_credited_touches(attribution), only=only)
 
 
-async def narrow(
-    connection: AsyncConnection, space_id: int, attribution: Attribution
-) -> Narrowing:
+async def narrow(connection: AsyncConnection, space_id: int, attribution: Attribution) -> Narrowing:
     """What the wanted sources alone say about the events that can have credited rows.
 
     Without it the query is as right, but works out the path of every event without credit.

@@ -134,7 +134,8 @@ class Link:
 def envelope(page: Page, per_page: int, link: Link) -> bytes:
     """The JSON body of a list. `page.lines` are JSON already and go in as they are."""
     after, before = (
-        link.cursors.write(position) if position else None for position in (page.next, page.previous)
+        link.cursors.write(position) if position else None
+        for position in (page.next, page.previous)
     )
     rest = msgspec.json.encode(
         {
