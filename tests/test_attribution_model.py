@@ -6,6 +6,8 @@ way; its credits are compared row by row, in order.
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -18,8 +20,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg.sql import SQL
 
+from headwater.attribution import query
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.attribution.query import Attribution, credited_rows
+from headwater.events.fields import complete
+from headwater.events.models import EventSelection, ListEvents
+from headwater.events.reading import list_events
+from headwater.http.timerange import TimeRange
 from headwater.sources.catalogue import SOURCE_IDS, SOURCES
 from tests.factories import Stage, make_stage
 from tests.models.attribution import Credit, Event, Touch, credits_of, shares
@@ -128,6 +135,60 @@ def stored_credits(stage: Stage, attribution: Attribution) -> list[tuple[int, in
         {"space_id": stage.space_id, **attribution.parameters()},
     )
     return rows.fetchall()
+
+
+@pytest.mark.parametrize("rare", [0, query.RARE])
+@given(
+    touches=st.lists(touch_rows, max_size=20),
+    events=st.lists(event_rows, min_size=1, max_size=8),
+    wanted=st.sets(st.sampled_from(SOME_SOURCES), min_size=1, max_size=2),
+)
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_narrowing_loses_no_credit(
+    connection: psycopg.Connection,
+    database_url: str,
+    rare: int,
+    touches: list[tuple[int, timedelta, str]],
+    events: list[tuple[int, timedelta, Decimal | None]],
+    wanted: set[str],
+) -> None:
+    """The list, which skips events by what their sources say, against the model again."""
+    journeys = Journeys(make_stage(connection))
+    for touch in touches:
+        journeys.add_touch(*touch)
+    for event in events:
+        journeys.add_event(*event)
+    ids = tuple(SOURCE_IDS[name] for name in wanted)
+
+    async def compare() -> None:
+        async with await psycopg.AsyncConnection.connect(database_url) as reader:
+            for model, days, by_company in product(MODELS, (0, 7), (False, True)):
+                page = await list_events(
+                    reader,
+                    journeys.stage.space_id,
+                    everything(Attribution(model, days, ids, by_company)),
+                )
+                expected = credits_of(
+                    journeys.events, journeys.touches, model, days=days, by_company=by_company
+                )
+                found = [json.loads(line) for line in page.lines]
+                assert [(row["id"], row["touchpoint_id"], row["source"]) for row in found] == [
+                    (row.event.id, row.touch.id, row.touch.source)
+                    for row in expected
+                    if row.touch.source in wanted
+                ], (model, days, by_company)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(query, "RARE", rare)
+        asyncio.run(compare())
+
+
+def everything(attribution: Attribution) -> ListEvents:
+    time = TimeRange(LATEST - timedelta(days=365), LATEST + timedelta(days=1))
+    shown = complete(["source"], credited=True)
+    return ListEvents(EventSelection(time, (), attribution, (), shown), per_page=1000, at=None)
 
 
 @given(rows=st.lists(st.tuples(amounts, st.integers(1, 60)), min_size=1, max_size=40))
