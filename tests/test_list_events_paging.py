@@ -22,6 +22,8 @@ CREDITED = {
     "attribution_window": "0",
 }
 
+MOST_PAGES = 100
+
 # Few instants, so that most rows tie with others on some of the sort key.
 minutes = st.integers(0, 2)
 journeys = st.lists(
@@ -42,6 +44,7 @@ def follow(client: httpx.Client, api: Api, url: str | None, link: str) -> list[l
         path = parts.path.removeprefix(API)
         page = client.get(f"{path}?{parts.query}", headers=api.headers).json()
         pages.append([key(row) for row in page["data"]])
+        assert len(pages) <= MOST_PAGES, "the pages go round in circles"
         url = page[link]
     return pages
 
