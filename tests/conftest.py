@@ -37,6 +37,9 @@ ALL_SCOPES = [
 ]  # fmt: skip
 
 
+UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _logging() -> None:
     logs.configure("error")
@@ -47,7 +50,7 @@ def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A migrated database. Durability is off, as no test of this server outlives a crash."""
     data: Path = tmp_path_factory.mktemp("headwater")
     server = Embedded(data)
-    url = server.start({"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"})
+    url = server.start(UNSAFE, tied=True)
     migrate(url)
     yield url
     server.stop()
