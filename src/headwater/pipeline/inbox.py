@@ -43,7 +43,7 @@ def claim(
     else:
         read = connection.execute(SQL["read_these"], {"space_id": space_id, "ids": list(ids)})
     space = cursor.fetchone()
-    arrivals = [Arrival(*row) for row in read]
+    arrivals = list(map(Arrival._make, read.fetchall()))
     return Batch(SpaceRules(*space), arrivals) if space is not None else None
 
 
