@@ -13,7 +13,7 @@ from psycopg.rows import class_row
 
 from headwater.database.rows import rows
 from headwater.database.statements import Statements
-from headwater.pipeline.batch import Arrival, Batch, Rejection, RejectReason, SpaceRules
+from headwater.pipeline.batch import Arrival, Batch, Rejection, SpaceRules
 
 SQL = Statements(__name__, "inbox.sql")
 
@@ -27,7 +27,8 @@ class Rejected:
     space_id: int
     id: int
     kind: str
-    reason: RejectReason
+    reason: str
+    """A RejectReason."""
     detail: str
     received_at: datetime
     rejected_at: datetime
