@@ -50,7 +50,7 @@ class Model:
         }  # fmt: skip
         return {kind: value for kind, value in all_of_them.items() if value and value not in JUNK}
 
-    def _contact(self, event: AcceptedEvent, shown: dict[str, str], receipt: int) -> int:  # noqa: PLR0911 - a rule a line
+    def _contact(self, event: AcceptedEvent, shown: dict[str, str], receipt: int) -> int:
         strong = self._strong(shown)
         token = self._latest("trk_token", shown.get("trk_token"))
         alike = self._alike(shown, event.event_time)
