@@ -32,12 +32,16 @@ ORDER BY t.occurred_at {direction}, t.id {direction} LIMIT 1);
 {path});
 
 -- name: holders
--- Whose touches are of these sources, looking at a bounded number of them: `seen` beyond the
--- bound means that there are more than were looked at.
-SELECT count(*) AS seen,
-       coalesce(array_agg(DISTINCT h.contact_id), '{{}}') AS contact_ids,
-       coalesce(array_agg(DISTINCT h.company_id) FILTER (WHERE h.company_id IS NOT NULL), '{{}}')
-           AS company_ids
-FROM (SELECT t.contact_id, {company_id} AS company_id FROM touchpoints t
-      WHERE t.space_id = %(space_id)s AND t.source_id = ANY(%(source_ids)s)
-      LIMIT %(bound)s) h;
+-- Whose touches are of these sources, looking at a bounded number of them. Beyond the bound there
+-- are too many to be of use, and they are only counted.
+WITH h AS MATERIALIZED (
+    SELECT t.contact_id, {company_id} AS company_id FROM touchpoints t
+    WHERE t.space_id = %(space_id)s AND t.source_id = ANY(%(source_ids)s)
+    LIMIT %(rare)s + 1
+)
+SELECT crowd.seen <= %(rare)s,
+       CASE WHEN crowd.seen <= %(rare)s
+            THEN ARRAY(SELECT DISTINCT h.contact_id FROM h) END,
+       CASE WHEN crowd.seen <= %(rare)s
+            THEN ARRAY(SELECT DISTINCT h.company_id FROM h WHERE h.company_id IS NOT NULL) END
+FROM (SELECT count(*) AS seen FROM h) crowd;

@@ -93,11 +93,11 @@ async def narrow(connection: AsyncConnection, space_id: int, attribution: Attrib
     company_id = SQL("t.company_id" if attribution.by_company else "NULL::bigint")
     cursor = await connection.execute(
         STATEMENTS["holders"].format(company_id=company_id),
-        {"space_id": space_id, "source_ids": sources, "bound": RARE + 1},
+        {"space_id": space_id, "source_ids": sources, "rare": RARE},
     )
-    seen, contact_ids, company_ids = await cursor.fetchone() or (0, [], [])
+    rare, contact_ids, company_ids = await cursor.fetchone() or (True, [], [])
     values = {"contacts": contact_ids, "companies": company_ids, "source_mask": mask(sources)}
-    return Narrowing(_NARROWED[attribution.by_company, seen <= RARE], values)
+    return Narrowing(_NARROWED[attribution.by_company, rare], values)
 
 
 def _credited_touches(attribution: Attribution) -> Composed:
