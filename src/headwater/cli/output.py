@@ -21,7 +21,12 @@ def show(result: Row | Sequence[Row], *, as_json: bool) -> None:
         text = table([list(result[0]), *rows])
     else:
         text = "none"
-    print(text)  # noqa: T201 # printing is this module's work
+    say(text)
+
+
+def say(text: str) -> None:
+    """Print a text now, also into a pipe."""
+    print(text, flush=True)  # noqa: T201 # printing is this module's work
 
 
 def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:

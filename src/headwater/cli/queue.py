@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
 
 import psycopg
 
 from headwater.cli.connect import database_url, told
 from headwater.cli.output import show
-from headwater.pipeline import queue
-from headwater.pipeline import rejected as rows
+from headwater.pipeline import inbox
 from headwater.settings import Settings
 
 
 def wait(settings: Settings, arguments: Namespace) -> int:
     """0 when everything accepted before the call is processed, 1 when time ran out."""
-    with told(settings):
-        return 0 if queue.wait_until_processed(database_url(settings), arguments.timeout) else 1
+    with _connection(settings) as connection:
+        return 0 if inbox.wait_until_processed(connection, arguments.timeout) else 1
 
 
 def rejected(settings: Settings, arguments: Namespace) -> int:
-    with told(settings), psycopg.connect(database_url(settings), connect_timeout=5) as connection:
-        show(rows.list_rejected(connection), as_json=arguments.json)
+    with _connection(settings) as connection:
+        listed = inbox.list_rejected(connection)
+    show([asdict(row) for row in listed], as_json=arguments.json)
     return 0
 
 
 def replay(settings: Settings, arguments: Namespace) -> int:
-    with told(settings), psycopg.connect(database_url(settings), connect_timeout=5) as connection:
-        replayed = rows.replay(connection)
+    with _connection(settings) as connection:
+        replayed = inbox.replay_rejected(connection)
     show({"replayed": replayed}, as_json=arguments.json)
     return 0
+
+
+@contextmanager
+def _connection(settings: Settings) -> Generator[psycopg.Connection[Any]]:
+    url = database_url(settings)
+    with told(settings), psycopg.connect(url, autocommit=True, connect_timeout=5) as connection:
+        yield connection

@@ -10,7 +10,7 @@ from typing import Any
 from headwater import logs
 from headwater.cli import leash
 from headwater.cli.connect import database_url
-from headwater.pipeline import worker as pipeline
+from headwater.pipeline.worker import Worker
 from headwater.settings import Settings
 
 
@@ -26,5 +26,5 @@ def worker(settings: Settings, arguments: Namespace) -> int:
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
     leash.hold(arguments)
-    pipeline.run(database_url(settings), stop)
+    Worker(database_url(settings), stop).run()
     return 0

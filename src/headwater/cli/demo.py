@@ -1,0 +1,20 @@
+"""`headwater demo`."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from headwater.cli.failure import Failure
+from headwater.demo.client import ApiError
+from headwater.demo.run import demonstrate
+from headwater.settings import Settings
+
+
+def demo(settings: Settings, arguments: Namespace) -> int:
+    """Run everything on sample data until told to stop."""
+    options = ["--host", arguments.host, "--port", str(arguments.port)]
+    options += ["--workers", str(arguments.workers), "--data-dir", str(settings.data_dir)]
+    try:
+        return demonstrate(settings, options)
+    except ApiError as error:
+        raise Failure(str(error)) from None

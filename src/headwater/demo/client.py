@@ -1,0 +1,56 @@
+"""A small client of the public API, as a customer might write one: it waits when told to."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from decimal import Decimal
+from http.client import HTTPConnection, HTTPSConnection
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+API = "/public-api/v1"
+TRIES = 10
+
+
+class ApiError(RuntimeError):
+    """The API refused a request for good."""
+
+
+class Client:
+    """One Space, through one API key."""
+
+    def __init__(self, base_url: str, key: str) -> None:
+        parts = urlsplit(base_url)
+        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        self._connection = kind(parts.netloc, timeout=60)
+        self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+
+    def post(self, path: str, body: Any) -> Any:
+        """The answer to a POST. Raises ApiError."""
+        return self._ask("POST", path, json.dumps(body))
+
+    def pages(self, path: str, parameters: list[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+        """Every row of a list, page after page. Raises ApiError."""
+        cursor: list[tuple[str, str]] = []
+        while True:
+            page = self._ask("GET", f"{path}?{urlencode(parameters + cursor)}")
+            yield from page["data"]
+            if page["next_cursor"] is None:
+                return
+            cursor = [("cursor", page["next_cursor"])]
+
+    def _ask(self, method: str, path: str, body: str | None = None) -> Any:
+        asked = f"{method} {path.partition('?')[0]}"
+        for _ in range(TRIES):
+            self._connection.request(method, API + path, body, self._headers)
+            answer = self._connection.getresponse()
+            content = answer.read()
+            if answer.status in (429, 503):
+                time.sleep(int(answer.headers.get("Retry-After", "1")))
+                continue
+            if answer.status >= 300:
+                raise ApiError(f"{asked}: {answer.status} {content.decode()}")
+            return json.loads(content, parse_float=Decimal)
+        raise ApiError(f"{asked}: refused {TRIES} times")

@@ -1,0 +1,150 @@
+"""Ninety days of visits, sign-ups, orders and refunds, the same for every run. Pure.
+
+Every event carries an idempotency key made of the shop and a number, so that sending the
+journeys again, in this run or a later one, adds nothing.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from headwater.demo.shops import Shop
+
+Payload = dict[str, Any]
+
+DAYS = 90
+FIRST = (
+    "Anna", "Ben", "Carla", "David", "Elif", "Finn", "Greta", "Hugo", "Ines", "Jonas",
+    "Kim", "Lena", "Mats", "Nora", "Omar", "Paula", "Quinn", "Rosa", "Sami", "Tara",
+)  # fmt: skip
+LAST = (
+    "Becker", "Costa", "Dahl", "Evans", "Fischer", "Garcia", "Hansen", "Ito", "Jensen",
+    "Keller", "Lopez", "Meyer", "Novak", "Olsen", "Price", "Rossi", "Schmidt", "Turner",
+)  # fmt: skip
+COMPANIES = (
+    "Alder", "Birch", "Cedar", "Dogwood", "Elm", "Fir", "Ginkgo", "Hazel", "Ivy",
+    "Juniper", "Larch", "Maple", "Oak", "Pine", "Rowan", "Spruce",
+)  # fmt: skip
+SPORTS = ("hiking", "climbing", "running", "skiing")
+PLANS = ("starter", "team", "enterprise")
+REPEATED = 0.02
+
+
+@dataclass
+class Person:
+    """Somebody on the way through a shop, and what they have done so far."""
+
+    shop: Shop
+    number: int
+    dice: random.Random
+    at: datetime
+    token: str
+    events: list[Payload] = field(default_factory=list[Payload])
+
+    @property
+    def email(self) -> str:
+        first, last = self._name
+        if self.shop.business or self.number % 6 == 0:
+            company = COMPANIES[self.number % len(COMPANIES)].lower()
+            return f"{first}.{last}{self.number}@{company}-{self.shop.slug}.com".lower()
+        return f"{first}.{last}{self.number}@gmail.com".lower()
+
+    @property
+    def _name(self) -> tuple[str, str]:
+        return FIRST[self.number % len(FIRST)], LAST[self.number // 3 % len(LAST)]
+
+    def later(self, hours: float) -> None:
+        """Let up to `hours` pass."""
+        self.at += timedelta(hours=self.dice.uniform(0.05, hours))
+
+    def visit(self) -> None:
+        """Come through a channel; nobody knows yet who it is."""
+        channel = self.dice.choices(
+            self.shop.channels, [channel.weight for channel in self.shop.channels]
+        )[0]
+        event = {"trk_source": channel.source, "trk_token": self.token}
+        if channel.campaigns:
+            campaign, group, advert = self.dice.choice(channel.campaigns)
+            event |= {"trk_campaign": campaign, "trk_ad_group": group}
+            event |= {"trk_ad_id": advert} if advert else {}
+        self.act("view_content", url=f"https://{self.shop.domain}/{self.number % 17}", **event)
+
+    def sign_up(self) -> None:
+        """Say who they are, in the browser that the visits were made in."""
+        first, last = self._name
+        about = {"first_name": first, "last_name": last, "trk_token": self.token}
+        if self.shop.business:
+            self.known("lead_generated", profile_field_1=PLANS[self.number % 3], **about)
+            self.later(24)
+            self.known("custom_event_1", profile_field_16=5 + self.number % 40)
+        else:
+            about |= {"phone": f"0151 2{self.number:07d}"}
+            self.known("sign_up", profile_field_1=SPORTS[self.number % 4], **about)
+            self.known("custom_event_1", profile_field_26=self.at.date().isoformat())
+
+    def buy(self) -> None:
+        """Order, and sometimes add to the order or send it back."""
+        order = f"{self.shop.slug}-{self.number}-{len(self.events)}"
+        amount = round(self.dice.choice(self.shop.prices) * self.dice.choice((1, 1, 1, 2)), 2)
+        self.known("purchase", amount=amount, order_id=order, trk_token=self.token)
+        if self.dice.random() < 0.15:
+            self.later(1)
+            extra = round(amount * 0.3, 2)
+            self.known("upsell_purchase", amount=extra, order_id=order, is_upsell=True,
+                       upsell_common_id=order)  # fmt: skip
+        if self.dice.random() < 0.08:
+            self.later(24 * 7)
+            self.known("purchase", amount=-amount, order_id=f"{order}-refund", order_name="Refund")
+
+    def known(self, name: str, **values: Any) -> None:
+        """Do something under the own e-mail address."""
+        company = COMPANIES[self.number % len(COMPANIES)]
+        if self.shop.business:
+            values |= {"company_external_id": f"acc-{company.lower()}", "company_name": company}
+        self.act(name, email=self.email, **values)
+
+    def act(self, name: str, **values: Any) -> None:
+        key = f"sample-{self.shop.slug}-{self.number}-{len(self.events)}"
+        moment = self.at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self.events.append(
+            {"event_name": name, "event_time": moment, "idempotency_key": key, **values}
+        )
+
+
+def journeys(shop: Shop, now: datetime) -> list[Payload]:
+    """Every event of `shop` in the ninety days up to `now`, in order of time, with some of them
+    repeated as a careful client repeats what it got no answer for.
+    """
+    dice = random.Random(shop.seed)  # noqa: S311 # repeatable on purpose
+    events = [event for number in range(shop.people) for event in _journey(shop, number, now)]
+    end = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    events = [event for event in events if event["event_time"] <= end]
+    events += dice.sample(events, round(len(events) * REPEATED))
+    return sorted(events, key=lambda event: event["event_time"])
+
+
+def _journey(shop: Shop, number: int, now: datetime) -> list[Payload]:
+    dice = random.Random(f"{shop.seed}/{number}")  # noqa: S311 # repeatable on purpose
+    start = now - timedelta(days=dice.uniform(0.2, DAYS))
+    person = Person(shop, number, dice, start, f"{shop.slug}-browser-{number}")
+    for _ in range(dice.choice((1, 1, 2, 2, 3, 4, 6))):
+        person.visit()
+        person.later(24 * 4)
+    if dice.random() < 0.2:  # a second device, which only the e-mail address will join
+        person.token = f"{shop.slug}-phone-{number}"
+        person.visit()
+        person.later(24)
+    if dice.random() < 0.75:
+        person.sign_up()
+        person.later(24 * 3)
+    if dice.random() < 0.55:
+        person.buy()
+    if dice.random() < 0.25:
+        person.later(24 * 20)
+        person.visit()
+        person.later(4)
+        person.buy()
+    return person.events

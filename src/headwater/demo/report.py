@@ -1,0 +1,65 @@
+"""Credited revenue by source, worked out from nothing but the public API."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from decimal import Decimal
+
+from headwater.cli.output import table
+from headwater.demo.client import Client
+from headwater.sources.catalogue import SOURCES
+
+MODELS = ("last_touch", "u_shaped")
+WINDOW_DAYS = 30
+MAX_SOURCES = 15  # what one request may ask for
+UNATTRIBUTED = "unattributed"
+
+Parameters = list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Report:
+    """Revenue of a period: in total, and by source under each model."""
+
+    total: Decimal
+    by_model: dict[str, dict[str, Decimal]]
+
+
+def make_report(client: Client, start: str, end: str) -> Report:
+    """The report of a period, its bounds written as the API takes them."""
+    base = [("start_date", start), ("end_date", end), ("fields", "amount"), ("per_page", "1000")]
+    base += [("event_names", name) for name in ("purchase", "upsell_purchase")]
+    amounts = {row["id"]: Decimal(row["amount"] or 0) for row in client.pages("/events", base)}
+    by_model = {model: _credited(client, base, model, amounts) for model in MODELS}
+    return Report(sum(amounts.values(), Decimal(0)), by_model)
+
+
+def _credited(
+    client: Client, base: Parameters, model: str, amounts: dict[int, Decimal]
+) -> dict[str, Decimal]:
+    credited: dict[str, Decimal] = defaultdict(Decimal)
+    left = dict(amounts)
+    for start in range(0, len(SOURCES), MAX_SOURCES):
+        asked = [*base, ("fields", "source"), ("attribution_model", model)]
+        asked += [("attribution_window", str(WINDOW_DAYS))]
+        asked += [("sources", source) for source in SOURCES[start : start + MAX_SOURCES]]
+        for row in client.pages("/events", asked):
+            credited[row["source"]] += Decimal(row["amount"] or 0)
+            left.pop(row["id"], None)
+    credited[UNATTRIBUTED] = sum(left.values(), Decimal(0))
+    return dict(credited)
+
+
+def render(report: Report, currency: str) -> str:
+    """The report as a table; each column adds up to the total."""
+    sources = {source for credited in report.by_model.values() for source in credited}
+    first = report.by_model[MODELS[0]]
+    ranked = sorted(sources - {UNATTRIBUTED}, key=lambda name: -first.get(name, Decimal(0)))
+    rows = [["source", *(f"{model} ({currency})" for model in MODELS)]]
+    for source in [*ranked, UNATTRIBUTED]:
+        amounts = [report.by_model[model].get(source, Decimal(0)) for model in MODELS]
+        rows.append([source, *(f"{amount:,.2f}" for amount in amounts)])
+    totals = [sum(report.by_model[model].values(), Decimal(0)) for model in MODELS]
+    rows.append(["total", *(f"{amount:,.2f}" for amount in totals)])
+    return table(rows, right=(1, 2))
