@@ -24,7 +24,7 @@ from headwater.database.pool import UNAVAILABLE, Database
 from headwater.events.routes import router as events_router
 from headwater.http import openapi
 from headwater.http.errors import Problem, Unavailable, plain
-from headwater.http.health import HEALTH_ROUTES
+from headwater.http.health import HEALTH_ROUTES, healthz
 from headwater.http.reference import reference_routes
 from headwater.ingest.documents import INGEST_PATHS, INGEST_SCHEMAS
 from headwater.ingest.endpoints import BUCKET, Batch, Ingest, Track
@@ -76,6 +76,7 @@ def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
     )
     ingest = Ingest(headwater.keys, headwater.inbox)
     hot = {
+        ("GET", "/healthz"): healthz,
         ("POST", f"{API}/events/track"): Track(ingest),
         ("POST", f"{API}/events/batch"): Batch(ingest),
     }

@@ -1,0 +1,166 @@
+"""Durable ingest: acknowledged events a second, beside a no-op route of the same server."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import secrets
+import time
+from collections.abc import Callable, Iterator
+
+import psycopg
+
+from bench.load import Request, Result, closed, request, steady
+from bench.stage import Stage
+
+SECONDS = 5.0
+TRACK = "/public-api/v1/events/track"
+BATCH = "/public-api/v1/events/batch"
+
+
+def event(number: int, run: str) -> dict[str, object]:
+    """A realistic purchase, about 600 bytes, from one of 50,000 people."""
+    person = number % 50_000
+    return {
+        "event_name": "purchase", "email": f"person{person}@shop-{person % 900}.example.com",
+        "trk_token": f"tok_{person:08d}", "first_name": "Ada", "last_name": "Lovelace",
+        "phone": "+4915112345678", "amount": (number % 50_000) / 100,
+        "order_id": f"{run}-{number}", "idempotency_key": f"key-{run}-{number}",
+        "url": f"https://shop.example.com/checkout/thank-you?order={number}",
+        "user_agent": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/140.0",
+        "trk_source": ("google_ads", "facebook_ads", "email", "ai_chat_gpt")[number % 4],
+        "trk_campaign": str(100_000 + number % 40), "trk_ad_group": "99887766",
+        "trk_ad_id": str(5_000_000 + number % 200), "trk_type": "cpc",
+    }  # fmt: skip
+
+
+def singles(keys: list[str], path: str = TRACK, method: str = "POST") -> Callable[[], Iterator[Request]]:
+    """One event a request, each with the next Space's key."""
+
+    def make() -> Iterator[Request]:
+        run = secrets.token_hex(4)
+        for number in itertools.count():
+            body = json.dumps(event(number, run)).encode()
+            yield request(method, path, keys[number % len(keys)], body)
+
+    return prepared(make)
+
+
+def batches(keys: list[str], size: int) -> Callable[[], Iterator[Request]]:
+    """`size` events a request."""
+
+    def make() -> Iterator[Request]:
+        run = secrets.token_hex(4)
+        for number in itertools.count():
+            events = [event(number * size + item, run) for item in range(size)]
+            body = json.dumps({"events": events}).encode()
+            yield request("POST", BATCH, keys[number % len(keys)], body)
+
+    return prepared(make, 400)
+
+
+def prepared(make: Callable[[], Iterator[Request]], count: int = 60_000) -> Callable[[], Iterator[Request]]:
+    """The same requests, made beforehand so that making them takes nothing from the server. Past
+    the prepared ones it starts over: those are duplicates, which ingest takes like any other.
+    """
+    ready: list[Request] = []
+
+    def again() -> Iterator[Request]:
+        return itertools.cycle(ready)
+
+    ready.extend(itertools.islice(make(), count))
+    return again
+
+
+def measure(stage: Stage, say: Callable[..., None]) -> None:
+    """Print the ingest part of the table."""
+    keys = [key for _, key in stage.spaces(2_000)]
+    say("Durable ingest, keys spread over 2,000 Spaces, worker running beside it")
+    say("connections", "kind", "events/s", "p50 ms", "p99 ms", "of no-op", "CPU-s per 1,000")
+    noop = singles(keys, "/healthz", "GET")
+    for connections in (1, 2, 16, 64):
+        idle = closed(stage.port, connections, SECONDS, noop)
+        _row(stage, say, connections, "single", 1, singles(keys), idle)
+    for connections in (1, 2, 16):
+        _row(stage, say, connections, "batch of 100", 100, batches(keys, 100), None)
+    say(f"left to process afterwards: drained in {stage.drained(600):.0f} s")
+
+
+def _row(stage, say, connections, kind, size, make, idle: Result | None) -> None:
+    before = stage.cpu_seconds()
+    result = closed(stage.port, connections, SECONDS, make)
+    cpu = stage.cpu_seconds() - before
+    rate = result.rate() * size
+    refused = {status: n for status, n in result.statuses.items() if status != 202}
+    say(
+        connections, kind, f"{rate:,.0f}", f"{result.percentile(0.5):.2f}",
+        f"{result.percentile(0.99):.2f}", f"{result.rate() / idle.rate():.2f}" if idle else "",
+        f"{1000 * cpu / (rate * result.seconds):.3f}", *([refused] if refused else []),
+    )  # fmt: skip
+
+
+def measure_flow(stage: Stage, say: Callable[..., None], rate: float = 7_000) -> None:
+    """Print how soon an accepted event is listed, at rest and at `rate` events a second."""
+    spaces = stage.spaces(16)
+    keys = [key for _, key in spaces]
+    say("Accepted to stored, one sample after another, over 16 Spaces")
+    say("load", "samples", "p50 ms", "p99 ms", "acknowledged/s", "rows left at the end")
+    say("none", *_sampled(stage, spaces[0], 3.0))
+    ours = _Sampler(stage, spaces[0], 12.0)
+    ours.start()
+    result = steady(stage.port, rate, 12.0, singles(keys))
+    samples = ours.join()
+    with psycopg.connect(stage.url) as connection:
+        (left,) = connection.execute("SELECT count(*) FROM inbox").fetchone()
+    say(f"{rate:,.0f}/s", *samples, f"{result.rate():,.0f}", left)
+    stage.drained(300)
+
+
+def _sampled(stage: Stage, space: tuple[int, str], seconds: float) -> tuple[object, ...]:
+    sampler = _Sampler(stage, space, seconds)
+    sampler.start()
+    return sampler.join()
+
+
+class _Sampler:
+    """Sends an event, then asks the database until it is stored, again and again."""
+
+    def __init__(self, stage: Stage, space: tuple[int, str], seconds: float) -> None:
+        self._stage, self._space, self._seconds = stage, space, seconds
+        self._latencies: list[float] = []
+
+    def start(self) -> None:
+        import threading
+
+        self._thread = threading.Thread(target=self._sample)
+        self._thread.start()
+
+    def join(self) -> tuple[object, ...]:
+        self._thread.join()
+        result = Result(latencies=self._latencies)
+        return (
+            len(self._latencies), f"{result.percentile(0.5):.0f}", f"{result.percentile(0.99):.0f}",
+        )  # fmt: skip
+
+    def _sample(self) -> None:
+        import http.client
+
+        client = http.client.HTTPConnection("127.0.0.1", self._stage.port)
+        space_id, key = self._space
+        run = secrets.token_hex(4)
+        end = time.perf_counter() + self._seconds
+        with psycopg.connect(self._stage.url, autocommit=True) as connection:
+            for number in itertools.count():
+                if time.perf_counter() > end:
+                    return
+                body = json.dumps(event(number, run))
+                client.request("POST", TRACK, body, {"Authorization": f"Bearer {key}"})
+                response = client.getresponse()
+                response.read()
+                accepted = time.perf_counter()
+                receipt = int(response.headers["x-receipt-id"])
+                while not connection.execute(
+                    "SELECT 1 FROM events WHERE space_id = %s AND id = %s", (space_id, receipt)
+                ).fetchone():
+                    time.sleep(0.002)
+                self._latencies.append(time.perf_counter() - accepted)

@@ -1,0 +1,156 @@
+"""The load: a raw HTTP/1.1 client in a process of its own, so that it costs the server little.
+
+`closed` keeps a number of connections busy; `steady` sends at a fixed rate whatever the answers
+do, so that a slow server shows as latency instead of as a lower rate.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import uvloop
+
+Request = bytes
+
+
+@dataclass
+class Result:
+    """What a run saw. `events` counts items, of which a request may carry many."""
+
+    seconds: float = 0.0
+    statuses: Counter[int] = field(default_factory=Counter)
+    latencies: list[float] = field(default_factory=list)
+
+    def rate(self) -> float:
+        """Successful requests a second."""
+        return sum(n for status, n in self.statuses.items() if status < 300) / self.seconds
+
+    def percentile(self, share: float) -> float:
+        """A latency in milliseconds."""
+        ordered = sorted(self.latencies)
+        return 1000 * ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
+
+
+class _Connection(asyncio.Protocol):
+    """One keep-alive connection with one request under way at a time."""
+
+    def __init__(self, result: Result, on_free: Callable[[_Connection], None]) -> None:
+        self._result, self._on_free = result, on_free
+        self._head = b""
+        self._started = 0.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self.transport = transport
+        self._on_free(self)
+
+    def send(self, request: Request, started: float) -> None:
+        self._started = started
+        self.transport.write(request)
+
+    def data_received(self, data: bytes) -> None:
+        data = self._head + data
+        head, separator, body = data.partition(b"\r\n\r\n")
+        length = int(head[head.index(b"content-length: ") + 16 :].split(b"\r\n", 1)[0])
+        if not separator or len(body) < length:
+            self._head = data
+            return
+        self._head = b""
+        self._result.latencies.append(time.perf_counter() - self._started)
+        self._result.statuses[int(data[9:12])] += 1
+        self._on_free(self)
+
+
+async def _closed(port: int, connections: int, seconds: float, requests: Iterator[Request]) -> Result:
+    result = Result()
+    loop = asyncio.get_running_loop()
+    end = time.perf_counter() + seconds
+
+    def on_free(connection: _Connection) -> None:
+        now = time.perf_counter()
+        if now < end:
+            connection.send(next(requests), now)
+        else:
+            connection.transport.close()
+
+    started = time.perf_counter()
+    made = [
+        await loop.create_connection(lambda: _Connection(result, on_free), "127.0.0.1", port)
+        for _ in range(connections)
+    ]
+    while not all(transport.is_closing() for transport, _ in made):
+        await asyncio.sleep(0.02)
+    result.seconds = time.perf_counter() - started
+    return result
+
+
+async def _steady(port: int, rate: float, seconds: float, requests: Iterator[Request]) -> Result:
+    result = Result()
+    loop = asyncio.get_running_loop()
+    free: deque[_Connection] = deque()
+    due: deque[float] = deque()
+
+    def on_free(connection: _Connection) -> None:
+        if due:
+            connection.send(next(requests), due.popleft())
+        else:
+            free.append(connection)
+
+    for _ in range(128):
+        await loop.create_connection(lambda: _Connection(result, on_free), "127.0.0.1", port)
+    started = time.perf_counter()
+    sent = 0
+    while sent < rate * seconds:
+        now = time.perf_counter()
+        while sent < (now - started) * rate:
+            # Latency counts from when a request was due, also while it waits for a connection.
+            moment = started + sent / rate
+            if free:
+                free.popleft().send(next(requests), moment)
+            else:
+                due.append(moment)
+            sent += 1
+        await asyncio.sleep(0.001)
+    while sum(result.statuses.values()) < sent and time.perf_counter() - started < seconds + 20:
+        await asyncio.sleep(0.02)
+    result.seconds = time.perf_counter() - started
+    return result
+
+
+def _in_process(pipe: object, coroutine: object, arguments: tuple, make: Callable) -> None:
+    pipe.send(uvloop.run(coroutine(*arguments, make())))
+
+
+def _run(coroutine: Callable, arguments: tuple, make: Callable[[], Iterator[Request]]) -> Result:
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("fork").Process(
+        target=_in_process, args=(theirs, coroutine, arguments, make)
+    )
+    process.start()
+    result = ours.recv()
+    process.join()
+    return result
+
+
+def closed(
+    port: int, connections: int, seconds: float, make: Callable[[], Iterator[Request]]
+) -> Result:
+    """Keep `connections` busy for `seconds` with the requests that `make` yields."""
+    return _run(_closed, (port, connections, seconds), make)
+
+
+def steady(port: int, rate: float, seconds: float, make: Callable[[], Iterator[Request]]) -> Result:
+    """Send `rate` requests a second for `seconds`."""
+    return _run(_steady, (port, rate, seconds), make)
+
+
+def request(method: str, path: str, key: str, body: bytes = b"") -> Request:
+    """The bytes of one request."""
+    return (
+        f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    ).encode() + body
