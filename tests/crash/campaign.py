@@ -55,11 +55,11 @@ class Campaign:
         load = self._load(seed)
         load.start()
         for fault in faults:
-            _wait_for_progress(load, draw)
+            wait_for_progress(load, draw)
             import time; t0=time.monotonic()
             inject(self.service, fault, draw)
             print(fault, time.monotonic()-t0, load.acknowledged())
-        _wait_for_progress(load, draw)
+        wait_for_progress(load, draw)
         ledger = load.stop()
         self.service.drain()
         verdict = self._settle(ledger, f"{seed}:")
@@ -91,7 +91,7 @@ class Campaign:
         return after
 
 
-def _wait_for_progress(load: Load, draw: random.Random) -> None:
+def wait_for_progress(load: Load, draw: random.Random) -> None:
     """Let a random number of further events be acknowledged, so that faults strike at any time."""
     enough = load.acknowledged() + draw.randrange(20, 600)
     wait_until(lambda: load.acknowledged() >= enough)

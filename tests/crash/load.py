@@ -79,6 +79,7 @@ class Sender(threading.Thread):
         super().__init__(daemon=True)
         self.account, self.work, self.persistent = account, work, persistent
         self.ledger = Ledger()
+        self.sent = 0
         self.stopping = threading.Event()
         self._http = HTTPConnection(account.host, account.port, timeout=ANSWER_SECONDS)
 
@@ -87,6 +88,7 @@ class Sender(threading.Thread):
             if self.stopping.is_set():
                 break
             self._deliver(shipment)
+            self.sent += 1
             self.stopping.wait(PACE_SECONDS)
         self._http.close()
 

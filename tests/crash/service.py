@@ -61,29 +61,41 @@ class Service:
         assert line.startswith("ready "), self._log.read_text()[-4000:]
         self.port = urlsplit(line.split()[1]).port or 0
 
+    def signal(self, number: signal.Signals) -> None:
+        """Signal the supervisor."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def wait(self) -> int:
+        """Wait for the supervisor's end and return its exit code."""
+        assert self._process is not None
+        return self._process.wait(STOP_SECONDS)
+
     def stop(self) -> int:
         """Stop it as an operator would and return its exit code."""
-        assert self._process is not None
-        self._process.send_signal(signal.SIGTERM)
-        return self._process.wait(STOP_SECONDS)
+        self.signal(signal.SIGTERM)
+        return self.wait()
 
     def end(self) -> None:
         """Leave nothing behind, whatever state it is in."""
-        if self._process is None:
+        if not self.running:
             return
         family = self.family()
         send_all(family, signal.SIGCONT)
-        self._process.send_signal(signal.SIGCONT)
+        self.signal(signal.SIGCONT)
         try:
             self.stop()
         except subprocess.TimeoutExpired:
             self.kill_supervisor()
             send_all(family, signal.SIGKILL)
 
+    def says(self, text: str) -> bool:
+        """Whether the log has `text`."""
+        return text in self._log.read_text()
+
     def kill_supervisor(self) -> None:
-        assert self._process is not None
-        self._process.kill()
-        self._process.wait(STOP_SECONDS)
+        self.signal(signal.SIGKILL)
+        self.wait()
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run another command on the same data."""
