@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -50,6 +50,15 @@ class Stage:
         self.process.terminate()
         self.process.wait(60)
         self.process.stdout.close()
+
+    @contextmanager
+    def database(self) -> Iterator[str]:
+        """The database alone, while the service is stopped."""
+        server = Embedded(self.data_dir)
+        try:
+            yield server.start()
+        finally:
+            server.stop()
 
     def spaces(self, count: int) -> list[tuple[int, str]]:
         """New Spaces, each with its id and a key."""
@@ -109,7 +118,8 @@ def _descendants(pid: int, role: str) -> Iterator[tuple[int, str]]:
     yield pid, role
     for task in Path(f"/proc/{pid}/task").iterdir():
         for child in (task / "children").read_text().split():
-            yield from _descendants(int(child), _role(int(child)))
+            with suppress(FileNotFoundError, ProcessLookupError):  # it may end meanwhile
+                yield from _descendants(int(child), _role(int(child)))
 
 
 def _role(pid: int) -> str:

@@ -138,7 +138,7 @@ def _framework(headwater: Headwater) -> FastAPI:
     app.add_exception_handler(HTTPException, _handler(lambda error: plain(error.status_code)))
     for unavailable in UNAVAILABLE:
         app.add_exception_handler(unavailable, _handler(_unavailable))
-    app.add_exception_handler(Exception, _handler(_failed))
+    app.add_exception_handler(Exception, _handler(lambda _: plain(500)))  # uvicorn logs it
     return app
 
 
@@ -153,11 +153,6 @@ def _handler(problem_of: Callable[[Any], Problem]) -> Any:
 def _unavailable(error: Exception) -> Problem:
     log.warning("database_unavailable", error=type(error).__name__)
     return Unavailable()
-
-
-def _failed(error: Exception) -> Problem:
-    log.error("request_failed", error=type(error).__name__, exc_info=error)
-    return plain(500)
 
 
 def _signing_key(settings: Settings, database_url: str) -> bytes:

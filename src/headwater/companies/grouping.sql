@@ -2,11 +2,19 @@
 -- The companies a batch's events name.
 SELECT c.id, c.domain, c.external_id, c.name
 FROM unnest(%(domains)s::text[]) AS wanted (domain)
-JOIN companies c ON c.space_id = %(space_id)s AND c.domain = wanted.domain
+CROSS JOIN LATERAL (
+    SELECT known.* FROM companies known
+    WHERE known.space_id = %(space_id)s AND known.domain = wanted.domain
+    OFFSET 0
+) c
 UNION ALL
 SELECT c.id, c.domain, c.external_id, c.name
 FROM unnest(%(external_ids)s::text[]) AS wanted (external_id)
-JOIN companies c ON c.space_id = %(space_id)s AND c.external_id = wanted.external_id;
+CROSS JOIN LATERAL (
+    SELECT known.* FROM companies known
+    WHERE known.space_id = %(space_id)s AND known.external_id = wanted.external_id
+    OFFSET 0
+) c;
 
 -- name: draw_ids
 -- Numbers for new companies, in order.
@@ -21,7 +29,5 @@ FROM json_to_recordset(%(companies)s::json)
      AS r (id bigint, domain text, external_id text, name text, created_at bigint);
 
 -- name: rename
--- Companies that were sent another name.
-UPDATE companies c SET name = r.name
-FROM json_to_recordset(%(companies)s::json) AS r (id bigint, name text)
-WHERE c.space_id = %(space_id)s AND c.id = r.id;
+-- A company that was sent another name.
+UPDATE companies c SET name = %(name)s WHERE c.space_id = %(space_id)s AND c.id = %(id)s;

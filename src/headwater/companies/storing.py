@@ -63,6 +63,9 @@ def write_companies(connection: Connection[Any], space_id: int, companies: Compa
             for company in companies.created
         ]
         connection.execute(SQL["create"], {"space_id": space_id, "companies": rows(created)})
-    changed = [{"id": company.id, "name": company.name} for company in companies.changed()]
-    if changed:
-        connection.execute(SQL["rename"], {"space_id": space_id, "companies": rows(changed)})
+    renamed = [
+        {"space_id": space_id, "id": company.id, "name": company.name}
+        for company in companies.changed()
+    ]
+    if renamed:
+        connection.cursor().executemany(SQL["rename"], renamed)

@@ -1,12 +1,7 @@
 -- name: load
 -- The rows of contacts whose identifiers a batch shows, and what kind of identifiers they have.
 SELECT c.id, (extract(epoch FROM c.created_at) * 1000000)::bigint AS created_at,
-       EXISTS (SELECT FROM contact_identifiers i
-               WHERE i.space_id = %(space_id)s AND i.contact_id = c.id AND i.kind = 'email'
-              ) AS has_email,
-       EXISTS (SELECT FROM contact_identifiers i
-               WHERE i.space_id = %(space_id)s AND i.contact_id = c.id AND i.kind = 'tracking_id'
-              ) AS has_tracking_id,
+       known.has_email, known.has_tracking_id,
        c.company_id, c.source_mask, c.email, c.name, c.phone,
        c.location, c.city, c.state, c.country, c.device_type, c.os, c.browser, c.language,
        c.profile_field_1, c.profile_field_2, c.profile_field_3, c.profile_field_4,
@@ -19,7 +14,17 @@ SELECT c.id, (extract(epoch FROM c.created_at) * 1000000)::bigint AS created_at,
        c.profile_field_26::text, c.profile_field_27::text, c.profile_field_28::text,
        c.profile_field_29::text, c.profile_field_30::text
 FROM unnest(%(ids)s::bigint[]) AS wanted (id)
-JOIN contacts c ON c.space_id = %(space_id)s AND c.id = wanted.id;
+CROSS JOIN LATERAL (
+    SELECT known.* FROM contacts known
+    WHERE known.space_id = %(space_id)s AND known.id = wanted.id
+    OFFSET 0
+) c
+CROSS JOIN LATERAL (
+    SELECT coalesce(bool_or(i.kind = 'email'), false) AS has_email,
+           coalesce(bool_or(i.kind = 'tracking_id'), false) AS has_tracking_id
+    FROM contact_identifiers i
+    WHERE i.space_id = %(space_id)s AND i.contact_id = c.id
+) known;
 
 -- name: write
 -- Contacts as the batch leaves them. Whole rows, which is safe because whoever changes a contact

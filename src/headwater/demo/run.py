@@ -15,7 +15,7 @@ from psycopg import AsyncConnection
 
 from headwater.cli.connect import database_url, in_transaction
 from headwater.cli.failure import Failure
-from headwater.cli.output import say
+from headwater.cli.output import say, table
 from headwater.demo.client import Client
 from headwater.demo.journeys import DAYS, Payload, journeys
 from headwater.demo.report import WINDOW_DAYS, make_report, render
@@ -80,7 +80,7 @@ def demonstrate(settings: Settings, options: list[str]) -> int:
         _wait(settings)
         for one in opened:
             say(_report(base_url, one, now))
-        say(_invitation(base_url, opened[0], now))
+        say(_invitation(base_url, opened, now))
         return server.wait()
     except KeyboardInterrupt:
         return server.stop()
@@ -141,17 +141,19 @@ def _period(space: Space, now: datetime) -> tuple[str, str]:
     return f"{bounds[0]:%Y-%m-%d %H:%M:%S}", f"{bounds[1]:%Y-%m-%d %H:%M:%S}"
 
 
-def _invitation(base_url: str, opened: Opened, now: datetime) -> str:
-    start, end = _period(opened.space, now)
+def _invitation(base_url: str, opened: list[Opened], now: datetime) -> str:
+    start, end = _period(opened[0].space, now)
+    key = opened[0].key
+    keys_told = table([("API key      ", one.key, f"of {one.space.name}") for one in opened])
     return f"""
-Headwater serves at  {base_url}
-API reference        {base_url}/docs
-API key              {opened.key}
+Address        {base_url}
+API reference  {base_url}/docs
+{keys_told}
 
 Send an event:
 
   curl -X POST {base_url}/public-api/v1/events/track \\
-    -H 'Authorization: Bearer {opened.key}' \\
+    -H 'Authorization: Bearer {key}' \\
     -H 'Content-Type: application/json' \\
     -d '{{"event_name": "purchase", "email": "you@example.com", "amount": 49.9,
          "trk_source": "google_ads"}}'
@@ -159,7 +161,7 @@ Send an event:
 Ask where revenue came from:
 
   curl -G {base_url}/public-api/v1/events \\
-    -H 'Authorization: Bearer {opened.key}' \\
+    -H 'Authorization: Bearer {key}' \\
     --data-urlencode 'start_date={start}' --data-urlencode 'end_date={end}' \\
     -d sources=google_ads -d sources=email -d attribution_model=u_shaped \\
     -d attribution_window={WINDOW_DAYS} -d fields=event_name -d fields=amount -d per_page=5

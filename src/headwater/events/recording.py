@@ -113,15 +113,31 @@ def record_duplicates(
         connection.execute(SQL["record_duplicates"], values)
 
 
-def restamp_events(connection: Connection[Any], space_id: int, moves: Collection[Move]) -> None:
+def restamp_events(connection: Connection[Any], space_id: int, moves: Iterable[Move]) -> None:
     """Bring stored events in line with their contacts after merges and company changes."""
-    if moves:
-        connection.execute(SQL["restamp"], {"space_id": space_id, "moves": rows(moves)})
+    values = [{"space_id": space_id, **msgspec.structs.asdict(move)} for move in moves]
+    if values:
+        connection.cursor().executemany(SQL["restamp"], values)
 
 
-def add_sources(
+def request_later(
     connection: Connection[Any], space_id: int, touches: Collection[SourceSeen]
-) -> None:
-    """Put new touchpoints' sources on the stored events that they precede."""
-    if touches:
-        connection.execute(SQL["add_sources"], {"space_id": space_id, "touches": rows(touches)})
+) -> Callable[[], dict[int, int]]:
+    """Ask for the stored events that these touches precede; calling the result fetches, by event
+    id, the sources they lack.
+    """
+    if not touches:
+        return dict
+    values = {"space_id": space_id, "touches": rows(touches)}
+    cursor = connection.execute(SQL["find_later"], values)
+    return lambda: dict(cursor.fetchall())
+
+
+def add_sources(connection: Connection[Any], space_id: int, sources: dict[int, int]) -> None:
+    """Put sources, as bits by event id, on stored events."""
+    values = [
+        {"space_id": space_id, "id": event_id, "source_mask": bits}
+        for event_id, bits in sources.items()
+    ]
+    if values:
+        connection.cursor().executemany(SQL["add_sources"], values)

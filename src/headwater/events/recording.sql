@@ -1,16 +1,32 @@
+-- How sets are joined here, and in the other files of the pipeline: a planner that knows a Space's
+-- average size only would often read a whole Space to find a few of its rows, which for the one
+-- huge Space among small ones is ruin. So reads look rows up one by one, which LATERAL with OFFSET
+-- 0 leaves no choice about, and rare updates of stored rows are one short statement for each.
+
 -- name: find_by_idempotency_key
 -- Stored events that later ones with the same name and key repeat.
 SELECT k.event_name, k.key, e.id
 FROM json_to_recordset(%(keys)s::json) AS k (event_name text, key text)
-JOIN events e ON e.space_id = %(space_id)s AND e.event_name = k.event_name
-             AND e.idempotency_key = k.key;
+CROSS JOIN LATERAL (
+    SELECT known.id
+    FROM events known
+    WHERE known.space_id = %(space_id)s AND known.event_name = k.event_name
+      AND known.idempotency_key = k.key
+    OFFSET 0
+) e;
 
 -- name: find_by_order
 -- Stored orders, upsells left out exactly as the unique index leaves them out.
 SELECT k.event_name, k.key, e.id
 FROM json_to_recordset(%(keys)s::json) AS k (event_name text, key text)
-JOIN events e ON e.space_id = %(space_id)s AND e.event_name = k.event_name AND e.order_id = k.key
-             AND NOT e.is_upsell AND e.event_name <> 'upsell_purchase';
+CROSS JOIN LATERAL (
+    SELECT known.id
+    FROM events known
+    WHERE known.space_id = %(space_id)s AND known.event_name = k.event_name
+      AND known.order_id = k.key
+      AND NOT known.is_upsell AND known.event_name <> 'upsell_purchase'
+    OFFSET 0
+) e;
 
 -- name: record_duplicates
 -- Requests that were dropped, with the event each repeats.
@@ -40,29 +56,31 @@ FROM json_to_recordset(%(events)s::json)
            received_at bigint);
 
 -- name: restamp
--- Events of contacts that were merged or changed company: their contact, its company and what its
+-- Events of a contact that was merged or changed company: their contact, its company and what its
 -- path has become, in one statement.
 UPDATE events e
-SET contact_id = r.survivor_id, company_id = r.company_id,
-    source_mask = e.source_mask | r.source_mask
-FROM json_to_recordset(%(moves)s::json)
-     AS r (contact_id bigint, survivor_id bigint, company_id bigint, source_mask bigint)
-WHERE e.space_id = %(space_id)s AND e.contact_id = r.contact_id
-  AND (e.contact_id <> r.survivor_id OR e.company_id IS DISTINCT FROM r.company_id
-       OR e.source_mask & r.source_mask <> r.source_mask);
+SET contact_id = %(survivor_id)s, company_id = %(company_id)s,
+    source_mask = e.source_mask | %(source_mask)s
+WHERE e.space_id = %(space_id)s AND e.contact_id = %(contact_id)s
+  AND (e.contact_id <> %(survivor_id)s OR e.company_id IS DISTINCT FROM %(company_id)s
+       OR e.source_mask & %(source_mask)s::bigint <> %(source_mask)s::bigint);
+
+-- name: find_later
+-- Stored events that a new touchpoint precedes and that do not know its source yet.
+SELECT later.id, bit_or(t.source_mask) AS source_mask
+FROM json_to_recordset(%(touches)s::json)
+     AS t (contact_id bigint, occurred_at bigint, source_mask bigint)
+CROSS JOIN LATERAL (
+    SELECT known.id
+    FROM events known
+    WHERE known.space_id = %(space_id)s AND known.contact_id = t.contact_id
+      AND known.event_time >= 'epoch'::timestamptz + t.occurred_at * interval '1 microsecond'
+      AND known.source_mask & t.source_mask = 0
+    OFFSET 0
+) later
+GROUP BY later.id;
 
 -- name: add_sources
--- Stored events that a new touchpoint precedes: its source is now on their path.
-UPDATE events e
-SET source_mask = e.source_mask | found.source_mask
-FROM (
-    SELECT later.id, bit_or(t.source_mask) AS source_mask
-    FROM json_to_recordset(%(touches)s::json)
-         AS t (contact_id bigint, occurred_at bigint, source_mask bigint)
-    JOIN events later
-      ON later.space_id = %(space_id)s AND later.contact_id = t.contact_id
-     AND later.event_time >= 'epoch'::timestamptz + t.occurred_at * interval '1 microsecond'
-     AND later.source_mask & t.source_mask = 0
-    GROUP BY later.id
-) found
-WHERE e.space_id = %(space_id)s AND e.id = found.id;
+-- An event that a new touchpoint precedes: its source is now on the event's path.
+UPDATE events e SET source_mask = e.source_mask | %(source_mask)s
+WHERE e.space_id = %(space_id)s AND e.id = %(id)s;

@@ -4,8 +4,12 @@ SELECT i.kind, i.value, i.contact_id, i.recency,
        (extract(epoch FROM i.first_seen_at) * 1000000)::bigint AS first_seen,
        (extract(epoch FROM i.last_seen_at) * 1000000)::bigint AS last_seen
 FROM unnest(%(values)s::text[]) AS wanted (value)
-JOIN contact_identifiers i
-  ON i.space_id = %(space_id)s AND i.kind = 'email' AND i.value = wanted.value;
+CROSS JOIN LATERAL (
+    SELECT known.*
+    FROM contact_identifiers known
+    WHERE known.space_id = %(space_id)s AND known.kind = 'email' AND known.value = wanted.value
+    OFFSET 0
+) i;
 
 -- name: recent_links
 -- The latest contacts of each other identifier. One belongs to the latest alone, and a weak one
@@ -29,7 +33,12 @@ INSERT INTO contact_identifiers AS i
 SELECT %(space_id)s, old.kind, old.value, m.survivor_id,
        min(old.first_seen_at), max(old.last_seen_at), max(old.recency)
 FROM json_to_recordset(%(merged)s::json) AS m (merged_id bigint, survivor_id bigint)
-JOIN contact_identifiers old ON old.space_id = %(space_id)s AND old.contact_id = m.merged_id
+CROSS JOIN LATERAL (
+    SELECT known.*
+    FROM contact_identifiers known
+    WHERE known.space_id = %(space_id)s AND known.contact_id = m.merged_id
+    OFFSET 0
+) old
 GROUP BY old.kind, old.value, m.survivor_id
 ON CONFLICT (space_id, kind, value, contact_id) DO UPDATE
 SET first_seen_at = least(i.first_seen_at, excluded.first_seen_at),
@@ -37,16 +46,14 @@ SET first_seen_at = least(i.first_seen_at, excluded.first_seen_at),
     recency = greatest(i.recency, excluded.recency);
 
 -- name: drop_moved_links
--- Merging: the identifiers of merged contacts, after they were moved.
+-- Merging: the identifiers of a merged contact, after they were moved.
 DELETE FROM contact_identifiers i
-USING json_to_recordset(%(merged)s::json) AS m (merged_id bigint)
-WHERE i.space_id = %(space_id)s AND i.contact_id = m.merged_id;
+WHERE i.space_id = %(space_id)s AND i.contact_id = %(merged_id)s;
 
 -- name: flatten_merges
 -- Merging: what had been merged into a merged contact now points straight at the survivor.
-UPDATE contacts c SET merged_into = m.survivor_id
-FROM json_to_recordset(%(merged)s::json) AS m (merged_id bigint, survivor_id bigint)
-WHERE c.space_id = %(space_id)s AND c.merged_into = m.merged_id;
+UPDATE contacts c SET merged_into = %(survivor_id)s
+WHERE c.space_id = %(space_id)s AND c.merged_into = %(merged_id)s;
 
 -- name: log_merges
 -- Merging: one row per merge, in the order they happened.

@@ -49,16 +49,19 @@ def write_merges(connection: Connection[Any], space_id: int, directory: Director
     """Bring the stored identifiers and the merge map in line with the directory's merges."""
     if not directory.merges:
         return
-    merged = rows(
+    merged = [
         {"merged_id": merge.loser.id, "survivor_id": merge.loser.final().id}
         for merge in directory.merges
         if not merge.loser.is_new
-    )
-    values = {"space_id": space_id, "merged": merged, "merges": rows(_log(directory))}
-    if merged != "[]":
-        for name in ("move_links", "drop_moved_links", "flatten_merges"):
-            connection.execute(SQL[name], values)
-    connection.execute(SQL["log_merges"], values)
+    ]
+    if merged:
+        moved = {"space_id": space_id, "merged": rows(merged)}
+        connection.execute(SQL["move_links"], moved)
+        each = [{"space_id": space_id, **pair} for pair in merged]
+        for name in ("drop_moved_links", "flatten_merges"):
+            connection.cursor().executemany(SQL[name], each)
+    log = {"space_id": space_id, "merges": rows(_log(directory))}
+    connection.execute(SQL["log_merges"], log)
 
 
 def _log(directory: Directory) -> list[dict[str, object]]:

@@ -1,6 +1,6 @@
 """The durable inbox: requests from many connections share one commit.
 
-A lane takes whatever has gathered while its last commit was on the way to disk, counts it
+The flusher takes whatever has gathered while its last commit was on the way to disk, counts it
 against the rate limits, inserts it, and only after the commit answers every request in it. So
 nothing is acknowledged that a crash could lose, and the cost of a flush to disk is shared by as
 many requests as are waiting. Every wait is bounded: a request is answered, or refused, within
@@ -30,7 +30,6 @@ from headwater.http.rate_limits import Demand, Quota, give_back, take
 
 SQL = Statements(__name__, "inbox.sql")
 
-LANES = 2
 MAX_FLUSH_ROWS = 5_000
 MAX_WAITING_ROWS = 50_000
 WAIT_SECONDS = 2.0
@@ -71,7 +70,11 @@ class Request:
 
 
 class Inbox:
-    """Where endpoints put requests, and the lanes that commit them."""
+    """Where endpoints put requests, and what commits them.
+
+    One connection per process: while a commit is on its way the next group gathers, so a second
+    one would halve the groups without adding much.
+    """
 
     def __init__(self, url: str, bucket: str) -> None:
         self._url = url
@@ -83,8 +86,7 @@ class Inbox:
 
     def start(self) -> None:
         """Begin committing."""
-        self._tasks = [asyncio.create_task(self._lane()) for _ in range(LANES)]
-        self._tasks.append(asyncio.create_task(self._sweep()))
+        self._tasks = [asyncio.create_task(self._commit()), asyncio.create_task(self._sweep())]
 
     async def stop(self) -> None:
         """Commit what is waiting, then end."""
@@ -115,7 +117,7 @@ class Inbox:
             raise request.failure
         return request
 
-    async def _lane(self) -> None:
+    async def _commit(self) -> None:
         """One connection's life: connect, commit group after group, reconnect when it fails."""
         while True:
             try:
@@ -124,7 +126,7 @@ class Inbox:
                         await self._arrived.wait()
                         await self._flush(connection, self._gather())
             except Exception as error:  # noqa: BLE001 - whatever it was, the next one may do better
-                log.warning("inbox_lane_failed", error=type(error).__name__)
+                log.warning("inbox_connection_failed", error=type(error).__name__)
                 await asyncio.sleep(RECONNECT_SECONDS)
 
     def _gather(self) -> list[Request]:
@@ -192,7 +194,7 @@ class Inbox:
         return [request for request in admitted if request.rows]
 
     async def _sweep(self) -> None:
-        """Refuse what has waited too long for a lane, as when the database is away."""
+        """Refuse what has waited too long, as when the database is away."""
         while True:
             await asyncio.sleep(0.1)
             limit = time.monotonic() - WAIT_SECONDS

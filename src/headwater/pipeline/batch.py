@@ -16,7 +16,7 @@ import msgspec
 from headwater.companies.grouping import Companies
 from headwater.contacts.storing import Profiles
 from headwater.events.accepted import AcceptedEvent
-from headwater.events.recording import Duplicate, SourceSeen
+from headwater.events.recording import Duplicate
 from headwater.identity.directory import Contact, Directory, Merge
 from headwater.identity.junk import Junk
 from headwater.identity.matching import Presented
@@ -99,7 +99,8 @@ class Batch:
         self.companies = Companies()
         self.profiles = Profiles()
         self.paths: dict[Contact, Path] = {}
-        self.sources_seen: list[SourceSeen] = []
+        self.late_sources: dict[int, int] = {}
+        """Sources, as bits, that the batch's touches add to stored events, by event id."""
 
     def timeline(self) -> Iterator[tuple[Item, list[Merge]]]:
         """The events in order of arrival, each with the merges it caused, which come before it."""

@@ -6,6 +6,10 @@ SELECT set_config('plan_cache_mode', 'force_generic_plan', false),
        set_config('enable_hashjoin', 'off', false),
        set_config('enable_mergejoin', 'off', false);
 
+-- name: plan_anew
+-- For a worker's session: forget plans made when tables were smaller.
+DISCARD PLANS;
+
 -- name: lock_space
 -- The Space, locked against every other change of its identities, or no row when it is locked.
 SELECT s.id, s.timezone, s.company_identity_mode, s.ignored_identifiers
@@ -39,7 +43,11 @@ SELECT i.id FROM inbox i WHERE i.space_id = %(space_id)s ORDER BY i.id LIMIT %(l
 INSERT INTO rejected (space_id, id, kind, received_at, payload, reason, detail)
 SELECT i.space_id, i.id, i.kind, i.received_at, i.payload, r.reason, r.detail
 FROM json_to_recordset(%(rejections)s::json) AS r (id bigint, reason text, detail text)
-JOIN inbox i ON i.space_id = %(space_id)s AND i.id = r.id
+CROSS JOIN LATERAL (
+    SELECT waiting.* FROM inbox waiting
+    WHERE waiting.space_id = %(space_id)s AND waiting.id = r.id
+    OFFSET 0
+) i
 ON CONFLICT (space_id, id) DO NOTHING;
 
 -- name: delete

@@ -5,6 +5,7 @@ The queries of one read are sent together, so a read costs one round trip.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from psycopg import Connection
@@ -12,12 +13,12 @@ from psycopg import Connection
 from headwater.companies import storing as companies
 from headwater.companies.domains import business_domain
 from headwater.contacts.storing import load_contacts, read_profiles
-from headwater.events.recording import request_recorded
+from headwater.events.recording import SourceSeen, request_later, request_recorded
 from headwater.identity import storing as identity
 from headwater.identity.directory import Contact
 from headwater.pipeline.batch import Batch
 from headwater.pipeline.steps import drop_duplicates, idempotency_key, order_key
-from headwater.pipeline.touchpoints import REPEAT_SPAN, Span, request_touches
+from headwater.pipeline.touchpoints import REPEAT_SPAN, Span, Touch, request_touches
 
 
 def load_known(connection: Connection[Any], batch: Batch) -> None:
@@ -54,31 +55,34 @@ def _company_names(batch: Batch) -> tuple[set[str], set[str]]:
 
 
 def load_paths(connection: Connection[Any], batch: Batch) -> None:
-    """Read the touches that new ones could repeat, and draw the numbers of what is new."""
+    """Read the touches that new ones could repeat and the events that they precede, and draw the
+    numbers of what is new.
+    """
     number_contacts = identity.request_numbers(connection, batch.directory)
     number_companies = companies.request_numbers(connection, batch.companies)
-    touches = request_touches(connection, batch.space.id, _spans(batch))
+    placed = list(_touches_on_stored(batch))
+    spans = [Span(contact, touch.at - REPEAT_SPAN, touch.at) for contact, touch in placed]
+    touches = request_touches(connection, batch.space.id, spans)
+    seen = [SourceSeen(contact, touch.at, touch.source_bit) for contact, touch in placed]
+    later = request_later(connection, batch.space.id, seen)
     number_contacts()
     number_companies()
     for contact_id, at, likeness in touches():
         path = batch.path(batch.directory.contacts[contact_id])
         path.times.setdefault(likeness, []).append(at)
+    batch.late_sources = later()
 
 
-def _spans(batch: Batch) -> list[Span]:
-    """The half hours before touches, on every stored contact that ends up in the touch's one."""
+def _touches_on_stored(batch: Batch) -> Iterator[tuple[int, Touch]]:
+    """Every touch with each stored contact, by id, that ends up in the touch's one."""
     members: dict[Contact, list[Contact]] = {}
     for merge in batch.directory.merges:
         if not merge.loser.is_new:
             members.setdefault(merge.loser.final(), []).append(merge.loser)
-    spans: list[Span] = []
     for item in batch.items:
         if item.touch is None:
             continue
         final = item.contact.final()
-        spans += [
-            Span(contact.id, item.at - REPEAT_SPAN, item.at)
-            for contact in (final, *members.get(final, ()))
-            if not contact.is_new
-        ]
-    return spans
+        for contact in (final, *members.get(final, ())):
+            if not contact.is_new:
+                yield contact.id, item.touch

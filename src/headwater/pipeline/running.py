@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 import structlog
 from psycopg import Connection
+from psycopg.rows import TupleRow
 
 from headwater.failpoints import failpoint
 from headwater.pipeline.batch import Batch, BatchResult, Rejection, RejectReason
@@ -46,11 +47,23 @@ another transaction was in the way. Trying later is right; rejecting would not b
 log = structlog.get_logger()
 
 
-def connect(url: str) -> Connection[Any]:
-    """A connection for a worker. Every statement looks rows up by key, so the planner is told to
-    use the keys even while a table's statistics are young, and to plan each statement once.
+class WorkerConnection(Connection[TupleRow]):
+    """A worker's connection. Every statement looks rows up by key, so the planner is told to use
+    the keys whatever young statistics say, and to plan each statement once. As a plan fits the
+    size its tables had then, plans are made anew whenever the batches have doubled.
     """
-    connection = psycopg.connect(
+
+    batches = 0
+
+    def count_batch(self) -> None:
+        self.batches += 1
+        if self.batches & (self.batches - 1) == 0 or self.batches % 1024 == 0:
+            self.execute(SQL["plan_anew"])
+
+
+def connect(url: str) -> WorkerConnection:
+    """A connection for a worker, in autocommit."""
+    connection = WorkerConnection.connect(
         url,
         autocommit=True,
         prepare_threshold=0,
@@ -123,6 +136,8 @@ def process_space(
     connection: Connection[Any], space_id: int, limit: int = BATCH_ROWS
 ) -> BatchResult:
     """Process a batch of the Space; rows that make it fail are found and rejected."""
+    if isinstance(connection, WorkerConnection):
+        connection.count_batch()
     try:
         return run_batch(connection, space_id, limit)
     except NOT_THE_ROWS:

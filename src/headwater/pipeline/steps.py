@@ -11,7 +11,7 @@ from headwater.companies.domains import business_domain
 from headwater.companies.grouping import Company
 from headwater.contacts.profiles import full_name
 from headwater.events.accepted import AcceptedEvent
-from headwater.events.recording import Duplicate, Key, SourceSeen
+from headwater.events.recording import Duplicate, Key
 from headwater.identity.matching import Identifiers, Presented, identify, without_junk
 from headwater.pipeline.batch import Arrival, Batch, Item, Rejection, RejectReason
 from headwater.pipeline.touchpoints import read_touch
@@ -172,8 +172,3 @@ def settle(batch: Batch) -> None:
             profile.source_mask, profile.changed = path.source_mask, True
     for profile in batch.profiles:
         profile.changed |= profile.company is not profile.original_company
-    for item in batch.items:
-        contact = item.contact.final()
-        if item.touch is not None and not contact.is_new:
-            seen = SourceSeen(contact.id, item.touch.at, item.touch.source_bit)
-            batch.sources_seen.append(seen)

@@ -166,9 +166,8 @@ def write_touchpoints(
         connection.execute(SQL["write"], values)
 
 
-def restamp_touchpoints(
-    connection: Connection[Any], space_id: int, moves: Collection[Move]
-) -> None:
+def restamp_touchpoints(connection: Connection[Any], space_id: int, moves: Iterable[Move]) -> None:
     """Bring stored touchpoints in line with their contacts after merges and company changes."""
-    if moves:
-        connection.execute(SQL["restamp"], {"space_id": space_id, "moves": rows(moves)})
+    values = [{"space_id": space_id, **msgspec.structs.asdict(move)} for move in moves]
+    if values:
+        connection.cursor().executemany(SQL["restamp"], values)

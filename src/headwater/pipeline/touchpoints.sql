@@ -1,12 +1,16 @@
 -- name: load
 -- The touchpoints that a batch's touches could repeat.
-SELECT t.contact_id, (extract(epoch FROM t.occurred_at) * 1000000)::bigint AS occurred_at,
+SELECT s.contact_id, (extract(epoch FROM t.occurred_at) * 1000000)::bigint AS occurred_at,
        t.source_id, t.campaign_id, t.campaign_name, t.adset_id, t.adset_name, t.ad_id, t.keyword
 FROM json_to_recordset(%(spans)s::json) AS s (contact_id bigint, first bigint, last bigint)
-JOIN touchpoints t
-  ON t.space_id = %(space_id)s AND t.contact_id = s.contact_id
- AND t.occurred_at >= 'epoch'::timestamptz + s.first * interval '1 microsecond'
- AND t.occurred_at <= 'epoch'::timestamptz + s.last * interval '1 microsecond';
+CROSS JOIN LATERAL (
+    SELECT known.*
+    FROM touchpoints known
+    WHERE known.space_id = %(space_id)s AND known.contact_id = s.contact_id
+      AND known.occurred_at >= 'epoch'::timestamptz + s.first * interval '1 microsecond'
+      AND known.occurred_at <= 'epoch'::timestamptz + s.last * interval '1 microsecond'
+    OFFSET 0
+) t;
 
 -- name: write
 -- New touchpoints.
@@ -23,10 +27,8 @@ FROM json_to_recordset(%(touchpoints)s::json)
            adset_id text, adset_name text, ad_id text, keyword text, url text);
 
 -- name: restamp
--- Touchpoints of contacts that were merged or changed company.
+-- Touchpoints of a contact that was merged or changed company.
 UPDATE touchpoints t
-SET contact_id = r.survivor_id, company_id = r.company_id
-FROM json_to_recordset(%(moves)s::json)
-     AS r (contact_id bigint, survivor_id bigint, company_id bigint)
-WHERE t.space_id = %(space_id)s AND t.contact_id = r.contact_id
-  AND (t.contact_id <> r.survivor_id OR t.company_id IS DISTINCT FROM r.company_id);
+SET contact_id = %(survivor_id)s, company_id = %(company_id)s
+WHERE t.space_id = %(space_id)s AND t.contact_id = %(contact_id)s
+  AND (t.contact_id <> %(survivor_id)s OR t.company_id IS DISTINCT FROM %(company_id)s);

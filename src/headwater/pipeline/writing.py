@@ -39,7 +39,7 @@ def write(connection: Connection[Any], batch: Batch) -> None:
     write_companies(connection, space_id, batch.companies)
     write_profiles(connection, space_id, batch.profiles)
     write_links(connection, space_id, batch.directory)
-    add_sources(connection, space_id, batch.sources_seen)
+    add_sources(connection, space_id, batch.late_sources)
     touches = [touchpoint for item in batch.items if (touchpoint := _touchpoint(batch, item))]
     write_touchpoints(connection, space_id, touches)
     record_events(connection, space_id, [_event(batch, item) for item in batch.items])

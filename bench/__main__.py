@@ -1,0 +1,56 @@
+"""`make bench`: prints the whole table. `--quick` leaves out the largest size; names of parts
+(start, ingest, flow, pipeline, listing) run only those.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+
+from bench import ingest, listing, pipeline
+from bench.stage import Stage, staged
+
+PARTS = ("start", "ingest", "flow", "pipeline", "listing")
+
+
+def say(*cells: object) -> None:
+    """One line of the table; a line of a single cell is a heading."""
+    if len(cells) == 1:
+        print(f"\n{cells[0]}", flush=True)
+    else:
+        print("  " + "  ".join(f"{cell!s:>14}" for cell in cells), flush=True)
+
+
+def measure_start(stage: Stage) -> None:
+    """Start-up with existing data, and what every process holds when idle."""
+    stage.stop()
+    say("Start-up with existing data, and memory when idle (PSS)")
+    say("ready after s", f"{stage.start():.2f}")
+    memory = stage.memory()
+    for role, size in {**memory, "all": sum(memory.values())}.items():
+        say(role, f"{size:.0f} MB")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=PARTS)
+    parser.add_argument("--quick", action="store_true")
+    arguments = parser.parse_args()
+    say(f"{platform.machine()}, {os.cpu_count()} cores, shared with the database and the load")
+    with staged() as stage:
+        runs = {
+            "start": lambda: measure_start(stage),
+            "ingest": lambda: ingest.measure(stage, say),
+            "flow": lambda: ingest.measure_flow(stage, say),
+            "pipeline": lambda: pipeline.measure(stage, say),
+            "listing": lambda: listing.measure(
+                stage, say, (100_000,) if arguments.quick else (100_000, 1_000_000)
+            ),
+        }
+        for part in arguments.parts:
+            runs[part]()
+
+
+if __name__ == "__main__":
+    main()

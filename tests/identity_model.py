@@ -1,0 +1,121 @@
+"""The rules of identity once more, in the plainest words, to hold the pipeline against.
+
+Everything is a list walked from end to end; contacts are numbered from 0 as they appear.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from headwater.events.accepted import AcceptedEvent
+
+JUNK = {"null", "noreply@acme.com"}
+WEEK = 7 * 86_400_000
+STRONG = ("email", "tracking_id")
+
+
+@dataclass
+class Sighting:
+    kind: str
+    value: str
+    contact: int
+    first: int
+    last: int
+    recency: int
+
+
+@dataclass
+class Model:
+    sightings: list[Sighting] = field(default_factory=list)
+    home: list[int] = field(default_factory=list)
+    """Contact to the contact it lives on in."""
+    placed: list[int] = field(default_factory=list)
+    """Event to its contact when it came."""
+    merges: list[tuple[int, int, str]] = field(default_factory=list)
+
+    def take(self, event: AcceptedEvent) -> None:
+        receipt = len(self.placed)
+        shown = self._shown(event)
+        contact = self._contact(event, shown, receipt)
+        for kind, value in shown.items():
+            self._see(kind, value, contact, event.event_time, receipt)
+        self.placed.append(contact)
+
+    @staticmethod
+    def _shown(event: AcceptedEvent) -> dict[str, str]:
+        weak = f"{event.fingerprint}|{event.ip}" if event.fingerprint and event.ip else None
+        all_of_them = {
+            "email": event.email, "tracking_id": event.tracking_id,
+            "trk_token": event.trk_token, "fingerprint": weak,
+        }  # fmt: skip
+        return {kind: value for kind, value in all_of_them.items() if value and value not in JUNK}
+
+    def _contact(self, event: AcceptedEvent, shown: dict[str, str], receipt: int) -> int:
+        strong = self._strong(shown)
+        token = self._latest("trk_token", shown.get("trk_token"))
+        alike = self._alike(shown, event.event_time)
+        if len(strong) > 1:
+            return self._merge(strong, "email", shown, receipt)
+        if strong:
+            if token is not None and token != strong[0] and not self._kinds(token) & set(STRONG):
+                return self._merge([strong[0], token], "trk_token", shown, receipt)
+            return strong[0]
+        new_kinds = set(shown) & set(STRONG)
+        if not new_kinds:
+            found = token if token is not None else alike
+            return self._new() if found is None else found
+        if token is not None:
+            return self._new() if self._kinds(token) & new_kinds else token
+        if alike is not None and not self._kinds(alike) & set(STRONG):
+            return alike
+        return self._new()
+
+    def _strong(self, shown: dict[str, str]) -> list[int]:
+        tracked = self._latest("tracking_id", shown.get("tracking_id"))
+        mailed = sorted({s.contact for s in self._all("email", shown.get("email"))})
+        if tracked is not None and (tracked in mailed or not mailed):
+            return [tracked]
+        return ([] if tracked is None else [tracked]) + mailed[:1]
+
+    def _merge(self, contacts: list[int], cause: str, shown: dict[str, str], receipt: int) -> int:
+        survivor, loser = min(contacts), max(contacts)
+        self.merges.append((loser, survivor, cause))
+        self.home = [survivor if home == loser else home for home in self.home]
+        moved = [sighting for sighting in self.sightings if sighting.contact == loser]
+        self.sightings = [sighting for sighting in self.sightings if sighting.contact != loser]
+        for each in moved:
+            self._see(each.kind, each.value, survivor, each.first, each.recency)
+            self._see(each.kind, each.value, survivor, each.last, each.recency)
+        token = self._latest("trk_token", shown.get("trk_token"))
+        if cause == "email" and token not in (None, survivor):
+            assert token is not None
+            if not self._kinds(token) & set(STRONG):
+                return self._merge([survivor, token], "trk_token", shown, receipt)
+        return survivor
+
+    def _see(self, kind: str, value: str, contact: int, at: int, recency: int) -> None:
+        for each in self.sightings:
+            if (each.kind, each.value, each.contact) == (kind, value, contact):
+                each.first, each.last = min(each.first, at), max(each.last, at)
+                each.recency = max(each.recency, recency)
+                return
+        self.sightings.append(Sighting(kind, value, contact, at, at, recency))
+
+    def _all(self, kind: str, value: str | None) -> list[Sighting]:
+        return [s for s in self.sightings if s.kind == kind and s.value == value]
+
+    def _latest(self, kind: str, value: str | None) -> int | None:
+        found = sorted(self._all(kind, value), key=lambda s: s.recency)
+        return found[-1].contact if found else None
+
+    def _alike(self, shown: dict[str, str], at: int) -> int | None:
+        found = [s.contact for s in self._all("fingerprint", shown.get("fingerprint"))
+                 if abs(s.last - at) <= WEEK]  # fmt: skip
+        return found[0] if len(found) == 1 else None
+
+    def _kinds(self, contact: int) -> set[str]:
+        return {s.kind for s in self.sightings if s.contact == contact}
+
+    def _new(self) -> int:
+        self.home.append(len(self.home))
+        return self.home[-1]

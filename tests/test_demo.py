@@ -1,0 +1,57 @@
+"""`headwater demo`: the main job from end to end, through the public API only."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+from headwater.demo.journeys import journeys
+from headwater.demo.shops import SHOPS
+from tests.processes import Serve, eventually, is_ready
+
+LAST_LINE = "It goes on serving; Ctrl-C stops it.\n"
+NOW = datetime(2026, 3, 29, 1, 30, tzinfo=UTC)
+
+
+def show(data_dir: Path) -> str:
+    """Everything a demonstration prints, once it serves; then it is stopped."""
+    with Serve(data_dir, command="demo") as demo:
+        lines = [demo.line()]
+        while lines[-1] != LAST_LINE:
+            assert lines[-1], demo.log.read_text()
+            lines.append(demo.line())
+        url = re.search(r"^Address +(\S+)$", "".join(lines), re.MULTILINE)
+        assert url is not None
+        assert is_ready(url[1])
+        demo.stop()
+        eventually(lambda: not is_ready(url[1]), "the end of the service")
+    return "".join(lines)
+
+
+def tables(printed: str) -> list[list[str]]:
+    """The reports' rows: a name and two amounts."""
+    rows = re.findall(r"^(\w+) +(-?[\d,]+\.\d\d) +(-?[\d,]+\.\d\d)$", printed, re.MULTILINE)
+    return [list(row) for row in rows]
+
+
+def test_it_works_and_again_adds_nothing(tmp_path: Path) -> None:
+    first, again = show(tmp_path / "data"), show(tmp_path / "data")
+    assert tables(first) == tables(again)
+    assert len(re.findall(r"API key +trk_sk_", again)) == len(SHOPS)
+    totals = [row[1:] for row in tables(first) if row[0] == "total"]
+    sales = re.findall(r"^all sales: (.*)$", first, re.MULTILINE)
+    assert totals == [[amount, amount] for amount in sales]
+    assert "unattributed" in first
+    assert len(tables(first)) > 16
+
+
+def test_journeys_are_the_same_every_time() -> None:
+    for shop in SHOPS:
+        events = journeys(shop, NOW)
+        assert events == journeys(shop, NOW)
+        keys = [event["idempotency_key"] for event in events]
+        assert 0.01 < 1 - len(set(keys)) / len(keys) < 0.03  # what is sent twice
+        assert any(event.get("amount", 0) < 0 for event in events)
+        later = journeys(shop, NOW.replace(month=5))
+        assert {event["idempotency_key"] for event in later} == set(keys)

@@ -1,0 +1,168 @@
+"""What must hold for any events in any order, however they fall into batches."""
+
+from __future__ import annotations
+
+import psycopg
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headwater.events.accepted import AcceptedEvent
+from tests.identity_model import Model
+from tests.pipeline import DAY, MINUTE, T0, Stage, event, new_stage
+
+SETTINGS = settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+TIMES = [T0 + offset for offset in (0, 10 * MINUTE, 40 * MINUTE, 3 * DAY, 8 * DAY, 16 * DAY)]
+
+
+def maybe(*values: str) -> st.SearchStrategy[str | None]:
+    return st.none() | st.sampled_from(values)
+
+
+IDENTIFIERS = {
+    "email": maybe("a@acme.com", "b@acme.com", "c@corp.de", "d@gmail.com", "noreply@acme.com"),
+    "tracking_id": maybe("u1", "u2", "null"),
+    "trk_token": maybe("t1", "t2", "t3"),
+    "fingerprint": maybe("f1", "f2"),
+    "ip": maybe("10.0.0.1"),
+    "event_time": st.sampled_from(TIMES),
+}
+OTHERS = {
+    "event_name": st.sampled_from(["purchase", "upsell_purchase", "lead_generated"]),
+    "full_name": maybe("Ann", "Bob"),
+    "phone": maybe("1", "2"),
+    "trk_source": maybe("google_ads", "sms", "fb"),
+    "trk_campaign": maybe("1"),
+    "company_external_id": maybe("X", "Y"),
+    "company_name": maybe("Ex", "Why"),
+    "order_id": maybe("o1", "o2", "o3"),
+    "is_upsell": st.booleans(),
+    "idempotency_key": maybe("k1", "k2", "k3"),
+    "profile_fields": st.dictionaries(
+        st.sampled_from([1, 16]), st.sampled_from(["1", "2"]), max_size=2
+    ),
+}
+
+people = st.lists(st.builds(event, **IDENTIFIERS), min_size=1, max_size=14)
+journeys = st.lists(st.builds(event, **IDENTIFIERS, **OTHERS), min_size=1, max_size=14)
+modes = st.sampled_from(["auto", "external_id"])
+
+
+def run(stage: Stage, events: list[AcceptedEvent], sizes: list[int]) -> None:
+    """Process events in batches of these sizes, and the rest at once."""
+    rest = list(events)
+    for size in [*sizes, len(events)]:
+        now, rest = rest[:size], rest[size:]
+        if now:
+            stage.run(*now)
+
+
+@SETTINGS
+@given(events=people)
+def test_identity_equals_its_model(connection: psycopg.Connection, events: list) -> None:
+    stage, model = new_stage(connection), Model()
+    stage.run(*events)
+    for each in events:
+        model.take(each)
+    dump = stage.dump()
+    assert [row[1] for row in sorted(dump["events"])] == [model.home[each] for each in model.placed]
+    assert [row[1] for row in sorted(dump["contacts"])] == [
+        None if home == contact else home for contact, home in enumerate(model.home)
+    ]
+    merges = stage.rows("merges", "id", "merged_id", "survivor_id", "cause")
+    order = {number: place for place, number in enumerate(stage.values("contacts", "id"))}
+    assert [(order[row[1]], order[row[2]], row[3]) for row in merges] == model.merges
+    assert {row[:3] + (row[5],) for row in dump["contact_identifiers"]} == {
+        (each.kind, each.value, each.contact, each.recency) for each in model.sightings
+    }
+
+
+@SETTINGS
+@given(events=journeys, mode=modes, sizes=st.lists(st.integers(1, 5), max_size=5))
+def test_batches_make_no_difference(
+    connection: psycopg.Connection, events: list, mode: str, sizes: list[int]
+) -> None:
+    dumps = []
+    for split in ([], [1] * len(events), sizes):
+        stage = new_stage(connection, company_identity_mode=mode)
+        run(stage, events, split)
+        dumps.append(stage.dump())
+    assert dumps[0] == dumps[1]
+    assert dumps[0] == dumps[2]
+
+
+@SETTINGS
+@given(events=journeys, mode=modes, sizes=st.lists(st.integers(1, 5), max_size=5))
+def test_invariants(
+    connection: psycopg.Connection, events: list, mode: str, sizes: list[int]
+) -> None:
+    stage = new_stage(connection, company_identity_mode=mode)
+    run(stage, events, sizes)
+    check_nothing_is_lost(stage, events)
+    check_merges(stage)
+    check_stamps(stage)
+    check_sources(stage)
+
+
+def check_nothing_is_lost(stage: Stage, events: list) -> None:
+    stored, dropped = stage.values("events", "id"), stage.values("duplicates", "id")
+    assert sorted(stored + dropped) == stage.receipts
+    assert stage.values("rejected", "id") == []
+    assert set(stage.values("touchpoints", "id")) <= set(stored)
+    kept = [each for each, receipt in zip(events, stage.receipts, strict=True) if receipt in stored]
+    links = set(stage.rows("contact_identifiers", "kind", "value"))
+    for each in kept:
+        for kind in ("email", "tracking_id", "trk_token", "phone"):
+            value = getattr(each, kind)
+            assert value in (None, "null", "noreply@acme.com") or (kind, value) in links
+
+
+def check_merges(stage: Stage) -> None:
+    pointers = dict(stage.rows("contacts", "id", "merged_into"))
+    for contact, survivor in pointers.items():
+        assert survivor is None or (survivor < contact and pointers[survivor] is None)
+    living = {contact for contact, survivor in pointers.items() if survivor is None}
+    for table in ("events", "touchpoints", "contact_identifiers"):
+        assert set(stage.values(table, "contact_id")) <= living
+
+
+def check_stamps(stage: Stage) -> None:
+    companies = dict(stage.rows("contacts", "id", "company_id"))
+    for table in ("events", "touchpoints"):
+        for contact, company in stage.rows(table, "contact_id", "company_id"):
+            assert company == companies[contact]
+
+
+def check_sources(stage: Stage) -> None:
+    masks = dict(stage.rows("contacts", "id", "source_mask"))
+    events = stage.rows("events", "contact_id", "event_time", "source_mask")
+    for contact, at, source in stage.rows("touchpoints", "contact_id", "occurred_at", "source_id"):
+        assert masks[contact] >> source & 1
+        assert all(
+            mask >> source & 1 for owner, time, mask in events if owner == contact and time >= at
+        )
+
+
+@SETTINGS
+@given(events=journeys)
+def test_replay_changes_nothing(connection: psycopg.Connection, events: list) -> None:
+    stage = new_stage(connection)
+    keyed = [
+        AcceptedEvent(
+            **{**{name: getattr(each, name) for name in each.__struct_fields__},
+               "idempotency_key": f"once-{index}"}
+        )
+        for index, each in enumerate(events)
+    ]  # fmt: skip
+    stage.run(*keyed)
+    before = stage.dump()
+    stored = len(before["events"])
+    stage.run(*keyed)
+    after = stage.dump()
+    assert len(after.pop("duplicates")) == len(before.pop("duplicates")) + len(keyed)
+    assert before == after
+    assert stored == len(after["events"])
