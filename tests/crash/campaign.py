@@ -56,9 +56,7 @@ class Campaign:
         load.start()
         for fault in faults:
             wait_for_progress(load, draw)
-            import time; t0=time.monotonic()
             inject(self.service, fault, draw)
-            print(fault, time.monotonic()-t0, load.acknowledged())
         wait_for_progress(load, draw)
         ledger = load.stop()
         self.service.drain()
@@ -93,5 +91,5 @@ class Campaign:
 
 def wait_for_progress(load: Load, draw: random.Random) -> None:
     """Let a random number of further events be acknowledged, so that faults strike at any time."""
-    enough = load.acknowledged() + draw.randrange(20, 600)
+    enough = load.acknowledged() + draw.randrange(20, 300)
     wait_until(lambda: load.acknowledged() >= enough)

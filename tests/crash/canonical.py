@@ -5,6 +5,7 @@ two runs of the same journeys can be compared.
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import urlencode
@@ -74,21 +75,19 @@ def listed(account: Account, model: str | None = None) -> list[dict[str, Any]]:
         query += [("attribution_model", model), ("attribution_window", 0)]
         query += [("sources[]", source) for source in SOURCES]
         query += [("fields[]", name) for name in ("amount", "source", "touchpoint_id")]
-    http = HTTPConnection(account.host, account.port, timeout=30)
     rows: list[dict[str, Any]] = []
-    cursor = None
-    while True:
-        extra = [("cursor", cursor)] if cursor else []
-        path = f"{API}/events?{urlencode(query + extra)}"
-        http.request("GET", path, headers={"Authorization": f"Bearer {account.key}"})
-        answer = http.getresponse()
-        page = json.loads(answer.read())
-        assert answer.status == 200, page
-        rows += page["data"]
-        cursor = page["next_cursor"]
-        if cursor is None:
-            http.close()
-            return rows
+    cursor: str | None = ""
+    with closing(HTTPConnection(account.host, account.port, timeout=30)) as http:
+        while cursor is not None:
+            extra = [("cursor", cursor)] if cursor else []
+            path = f"{API}/events?{urlencode(query + extra)}"
+            http.request("GET", path, headers={"Authorization": f"Bearer {account.key}"})
+            answer = http.getresponse()
+            page = json.loads(answer.read())
+            assert answer.status == 200, page
+            rows += page["data"]
+            cursor = page["next_cursor"]
+    return rows
 
 
 def _lines(rows: list[dict[str, Any]]) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 from tests.crash.journeys import Item, Shipment
 
 API = "/public-api/v1"
-PACE_SECONDS = 0.005
+PACE_SECONDS = 0.01
 RETRY_SECONDS = 0.05
 ANSWER_SECONDS = 15
 PATIENCE = 2_000
