@@ -55,13 +55,13 @@ def canonical(service: Service, account: Account) -> dict[str, list[str]]:
         merges = connection.execute(MERGES, where).fetchall()
         rows = connection.execute(EVENTS, where).fetchall()
     keys = {row["id"]: row["idempotency_key"] for row in rows}
-    credits = [
+    credited = [
         {"model": model, "event": keys[row["id"]], "touch": keys[int(row["touchpoint_id"])],
          "source": row["source"], "amount": row["amount"]}
         for model in MODELS
         for row in listed(account, model)
     ]  # fmt: skip
-    parts = {"contacts": contacts, "merges": merges, "credits": credits}
+    parts = {"contacts": contacts, "merges": merges, "credits": credited}
     return {name: _lines(part) for name, part in parts.items()}
 
 

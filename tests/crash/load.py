@@ -124,9 +124,7 @@ class Sender(threading.Thread):
         return answer.status, answer.headers, json.loads(answer.read())
 
 
-def _told(
-    status: int, headers: HTTPMessage, body: Any, index: int
-) -> tuple[Outcome, int | None]:
+def _told(status: int, headers: HTTPMessage, body: Any, index: int) -> tuple[Outcome, int | None]:
     """What an answer says about the request's item number `index`."""
     if status not in (202, 422):
         return Outcome.UNKNOWN, None

@@ -20,7 +20,7 @@ from headwater.ingest.inbox import Request
 from headwater.pipeline import loading, running, steps
 from headwater.pipeline.batch import Batch
 
-EARLY_SECONDS = 0.02
+EARLY_SECONDS = 0.1
 
 
 def acknowledge_early() -> None:

@@ -89,9 +89,9 @@ class Service:
             self.kill_supervisor()
             send_all(family, signal.SIGKILL)
 
-    def says(self, text: str) -> bool:
-        """Whether the log has `text`."""
-        return text in self._log.read_text()
+    def times_logged(self, text: str) -> int:
+        """How often the log has `text`."""
+        return self._log.read_text().count(text)
 
     def kill_supervisor(self) -> None:
         self.signal(signal.SIGKILL)
@@ -135,7 +135,10 @@ class Service:
     def whole(self) -> bool:
         """Whether every part runs and requests can be served."""
         return bool(
-            self.processes("api") and self.processes("worker") and self.postmaster() and self.ready()
+            self.processes("api")
+            and self.processes("worker")
+            and self.postmaster()
+            and self.ready()
         )
 
     def family(self) -> list[Process]:

@@ -31,7 +31,7 @@ def test_nothing_is_lost(service: Service, capsys: pytest.CaptureFixture[str]) -
         verdict = campaign.round(f"round {number}", chosen)
         assert verdict.broken == {}, (number, chosen)
     with capsys.disabled():
-        print(f"\n{campaign.tally}")
+        print(f"\n{campaign.tally}")  # noqa: T201 # a long run is made for its figures
     assert campaign.tally.unknown > 0, "no fault struck a request under way"
 
 
@@ -46,7 +46,7 @@ def run_mutant(directory: Path, fault: str, *kills: str) -> Verdict:
 
 
 def test_catches_acknowledging_before_commit(tmp_path: Path) -> None:
-    assert run_mutant(tmp_path, "acknowledge_early", "kill api", "kill postgresql").lost
+    assert run_mutant(tmp_path, "acknowledge_early", "kill api").lost
 
 
 def test_catches_storing_without_unique_key(tmp_path: Path) -> None:
