@@ -1,17 +1,32 @@
 """Named places at which a process can be made to die as if by power cut, for crash tests.
 
-`HEADWATER_FAILPOINT=<name>` arms one; unarmed, a failpoint costs one comparison.
+`HEADWATER_FAILPOINT=<name>` arms one for good. `HEADWATER_FAILPOINT_FILE=<path>` lets a test arm
+them in a running service: while the file holds a failpoint's name, the first process to pass
+there removes the file and dies. With neither set a failpoint costs two comparisons.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 _ARMED = os.environ.get("HEADWATER_FAILPOINT", "")
+_FILE = os.environ.get("HEADWATER_FAILPOINT_FILE", "")
 
 
 def failpoint(name: str) -> None:
     """End this process at once, with no clean-up, when the failpoint `name` is armed."""
-    if name == _ARMED:
+    if name == _ARMED or (_FILE and _taken(Path(_FILE), name)):
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _taken(file: Path, name: str) -> bool:
+    """Whether the file arms `name` and it was this process that removed it."""
+    try:
+        if file.read_text() != name:
+            return False
+        file.unlink()
+    except FileNotFoundError:
+        return False
+    return True

@@ -1,0 +1,95 @@
+"""A round of the crash test: load, faults, recovery, re-sending, verdict."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tests.crash.faults import inject
+from tests.crash.journeys import shipments
+from tests.crash.load import Account, Ledger, Load, Outcome, Sender, resend
+from tests.crash.service import Service
+from tests.crash.verdict import Verdict, holdings, judge
+from tests.waiting import wait_until
+
+CONNECTIONS_PER_SPACE = 2
+
+
+@dataclass
+class Tally:
+    """What rounds came to, added up."""
+
+    acknowledged: int = 0
+    rejected: int = 0
+    unknown: int = 0
+    """Events whose fate the client learnt only by sending them again."""
+    stored_unknown: int = 0
+    """Those of them that had been stored."""
+    faults: list[str] = field(default_factory=list)
+    verdicts: list[Verdict] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        lost, doubled = (
+            sum(len(getattr(verdict, name)) for verdict in self.verdicts)
+            for name in ("lost", "doubled")
+        )
+        return (
+            f"{len(self.verdicts)} rounds, {len(self.faults)} faults: "
+            f"{self.acknowledged} acknowledged, {self.rejected} rejected, {self.unknown} unknown "
+            f"of which {self.stored_unknown} were stored; {lost} lost, {doubled} doubled"
+        )
+
+
+@dataclass
+class Campaign:
+    """Rounds against one service."""
+
+    service: Service
+    accounts: Sequence[Account]
+    tally: Tally = field(default_factory=Tally)
+
+    def round(self, seed: str, faults: Sequence[str]) -> Verdict:
+        """Everything one round finds. Raises AssertionError when the service does not recover."""
+        draw = random.Random(seed)
+        load = self._load(seed)
+        load.start()
+        for fault in faults:
+            wait_for_progress(load, draw)
+            inject(self.service, fault, draw)
+        wait_for_progress(load, draw)
+        ledger = load.stop()
+        self.service.drain()
+        verdict = self._settle(ledger, f"{seed}:")
+        self.tally.faults += faults
+        self.tally.acknowledged += len(ledger.keys(Outcome.OK))
+        self.tally.rejected += len(ledger.keys(Outcome.REJECTED))
+        self.tally.verdicts.append(verdict)
+        return verdict
+
+    def _load(self, seed: str) -> Load:
+        return Load(
+            Sender(account, shipments(f"{seed}:{account.space_id}:{number}"))
+            for account in self.accounts
+            for number in range(CONNECTIONS_PER_SPACE)
+        )
+
+    def _settle(self, ledger: Ledger, prefix: str) -> Verdict:
+        """Send what is unknown again, and judge before and after."""
+        unknown = ledger.keys(Outcome.UNKNOWN)
+        held = holdings(self.service, prefix)
+        self.tally.unknown += len(unknown)
+        self.tally.stored_unknown += sum(key in held for key in unknown)
+        before = judge(self.service, ledger, prefix)
+        ledger.absorb(resend(ledger))
+        self.service.drain()
+        after = judge(self.service, ledger, prefix)
+        after.doubled += before.doubled
+        after.surprises += [f"{key}: still unknown" for key in ledger.keys(Outcome.UNKNOWN)]
+        return after
+
+
+def wait_for_progress(load: Load, draw: random.Random) -> None:
+    """Let a random number of further events be acknowledged, so that faults strike at any time."""
+    enough = load.acknowledged() + draw.randrange(20, 300)
+    wait_until(lambda: load.acknowledged() >= enough)

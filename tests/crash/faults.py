@@ -1,0 +1,99 @@
+"""What is done to a service under load. Each fault returns once it has struck."""
+
+from __future__ import annotations
+
+import random
+import signal
+from collections.abc import Callable, Iterator
+
+from tests.crash.processes import Process
+from tests.crash.service import Service
+from tests.waiting import wait_until
+
+Fault = Callable[[Service, random.Random], list[Process]]
+"""Strikes and returns the processes that must have ended by it."""
+
+FAILPOINTS = {
+    "inbox_before_insert": "api",
+    "inbox_after_commit": "api",
+    "worker_after_claim": "worker",
+    "worker_after_merge": "worker",
+    "worker_after_events": "worker",
+    "worker_before_commit": "worker",
+    "worker_after_commit": "worker",
+}
+"""Every failpoint, and the processes that pass it."""
+
+
+def kill(role: str) -> Fault:
+    """SIGKILL to one process of a role."""
+
+    def strike(service: Service, draw: random.Random) -> list[Process]:
+        victim = draw.choice(service.processes(role))
+        victim.send(signal.SIGKILL)
+        return [victim]
+
+    return strike
+
+
+def die_at(failpoint: str) -> Fault:
+    """Death at a failpoint."""
+
+    def strike(service: Service, _: random.Random) -> list[Process]:
+        before = service.processes(FAILPOINTS[failpoint])
+        service.arm(failpoint)
+        wait_until(lambda: not all(process.alive for process in before))
+        return [process for process in before if not process.alive]
+
+    return strike
+
+
+def end_postmaster(number: signal.Signals) -> Fault:
+    """SIGKILL leaves PostgreSQL's other processes to find out; SIGQUIT ends them at once."""
+
+    def strike(service: Service, _: random.Random) -> list[Process]:
+        processes = service.postgresql()
+        processes[0].send(number)
+        return processes
+
+    return strike
+
+
+def kill_postgresql(service: Service, _: random.Random) -> list[Process]:
+    """SIGKILL to all of PostgreSQL."""
+    processes = service.postgresql()
+    for process in processes:
+        process.send(signal.SIGKILL)
+    return processes
+
+
+def kill_backend(service: Service, draw: random.Random) -> list[Process]:
+    """SIGKILL to one connection's process, after which PostgreSQL drops all of them."""
+    victim = draw.choice([one for one in service.postgresql() if "headwater [" in one.command])
+    victim.send(signal.SIGKILL)
+    return [victim]
+
+
+FAULTS: dict[str, Fault] = {
+    "kill api": kill("api"),
+    "kill worker": kill("worker"),
+    "kill postmaster": end_postmaster(signal.SIGKILL),
+    "kill postgresql": kill_postgresql,
+    "kill backend": kill_backend,
+    "stop postgresql at once": end_postmaster(signal.SIGQUIT),
+    **{failpoint: die_at(failpoint) for failpoint in FAILPOINTS},
+}
+
+
+def inject(service: Service, name: str, draw: random.Random) -> None:
+    """Let a fault strike, and wait until the service has recovered from it by itself."""
+    ended = FAULTS[name](service, draw)
+    wait_until(lambda: not any(process.alive for process in ended))
+    wait_until(service.whole, 60)
+
+
+def schedule(seed: str) -> Iterator[str]:
+    """Faults without end, each kind once before any comes again."""
+    draw = random.Random(seed)
+    while True:
+        yield from draw.sample(sorted(FAULTS), len(FAULTS))

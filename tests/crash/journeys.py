@@ -1,0 +1,82 @@
+"""What the load consists of: seeded journeys of people, cut into requests.
+
+A person belongs to one connection, so their events arrive in one order whatever is killed, and
+two runs of one seed must end in the same contacts, companies and credits.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+FIRST_TIME = 1_704_067_200  # 2024-01-01
+SPAN_SECONDS = 40 * 86_400
+BATCH_SIZES = (1, 1, 1, 1, 1, 1, 3, 12)
+SOURCES = (
+    {}, {}, {},
+    {"trk_source": "google", "trk_type": "cpc", "trk_campaign": "spring"},
+    {"trk_source": "facebook", "trk_type": "paid", "trk_campaign": "4711"},
+    {"trk_source": "newsletter"},
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Item:
+    """One event to send."""
+
+    key: str
+    payload: dict[str, Any]
+    valid: bool = True
+
+
+@dataclass(frozen=True)
+class Shipment:
+    """One request: a single item goes to /events/track, several to /events/batch."""
+
+    items: tuple[Item, ...]
+
+
+def shipments(seed: str) -> Iterator[Shipment]:
+    """The endless, repeatable requests of one connection. Keys begin with the seed."""
+    draw = random.Random(seed)
+    for number in itertools.count():
+        size = draw.choice(BATCH_SIZES)
+        people = 10 + number // 4
+        yield Shipment(tuple(
+            _item(draw, seed, f"{seed}/{number}/{index}", people) for index in range(size)
+        ))  # fmt: skip
+
+
+def _item(draw: random.Random, seed: str, key: str, people: int) -> Item:
+    event_name = draw.choice(("view_content", "view_content", "sign_up", "purchase"))
+    payload: dict[str, Any] = {
+        "event_name": event_name,
+        "idempotency_key": key,
+        "event_time": FIRST_TIME + draw.randrange(SPAN_SECONDS),
+        **_identity(draw, seed, draw.randrange(people)),
+        **draw.choice(SOURCES),
+    }
+    if event_name == "purchase":
+        payload |= {"amount": draw.randrange(1, 100_000) / 100, "order_id": f"order {key}"}
+    if draw.random() < 0.03:
+        return Item(key, {**payload, "email": "no address"}, valid=False)
+    return Item(key, payload)
+
+
+def _identity(draw: random.Random, seed: str, person: int) -> dict[str, str]:
+    """How a person shows up: by token before they are known, by either of two addresses, or by
+    both kinds at once, which joins and merges their contacts.
+    """
+    name = re.sub("[^a-z0-9]+", "-", f"{seed} {person}")
+    token = {"trk_token": f"token-{name}"}
+    email = {"email": f"{name}@firm{person % 7}.com", "first_name": f"First {person}"}
+    second = {"email": f"{name}@home.net", "tracking_id": f"id-{name}"}
+    return draw.choice((
+        token, token, email, second,
+        {**email, **token},
+        {**email, "tracking_id": f"id-{name}", "profile_field_1": f"field {draw.randrange(9)}"},
+    ))  # fmt: skip

@@ -1,0 +1,178 @@
+"""The load: one thread per connection, keeping a ledger of what it was told about each event."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from http.client import HTTPConnection, HTTPException, HTTPMessage
+from typing import Any
+
+from tests.crash.journeys import Item, Shipment
+
+API = "/public-api/v1"
+PACE_SECONDS = 0.01
+RETRY_SECONDS = 0.05
+ANSWER_SECONDS = 15
+PATIENCE = 2_000
+"""How often a persistent connection repeats one request before it gives up."""
+
+
+class Outcome(StrEnum):
+    """What the client may believe about an event."""
+
+    OK = "ok"
+    REJECTED = "rejected"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Account:
+    """Whom a connection sends for."""
+
+    host: str
+    port: int
+    space_id: int
+    key: str
+
+
+@dataclass
+class Ledger:
+    """What was sent and what came back, by idempotency key."""
+
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    items: dict[str, tuple[Account, Item]] = field(default_factory=dict)
+    receipts: dict[str, int] = field(default_factory=dict)
+    """Of acknowledged events only."""
+    surprises: list[str] = field(default_factory=list)
+    """Answers that no fault excuses."""
+
+    def note(self, account: Account, item: Item, outcome: Outcome, receipt: int | None) -> None:
+        self.items[item.key] = (account, item)
+        self.outcomes[item.key] = outcome
+        if receipt is not None:
+            self.receipts[item.key] = receipt
+        if outcome is not Outcome.UNKNOWN and item.valid != (outcome is Outcome.OK):
+            self.surprises.append(f"{item.key}: {outcome}")
+
+    def absorb(self, other: Ledger) -> None:
+        """Take over another ledger's entries, which are the newer ones."""
+        self.outcomes |= other.outcomes
+        self.items |= other.items
+        self.receipts |= other.receipts
+        self.surprises += other.surprises
+
+    def keys(self, outcome: Outcome) -> list[str]:
+        return [key for key, told in self.outcomes.items() if told is outcome]
+
+
+class Sender(threading.Thread):
+    """One connection. A persistent one repeats a request until it knows what became of it, as a
+    careful client does; the other kind goes on and leaves the event unknown.
+    """
+
+    def __init__(
+        self, account: Account, work: Iterable[Shipment], *, persistent: bool = False
+    ) -> None:
+        super().__init__(daemon=True)
+        self.account, self.work, self.persistent = account, work, persistent
+        self.ledger = Ledger()
+        self.sent = 0
+        self.stopping = threading.Event()
+        self._http = HTTPConnection(account.host, account.port, timeout=ANSWER_SECONDS)
+
+    def run(self) -> None:
+        for shipment in self.work:
+            if self.stopping.is_set():
+                break
+            self._deliver(shipment)
+            self.sent += 1
+            self.stopping.wait(PACE_SECONDS)
+        self._http.close()
+
+    def _deliver(self, shipment: Shipment) -> None:
+        pause = threading.Event()
+        for _ in range(PATIENCE):
+            if self._send(shipment):
+                return
+            pause.wait(RETRY_SECONDS)
+            if not self.persistent:
+                return
+
+    def _send(self, shipment: Shipment) -> bool:
+        """Send once and note the answer. Returns whether there was a definite one."""
+        try:
+            status, headers, body = self._post(shipment)
+        except (OSError, HTTPException):
+            self._http.close()
+            status, headers, body = 0, HTTPMessage(), {}
+        if status not in (0, 202, 422) and (status != 503 or "Retry-After" not in headers):
+            self.ledger.surprises.append(f"answer {status}: {body}")
+        for index, item in enumerate(shipment.items):
+            self.ledger.note(self.account, item, *_told(status, headers, body, index))
+        return status in (202, 422)
+
+    def _post(self, shipment: Shipment) -> tuple[int, HTTPMessage, Any]:
+        payloads = [item.payload for item in shipment.items]
+        path = "/events/track" if len(payloads) == 1 else "/events/batch"
+        body = payloads[0] if len(payloads) == 1 else {"events": payloads}
+        headers = {"Authorization": f"Bearer {self.account.key}"}
+        self._http.request("POST", API + path, json.dumps(body), headers)
+        answer = self._http.getresponse()
+        return answer.status, answer.headers, json.loads(answer.read())
+
+
+def _told(status: int, headers: HTTPMessage, body: Any, index: int) -> tuple[Outcome, int | None]:
+    """What an answer says about the request's item number `index`."""
+    if status not in (202, 422):
+        return Outcome.UNKNOWN, None
+    if "results" not in body:
+        receipt = headers.get("X-Receipt-Id")
+        return (Outcome.OK, int(receipt)) if receipt else (Outcome.REJECTED, None)
+    result = body["results"][index]
+    if result["status"] == "queued":
+        return Outcome.OK, int(result["receipt_id"])
+    return Outcome.REJECTED, None
+
+
+class Load:
+    """Several connections at once."""
+
+    def __init__(self, senders: Iterable[Sender]) -> None:
+        self.senders = list(senders)
+
+    def start(self) -> None:
+        for sender in self.senders:
+            sender.start()
+
+    def acknowledged(self) -> int:
+        """Events acknowledged so far."""
+        return sum(len(sender.ledger.receipts) for sender in self.senders)
+
+    def finish(self) -> Ledger:
+        """Wait until the connections have sent everything they were given."""
+        for sender in self.senders:
+            sender.join()
+        ledger = Ledger()
+        for sender in self.senders:
+            ledger.absorb(sender.ledger)
+        return ledger
+
+    def stop(self) -> Ledger:
+        """Let the connections end after the request they are at."""
+        for sender in self.senders:
+            sender.stopping.set()
+        return self.finish()
+
+
+def resend(ledger: Ledger) -> Ledger:
+    """Send every unknown event again, with its idempotency key, until its fate is known."""
+    by_account: dict[Account, list[Shipment]] = {}
+    for key in ledger.keys(Outcome.UNKNOWN):
+        account, item = ledger.items[key]
+        by_account.setdefault(account, []).append(Shipment((item,)))
+    load = Load(Sender(account, work, persistent=True) for account, work in by_account.items())
+    load.start()
+    return load.finish()

@@ -1,0 +1,93 @@
+"""`python -m tests.crash.mutant FAULT …`: Headwater with a planted fault.
+
+A crash test that has never failed proves nothing, so it has to fail on these. The faults live
+here, outside the product, which has no switch for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import sys
+from typing import Any
+
+import psycopg
+from psycopg import AsyncConnection, Connection
+
+from headwater import cli, supervisor
+from headwater.ingest import inbox
+from headwater.ingest.inbox import Request
+from headwater.pipeline import loading, running, steps
+from headwater.pipeline.batch import Batch
+
+EARLY_SECONDS = 0.1
+
+
+def acknowledge_early() -> None:
+    """Answer, and commit a moment later."""
+    insert = inbox._insert
+
+    async def answer_first(connection: AsyncConnection, group: list[Request]) -> None:
+        copies = [dataclasses.replace(request, receipts=[]) for request in group]
+        for request in group:
+            request.receipts = [0] * len(request.rows)
+        asyncio.get_running_loop().call_later(
+            EARLY_SECONDS, lambda: late.add(asyncio.ensure_future(insert(connection, copies)))
+        )
+
+    late: set[asyncio.Future[None]] = set()
+    inbox._insert = answer_first
+
+
+def store_twice() -> None:
+    """Neither look for repeated idempotency keys nor have a unique index on them."""
+
+    def no_key(_: Any) -> None:
+        return None
+
+    def migrate(url: str) -> list[str]:
+        applied = migrate_fully(url)
+        with psycopg.connect(url) as connection:
+            connection.execute("DROP INDEX IF EXISTS events_idempotency")
+        return applied
+
+    migrate_fully = supervisor.migrate
+    supervisor.migrate = migrate
+    loading.idempotency_key = steps.idempotency_key = no_key
+
+
+def forget_when_claiming() -> None:
+    """Take rows off the inbox for good before their events are stored."""
+    claim = running.claim
+
+    def claim_for_good(connection: Connection[Any], *arguments: Any) -> Batch | None:
+        batch = claim(connection, *arguments)
+        if batch is not None and batch.arrivals:
+            ids = [arrival.id for arrival in batch.arrivals]
+            info = connection.info
+            with psycopg.connect(info.dsn, password=info.password) as another:
+                another.execute("DELETE FROM inbox WHERE id = ANY(%s)", [ids])
+        return batch
+
+    running.claim = claim_for_good
+
+
+FAULTS = {fault.__name__: fault for fault in (acknowledge_early, store_twice, forget_when_claiming)}
+
+
+def main(name: str, *arguments: str) -> int:
+    """Plant the fault in this process and in those it starts, and run the command."""
+    FAULTS[name]()
+
+    class Child(supervisor.Child):
+        def __init__(self, *arguments: str, pass_fds: tuple[int, ...] = ()) -> None:
+            super().__init__(*arguments, pass_fds=pass_fds)
+            module = ["-m", "tests.crash.mutant", name]
+            self._command = [sys.executable, *module, *arguments, "--leash"]
+
+    supervisor.Child = Child
+    return cli.main(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,72 @@
+"""The processes of a running service, as the system shows them: found by descent from the
+supervisor, so that a test can only ever reach its own.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process; the time of its start tells it from a later one with the same pid."""
+
+    pid: int
+    started: str
+    parent: int = field(compare=False)
+    command: str = field(compare=False)
+
+    @property
+    def alive(self) -> bool:
+        return _read(self.pid) == self
+
+    @property
+    def program(self) -> str:
+        return Path(self.command.split(" ")[0]).name
+
+    def send(self, number: signal.Signals) -> None:
+        """Signal the process unless it is gone."""
+        if self.alive:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+
+def descendants(pid: int) -> list[Process]:
+    """Every process below `pid`, parents before children."""
+    everything = _everything()
+    found: list[Process] = []
+    parents = {pid}
+    while parents:
+        children = [one for one in everything if one.parent in parents]
+        found += children
+        parents = {one.pid for one in children}
+    return found
+
+
+def send_all(processes: Iterable[Process], number: signal.Signals) -> None:
+    for process in processes:
+        process.send(number)
+
+
+def _everything() -> list[Process]:
+    found = (_read(int(entry.name)) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+    return [process for process in found if process is not None]
+
+
+def _read(pid: int) -> Process | None:
+    """The process, or None when it has ended, even if nobody has taken notice of that yet."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    state, parent, *rest = stat.rpartition(")")[2].split()
+    if state in ("Z", "X"):
+        return None
+    words = command.replace(b"\0", b" ").decode(errors="replace")
+    return Process(pid, rest[17], int(parent), words)

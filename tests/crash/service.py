@@ -1,0 +1,182 @@
+"""A real `headwater serve` in a data directory of its own, and the means to hurt it."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from headwater.database.embedded import Embedded
+from tests.crash.load import Account
+from tests.crash.processes import Process, descendants, send_all
+from tests.waiting import wait_until
+
+ROOT = Path(__file__).parent.parent.parent
+START_SECONDS = 60
+STOP_SECONDS = 20
+
+
+class Service:
+    """`module` is what `python -m` runs: Headwater, or Headwater with a planted fault."""
+
+    def __init__(self, directory: Path, *module: str) -> None:
+        self.data_dir = directory / "data"
+        self.module = module or ("headwater",)
+        self._failpoint = directory / "failpoint"
+        self._log = directory / "serve.log"
+        self._process: subprocess.Popen[bytes] | None = None
+        self.host, self.port = "127.0.0.1", 0
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def database_url(self) -> str:
+        return Embedded(self.data_dir).url
+
+    def start(self) -> None:
+        """Start it, on the port it had before if any, and wait for the `ready` line."""
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [*self._command("serve"), "--port", str(self.port)],
+                stdout=subprocess.PIPE, stderr=log, env=self._environment(), cwd=ROOT,
+            )  # fmt: skip
+        assert self._process.stdout is not None
+        with self._process.stdout as output:
+            said = select.select([output], [], [], START_SECONDS)[0]
+            line = output.readline().decode() if said else ""
+        assert line.startswith("ready "), self._log.read_text()[-4000:]
+        self.port = urlsplit(line.split()[1]).port or 0
+
+    def signal(self, number: signal.Signals) -> None:
+        """Signal the supervisor."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def wait(self) -> int:
+        """Wait for the supervisor's end and return its exit code."""
+        assert self._process is not None
+        return self._process.wait(STOP_SECONDS)
+
+    def stop(self) -> int:
+        """Stop it as an operator would and return its exit code."""
+        self.signal(signal.SIGTERM)
+        return self.wait()
+
+    def end(self) -> None:
+        """Leave nothing behind, whatever state it is in."""
+        if not self.running:
+            return
+        family = self.family()
+        send_all(family, signal.SIGCONT)
+        self.signal(signal.SIGCONT)
+        try:
+            self.stop()
+        except subprocess.TimeoutExpired:
+            self.kill_supervisor()
+            send_all(family, signal.SIGKILL)
+
+    def times_logged(self, text: str) -> int:
+        """How often the log has `text`."""
+        return self._log.read_text().count(text)
+
+    def kill_supervisor(self) -> None:
+        self.signal(signal.SIGKILL)
+        self.wait()
+
+    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run another command on the same data."""
+        return subprocess.run(
+            self._command(*arguments), env=self._environment(), cwd=ROOT, text=True,
+            capture_output=True, check=False, timeout=120,
+        )  # fmt: skip
+
+    def answer_of(self, *arguments: str) -> Any:
+        """What a command prints as JSON."""
+        done = self.command(*arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def open_account(self, name: str) -> Account:
+        """A new Space and a key to it."""
+        space_id = self.answer_of("space", "create", "--name", name)["id"]
+        key = self.answer_of("key", "create", "--space", str(space_id), "--name", name)["key"]
+        return Account(self.host, self.port, space_id, key)
+
+    def drain(self) -> None:
+        """Wait until everything accepted is processed."""
+        done = self.command("queue", "wait", "--timeout", "60")
+        assert done.returncode == 0, f"exit code {done.returncode}: {done.stderr}"
+
+    def ready(self) -> bool:
+        """Whether /readyz says so."""
+        http = HTTPConnection(self.host, self.port, timeout=5)
+        try:
+            http.request("GET", "/readyz")
+            return http.getresponse().status == 200
+        except (OSError, HTTPException):
+            return False
+        finally:
+            http.close()
+
+    def whole(self) -> bool:
+        """Whether every part runs and requests can be served."""
+        return bool(
+            self.processes("api")
+            and self.processes("worker")
+            and self.postmaster()
+            and self.ready()
+        )
+
+    def family(self) -> list[Process]:
+        return descendants(self.pid)
+
+    def processes(self, role: str) -> list[Process]:
+        """Our own processes of a role, `api` or `worker`."""
+        return [one for one in self.family() if one.parent == self.pid
+                and role in one.command.split()]  # fmt: skip
+
+    def postmaster(self) -> Process | None:
+        """PostgreSQL's first process, once it has become that."""
+        for one in self.family():
+            if one.parent == self.pid and one.program == "postgres":
+                return one
+        return None
+
+    def postgresql(self) -> list[Process]:
+        """All of PostgreSQL."""
+        postmaster = self.postmaster()
+        return [postmaster, *descendants(postmaster.pid)] if postmaster else []
+
+    def arm(self, failpoint: str) -> None:
+        """Let the next process that passes the failpoint die there; wait until one has."""
+        staged = self._failpoint.with_suffix(".new")
+        staged.write_text(failpoint)
+        staged.rename(self._failpoint)
+        wait_until(lambda: not self._failpoint.exists())
+
+    def _command(self, command: str, *arguments: str) -> list[str]:
+        words = command, *arguments
+        options = ["--data-dir", str(self.data_dir)]
+        return [sys.executable, "-m", *self.module, *words, *options]
+
+    def _environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if "HEADWATER" not in name}
+        return kept | {
+            "HEADWATER_RATE_LIMIT_FACTOR": "1000000",
+            "HEADWATER_FAILPOINT_FILE": str(self._failpoint),
+            "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
+        }

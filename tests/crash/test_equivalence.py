@@ -1,0 +1,45 @@
+"""A run with crashes ends in the same contacts, companies, paths and credits as one without."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from itertools import islice
+
+from tests.crash.campaign import wait_for_progress
+from tests.crash.canonical import canonical, listed
+from tests.crash.faults import inject
+from tests.crash.journeys import Shipment, shipments
+from tests.crash.load import Account, Load, Outcome, Sender
+from tests.crash.service import Service
+
+CONNECTIONS = 4
+FAULTS = ("worker_after_merge", "kill postgresql", "worker_after_events", "inbox_after_commit")
+
+
+def start(account: Account, work: Iterable[Iterable[Shipment]]) -> Load:
+    """Persistent connections, which keep each person's events in order through every crash."""
+    load = Load(Sender(account, shipments, persistent=True) for shipments in work)
+    load.start()
+    return load
+
+
+def test_crashes_change_nothing(service: Service) -> None:
+    hit, calm = service.open_account("Hit"), service.open_account("Calm")
+    seeds = [f"journey {number}" for number in range(CONNECTIONS)]
+    load, draw = start(hit, map(shipments, seeds)), random.Random(7)
+    for fault in FAULTS:
+        wait_for_progress(load, draw)
+        inject(service, fault, draw)
+    disturbed = load.stop()
+    same = [
+        islice(shipments(seed), one.sent) for seed, one in zip(seeds, load.senders, strict=True)
+    ]
+    undisturbed = start(calm, same).finish()
+    service.drain()
+    assert disturbed.surprises == undisturbed.surprises == []
+    assert disturbed.outcomes == undisturbed.outcomes
+    expected = canonical(service, calm)
+    assert all(expected.values()), "there are no contacts, merges or credits to compare"
+    assert canonical(service, hit) == expected
+    assert len(listed(hit)) == len(disturbed.keys(Outcome.OK))

@@ -1,0 +1,57 @@
+"""Nothing acknowledged is lost and nothing is stored twice, whatever dies.
+
+HEADWATER_CRASH_ROUNDS makes the run longer. The seed is fixed, so that a run can be repeated as
+far as the timing of a machine allows.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.crash.campaign import Campaign
+from tests.crash.faults import FAULTS, schedule
+from tests.crash.service import Service
+from tests.crash.verdict import Verdict
+
+ROUNDS = int(os.environ.get("HEADWATER_CRASH_ROUNDS", "2"))
+FAULTS_PER_ROUND = -(-len(FAULTS) // 2)
+SPACES = 3
+
+
+def test_nothing_is_lost(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
+    accounts = [service.open_account(f"Shop {number}") for number in range(SPACES)]
+    campaign = Campaign(service, accounts)
+    faults = schedule("nothing lost")
+    for number in range(ROUNDS):
+        chosen = list(itertools.islice(faults, FAULTS_PER_ROUND))
+        verdict = campaign.round(f"round {number}", chosen)
+        assert verdict.broken == {}, (number, chosen)
+    with capsys.disabled():
+        print(f"\n{campaign.tally}")  # noqa: T201 # a long run is made for its figures
+    assert campaign.tally.unknown > 0, "no fault struck a request under way"
+
+
+def run_mutant(directory: Path, fault: str, *kills: str) -> Verdict:
+    """A round against Headwater with a planted fault."""
+    service = Service(directory, "tests.crash.mutant", fault)
+    try:
+        service.start()
+        return Campaign(service, [service.open_account("Shop")]).round("mutant", kills)
+    finally:
+        service.end()
+
+
+def test_catches_acknowledging_before_commit(tmp_path: Path) -> None:
+    assert run_mutant(tmp_path, "acknowledge_early", "kill api").lost
+
+
+def test_catches_storing_without_unique_key(tmp_path: Path) -> None:
+    assert run_mutant(tmp_path, "store_twice", "inbox_after_commit").doubled
+
+
+def test_catches_taking_off_the_queue_before_storing(tmp_path: Path) -> None:
+    assert run_mutant(tmp_path, "forget_when_claiming", "worker_before_commit").lost

@@ -1,0 +1,181 @@
+"""The database frozen, gone or restarted: bounded answers, and recovery by itself. Stopping in
+order and being stopped by force.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from http.client import HTTPConnection, HTTPResponse
+
+import pytest
+
+from tests.crash.campaign import wait_for_progress
+from tests.crash.journeys import shipments
+from tests.crash.load import API, Account, Ledger, Load, Outcome, Sender, resend
+from tests.crash.processes import send_all
+from tests.crash.service import Service
+from tests.crash.verdict import judge
+from tests.waiting import wait_until
+
+ANSWER_SECONDS = 5.0
+EXIT_SECONDS = 10.0
+EVENT = {"event_name": "sign_up", "email": "someone@firm.com"}
+ROUTES = (
+    ("POST", "/events/track"),
+    ("GET", "/events?start_date=2024-01-01%2000:00:00&end_date=2024-02-01%2000:00:00"),
+    ("GET", "/receipts/1"),
+)
+
+
+@pytest.fixture
+def account(service: Service) -> Account:
+    return service.open_account("Shop")
+
+
+def start_load(account: Account, seed: str) -> Load:
+    load = Load(Sender(account, shipments(f"{seed}:{number}")) for number in range(4))
+    load.start()
+    wait_for_progress(load, random.Random(seed))
+    return load
+
+
+def assert_kept(service: Service, ledger: Ledger, seed: str) -> None:
+    """Everything acknowledged is there once, also after the unknown has been sent again."""
+    ledger.absorb(resend(ledger))
+    service.drain()
+    assert judge(service, ledger, f"{seed}:").broken == {}
+    assert ledger.keys(Outcome.UNKNOWN) == []
+
+
+def call(account: Account, method: str, path: str) -> tuple[int, str | None, float]:
+    """Status, Retry-After and seconds of one request."""
+    http = HTTPConnection(account.host, account.port, timeout=30)
+    headers = {"Authorization": f"Bearer {account.key}"}
+    started = time.monotonic()
+    http.request(method, API + path, json.dumps(EVENT) if method == "POST" else None, headers)
+    answer = http.getresponse()
+    answer.read()
+    http.close()
+    return answer.status, answer.headers["Retry-After"], time.monotonic() - started
+
+
+def assert_refuses_in_time(*accounts: Account) -> None:
+    """Every route says 503 soon: with a key just used, with one never seen, and again once the
+    first connections have been given up.
+    """
+    calls = [(account, *route) for account in accounts for route in ROUTES]
+    with ThreadPoolExecutor(len(calls)) as pool:
+        for _ in range(2):
+            answers = list(pool.map(lambda arguments: call(*arguments), calls))
+            assert {status for status, _, _ in answers} == {503}
+            assert all(retry_after and int(retry_after) > 0 for _, retry_after, _ in answers)
+            assert max(seconds for _, _, seconds in answers) < ANSWER_SECONDS
+
+
+@contextmanager
+def frozen(service: Service) -> Iterator[None]:
+    """PostgreSQL neither answers nor goes away."""
+    processes = service.postgresql()
+    send_all(processes, signal.SIGSTOP)
+    yield
+    send_all(processes, signal.SIGCONT)
+
+
+@contextmanager
+def gone(service: Service) -> Iterator[None]:
+    """PostgreSQL is dead, and the supervisor kept from starting it again."""
+    processes = service.postgresql()
+    service.signal(signal.SIGSTOP)
+    send_all(processes, signal.SIGKILL)
+    yield
+    service.signal(signal.SIGCONT)
+
+
+@pytest.mark.parametrize("outage", [frozen, gone])
+def test_refuses_in_time_and_heals(
+    service: Service, account: Account, outage: Callable[[Service], Iterator[None]]
+) -> None:
+    unseen = service.open_account("Unseen")
+    assert call(account, "POST", "/events/track")[0] == 202
+    load = start_load(account, outage.__name__)
+    with outage(service):
+        assert_refuses_in_time(account, unseen)
+    wait_until(lambda: call(account, "POST", "/events/track")[0] == 202)
+    wait_until(service.whole)
+    assert_kept(service, load.stop(), outage.__name__)
+
+
+def begin(account: Account) -> tuple[socket.socket, bytes]:
+    """A request whose last byte is still to be sent, and that byte."""
+    body = json.dumps(EVENT).encode()
+    head = (
+        f"POST {API}/events/track HTTP/1.1\r\nHost: {account.host}\r\n"
+        f"Authorization: Bearer {account.key}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    client = socket.create_connection((account.host, account.port), timeout=20)
+    client.sendall(head.encode() + body[:-1])
+    return client, body[-1:]
+
+
+def status_of(client: socket.socket) -> int:
+    answer = HTTPResponse(client)
+    answer.begin()
+    answer.read()
+    answer.close()
+    return answer.status
+
+
+def test_finishes_requests_when_told_to_stop(service: Service, account: Account) -> None:
+    load = start_load(account, "stop")
+    under_way = [begin(account) for _ in range(20)]
+    assert call(account, "POST", "/events/track")[0] == 202  # by now the others have arrived
+    closing = "Waiting for connections to close"
+    before = service.times_logged(closing)
+    started = time.monotonic()
+    service.signal(signal.SIGTERM)
+    wait_until(lambda: service.times_logged(closing) > before)
+    for client, last_byte in under_way:
+        client.sendall(last_byte)
+    statuses = [status_of(client) for client, _ in under_way]
+    for client, _ in under_way:
+        client.close()
+    assert service.wait() == 0
+    assert time.monotonic() - started < EXIT_SECONDS
+    assert set(statuses) <= {202, 503}
+    ledger = load.stop()
+    service.start()
+    assert_kept(service, ledger, "stop")
+
+
+def test_leaves_no_orphans_when_killed(service: Service, account: Account) -> None:
+    load = start_load(account, "orphans")
+    family = service.family()
+    assert len(family) > 3
+    service.kill_supervisor()
+    wait_until(lambda: not any(process.alive for process in family))
+    ledger = load.stop()
+    service.start()
+    assert_kept(service, ledger, "orphans")
+
+
+def test_starts_at_once_after_being_killed(service: Service, account: Account) -> None:
+    """Without waiting for what the killed one leaves behind, which still holds its port."""
+    load = start_load(account, "at once")
+    family = service.family()
+    service.kill_supervisor()
+    service.port = 0
+    service.start()
+    wait_until(lambda: not any(process.alive for process in family))
+    wait_until(service.whole)
+    ledger = load.stop()
+    moved = replace(account, port=service.port)
+    ledger.items = {key: (moved, item) for key, (_, item) in ledger.items.items()}
+    assert_kept(service, ledger, "at once")

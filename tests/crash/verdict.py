@@ -1,0 +1,103 @@
+"""The verdict over a run: what the clients were told against what the service holds."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import psycopg
+
+from tests.crash.load import Ledger, Outcome
+from tests.crash.service import Service
+
+
+@dataclass
+class Verdict:
+    """Every way in which a promise can have been broken, by idempotency key."""
+
+    lost: list[str] = field(default_factory=list)
+    """Acknowledged and not stored."""
+    doubled: list[str] = field(default_factory=list)
+    """Stored more than once."""
+    altered: list[str] = field(default_factory=list)
+    """Stored otherwise than sent, or in another Space."""
+    uninvited: list[str] = field(default_factory=list)
+    """Stored though refused, or though never sent."""
+    astray: list[str] = field(default_factory=list)
+    """Acknowledged with a receipt that does not lead to the event."""
+    set_aside: list[str] = field(default_factory=list)
+    """Rows in `rejected`, where none belongs."""
+    surprises: list[str] = field(default_factory=list)
+    """Answers that no fault excuses."""
+
+    @property
+    def broken(self) -> dict[str, list[str]]:
+        """What is not as promised; empty when everything is."""
+        return {name: keys for name, keys in vars(self).items() if keys}
+
+
+Stored = dict[str, list[tuple[int, int, str, datetime, Decimal | None]]]
+"""Idempotency key to the rows that hold it: Space, id, name, time, amount."""
+
+
+def judge(service: Service, ledger: Ledger, prefix: str) -> Verdict:
+    """Compare the ledger of a drained run, whose keys begin with `prefix`, with the database."""
+    verdict = Verdict(surprises=[*ledger.surprises])
+    stored = holdings(service, prefix)
+    with psycopg.connect(service.database_url, autocommit=True) as connection:
+        receipts = _receipts(connection, min(ledger.receipts.values(), default=0))
+        verdict.set_aside = [str(row) for row in connection.execute(
+            "SELECT space_id, id, reason, detail FROM rejected ORDER BY id"
+        )]  # fmt: skip
+    for key, outcome in ledger.outcomes.items():
+        rows = stored.pop(key, [])
+        if outcome is Outcome.OK and not rows:
+            verdict.lost.append(key)
+        if len(rows) > 1:
+            verdict.doubled.append(key)
+        if outcome is Outcome.REJECTED and rows:
+            verdict.uninvited.append(key)
+        if any(row != _expected(ledger, key, row[1]) for row in rows):
+            verdict.altered.append(key)
+        if key in ledger.receipts and rows and receipts.get(ledger.receipts[key]) != rows[0][1]:
+            verdict.astray.append(key)
+    verdict.uninvited += stored
+    return verdict
+
+
+def holdings(service: Service, prefix: str) -> Stored:
+    """The stored events whose keys begin with `prefix`."""
+    stored: Stored = defaultdict(list)
+    with psycopg.connect(service.database_url) as connection:
+        for key, *row in connection.execute(
+            "SELECT idempotency_key, space_id, id, event_name, event_time, amount FROM events"
+            " WHERE starts_with(idempotency_key, %s) ORDER BY id",
+            [prefix],
+        ):
+            stored[key].append((*row,))
+    return stored
+
+
+def _receipts(connection: psycopg.Connection[Any], first: int) -> dict[int, int]:
+    """Every receipt from `first` on, and the event it leads to."""
+    rows = connection.execute(
+        "SELECT id, id FROM events WHERE id >= %(first)s"
+        " UNION ALL SELECT id, event_id FROM duplicates WHERE id >= %(first)s",
+        {"first": first},
+    )
+    return dict(rows.fetchall())
+
+
+def _expected(ledger: Ledger, key: str, event_id: int) -> tuple[Any, ...]:
+    account, item = ledger.items[key]
+    amount = item.payload.get("amount")
+    return (
+        account.space_id,
+        event_id,
+        item.payload["event_name"],
+        datetime.fromtimestamp(item.payload["event_time"], UTC),
+        None if amount is None else Decimal(str(amount)),
+    )
