@@ -30,6 +30,7 @@ EventId = Annotated[
 
 @router.get(
     "/events",
+    operation_id="list_events",
     responses={200: PAGE, **problems(401, 403, 422, 429, 503)},
     openapi_extra={"parameters": asking.DOCUMENTATION},
 )
@@ -49,7 +50,11 @@ async def list_stored_events(
     return Response(envelope(page, asked.per_page, link), media_type=JSON)
 
 
-@router.get("/events/{event_id}", responses={200: EVENT, **problems(401, 403, 404, 422, 429, 503)})
+@router.get(
+    "/events/{event_id}",
+    operation_id="get_event",
+    responses={200: EVENT, **problems(401, 403, 404, 422, 429, 503)},
+)
 async def get_stored_event(
     request: Request, event_id: EventId, caller: Caller = requires("events:read", "get_event")
 ) -> Response:
@@ -62,6 +67,7 @@ async def get_stored_event(
 
 @router.put(
     "/events/{event_id}",
+    operation_id="update_event",
     responses={200: DONE, **problems(401, 403, 404, 413, 415, 422, 429, 503)},
     openapi_extra={"requestBody": BODY_OF_CHANGE},
 )
@@ -76,7 +82,11 @@ async def update_stored_event(
     return Response(b'{"message":"Event updated."}', media_type=JSON)
 
 
-@router.delete("/events/{event_id}", responses={200: DONE, **problems(401, 403, 422, 429, 503)})
+@router.delete(
+    "/events/{event_id}",
+    operation_id="delete_event",
+    responses={200: DONE, **problems(401, 403, 422, 429, 503)},
+)
 async def delete_stored_event(
     request: Request, event_id: EventId, caller: Caller = requires("events:write", "delete_event")
 ) -> Response:
