@@ -25,7 +25,7 @@ from headwater.database.pool import UNAVAILABLE, Database
 from headwater.events.routes import router as events_router
 from headwater.http import openapi
 from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
-from headwater.http.health import HEALTH_ROUTES
+from headwater.http.health import HEALTH_ROUTES, healthz
 from headwater.http.reference import reference_routes
 from headwater.ingest.documents import INGEST_PATHS, INGEST_SCHEMAS
 from headwater.ingest.endpoints import BUCKET, Batch, Ingest, Track
@@ -77,9 +77,11 @@ def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
         signing_key=_signing_key(settings, database_url),
     )
     ingest = Ingest(headwater.keys, headwater.inbox)
-    hot: dict[str, ASGIApp] = {
-        f"{API}/events/track": Track(ingest),
-        f"{API}/events/batch": Batch(ingest),
+    hot: dict[tuple[str, str], ASGIApp] = {
+        ("GET", "/healthz"): healthz,
+        ("HEAD", "/healthz"): healthz,
+        ("POST", f"{API}/events/track"): Track(ingest),
+        ("POST", f"{API}/events/batch"): Batch(ingest),
     }
     return _Front(hot, _framework(headwater))
 
@@ -96,15 +98,18 @@ class _Front:
     everything else.
     """
 
-    def __init__(self, hot: dict[str, ASGIApp], framework: ASGIApp) -> None:
+    def __init__(self, hot: dict[tuple[str, str], ASGIApp], framework: ASGIApp) -> None:
         self._hot, self._framework = hot, framework
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._framework(scope, receive, send)
-        endpoint = self._hot.get(scope["path"])
+        endpoint = self._hot.get((scope["method"], scope["path"]))
         if endpoint is not None:
             return await endpoint(scope, receive, send)
+        allowed = [method for method, path in self._hot if path == scope["path"]]
+        if allowed:  # or another route would take the path's last part for an id
+            return await _answer(NotAllowed(allowed))(scope, receive, send)
 
         async def send_with_quota(message: Message) -> None:
             quota = scope.get("headwater.quota")
@@ -140,14 +145,17 @@ def _framework(headwater: Headwater) -> FastAPI:
     app.add_exception_handler(405, _not_allowed)
     for unavailable in UNAVAILABLE:
         app.add_exception_handler(unavailable, _handler(_unavailable))
-    app.add_exception_handler(Exception, _handler(_failed))
+    app.add_exception_handler(Exception, _handler(lambda _: plain(500)))  # uvicorn logs it
     return app
+
+
+def _answer(problem: Problem) -> Response:
+    return Response(problem.body(), problem.status, problem.headers, "application/json")
 
 
 def _handler(problem_of: Callable[[Any], Problem]) -> Any:
     async def handle(_: Request, error: Exception) -> Response:
-        problem = problem_of(error)
-        return Response(problem.body(), problem.status, problem.headers, "application/json")
+        return _answer(problem_of(error))
 
     return handle
 
@@ -159,18 +167,12 @@ async def _not_allowed(request: Request, _: Exception) -> Response:
         scope = {**request.scope, "method": method}
         return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
 
-    problem = NotAllowed(filter(works, METHODS))
-    return Response(problem.body(), problem.status, problem.headers, "application/json")
+    return _answer(NotAllowed(filter(works, METHODS)))
 
 
 def _unavailable(error: Exception) -> Problem:
     log.warning("database_unavailable", error=type(error).__name__)
     return Unavailable()
-
-
-def _failed(error: Exception) -> Problem:
-    log.error("request_failed", error=type(error).__name__, exc_info=error)
-    return plain(500)
 
 
 def _signing_key(settings: Settings, database_url: str) -> bytes:

@@ -15,7 +15,7 @@ PROBLEMS = {
     404: ("NotFound", "Nothing by that id in this Space."),
     409: ("Conflict", "More than one match, or a claim that is already taken."),
     413: ("TooLarge", "The body is too large."),
-    414: ("TargetTooLong", "The path and query are longer than 16 KB."),
+    414: ("TargetTooLong", "The path and query are longer than 64 KB."),
     415: ("UnsupportedEncoding", "Compressed bodies are not accepted."),
     422: ("Invalid", "Input that breaks a rule; `errors` names each field."),
     429: ("RateLimited", "The rate limit of this operation is used up."),

@@ -25,7 +25,7 @@ IDLE_SECONDS = 30
 GRACE_SECONDS = 8
 MAX_HEADER_BYTES = 32 * 1024
 MAX_HEADERS = 100
-MAX_URL = 16 * 1024
+MAX_URL = 64 * 1024
 FRAMING = (b"content-length", b"transfer-encoding")
 
 

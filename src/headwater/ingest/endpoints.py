@@ -25,7 +25,7 @@ from headwater.http.bodies import (
     refuse_encoding,
     undecodable,
 )
-from headwater.http.errors import Invalid, NotAllowed, Problem, Unavailable, plain
+from headwater.http.errors import Invalid, Problem, Unavailable, plain
 from headwater.http.rate_limits import Quota
 from headwater.ingest.inbox import Inbox, Request
 from headwater.ingest.payload import accept
@@ -94,8 +94,6 @@ class Endpoint:
         await send({"type": "http.response.body", "body": answer.body})
 
     async def _answer(self, scope: Any, receive: Receive) -> Answer:
-        if scope["method"] != "POST":
-            raise NotAllowed(["POST"])
         # Of a header given twice the first counts, as everywhere else.
         headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))
         caller = await self.ingest.keys.caller(headers.get(b"authorization"))
