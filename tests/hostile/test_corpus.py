@@ -2,7 +2,7 @@
 
 A case of `corpus.json` has a `name`, the `request` (method and path below the API), the `status`
 and, for a 422, the key `at` which `errors` tells it. Its body is text (`body`), bytes (`base64`),
-or a sound event with the JSON text `json` as its `field`. `⟦x×9⟧` stands for nine times x, `{key}`
+or a sound event with the JSON text `json` as its `field`. `⟦x*9⟧` stands for nine times x, `{key}`
 for a valid API key. A case about a field is sent a second time as the only event of a batch.
 """
 
@@ -24,7 +24,7 @@ from tests.conftest import Running
 from tests.factories import make_stage
 
 CORPUS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("corpus.json").read_text())
-REPEAT = re.compile(r"⟦(.+?)×([0-9]+)⟧", re.DOTALL)
+REPEAT = re.compile(r"⟦(.+?)\*([0-9]+)⟧", re.DOTALL)
 TEMPLATE = re.compile(r"\{[a-z_]+\}")
 
 
@@ -87,7 +87,8 @@ def test_each_gets_its_answer(target: Target, case: dict[str, Any]) -> None:
     status, answer = send(target, case, body_of(case))
     assert status == case["status"], answer
     if status >= 400:
-        assert isinstance(answer["message"], str) and answer["message"]
+        assert isinstance(answer["message"], str)
+        assert answer["message"]
     assert ("errors" in answer) == (status == 422)
     if "at" in case:
         assert case["at"] in answer["errors"]

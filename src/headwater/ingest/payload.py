@@ -290,11 +290,13 @@ def _ip(value: str | None) -> str | None:
     if value is None or not value.strip():
         return None
     try:
-        if "%" in value:  # an IPv6 zone: any text, and without meaning elsewhere
-            raise ValueError
-        return str(ip_address(value.strip()))
+        address = ip_address(value.strip())
     except ValueError:
-        raise ValueError("must be an IPv4 or IPv6 address.") from None
+        address = None
+    # The zone of an IPv6 address is any text, and means nothing elsewhere.
+    if address is None or "%" in value:
+        raise ValueError("must be an IPv4 or IPv6 address.")
+    return str(address)
 
 
 def _email(value: str | None) -> str | None:
