@@ -18,12 +18,13 @@ import structlog
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.events.routes import router as events_router
 from headwater.http import openapi
-from headwater.http.errors import Problem, Unavailable, plain
+from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
 from headwater.http.health import HEALTH_ROUTES, healthz
 from headwater.http.reference import reference_routes
 from headwater.ingest.documents import INGEST_PATHS, INGEST_SCHEMAS
@@ -34,6 +35,7 @@ from headwater.settings import Settings
 from headwater.spaces.access import KeyRing
 
 API = "/public-api/v1"
+METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 
 log = structlog.get_logger()
 
@@ -75,8 +77,9 @@ def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
         signing_key=_signing_key(settings, database_url),
     )
     ingest = Ingest(headwater.keys, headwater.inbox)
-    hot = {
+    hot: dict[tuple[str, str], ASGIApp] = {
         ("GET", "/healthz"): healthz,
+        ("HEAD", "/healthz"): healthz,
         ("POST", f"{API}/events/track"): Track(ingest),
         ("POST", f"{API}/events/batch"): Batch(ingest),
     }
@@ -95,7 +98,7 @@ class _Front:
     everything else.
     """
 
-    def __init__(self, hot: dict[tuple[str, str], Any], framework: ASGIApp) -> None:
+    def __init__(self, hot: dict[tuple[str, str], ASGIApp], framework: ASGIApp) -> None:
         self._hot, self._framework = hot, framework
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -104,6 +107,9 @@ class _Front:
         endpoint = self._hot.get((scope["method"], scope["path"]))
         if endpoint is not None:
             return await endpoint(scope, receive, send)
+        allowed = [method for method, path in self._hot if path == scope["path"]]
+        if allowed:  # or another route would take the path's last part for an id
+            return await _answer(NotAllowed(allowed))(scope, receive, send)
 
         async def send_with_quota(message: Message) -> None:
             quota = scope.get("headwater.quota")
@@ -136,18 +142,32 @@ def _framework(headwater: Headwater) -> FastAPI:
     app.add_route(f"{API}/openapi.json", show_document, include_in_schema=False)
     app.add_exception_handler(Problem, _handler(lambda problem: problem))
     app.add_exception_handler(HTTPException, _handler(lambda error: plain(error.status_code)))
+    app.add_exception_handler(405, _not_allowed)
     for unavailable in UNAVAILABLE:
         app.add_exception_handler(unavailable, _handler(_unavailable))
     app.add_exception_handler(Exception, _handler(lambda _: plain(500)))  # uvicorn logs it
     return app
 
 
+def _answer(problem: Problem) -> Response:
+    return Response(problem.body(), problem.status, problem.headers, "application/json")
+
+
 def _handler(problem_of: Callable[[Any], Problem]) -> Any:
     async def handle(_: Request, error: Exception) -> Response:
-        problem = problem_of(error)
-        return Response(problem.body(), problem.status, problem.headers, "application/json")
+        return _answer(problem_of(error))
 
     return handle
+
+
+async def _not_allowed(request: Request, _: Exception) -> Response:
+    """The framework names only the methods of the first route with the path."""
+
+    def works(method: str) -> bool:
+        scope = {**request.scope, "method": method}
+        return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
+
+    return _answer(NotAllowed(filter(works, METHODS)))
 
 
 def _unavailable(error: Exception) -> Problem:

@@ -15,7 +15,8 @@ from headwater.http.errors import Invalid, NotFound
 LARGEST = Decimal(10) ** 14
 CENT_OF_CENT = Decimal("0.0001")
 
-_NUMBER = re.compile(r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?")
+NUMERIC = r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?"
+_NUMBER = re.compile(NUMERIC)
 
 
 def read_change(body: dict[str, Any]) -> EventChange:

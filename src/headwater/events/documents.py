@@ -1,9 +1,10 @@
-"""What the endpoints of stored events take and answer, as JSON schemas of its description."""
+"""What the endpoints of stored events take and answer, as JSON schemas for the document."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from headwater.events.changing import NUMERIC
 from headwater.events.fields import FIELDS
 from headwater.http.pagination import envelope_schema
 
@@ -53,10 +54,10 @@ BODY_OF_CHANGE: dict[str, Any] = {
                 "required": ["amount"],
                 "properties": {
                     "amount": {
-                        "description": "At least 0; a numeric string is taken; null clears it.",
+                        "description": "From 0 to 1e14; a numeric string is taken; null clears it.",
                         "anyOf": [
                             {"type": "number", "minimum": 0, "maximum": 1e14},
-                            {"type": "string", "pattern": r"^[0-9]{1,14}(\.[0-9]{1,40})?$"},
+                            {"type": "string", "pattern": rf"^\s*{NUMERIC}\s*$"},
                             {"type": "null"},
                         ],
                     }

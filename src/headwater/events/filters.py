@@ -184,15 +184,43 @@ SLOT_TYPES = {
     for slot in range(1, 31)
 }
 
+_TEXT_SCHEMA = {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT}
+_DAY_SCHEMA = {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
+_MEMBERS: dict[Reader, dict[str, Any]] = {
+    _nothing: {},
+    _text: {"value": _TEXT_SCHEMA},
+    _word: {"value": _TEXT_SCHEMA},
+    _number: {"value": {"type": "string", "pattern": f"^{_NUMBER.pattern}$"}},
+    _one_day: {"value": _DAY_SCHEMA},
+    _days: {"start": _DAY_SCHEMA, "end": _DAY_SCHEMA},
+    _age: {"value": {"type": "string", "pattern": "^[0-9]{1,9}$"}},
+}
+"""The schemas of what each reader requires, beside `field` and `operator`."""
+
+
+def _schemas() -> list[dict[str, Any]]:
+    """One schema for each type of field and what its operators require."""
+    found: list[dict[str, Any]] = []
+    for kind, table in OPERATORS.items():
+        fields = [field for field, its_kind in SLOT_TYPES.items() if its_kind == kind]
+        for reader, members in _MEMBERS.items():
+            names = [name for name, operator in table.items() if operator.read is reader]
+            properties = {"field": {"enum": fields}, "operator": {"enum": names}, **members}
+            if names:
+                found.append({"required": list(properties), "properties": properties})
+    return found
+
+
 DOCUMENTATION: dict[str, Any] = {
-    "name": PARAMETER,
+    "name": f"{PARAMETER}[0]",
     "in": "query",
     "required": False,
     "description": (
-        "Conditions on the contact's custom fields, all of which must hold, as "
+        "A condition on the contact's custom fields, as "
         "`custom_field_filters[0][field]=…&custom_field_filters[0][operator]=…"
-        "&custom_field_filters[0][value]=…`. A field needs a label in the Space. `between` takes "
-        "`start` and `end`, `any` and `unknown` take nothing, age operators a number of days. "
+        "&custom_field_filters[0][value]=…`; up to ten, numbered, all of which must hold. "
+        "A field needs a label in the Space. `between` takes `start` and `end`, `any` and "
+        "`unknown` take nothing, age operators a number of days. "
         "Operators by type of field: "
         + "; ".join(f"{kind}: {', '.join(table)}" for kind, table in OPERATORS.items())
         + "."
@@ -200,22 +228,10 @@ DOCUMENTATION: dict[str, Any] = {
     "style": "deepObject",
     "explode": True,
     "schema": {
-        "type": "array",
-        "maxItems": MOST_CONDITIONS,
-        "items": {
-            "type": "object",
-            "required": ["field", "operator"],
-            "properties": {
-                "field": {"type": "string", "enum": list(SLOT_TYPES)},
-                "operator": {
-                    "type": "string",
-                    "enum": sorted({name for table in OPERATORS.values() for name in table}),
-                },
-                "value": {"type": "string"},
-                "start": {"type": "string"},
-                "end": {"type": "string"},
-            },
-        },
+        "type": "object",
+        "propertyNames": {"pattern": "^[a-z_]+$"},
+        "additionalProperties": {"type": "string"},
+        "anyOf": _schemas(),
     },
 }
 

@@ -35,6 +35,7 @@ Deleter = Annotated[Caller, requires("events:write", "delete_event")]
 
 @router.get(
     "/events",
+    operation_id="list_events",
     responses={200: PAGE, **problems(401, 403, 422, 429, 503)},
     openapi_extra={"parameters": asking.DOCUMENTATION},
 )
@@ -52,7 +53,11 @@ async def list_stored_events(request: Request, caller: Lister) -> Response:
     return Response(envelope(page, asked.per_page, link), media_type=JSON)
 
 
-@router.get("/events/{event_id}", responses={200: EVENT, **problems(401, 403, 404, 422, 429, 503)})
+@router.get(
+    "/events/{event_id}",
+    operation_id="get_event",
+    responses={200: EVENT, **problems(401, 403, 404, 422, 429, 503)},
+)
 async def get_stored_event(request: Request, event_id: EventId, caller: Getter) -> Response:
     """Get one event."""
     number = parse_id("event_id", event_id)
@@ -63,6 +68,7 @@ async def get_stored_event(request: Request, event_id: EventId, caller: Getter) 
 
 @router.put(
     "/events/{event_id}",
+    operation_id="update_event",
     responses={200: DONE, **problems(401, 403, 404, 413, 415, 422, 429, 503)},
     openapi_extra={"requestBody": BODY_OF_CHANGE},
 )
@@ -75,7 +81,11 @@ async def update_stored_event(request: Request, event_id: EventId, caller: Updat
     return Response(b'{"message":"Event updated."}', media_type=JSON)
 
 
-@router.delete("/events/{event_id}", responses={200: DONE, **problems(401, 403, 422, 429, 503)})
+@router.delete(
+    "/events/{event_id}",
+    operation_id="delete_event",
+    responses={200: DONE, **problems(401, 403, 422, 429, 503)},
+)
 async def delete_stored_event(request: Request, event_id: EventId, caller: Deleter) -> Response:
     """Delete an event for good. An id that does not exist gets the same answer."""
     number = parse_id("event_id", event_id)

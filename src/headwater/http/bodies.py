@@ -120,5 +120,5 @@ def _fault(text: str) -> str | None:
 def _reason(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "it is not UTF-8"
-    text = str(error)
+    text = str(error).partition(" - at `")[0]  # a path in terms of the decoder
     return text[:1].lower() + text[1:]

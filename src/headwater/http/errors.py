@@ -5,6 +5,7 @@ Domain functions raise these; `respond` is the only place that turns them into H
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
@@ -92,6 +93,14 @@ class Unavailable(Problem):
         super().__init__(message, 503, headers={"Retry-After": "2"})
 
 
+class NotAllowed(Problem):
+    """405: the path exists, but not for this method."""
+
+    def __init__(self, allowed: Iterable[str]) -> None:
+        headers = {"Allow": ", ".join(sorted(allowed))}
+        super().__init__(f"{HTTPStatus(405).phrase}.", 405, headers=headers)
+
+
 def plain(status: int) -> Problem:
-    """An error of the protocol itself (405, 413, …) in the shape of all others."""
+    """An error of the protocol itself (404, 413, …) in the shape of all others."""
     return Problem(f"{HTTPStatus(status).phrase}.", status)

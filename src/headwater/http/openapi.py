@@ -9,56 +9,62 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 PROBLEMS = {
-    400: "The request is not valid HTTP.",
-    401: "Missing or invalid API key.",
-    403: "The key lacks the scope, or the Space's subscription is inactive.",
-    404: "Nothing by that id in this Space.",
-    409: "More than one match, or a claim that is already taken.",
-    413: "The body is too large.",
-    415: "Compressed bodies are not accepted.",
-    422: "Input that breaks a rule; `errors` names each field.",
-    429: "The rate limit of this operation is used up.",
-    503: "Temporarily unavailable; nothing was acknowledged, trying again is safe.",
+    400: ("BadRequest", "The request is not valid HTTP."),
+    401: ("Unauthorized", "Missing or invalid API key."),
+    403: ("Forbidden", "The key lacks the scope, or the Space's subscription is inactive."),
+    404: ("NotFound", "Nothing by that id in this Space."),
+    409: ("Conflict", "More than one match, or a claim that is already taken."),
+    413: ("TooLarge", "The body is too large."),
+    414: ("TargetTooLong", "The path and query are longer than 64 KB."),
+    415: ("UnsupportedEncoding", "Compressed bodies are not accepted."),
+    422: ("Invalid", "Input that breaks a rule; `errors` names each field."),
+    429: ("RateLimited", "The rate limit of this operation is used up."),
+    431: ("HeadersTooLarge", "More than 100 headers, or 32 KB of them."),
+    503: ("Unavailable", "Temporarily unavailable; nothing was acknowledged, try again."),
 }
+"""Every way to fail: its name among the document's responses, and what it means."""
 
-_ERROR = {"type": "object", "required": ["message"], "properties": {"message": {"type": "string"}}}
+OF_ANY_REQUEST = (400, 414, 431)
+
 _ERRORS = {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}}
+_MESSAGE = {"type": "string"}
 _SCHEMAS: dict[str, Any] = {
-    "Error": _ERROR,
+    "Error": {"type": "object", "required": ["message"], "properties": {"message": _MESSAGE}},
     "ValidationError": {
         "type": "object",
         "required": ["message", "errors"],
-        "properties": {"message": {"type": "string"}, "errors": _ERRORS},
+        "properties": {"message": _MESSAGE, "errors": _ERRORS},
     },
 }
-_LIMIT_HEADERS = {
+_WHOLE = {"type": "integer", "minimum": 0}
+_LIMITS = {
     "X-RateLimit-Limit": "What the Space may do in a minute.",
     "X-RateLimit-Remaining": "What is left of it.",
     "X-RateLimit-Reset": "When the next minute begins, in Unix seconds.",
+}
+_LIMIT_HEADERS: dict[str, Any] = {
+    name: {"description": told, "required": True, "schema": _WHOLE}
+    for name, told in _LIMITS.items()
+}
+_RETRY: dict[str, Any] = {
+    "Retry-After": {"description": "Seconds to wait.", "required": True, "schema": _WHOLE}
+}
+_CHALLENGE: dict[str, Any] = {
+    "WWW-Authenticate": {"required": True, "schema": {"type": "string", "const": "Bearer"}}
+}
+_HEADERS = {
+    401: _CHALLENGE,
+    404: _LIMIT_HEADERS,
+    409: _LIMIT_HEADERS,
+    422: _LIMIT_HEADERS,
+    429: _LIMIT_HEADERS | _RETRY,
+    503: _RETRY,
 }
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The error responses of an operation, for its `responses`."""
-    return {
-        status: {
-            "description": PROBLEMS[status],
-            "content": {"application/json": {"schema": {"$ref": _ref(status)}}},
-        }
-        for status in statuses
-    }
-
-
-def _ref(status: int) -> str:
-    return f"#/components/schemas/{'ValidationError' if status == 422 else 'Error'}"
-
-
-def limit_headers() -> dict[str, Any]:
-    """The headers of a limited operation's answers."""
-    return {
-        name: {"description": told, "schema": {"type": "integer"}}
-        for name, told in _LIMIT_HEADERS.items()
-    }
+    return {status: {"description": PROBLEMS[status][1]} for status in statuses}
 
 
 def document(app: FastAPI, paths: dict[str, Any], schemas: dict[str, Any]) -> bytes:
@@ -66,19 +72,37 @@ def document(app: FastAPI, paths: dict[str, Any], schemas: dict[str, Any]) -> by
     told = get_openapi(title=app.title, version=app.version, routes=app.routes)
     told["servers"] = [{"url": "/"}]
     told["paths"] = dict(sorted({**told.get("paths", {}), **paths}.items()))
-    components: dict[str, Any] = told.setdefault("components", {})
-    components["schemas"] = {**components.get("schemas", {}), **_SCHEMAS, **schemas}
-    components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
-    told["security"] = [{"key": []}]
     for operations in told["paths"].values():
         for operation in operations.values():
-            for response in operation["responses"].values():
-                response.setdefault("headers", limit_headers())
-            # FastAPI adds its own form of 422, which we never answer with.
-            mine = operation["responses"].get("422", {})
-            content = mine.get("content", {}).get("application/json", {})
-            if "HTTPValidationError" in str(content.get("schema")):
-                operation["responses"]["422"] = problems(422)[422]
-    for name in ("HTTPValidationError",):
-        components["schemas"].pop(name, None)
+            operation["responses"] = _responses(operation["responses"])
+    # FastAPI's own schemas are of its form of a 422, which we never answer with.
+    told["components"] = {
+        "responses": {name: _problem(status) for status, (name, _) in PROBLEMS.items()},
+        "schemas": {**_SCHEMAS, **schemas},
+        "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+    }
+    told["security"] = [{"key": []}]
     return msgspec.json.encode(told)
+
+
+def _responses(told: dict[str, Any]) -> dict[str, Any]:
+    """An operation's responses: the good ones with the limit's headers, the bad ones by name."""
+    good = {
+        status: {**response, "headers": {**response.get("headers", {}), **_LIMIT_HEADERS}}
+        for status, response in told.items()
+        if int(status) < 400
+    }
+    bad = sorted({int(status) for status in told if int(status) >= 400}.union(OF_ANY_REQUEST))
+    names = {str(status): PROBLEMS[status][0] for status in bad}
+    return good | {
+        status: {"$ref": f"#/components/responses/{name}"} for status, name in names.items()
+    }
+
+
+def _problem(status: int) -> dict[str, Any]:
+    schema = "ValidationError" if status == 422 else "Error"
+    return {
+        "description": PROBLEMS[status][1],
+        "headers": _HEADERS.get(status, {}),
+        "content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}},
+    }

@@ -54,6 +54,11 @@ class Quota:
         """The quota as it was with this many units not yet used."""
         return Quota(self.limit, self.granted, self.remaining + units, self.reset_at, self.reset_in)
 
+    def admit(self, cost: int) -> None:
+        """Raise RateLimited unless all of `cost` was granted."""
+        if self.granted < cost:
+            raise RateLimited(self.reset_in)
+
     def headers(self) -> list[tuple[bytes, bytes]]:
         """The headers that every limited answer carries."""
         return [
@@ -88,11 +93,3 @@ async def give_back(connection: AsyncConnection, bucket: str, space_id: int, cos
     """Return units that were granted but not used."""
     parameters = {"bucket": bucket, "space_id": space_id, "cost": cost}
     await connection.execute(SQL["give_back"], parameters)
-
-
-async def take_one(connection: AsyncConnection, bucket: str, demand: Demand) -> Quota:
-    """Take all of `demand`. Raises RateLimited when its minute does not hold that much."""
-    quota = (await take(connection, bucket, [demand]))[demand.space_id]
-    if quota.granted < demand.cost:
-        raise RateLimited(quota.reset_in)
-    return quota

@@ -94,7 +94,8 @@ class Endpoint:
         await send({"type": "http.response.body", "body": answer.body})
 
     async def _answer(self, scope: Any, receive: Receive) -> Answer:
-        headers: dict[bytes, bytes] = dict(scope["headers"])
+        # Of a header given twice the first counts, as everywhere else.
+        headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))
         caller = await self.ingest.keys.caller(headers.get(b"authorization"))
         caller.authorize(SCOPE)
         refuse_encoding(headers.get(b"content-encoding", b"").decode("latin-1"))

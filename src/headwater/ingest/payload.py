@@ -111,13 +111,16 @@ def accept(raw: bytes | Raw, now: float) -> AcceptedEvent:
     """The event in a JSON body received at `now` (Unix seconds). Raises Invalid, naming every
     field at fault.
     """
+    body = bytes(raw)
     try:
+        if not body.isascii():
+            body.decode()  # the decoder does not look into what it skips
         payload = _decoder.decode(raw)
     except msgspec.ValidationError:
-        raise _explain(bytes(raw), now) from None
+        raise _explain(body, now) from None
     except UNDECODABLE as error:
-        raise undecodable(bytes(raw), error) from None
-    if b"\\u0000" in bytes(raw):
+        raise undecodable(body, error) from None
+    if b"\\u0000" in body:
         refuse_bad_text(msgspec.json.decode(raw))
     return _normalise(payload, now)
 
@@ -287,9 +290,13 @@ def _ip(value: str | None) -> str | None:
     if value is None or not value.strip():
         return None
     try:
-        return str(ip_address(value.strip()))
+        address = ip_address(value.strip())
     except ValueError:
-        raise ValueError("must be an IPv4 or IPv6 address.") from None
+        address = None
+    # The zone of an IPv6 address is any text, and means nothing elsewhere.
+    if address is None or "%" in value:
+        raise ValueError("must be an IPv4 or IPv6 address.")
+    return str(address)
 
 
 def _email(value: str | None) -> str | None:

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Path, Request
 from fastapi.responses import JSONResponse
 
 from headwater.http.errors import NotFound
 from headwater.http.ids import parse_id
+from headwater.http.openapi import problems
+from headwater.ingest.documents import RECEIPT
 from headwater.ingest.inbox import SQL
 from headwater.spaces.access import Caller, requires
 
 router = APIRouter(tags=["Ingest"])
 
+ReceiptId = Annotated[
+    str, Path(description="The receipt's id.", json_schema_extra={"pattern": "^[0-9]{1,18}$"})
+]
 
-@router.get("/receipts/{receipt_id}")
+
+@router.get(
+    "/receipts/{receipt_id}",
+    operation_id="get_receipt",
+    responses={200: RECEIPT, **problems(401, 403, 404, 422, 429, 503)},
+)
 async def get_receipt(
-    request: Request, receipt_id: str, caller: Caller = requires("events:write", "receipts")
+    request: Request, receipt_id: ReceiptId, caller: Caller = requires("events:write", "receipts")
 ) -> Any:
     """Tell whether an accepted event is queued, stored, a duplicate or rejected."""
     parameters = {"space_id": caller.space_id, "id": parse_id("receipt_id", receipt_id)}

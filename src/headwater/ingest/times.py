@@ -44,7 +44,10 @@ def parse_slot_date(value: str | float) -> str:
 
 def _seconds(value: str | float) -> float:
     if not isinstance(value, str):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:  # an integer has no bound
+            raise ValueError(FORMS) from None
     text = value.strip()
     if _UNIX.fullmatch(text):
         return float(text)

@@ -20,7 +20,7 @@ from fastapi import Depends, Request
 from headwater.database.pool import UNAVAILABLE, Database, connect
 from headwater.database.statements import Statements
 from headwater.http.errors import Forbidden, Unauthorized
-from headwater.http.rate_limits import PER_MINUTE, Demand, take_one
+from headwater.http.rate_limits import PER_MINUTE, Demand, take
 
 SQL = Statements(__name__, "access.sql")
 CHANNEL = "headwater_access"
@@ -168,8 +168,9 @@ def requires(scope: str, bucket: str) -> Any:
         found.authorize(scope)
         demand = Demand(found.space_id, 1, keys.limit(found, bucket))
         async with headwater.database.connection() as connection:
-            quota = await take_one(connection, bucket, demand)
-        request.scope["headwater.quota"] = quota
+            quota = (await take(connection, bucket, [demand]))[found.space_id]
+        request.scope["headwater.quota"] = quota  # a refused request is told of it as well
+        quota.admit(demand.cost)
         return found
 
     return Depends(caller)

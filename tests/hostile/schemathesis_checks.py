@@ -1,0 +1,58 @@
+"""Our own checks, beside those of schemathesis: an answer that its general checks would only
+allow is held to the rule that is the reason for allowing it.
+"""
+
+from __future__ import annotations
+
+import re
+
+import schemathesis
+from schemathesis.core.parameters import ParameterLocation
+
+UNSTATED = re.compile(
+    r"^The \S+ ("
+    r"must be after start_date\."
+    r"|is required with sources\."
+    r"|can have .* only with sources\."
+    r"|is not a cursor of this list\."
+    r"|must be a date( and time)? that exists?\."
+    r"|must not be before start\."
+    r"|must be between 2000-01-01 and 24 hours from now, in seconds if Unix\."
+    r"|must be an ISO 8601 date-time or a Unix timestamp in seconds\."
+    r"|must be a date \(YYYY-MM-DD\) or an ISO 8601 date-time\."
+    r"|must be a valid e-mail address\."
+    r"|must be a finite number between -1000000000000000000000000 and 1000000000000000000000000\."
+    r"|must be from 0 to 100000000000000\."
+    r"|must not contain NUL characters\."
+    r")$"
+    r"|^The .* holds (a NUL character|a key with NUL or text that is not Unicode)\.$",
+    re.DOTALL,
+)
+"""Rules between parameters, about the calendar, the clock and the Space, and of NUL anywhere."""
+
+
+@schemathesis.check
+def refused_only_for_unstated_rules(
+    _ctx: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case
+) -> None:
+    """A request that fits the document is refused only for a rule it has in words."""
+    meta = case.meta
+    if meta is None or not meta.generation.mode.is_positive or response.status_code != 422:
+        return
+    for rules in response.json()["errors"].values():
+        for rule in rules:
+            assert UNSTATED.search(rule), f"refused although it fits the document: {rule}"
+
+
+@schemathesis.check
+def invalid_events_are_refused_in_their_batch(
+    _ctx: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case
+) -> None:
+    """A batch that does not fit the document and is accepted tells which event does not."""
+    meta = case.meta
+    if meta is None or not meta.is_negative_at(ParameterLocation.BODY):
+        return
+    json_body = case.media_type == "application/json"
+    if json_body and response.status_code == 202 and case.path.endswith("/events/batch"):
+        results = response.json()["results"]
+        assert any(result["status"] == "invalid" for result in results), "nothing was refused"

@@ -1,0 +1,58 @@
+"""Everything the document says, and much that it forbids, sent to the running application.
+
+schemathesis makes the requests from the document and holds each answer to it: status, body,
+headers, methods, access, and that a request is refused exactly when it breaks a stated rule.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from tests.conftest import Running
+from tests.factories import make_stage
+
+HERE = Path(__file__).parent
+EXAMPLES = 25
+
+
+def account(connection: psycopg.Connection, name: str) -> dict[str, Any]:
+    """A Space of its own with every field labelled and something to find, and its key."""
+    stage = make_stage(connection)
+    for slot in range(1, 31):
+        stage.label_field(f"profile_field_{slot}")
+    contact_id = stage.contact()
+    for source in ("google_ads", "direct"):
+        stage.touchpoint(contact_id, source)
+    for amount in (5, None):
+        stage.event(contact_id, amount=amount)
+    header = {"name": "Authorization", "value": f"Bearer {stage.key}"}
+    return {"name": name, "fixedHeaders": [header]}
+
+
+def test_the_document_is_true(
+    server: Running, connection: psycopg.Connection, tmp_path: Path
+) -> None:
+    accounts = tmp_path / "accounts.json"
+    accounts.write_text(json.dumps({"auth": [account(connection, "a"), account(connection, "b")]}))
+    run = subprocess.run(
+        [
+            sys.executable, "-m", "schemathesis.cli",
+            "--config-file", HERE / "schemathesis.toml", "run", "--no-color",
+            "--checks", "all", "--max-examples", str(EXAMPLES),
+            "--generation-deterministic", "--continue-on-failure", "--warnings", "off",
+            "--suppress-health-check", "filter_too_much,too_slow",
+            f"{server.base_url}/public-api/v1/openapi.json",
+        ],
+        cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
+        env={**os.environ, "ACCOUNTS": str(accounts),
+             "SCHEMATHESIS_HOOKS": "tests.hostile.schemathesis_checks",
+             "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout + run.stderr

@@ -1,0 +1,117 @@
+"""The OpenAPI document: complete, sound, and told apart from what the framework would say."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+import schemathesis
+from fastapi.routing import APIRoute
+
+from headwater.events.routes import router as events_router
+from headwater.http.rate_limits import PER_MINUTE
+from headwater.ingest.documents import INGEST_PATHS
+from headwater.ingest.routes import router as receipts_router
+from tests.conftest import Running
+
+API = "/public-api/v1"
+LIMIT_HEADERS = {"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"}
+
+STATUSES = {
+    "create_event": {202, 413, 415},
+    "create_events": {202, 413, 415},
+    "list_events": {200},
+    "get_event": {200, 404},
+    "update_event": {200, 404, 413, 415},
+    "delete_event": {200},
+    "get_receipt": {200, 404},
+}
+OF_ALL = {400, 401, 403, 414, 422, 429, 431, 503}
+
+
+@pytest.fixture(scope="module")
+def document(server: Running) -> dict[str, Any]:
+    response = httpx.get(f"{server.base_url}{API}/openapi.json")
+    assert response.headers["content-type"] == "application/json"
+    return response.json()
+
+
+def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield method.upper(), path, operation
+
+
+def test_it_works(document: dict[str, Any]) -> None:
+    assert document["openapi"].startswith("3.1")
+    assert (document["info"]["title"], document["info"]["version"]) == ("v1", "1.3.0")
+    assert document["security"] == [{"key": []}]
+    assert document["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
+
+
+def test_it_is_sound(document: dict[str, Any]) -> None:
+    schemathesis.openapi.from_dict(document).validate()
+
+
+def test_every_route_is_in_it_and_nothing_else(document: dict[str, Any]) -> None:
+    routes = {
+        (method, API + route.path)
+        for router in (events_router, receipts_router)
+        for route in router.routes
+        if isinstance(route, APIRoute)
+        for method in route.methods
+    }
+    ingest = {(method.upper(), path) for path, told in INGEST_PATHS.items() for method in told}
+    assert {(method, path) for method, path, _ in operations(document)} == routes | ingest
+
+
+def test_every_status_is_in_it(document: dict[str, Any]) -> None:
+    told = {
+        operation["operationId"]: {int(status) for status in operation["responses"]}
+        for _, _, operation in operations(document)
+    }
+    assert told == {name: statuses | OF_ALL for name, statuses in STATUSES.items()}
+
+
+def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
+    references = set(re.findall(r'"\$ref": "#/components/(\w+)/(\w+)"', json.dumps(document)))
+    assert references
+    for kind, name in references:
+        assert name in document["components"][kind]
+    unused = {
+        (kind, name)
+        for kind in ("responses", "schemas")
+        for name in document["components"][kind]
+    } - references  # fmt: skip
+    assert unused <= {("responses", "Conflict")}  # no operation can conflict yet
+
+
+def test_nothing_of_the_framework_s_own_errors_leaks_in(document: dict[str, Any]) -> None:
+    assert "HTTPValidationError" not in document["components"]["schemas"]
+    assert document["components"]["schemas"]["ValidationError"]["required"] == ["message", "errors"]
+
+
+def test_errors_and_limits_are_described(document: dict[str, Any]) -> None:
+    responses = document["components"]["responses"]
+    for response in responses.values():
+        schema = response["content"]["application/json"]["schema"]["$ref"]
+        assert schema.endswith(("/Error", "/ValidationError"))
+    assert set(responses["RateLimited"]["headers"]) == {*LIMIT_HEADERS, "Retry-After"}
+    assert set(responses["Unavailable"]["headers"]) == {"Retry-After"}
+    assert set(responses["Unauthorized"]["headers"]) == {"WWW-Authenticate"}
+    for _, _, operation in operations(document):
+        good = [each for status, each in operation["responses"].items() if int(status) < 400]
+        assert all(set(each["headers"]) >= LIMIT_HEADERS for each in good)
+    assert PER_MINUTE  # every operation is limited: it has a bucket, or could not be called
+
+
+def test_every_operation_is_named_and_told(document: dict[str, Any]) -> None:
+    for _, path, operation in operations(document):
+        assert operation["summary"], path
+        assert operation["tags"], path
+        for parameter in operation.get("parameters", []):
+            assert parameter["description"], (path, parameter["name"])
