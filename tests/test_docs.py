@@ -1,4 +1,6 @@
-"""The documentation names everything there is: settings, commands, limits, statuses, packages."""
+"""The documentation names everything there is: settings, commands, limits, statuses, packages,
+models, sources, filters, receipts.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,15 @@ from pathlib import Path
 
 import pytest
 
+from headwater.attribution.models import MODELS, WINDOWS
 from headwater.cli.parser import build_parser
+from headwater.events.fields import FIELDS
+from headwater.events.filters import OPERATORS
 from headwater.http.rate_limits import PER_MINUTE
+from headwater.pipeline.batch import RejectReason
 from headwater.settings import PREFIX, READERS, Settings
+from headwater.sources.catalogue import SOURCES
+from headwater.sources.landing import CLICK_IDS
 from headwater.spaces.changes import KEYS
 from headwater.spaces.keys import SCOPES
 from tests.sizes import ROOT
@@ -23,6 +31,20 @@ DOCS = ROOT / "docs"
 CONFIGURATION = (DOCS / "configuration.md").read_text()
 COMMANDS = (DOCS / "commands.md").read_text()
 OPERATIONS = (DOCS / "operations.md").read_text()
+API = (DOCS / "api.md").read_text()
+ATTRIBUTION = (DOCS / "attribution.md").read_text()
+IDENTITY = (DOCS / "identity.md").read_text()
+
+
+def section(page: str, title: str) -> str:
+    """What stands under a heading, up to the next heading of any level."""
+    return re.split(r"^#+ ", page.partition(f"# {title}")[2], maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def row_names(text: str) -> list[str]:
+    """The code words in the first column of tables, in order."""
+    columns = re.findall(r"^\| ([^|]*`[^|]*) \|", text, re.MULTILINE)
+    return [name for column in columns for name in re.findall(r"`([^`]+)`", column)]
 
 
 def test_every_setting() -> None:
@@ -64,11 +86,13 @@ def test_no_command_that_is_not() -> None:
 def test_every_space_setting_and_scope() -> None:
     keys = re.findall(r"^\| `([^`]+)` \|", COMMANDS, re.MULTILINE)
     assert keys == list(KEYS)
-    assert [scope for scope in SCOPES if f"`{scope}`" not in COMMANDS] == []
+    for page in (COMMANDS, section(API, "Authentication")):
+        assert [scope for scope in SCOPES if f"`{scope}`" not in page] == []
 
 
-def test_every_limit() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| (\d+) \|", CONFIGURATION, re.MULTILINE)
+@pytest.mark.parametrize("page", [CONFIGURATION, API], ids=["configuration", "api"])
+def test_every_limit(page: str) -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (\d+) \|", page, re.MULTILINE)
     assert {bucket: int(limit) for bucket, limit in rows} == PER_MINUTE
 
 
@@ -85,11 +109,45 @@ def statuses() -> set[int]:
     return {int(status) for status in HTTPStatus if status >= 400} & numbers
 
 
-def test_every_status() -> None:
-    section = OPERATIONS.partition("## What the API answers when it refuses")[2]
-    rows = re.findall(r"^\| ([\d, ]+) \|", section, re.MULTILINE)
+@pytest.mark.parametrize(
+    ("page", "title"), [(OPERATIONS, "What the API answers when it refuses"), (API, "Errors")]
+)
+def test_every_status(page: str, title: str) -> None:
+    rows = re.findall(r"^\| ([\d, ]+) \|", section(page, title), re.MULTILINE)
     documented = {int(number) for row in rows for number in row.split(",")}
     assert statuses() - documented == set()
+
+
+def test_every_model_and_window() -> None:
+    assert row_names(section(ATTRIBUTION, "Models"))[1:] == list(MODELS)
+    days = re.search(r"`attribution_window` is ((?:`\d+`(?:, | or )?)+)", ATTRIBUTION)
+    assert days is not None
+    assert re.findall(r"\d+", days[1]) == [str(window) for window in WINDOWS]
+
+
+def test_every_source() -> None:
+    told = re.findall(r"`(\w+)`", section(ATTRIBUTION, "Sources").partition("|---|")[2])
+    assert told == list(SOURCES)
+    assert [name for name in CLICK_IDS if f"`{name}`" not in ATTRIBUTION] == []
+
+
+@pytest.mark.parametrize(
+    ("title", "kind"), [("Text,", "text"), ("Numbers,", "number"), ("Dates,", "date")]
+)
+def test_every_filter_operator(title: str, kind: str) -> None:
+    assert set(row_names(section(API, title))) == set(OPERATORS[kind])
+
+
+def test_every_field() -> None:
+    assert set(row_names(section(API, "Fields"))) == set(FIELDS)
+
+
+def test_every_receipt_status_and_reason() -> None:
+    sql = (ROOT / "src" / "headwater" / "ingest" / "inbox.sql").read_text()
+    statuses = re.findall(r"^SELECT '(\w+)'", sql.partition("-- name: receipt")[2], re.MULTILINE)
+    assert row_names(section(IDENTITY, "Receipts"))[1:] == statuses
+    assert [status for status in statuses if f"`{status}`" not in section(API, "Receipts")] == []
+    assert [reason for reason in RejectReason if f"`{reason}`" not in IDENTITY] == []
 
 
 def test_every_dependency_has_its_reason() -> None:
