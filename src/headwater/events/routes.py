@@ -36,6 +36,7 @@ Deleter = Annotated[Caller, requires("events:write", "delete_event")]
 @router.get(
     "/events",
     operation_id="list_events",
+    summary="List Events",
     responses={200: PAGE, **problems(401, 403, 422, 429, 503)},
     openapi_extra={"parameters": asking.DOCUMENTATION},
 )
@@ -56,6 +57,7 @@ async def list_stored_events(request: Request, caller: Lister) -> Response:
 @router.get(
     "/events/{event_id}",
     operation_id="get_event",
+    summary="Get Event",
     responses={200: EVENT, **problems(401, 403, 404, 422, 429, 503)},
 )
 async def get_stored_event(request: Request, event_id: EventId, caller: Getter) -> Response:
@@ -69,6 +71,7 @@ async def get_stored_event(request: Request, event_id: EventId, caller: Getter) 
 @router.put(
     "/events/{event_id}",
     operation_id="update_event",
+    summary="Update Event",
     responses={200: DONE, **problems(401, 403, 404, 413, 415, 422, 429, 503)},
     openapi_extra={"requestBody": BODY_OF_CHANGE},
 )
@@ -84,6 +87,7 @@ async def update_stored_event(request: Request, event_id: EventId, caller: Updat
 @router.delete(
     "/events/{event_id}",
     operation_id="delete_event",
+    summary="Delete Event",
     responses={200: DONE, **problems(401, 403, 422, 429, 503)},
 )
 async def delete_stored_event(request: Request, event_id: EventId, caller: Deleter) -> Response:

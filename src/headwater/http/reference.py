@@ -35,11 +35,13 @@ _START = b"""SwaggerUIBundle({
   url: "/public-api/v1/openapi.json",
   dom_id: "#reference",
   deepLinking: true,
-  persistAuthorization: true,
   validatorUrl: null
 });
 """
 _ASSETS = {"swagger-ui.css": "text/css", "swagger-ui-bundle.js": "text/javascript"}
+
+
+_NO_SNIFFING = {"X-Content-Type-Options": "nosniff"}
 
 
 def reference_routes(brand: str) -> list[Route]:
@@ -47,16 +49,17 @@ def reference_routes(brand: str) -> list[Route]:
     page = _PAGE.format(brand=brand.replace("&", "&amp;").replace("<", "&lt;"))
 
     async def show(_: object) -> Response:
-        return HTMLResponse(page, headers={"Content-Security-Policy": _POLICY})
+        headers = {"Content-Security-Policy": _POLICY, "Referrer-Policy": "no-referrer"}
+        return HTMLResponse(page, headers=headers | _NO_SNIFFING)
 
     async def start(_: object) -> Response:
-        return Response(_START, media_type="text/javascript")
+        return Response(_START, media_type="text/javascript", headers=_NO_SNIFFING)
 
     def asset(name: str, media_type: str) -> Route:
         content = files("fastapi_swagger").joinpath("resources", name)
 
         async def send(_: object) -> Response:
-            headers = {"Cache-Control": "public, max-age=86400"}
+            headers = {"Cache-Control": "public, max-age=86400", **_NO_SNIFFING}
             return Response(content.read_bytes(), media_type=media_type, headers=headers)
 
         return Route(f"/docs/{name}", send)

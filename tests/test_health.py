@@ -1,0 +1,108 @@
+"""/healthz, /readyz and /metrics, with the database there and away."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import httpx
+import psycopg
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from headwater.settings import Settings
+from tests.conftest import Running, run_application
+
+EVENT = {"event_name": "purchase", "email": "ada@example.com"}
+AWAY = {"status": "database unavailable"}
+
+
+@pytest.fixture(scope="module")
+def cut_off(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """The application with a database that is not there."""
+    nowhere = tmp_path_factory.mktemp("nowhere")
+    url = f"postgresql://headwater@/headwater?host={nowhere}"
+    running = run_application(Settings(secret_key="test" * 8), url)
+    yield running
+    running.stop()
+
+
+def samples(running: Running) -> dict[str, float]:
+    response = httpx.get(f"{running.base_url}/metrics", timeout=10)
+    assert response.status_code == 200
+    assert response.headers["content-type"].startswith("text/plain; version=")
+    return {
+        sample.name: sample.value
+        for family in text_string_to_metric_families(response.text)
+        for sample in family.samples
+        if not sample.labels
+    }
+
+
+@pytest.mark.parametrize(("path", "status"), [("/healthz", "ok"), ("/readyz", "ready")])
+def test_it_works(server: Running, path: str, status: str) -> None:
+    response = httpx.get(server.base_url + path)
+    assert (response.status_code, response.json()) == (200, {"status": status})
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+def test_they_only_answer_get_and_head(server: Running, path: str) -> None:
+    head = httpx.head(server.base_url + path)
+    assert (head.status_code, head.content) == (200, b"")
+    refused = httpx.post(server.base_url + path)
+    assert (refused.status_code, refused.headers["allow"]) == (405, "GET, HEAD")
+
+
+def test_counters_move(server: Running, client: httpx.Client) -> None:
+    before = samples(server)
+    batch = {"events": [EVENT, EVENT]}
+    assert client.post("/events/batch", json=batch).status_code == 202
+    after = samples(server)
+    assert after["headwater_accepted_rows_total"] == before["headwater_accepted_rows_total"] + 2
+    assert after["headwater_flush_seconds_count"] > before["headwater_flush_seconds_count"]
+
+
+def test_the_queue_is_measured(
+    server: Running, client: httpx.Client, connection: psycopg.Connection, space_id: int
+) -> None:
+    assert client.post("/events/track", json=EVENT).status_code == 202
+    connection.execute(
+        "UPDATE inbox SET received_at = now() - interval '1 hour' WHERE space_id = %s", (space_id,)
+    )
+    connection.execute(
+        "INSERT INTO rejected (space_id, id, kind, received_at, payload, reason, detail)"
+        " VALUES (%s, 1, 'event', now(), '{}', 'test', '')",
+        (space_id,),
+    )
+    rows = connection.execute("SELECT count(*) FROM inbox").fetchone()
+    found = samples(server)
+    assert rows == (found["headwater_inbox_rows"],)
+    assert found["headwater_inbox_oldest_seconds"] >= 3600
+    assert found["headwater_rejected_rows"] >= 1
+
+
+def test_without_a_database_it_lives_but_is_not_ready(cut_off: Running) -> None:
+    assert httpx.get(f"{cut_off.base_url}/healthz").status_code == 200
+    response = httpx.get(f"{cut_off.base_url}/readyz", timeout=10)
+    assert (response.status_code, response.json()) == (503, AWAY)
+    assert response.headers["retry-after"]
+
+
+def test_and_still_tells_its_counters(cut_off: Running) -> None:
+    found = samples(cut_off)
+    assert "headwater_accepted_rows_total" in found
+    assert "headwater_inbox_rows" not in found
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("POST", "/events/track"), ("POST", "/events/batch"), ("GET", "/events/1")]
+)
+def test_and_refuses_for_now_within_five_seconds(cut_off: Running, method: str, path: str) -> None:
+    started = time.monotonic()
+    response = httpx.request(
+        method, f"{cut_off.base_url}/public-api/v1{path}", timeout=10,
+        headers={"Authorization": "Bearer trk_sk_any"}, content=b"{}",
+    )  # fmt: skip
+    assert time.monotonic() - started < 5
+    assert (response.status_code, list(response.json())) == (503, ["message"])
+    assert response.headers["retry-after"]
