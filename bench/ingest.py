@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import http.client
 import itertools
 import json
 import secrets
+import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -34,7 +36,9 @@ def event(number: int, run: str) -> dict[str, object]:
     }  # fmt: skip
 
 
-def singles(keys: list[str], path: str = TRACK, method: str = "POST") -> Callable[[], Iterator[Request]]:
+def singles(
+    keys: list[str], path: str = TRACK, method: str = "POST"
+) -> Callable[[], Iterator[Request]]:
     """One event a request, each with the next Space's key."""
 
     def make() -> Iterator[Request]:
@@ -59,7 +63,9 @@ def batches(keys: list[str], size: int) -> Callable[[], Iterator[Request]]:
     return prepared(make, 400)
 
 
-def prepared(make: Callable[[], Iterator[Request]], count: int = 60_000) -> Callable[[], Iterator[Request]]:
+def prepared(
+    make: Callable[[], Iterator[Request]], count: int = 60_000
+) -> Callable[[], Iterator[Request]]:
     """The same requests, made beforehand so that making them takes nothing from the server. Past
     the prepared ones it starts over: those are duplicates, which ingest takes like any other.
     """
@@ -75,26 +81,29 @@ def prepared(make: Callable[[], Iterator[Request]], count: int = 60_000) -> Call
 def measure(stage: Stage, say: Callable[..., None]) -> None:
     """Print the ingest part of the table."""
     keys = [key for _, key in stage.spaces(2_000)]
-    say("Durable ingest, keys spread over 2,000 Spaces, worker running beside it")
+    stage.pause_worker()
+    say("Durable ingest, keys spread over 2,000 Spaces, the worker paused")
     say("connections", "kind", "events/s", "p50 ms", "p99 ms", "of no-op", "CPU-s per 1,000")
     noop = singles(keys, "/healthz", "GET")
     for connections in (1, 2, 16, 64):
         idle = closed(stage.port, connections, SECONDS, noop)
-        _row(stage, say, connections, "single", 1, singles(keys), idle)
+        say(*_row(stage, connections, 1, singles(keys), idle))
     for connections in (1, 2, 16):
-        _row(stage, say, connections, "batch of 100", 100, batches(keys, 100), None)
-    say(f"left to process afterwards: drained in {stage.drained(600):.0f} s")
+        say(*_row(stage, connections, 100, batches(keys, 100), None))
+    stage.resume_worker()
+    say(f"What that left to process: drained in {stage.drained(900):.0f} s")
 
 
-def _row(stage, say, connections, kind, size, make, idle: Result | None) -> None:
+def _row(stage, connections, size, make, idle: Result | None) -> tuple[object, ...]:
     before = stage.cpu_seconds()
     result = closed(stage.port, connections, SECONDS, make)
     cpu = stage.cpu_seconds() - before
     rate = result.rate() * size
     refused = {status: n for status, n in result.statuses.items() if status != 202}
-    say(
-        connections, kind, f"{rate:,.0f}", f"{result.percentile(0.5):.2f}",
-        f"{result.percentile(0.99):.2f}", f"{result.rate() / idle.rate():.2f}" if idle else "",
+    return (
+        connections, "single" if size == 1 else f"batch of {size}", f"{rate:,.0f}",
+        f"{result.percentile(0.5):.2f}", f"{result.percentile(0.99):.2f}",
+        f"{result.rate() / idle.rate():.2f}" if idle else "-",
         f"{1000 * cpu / (rate * result.seconds):.3f}", *([refused] if refused else []),
     )  # fmt: skip
 
@@ -130,8 +139,6 @@ class _Sampler:
         self._latencies: list[float] = []
 
     def start(self) -> None:
-        import threading
-
         self._thread = threading.Thread(target=self._sample)
         self._thread.start()
 
@@ -143,8 +150,6 @@ class _Sampler:
         )  # fmt: skip
 
     def _sample(self) -> None:
-        import http.client
-
         client = http.client.HTTPConnection("127.0.0.1", self._stage.port)
         space_id, key = self._space
         run = secrets.token_hex(4)

@@ -15,6 +15,7 @@ from headwater.sources.catalogue import SOURCE_IDS
 REPEATS = 40
 TOUCHES_PER_EVENT = 10
 COMMON, ONE_PERCENT, TENTH = "google_ads", "capterra", "yelp"
+PAGES = ((COMMON, 200), (COMMON, 1000), (ONE_PERCENT, 200), (TENTH, 200))
 MODELS = ("last_touch", "linear", "u_shaped")
 
 # Two events and twenty touches a contact over 180 days. One touch in a hundred is of one rare
@@ -31,7 +32,8 @@ SELECT %(space_id)s, %(base)s + n, %(base)s + 1 + n %% (%(events)s / 2),
             ELSE (%(common)s::smallint[])[1 + (random() * 7)::int] END, 'bench', n %% 40
 FROM generate_series(1, %(events)s * %(touches)s) n;
 
-INSERT INTO events (space_id, id, contact_id, event_name, event_time, amount, received_at, source_mask)
+INSERT INTO events
+    (space_id, id, contact_id, event_name, event_time, amount, received_at, source_mask)
 SELECT %(space_id)s, %(base)s + n, %(base)s + 1 + n %% (%(events)s / 2), 'purchase',
        now() - interval '180 days' * random(), (random() * 20000)::int / 100.0, now(), masks.mask
 FROM generate_series(1, %(events)s) n
@@ -51,7 +53,7 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
         say("none", "-", "-", 1000, *_timed(client, key, "&fields=amount&per_page=1000"))
         for model in MODELS:
             for window in (30, 0):
-                for source, rows in ((COMMON, 200), (COMMON, 1000), (ONE_PERCENT, 200), (TENTH, 200)):
+                for source, rows in PAGES:
                     query = (
                         f"&sources={source}&attribution_model={model}&attribution_window={window}"
                         f"&per_page={rows}&fields=amount&fields=event_name&fields=campaign_id"

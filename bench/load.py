@@ -65,7 +65,9 @@ class _Connection(asyncio.Protocol):
         self._on_free(self)
 
 
-async def _closed(port: int, connections: int, seconds: float, requests: Iterator[Request]) -> Result:
+async def _closed(
+    port: int, connections: int, seconds: float, requests: Iterator[Request]
+) -> Result:
     result = Result()
     loop = asyncio.get_running_loop()
     end = time.perf_counter() + seconds

@@ -39,12 +39,12 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
 
 def _fill(connection: psycopg.Connection, space_id: int) -> None:
     run = secrets.token_hex(4)
-    with connection.cursor() as cursor:
-        with cursor.copy("COPY inbox (space_id, kind, received_at, payload) FROM STDIN") as copy:
-            for number in range(EVENTS):
-                accepted = accept(msgspec.json.encode(event(number, run)), time.time())
-                payload = msgspec.json.encode(accepted).decode()
-                copy.write_row((space_id, "event", "now", payload))
+    into = "COPY inbox (space_id, kind, received_at, payload) FROM STDIN"
+    with connection.cursor() as cursor, cursor.copy(into) as copy:
+        for number in range(EVENTS):
+            accepted = accept(msgspec.json.encode(event(number, run)), time.time())
+            payload = msgspec.json.encode(accepted).decode()
+            copy.write_row((space_id, "event", "now", payload))
     connection.commit()
 
 

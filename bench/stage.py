@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import signal
 import subprocess
 import sys
 import tempfile
@@ -80,6 +81,18 @@ class Stage:
     def tree(self) -> dict[int, str]:
         """Every process of the service: pid to what it is."""
         return dict(_descendants(self.process.pid, "supervisor"))
+
+    def pause_worker(self) -> None:
+        """Keep the pipeline from taking the cores from what is being measured."""
+        self._signal_worker(signal.SIGSTOP)
+
+    def resume_worker(self) -> None:
+        self._signal_worker(signal.SIGCONT)
+
+    def _signal_worker(self, number: signal.Signals) -> None:
+        for pid, role in self.tree().items():
+            if role == "worker":
+                os.kill(pid, number)
 
     def cpu_seconds(self) -> float:
         """CPU time the whole service has used so far."""

@@ -19,6 +19,7 @@ import httpx
 import psycopg
 import pytest
 
+from headwater import logs
 from headwater.app import create_app
 from headwater.database.embedded import Embedded
 from headwater.database.migrate import migrate
@@ -26,10 +27,22 @@ from headwater.http.server import make_server
 from headwater.settings import Settings
 from tests.waiting import wait_until
 
+API = "/public-api/v1"
+BASE_URL = "http://headwater.test"
+"""Where the tested application believes that people reach it."""
+
 ALL_SCOPES = [
     "events:read", "events:write", "contacts:read", "contacts:write", "contacts:delete",
     "companies:read", "companies:write", "exports:read", "exports:write",
 ]  # fmt: skip
+
+
+UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _logging() -> None:
+    logs.configure("error")
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +50,7 @@ def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A migrated database. Durability is off, as no test of this server outlives a crash."""
     data: Path = tmp_path_factory.mktemp("headwater")
     server = Embedded(data)
-    url = server.start({"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"})
+    url = server.start(UNSAFE, tied=True)
     migrate(url)
     yield url
     server.stop()
@@ -119,7 +132,7 @@ def run_application(settings: Settings, database_url: str) -> Running:
 @pytest.fixture(scope="session")
 def server(database_url: str) -> Iterator[Running]:
     """The application, with limits that no test meets by accident."""
-    running = run_application(Settings(rate_limit_factor=1000), database_url)
+    running = run_application(Settings(rate_limit_factor=1000, base_url=BASE_URL), database_url)
     yield running
     running.stop()
 
@@ -134,7 +147,7 @@ def client(server: Running, space_id: int, make_key: Callable[..., str]) -> Iter
 def client_for(server: Running, key: str) -> httpx.Client:
     """An HTTP client holding `key`."""
     headers = {"Authorization": f"Bearer {key}"}
-    return httpx.Client(base_url=f"{server.base_url}/public-api/v1", headers=headers, timeout=20)
+    return httpx.Client(base_url=server.base_url + API, headers=headers, timeout=20)
 
 
 # Fixtures of their own, shared by several files.

@@ -64,11 +64,9 @@ class Model:
         if not new_kinds:
             found = token if token is not None else alike
             return self._new() if found is None else found
-        if token is not None:
-            return self._new() if self._kinds(token) & new_kinds else token
-        if alike is not None and not self._kinds(alike) & set(STRONG):
-            return alike
-        return self._new()
+        refused = new_kinds if token is not None else set(STRONG)
+        found = token if token is not None else alike
+        return self._new() if found is None or self._kinds(found) & refused else found
 
     def _strong(self, shown: dict[str, str]) -> list[int]:
         tracked = self._latest("tracking_id", shown.get("tracking_id"))

@@ -23,10 +23,10 @@ class Api:
 
     def __init__(self, client: httpx.Client, key: str) -> None:
         self._client = client
-        self._headers = {"Authorization": f"Bearer {key}"}
+        self.headers = {"Authorization": f"Bearer {key}"}
 
     def send(self, method: str, path: str, **options: Any) -> httpx.Response:
-        return self._client.request(method, path, headers=self._headers, **options)
+        return self._client.request(method, path, headers=self.headers, **options)
 
     def get(self, path: str, **options: Any) -> httpx.Response:
         return self.send("GET", path, **options)

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from headwater.cli import main
+from headwater.pipeline import running
 
 
 @pytest.fixture(autouse=True)
@@ -97,7 +98,9 @@ def test_key(cli: Cli, space: Any) -> None:
     assert told.startswith("headwater: scope: x is none of events:read, ")
 
 
-def test_queue(cli: Cli, space: Any, connection: psycopg.Connection) -> None:
+def test_queue(cli: Cli, space: Any, connection: psycopg.Connection, database_url: str) -> None:
+    with running.connect(database_url) as worker:  # other tests leave rows behind
+        running.drain(worker)
     assert cli("queue", "wait") == ""
     connection.execute(
         "INSERT INTO inbox (space_id, kind, received_at, payload)"

@@ -209,8 +209,8 @@ def test_a_company_id_is_measured_after_trimming(client: httpx.Client) -> None:
 def test_profile_fields_by_slot_type(client: httpx.Client, connection: psycopg.Connection) -> None:
     event = accepted(
         client, connection, profile_field_1="gold", profile_field_16="12.50",
-        profile_field_17=3, profile_field_26="2026-05-13", profile_field_27="2026-05-13T10:00:00+02:00",
-        profile_field_2=" ", profile_field_30=None,
+        profile_field_17=3, profile_field_26="2026-05-13", profile_field_2=" ",
+        profile_field_27="2026-05-13T10:00:00+02:00", profile_field_30=None,
     )  # fmt: skip
     assert event.profile_fields == {
         1: "gold", 16: "12.5", 17: "3", 26: "2026-05-13", 27: "2026-05-13T08:00:00.000Z",

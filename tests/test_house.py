@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -135,6 +136,18 @@ def test_every_requirement_is_pinned_by_hash() -> None:
         assert [
             entry for entry in entries if "==" not in entry or "--hash=sha256:" not in entry
         ] == []
+
+
+def test_locks_hold_what_the_project_asks_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    asked = {
+        "base.txt": project["project"]["dependencies"],
+        "dev.txt": project["project"]["dependencies"] + project["dependency-groups"]["dev"],
+    }
+    for file, entries in asked.items():
+        text = (ROOT / "requirements" / file).read_text()
+        names = {re.split(r"[\[><=;~! ]", entry)[0] for entry in entries}
+        assert {name for name in names if f"\n{name}==" not in f"\n{text}"} == set(), "make lock"
 
 
 def test_locks_agree() -> None:

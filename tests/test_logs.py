@@ -78,7 +78,7 @@ def test_harmless_text_stays(harmless: str) -> None:
 def test_hostile_text_takes_no_time(text: str) -> None:
     started = time.perf_counter()
     mask(text)
-    assert time.perf_counter() - started < 0.25
+    assert time.perf_counter() - started < 5  # quadratic would be minutes
 
 
 def test_names_are_masked_whatever_the_case() -> None:

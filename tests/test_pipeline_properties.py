@@ -76,7 +76,7 @@ def test_identity_equals_its_model(connection: psycopg.Connection, events: list)
     merges = stage.rows("merges", "id", "merged_id", "survivor_id", "cause")
     order = {number: place for place, number in enumerate(stage.values("contacts", "id"))}
     assert [(order[row[1]], order[row[2]], row[3]) for row in merges] == model.merges
-    assert {row[:3] + (row[5],) for row in dump["contact_identifiers"]} == {
+    assert {(*row[:3], row[5]) for row in dump["contact_identifiers"]} == {
         (each.kind, each.value, each.contact, each.recency) for each in model.sightings
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -80,6 +81,8 @@ def test_several_workers_share_the_socket(data_dir: Path) -> None:
         url = serve.url()
         api = serve.named(" api ")
         assert len(api) == 2
+        with urllib.request.urlopen(f"{url}/metrics", timeout=5) as answer:
+            assert b"headwater_inbox_rows 0.0" in answer.read()
         api[0].kill()
         eventually(lambda: is_ready(url), "an answer from the other one")
         assert serve.stop() == 0

@@ -11,12 +11,13 @@ import fcntl
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -83,9 +84,15 @@ class Watched:
 class Child:
     """One of our own processes, on its leash."""
 
-    def __init__(self, *arguments: str, pass_fds: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self,
+        *arguments: str,
+        pass_fds: tuple[int, ...] = (),
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
         self._command = [sys.executable, "-P", "-m", "headwater", *arguments, "--leash"]
         self._pass_fds = pass_fds
+        self._environment = {**os.environ, **(variables or {})}
         self.process: subprocess.Popen[bytes] | None = None
 
     def launch(self) -> None:
@@ -95,6 +102,7 @@ class Child:
             stdin=subprocess.PIPE,
             stdout=sys.stderr.fileno(),  # standard output has the `ready` line alone
             pass_fds=self._pass_fds,
+            env=self._environment,
             start_new_session=True,  # a Ctrl-C in the terminal is the supervisor's to pass on
         )
 
@@ -168,11 +176,23 @@ class Supervisor:
         for name in migrate(url):
             _log("info", "migrated", migration=name)
 
+    def _share_metrics(self) -> dict[str, str]:
+        """The variables that let any of several API processes tell the counters of all."""
+        if self.plan.workers == 1:
+            return {}
+        folder = self.plan.settings.data_dir.absolute() / "metrics"
+        shutil.rmtree(folder, ignore_errors=True)  # the counters of an earlier start
+        folder.mkdir(parents=True)
+        return {"PROMETHEUS_MULTIPROC_DIR": str(folder)}
+
     def _plan_children(self) -> None:
         where = ("--data-dir", str(self.plan.settings.data_dir.absolute()))
         descriptor = self.bound.fileno()
         api = ("api", "--fd", str(descriptor), *where)
-        self.children = [Child(*api, pass_fds=(descriptor,)) for _ in range(self.plan.workers)]
+        metrics = self._share_metrics()
+        self.children = [
+            Child(*api, pass_fds=(descriptor,), variables=metrics) for _ in range(self.plan.workers)
+        ]
         self.children.append(Child("worker", *where))
         names = [*(f"api {number + 1}" for number in range(self.plan.workers)), "worker"]
         for name, child in zip(names, self.children, strict=True):

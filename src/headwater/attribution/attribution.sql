@@ -1,6 +1,6 @@
 -- name: credited
 -- Every credited row: an event `e` with each touch `t` that gets a part of it. The sources filter
--- what has been weighted, so a credit of two fifths stays two fifths.
+-- what has been weighted: they never change a credit.
 SELECT e.id AS event_id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount,
        t.id AS touchpoint_id, t.occurred_at, t.source_id, t.place, t.touches
 FROM events e

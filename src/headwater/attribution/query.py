@@ -12,9 +12,9 @@ from typing import Any
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Composable, Composed
 
-from headwater.attribution.models import MODELS, Model, Take
+from headwater.attribution.models import MODELS, PAID, Model, Take
 from headwater.database.statements import Statements
-from headwater.sources.catalogue import mask
+from headwater.sources.catalogue import PAID_IDS, mask
 
 STATEMENTS = Statements(__name__, "attribution.sql")
 
@@ -30,6 +30,19 @@ _OF_COMPANY = (
 _WITHIN_WINDOW = SQL("t.occurred_at >= e.event_time - make_interval(secs => %(lookback)s)")
 _LIFETIME = SQL("true")
 
+# By (by_company, rare): rare sources name their few contacts; others leave their bit in the
+# event's source_mask, which holds for the contact's own path only, not for its company's.
+_MASKED = SQL("(e.source_mask & %(source_mask)s) <> 0")
+_NARROWED: dict[tuple[bool, bool], Composable] = {
+    (False, False): _MASKED,
+    (False, True): SQL("{} AND e.contact_id = ANY(%(contacts)s)").format(_MASKED),
+    (True, False): SQL("true"),
+    (True, True): SQL(
+        "(e.company_id = ANY(%(companies)s)"
+        " OR e.company_id IS NULL AND e.contact_id = ANY(%(contacts)s))"
+    ),
+}
+
 
 @dataclass(frozen=True)
 class Attribution:
@@ -44,11 +57,12 @@ class Attribution:
 
     def parameters(self) -> dict[str, Any]:
         """What `credited_rows` binds, besides `space_id`."""
-        return {
-            "source_ids": list(self.source_ids),
-            "source_mask": mask(list(self.source_ids)),
-            "lookback": self.window_days * 86_400,
-        }
+        return {"source_ids": list(self.source_ids), "lookback": self.window_days * 86_400}
+
+    def creditable(self) -> list[int]:
+        """The wanted sources that the model can credit at all."""
+        paid_only = MODELS[self.model].counting == (PAID,)
+        return [number for number in self.source_ids if number in PAID_IDS or not paid_only]
 
 
 @dataclass(frozen=True)
@@ -68,34 +82,22 @@ def credited_rows(attribution: Attribution, only: Composable) -> Composed:
     return STATEMENTS["credited"].format(credited_touches=_credited_touches(attribution), only=only)
 
 
-async def narrow(
-    connection: AsyncConnection, space_id: int, attribution: Attribution
-) -> Narrowing:
+async def narrow(connection: AsyncConnection, space_id: int, attribution: Attribution) -> Narrowing:
     """What the wanted sources alone say about the events that can have credited rows.
 
-    Without it the query is as right, but walks past every event without credit. Rare sources
-    name their few contacts; others leave their bit in the event's `source_mask`, which holds
-    for the contact's own path only, not for its company's.
+    Without it the query is as right, but works out the path of every event without credit.
     """
-    bound = {"space_id": space_id, "bound": RARE + 1, **attribution.parameters()}
+    sources = attribution.creditable()
+    if not sources:
+        return Narrowing(SQL("false"), {})
     company_id = SQL("t.company_id" if attribution.by_company else "NULL::bigint")
-    holders = STATEMENTS["holders"].format(company_id=company_id)
-    cursor = await connection.execute(holders, bound)
+    cursor = await connection.execute(
+        STATEMENTS["holders"].format(company_id=company_id),
+        {"space_id": space_id, "source_ids": sources, "bound": RARE + 1},
+    )
     seen, contact_ids, company_ids = await cursor.fetchone() or (0, [], [])
-    ids = {"holders": contact_ids, "holding_companies": company_ids} if seen <= RARE else {}
-    return Narrowing(_narrowing(attribution, rare=seen <= RARE), ids)
-
-
-def _narrowing(attribution: Attribution, *, rare: bool) -> Composable:
-    if attribution.by_company:
-        return SQL(
-            "(e.company_id = ANY(%(holding_companies)s)"
-            " OR e.company_id IS NULL AND e.contact_id = ANY(%(holders)s))"
-            if rare
-            else "true"
-        )
-    masked = "(e.source_mask & %(source_mask)s) <> 0"
-    return SQL(f"{masked} AND e.contact_id = ANY(%(holders)s)" if rare else masked)
+    values = {"contacts": contact_ids, "companies": company_ids, "source_mask": mask(sources)}
+    return Narrowing(_NARROWED[attribution.by_company, seen <= RARE], values)
 
 
 def _credited_touches(attribution: Attribution) -> Composed:

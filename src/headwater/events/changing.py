@@ -41,9 +41,7 @@ async def update_event(
 
 async def delete_event(connection: AsyncConnection, space_id: int, event_id: int) -> None:
     """Delete an event, if there is one by that id."""
-    await connection.execute(
-        STATEMENTS["delete"], {"space_id": space_id, "event_id": event_id}
-    )
+    await connection.execute(STATEMENTS["delete"], {"space_id": space_id, "event_id": event_id})
 
 
 def _amount(value: object) -> Decimal:

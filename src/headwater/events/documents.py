@@ -1,4 +1,4 @@
-"""What the endpoints of stored events take and answer, as JSON schemas for the API's description."""
+"""What the endpoints of stored events take and answer, as JSON schemas of its description."""
 
 from __future__ import annotations
 

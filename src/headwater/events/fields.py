@@ -36,8 +36,7 @@ class Field:
 JOINS = {
     "e": SQL("JOIN events e ON e.space_id = %(space_id)s AND e.id = c.event_id"),
     "l": SQL(
-        "LEFT JOIN event_labels l"
-        " ON l.space_id = %(space_id)s AND l.event_name = c.event_name"
+        "LEFT JOIN event_labels l ON l.space_id = %(space_id)s AND l.event_name = c.event_name"
     ),
     "t": SQL("JOIN touchpoints t ON t.space_id = %(space_id)s AND t.id = c.touchpoint_id"),
 }
@@ -56,7 +55,9 @@ FIELDS = {
     "configured_name": Field(SQL("coalesce(l.label, c.event_name)"), TEXT, "l"),
     "amount": Field(SQL("trim_scale({credit})"), NUMBER_OR_NULL),
     "is_upsell": Field(SQL("e.is_upsell"), {"type": "boolean"}, "e"),
-    "event_time_utc": Field(SQL("iso_utc(c.event_time)"), {"type": "string", "format": "date-time"}),
+    "event_time_utc": Field(
+        SQL("iso_utc(c.event_time)"), {"type": "string", "format": "date-time"}
+    ),
     "order_id": Field(SQL("e.order_id"), TEXT_OR_NULL, "e"),
     "order_name": Field(SQL("e.order_name"), TEXT_OR_NULL, "e"),
     "event_url": Field(SQL("e.event_url"), TEXT_OR_NULL, "e"),

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from psycopg import AsyncConnection
-from psycopg.sql import SQL, Composable, Composed
+from psycopg.sql import SQL, Composable, Composed, Placeholder
 
 from headwater.attribution.models import MODELS
 from headwater.attribution.query import credited_rows, narrow
@@ -19,12 +19,14 @@ from headwater.database.statements import Statements
 from headwater.events import fields
 from headwater.events.models import EventSelection, ListEvents
 from headwater.http.errors import NotFound
-from headwater.http.pagination import Page, Position, Row, page_of
+from headwater.http.pagination import Page, Position, page_of
 from headwater.sources.catalogue import SOURCES
 
 STATEMENTS = Statements(__name__, "events.sql")
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+_NEWEST_FIRST, _OLDEST_FIRST = SQL("DESC"), SQL("ASC")
 
 # What rows are sorted by, newest first: inside the page's query, and in its result.
 _EVENT_KEY = ((SQL("e.event_time"), SQL("e.id")), (SQL("c.event_time"), SQL("c.event_id")))
@@ -49,8 +51,7 @@ async def list_events(connection: AsyncConnection, space_id: int, asked: ListEve
     statement = _page(selection, SQL(" AND ").join(conditions), backward=bool(at and at.backward))
     # Not prepared: a plan that does not know the limit and the sources may not stop early.
     cursor = await connection.execute(statement, bound, prepare=False)
-    rows = [Row(line, _to_key(key)) for line, *key in await cursor.fetchall()]
-    return page_of(rows, asked.per_page, at)
+    return page_of(await cursor.fetchall(), asked.per_page, at, _to_key)
 
 
 async def fetch_event(connection: AsyncConnection, space_id: int, event_id: int) -> str:
@@ -86,14 +87,13 @@ def _beyond(at: Position) -> list[Composable]:
     """Rows past a position. The first condition is implied by the second, and is what lets the
     walk over the index begin at the position.
     """
-    sign = ">" if at.backward else "<"
+    strictly, first = (SQL(">"), SQL(">=")) if at.backward else (SQL("<"), SQL("<="))
     key = _CREDIT_KEY[0] if len(at.key) > len(_EVENT_KEY[0]) else _EVENT_KEY[0]
-    places = [SQL(f"%(key_{place})s") for place in range(len(key))]
-    compared = SQL("({}) {} ({})")
-    comma = SQL(", ")
+    places = [Placeholder(f"key_{place}") for place in range(len(key))]
+    compared, comma = SQL("({}) {} ({})"), SQL(", ")
     return [
-        compared.format(comma.join(key[:2]), SQL(f"{sign}="), comma.join(places[:2])),
-        compared.format(comma.join(key), SQL(sign), comma.join(places)),
+        compared.format(comma.join(key[:2]), first, comma.join(places[:2])),
+        compared.format(comma.join(key), strictly, comma.join(places)),
     ]
 
 
@@ -107,16 +107,16 @@ def _page(selection: EventSelection, only: Composable, *, backward: bool) -> Com
         credit, (inner, outer) = SQL("c.amount"), _EVENT_KEY
     return STATEMENTS["page"].format(
         rows=rows,
-        order=_sorted(inner, "ASC" if backward else "DESC"),
+        order=_sorted(inner, _OLDEST_FIRST if backward else _NEWEST_FIRST),
         columns=fields.columns(selection.fields, credit),
         key=SQL(", ").join(outer),
         joins=fields.joins(selection.fields),
-        reading_order=_sorted(outer, "DESC"),
+        reading_order=_sorted(outer, _NEWEST_FIRST),
     )
 
 
-def _sorted(key: Sequence[SQL], direction: str) -> Composed:
-    return SQL(", ").join(SQL("{} {}").format(part, SQL(direction)) for part in key)
+def _sorted(key: Sequence[SQL], direction: SQL) -> Composed:
+    return SQL(", ").join(SQL("{} {}").format(part, direction) for part in key)
 
 
 def _to_key(values: Sequence[Any]) -> tuple[int, ...]:

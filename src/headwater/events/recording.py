@@ -85,7 +85,8 @@ def request_recorded(
 
     def fetch() -> tuple[dict[Key, int], dict[Key, int]]:
         by_key, by_order = (
-            {(name, key): event_id for name, key, event_id in cursor or ()} for cursor in asked
+            {(name, key): event_id for name, key, event_id in cursor.fetchall()} if cursor else {}
+            for cursor in asked
         )
         return by_key, by_order
 

@@ -27,15 +27,18 @@ EventId = Annotated[
     str, Path(description="The event's id.", json_schema_extra={"pattern": "^[0-9]{1,18}$"})
 ]
 
+Lister = Annotated[Caller, requires("events:read", "list_events")]
+Getter = Annotated[Caller, requires("events:read", "get_event")]
+Updater = Annotated[Caller, requires("events:write", "update_event")]
+Deleter = Annotated[Caller, requires("events:write", "delete_event")]
+
 
 @router.get(
     "/events",
     responses={200: PAGE, **problems(401, 403, 422, 429, 503)},
     openapi_extra={"parameters": asking.DOCUMENTATION},
 )
-async def list_stored_events(
-    request: Request, caller: Caller = requires("events:read", "list_events")
-) -> Response:
+async def list_stored_events(request: Request, caller: Lister) -> Response:
     """List events of a time range, or with `sources` what they are credited to, newest first."""
     headwater = request.app.state.headwater
     query = Query(request.scope["query_string"])
@@ -50,9 +53,7 @@ async def list_stored_events(
 
 
 @router.get("/events/{event_id}", responses={200: EVENT, **problems(401, 403, 404, 422, 429, 503)})
-async def get_stored_event(
-    request: Request, event_id: EventId, caller: Caller = requires("events:read", "get_event")
-) -> Response:
+async def get_stored_event(request: Request, event_id: EventId, caller: Getter) -> Response:
     """Get one event."""
     number = parse_id("event_id", event_id)
     async with request.app.state.headwater.database.connection() as connection:
@@ -65,9 +66,7 @@ async def get_stored_event(
     responses={200: DONE, **problems(401, 403, 404, 413, 415, 422, 429, 503)},
     openapi_extra={"requestBody": BODY_OF_CHANGE},
 )
-async def update_stored_event(
-    request: Request, event_id: EventId, caller: Caller = requires("events:write", "update_event")
-) -> Response:
+async def update_stored_event(request: Request, event_id: EventId, caller: Updater) -> Response:
     """Change or clear an event's amount."""
     number = parse_id("event_id", event_id)
     change = read_change(await read_json(request))
@@ -77,9 +76,7 @@ async def update_stored_event(
 
 
 @router.delete("/events/{event_id}", responses={200: DONE, **problems(401, 403, 422, 429, 503)})
-async def delete_stored_event(
-    request: Request, event_id: EventId, caller: Caller = requires("events:write", "delete_event")
-) -> Response:
+async def delete_stored_event(request: Request, event_id: EventId, caller: Deleter) -> Response:
     """Delete an event for good. An id that does not exist gets the same answer."""
     number = parse_id("event_id", event_id)
     async with request.app.state.headwater.database.transaction() as connection:

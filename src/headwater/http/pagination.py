@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -25,6 +25,8 @@ CURSOR = One(
 )
 
 SIGNATURE_BYTES = 32
+
+KeyOf = Callable[[tuple[Any, ...]], tuple[int, ...]]
 
 
 class Position(msgspec.Struct, frozen=True, array_like=True):
@@ -78,14 +80,6 @@ class Cursors:
 
 
 @dataclass(frozen=True)
-class Row:
-    """A row of a list: its JSON, and its sort key as in Position."""
-
-    line: str
-    key: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class Page:
     """One page in reading order, and the positions of its neighbours where there are any."""
 
@@ -94,8 +88,11 @@ class Page:
     previous: Position | None
 
 
-def page_of(rows: Sequence[Row], per_page: int, at: Position | None) -> Page:
-    """The page among `rows`: up to `per_page` + 1 of them from `at` on, in reading order.
+def page_of(
+    rows: Sequence[tuple[Any, ...]], per_page: int, at: Position | None, key_of: KeyOf
+) -> Page:
+    """The page among `rows`: up to `per_page` + 1 of them from `at` on, in reading order, each a
+    line followed by its sort values, of which `key_of` makes a key.
 
     The extra row, the last in the direction of travel, only tells that there is more.
     """
@@ -104,10 +101,10 @@ def page_of(rows: Sequence[Row], per_page: int, at: Position | None) -> Page:
     kept = rows[-per_page:] if backward else rows[:per_page]
     if not kept:
         return _empty(at)
-    older = Position(backward=False, key=kept[-1].key)
-    newer = Position(backward=True, key=kept[0].key)
+    older = Position(backward=False, key=key_of(kept[-1][1:]))
+    newer = Position(backward=True, key=key_of(kept[0][1:]))
     return Page(
-        [row.line for row in kept],
+        [row[0] for row in kept],
         next=older if more or backward else None,
         previous=newer if (more if backward else at is not None) else None,
     )
@@ -137,7 +134,8 @@ class Link:
 def envelope(page: Page, per_page: int, link: Link) -> bytes:
     """The JSON body of a list. `page.lines` are JSON already and go in as they are."""
     after, before = (
-        link.cursors.write(position) if position else None for position in (page.next, page.previous)
+        link.cursors.write(position) if position else None
+        for position in (page.next, page.previous)
     )
     rest = msgspec.json.encode(
         {

@@ -50,6 +50,10 @@ class Quota:
     reset_in: int
     """The same as seconds from now."""
 
+    def with_more(self, units: int) -> Quota:
+        """The quota as it was with this many units not yet used."""
+        return Quota(self.limit, self.granted, self.remaining + units, self.reset_at, self.reset_in)
+
     def headers(self) -> list[tuple[bytes, bytes]]:
         """The headers that every limited answer carries."""
         return [

@@ -40,8 +40,9 @@ def parse_moment(text: str) -> datetime:
     found = _MOMENT.fullmatch(text)
     if found is None:
         raise ValueError("must have the format YYYY-MM-DD HH:MM:SS.")
+    year, month, day, hour, minute, second = map(int, found.groups())
     try:
-        return datetime(*map(int, found.groups()))  # noqa: DTZ001 - local until given a zone
+        return datetime(year, month, day, hour, minute, second)  # noqa: DTZ001 - a zone comes later
     except ValueError:
         raise ValueError("must be a date and time that exist.") from None
 

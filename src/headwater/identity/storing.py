@@ -35,7 +35,7 @@ def request_links(
     if others:
         recent = {"space_id": space_id, "keys": rows(others), "limit": CROWD + 1}
         asked.append(connection.execute(SQL["recent_links"], recent))
-    return lambda: [row for cursor in asked for row in cursor]
+    return lambda: [row for cursor in asked for row in cursor.fetchall()]
 
 
 def add_links(directory: Directory, links: Iterable[StoredLink]) -> None:

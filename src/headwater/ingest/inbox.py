@@ -181,15 +181,15 @@ class Inbox:
         left = {space_id: quota.granted for space_id, quota in quotas.items()}
         admitted: list[Request] = []
         for request in group:
-            request.quota = quotas[request.space_id]
+            quota = quotas[request.space_id]
             if left[request.space_id] >= request.cost:
                 left[request.space_id] -= request.cost
                 admitted.append(request)
             else:
-                request.failure = RateLimited(request.quota.reset_in)
+                request.failure = RateLimited(quota.reset_in)
+            request.quota = quota.with_more(left[request.space_id])
         for space_id, unused in left.items():
             if unused:
-                quotas[space_id].remaining += unused
                 await give_back(connection, self._bucket, space_id, unused)
         return [request for request in admitted if request.rows]
 

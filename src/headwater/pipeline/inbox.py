@@ -13,7 +13,7 @@ from psycopg.rows import class_row
 
 from headwater.database.rows import rows
 from headwater.database.statements import Statements
-from headwater.pipeline.batch import Arrival, Batch, Rejection, RejectReason, SpaceRules
+from headwater.pipeline.batch import Arrival, Batch, Rejection, SpaceRules
 
 SQL = Statements(__name__, "inbox.sql")
 
@@ -27,7 +27,8 @@ class Rejected:
     space_id: int
     id: int
     kind: str
-    reason: RejectReason
+    reason: str
+    """A RejectReason."""
     detail: str
     received_at: datetime
     rejected_at: datetime
@@ -43,7 +44,7 @@ def claim(
     else:
         read = connection.execute(SQL["read_these"], {"space_id": space_id, "ids": list(ids)})
     space = cursor.fetchone()
-    arrivals = [Arrival(*row) for row in read]
+    arrivals = list(map(Arrival._make, read.fetchall()))
     return Batch(SpaceRules(*space), arrivals) if space is not None else None
 
 

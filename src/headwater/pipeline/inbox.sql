@@ -102,9 +102,29 @@ WITH RECURSIVE hop (space_id) AS (
 SELECT hop.space_id FROM hop WHERE hop.space_id IS NOT NULL;
 
 -- name: newest
--- For the operator's side: the id of the latest row that waits anywhere.
-SELECT max(i.id) FROM inbox i;
+-- For the operator's side: the id of the latest row that waits anywhere, Space by Space along the
+-- key as above.
+WITH RECURSIVE hop (space_id) AS (
+    (SELECT i.space_id FROM inbox i ORDER BY i.space_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT i.space_id FROM inbox i WHERE i.space_id > hop.space_id
+            ORDER BY i.space_id LIMIT 1)
+    FROM hop
+    WHERE hop.space_id IS NOT NULL
+)
+SELECT max((SELECT max(i.id) FROM inbox i WHERE i.space_id = hop.space_id)) FROM hop;
 
 -- name: any_up_to
 -- For the operator's side: whether a row as old as this still waits anywhere.
-SELECT EXISTS (SELECT FROM inbox i WHERE i.id <= %(id)s);
+WITH RECURSIVE hop (space_id) AS (
+    (SELECT i.space_id FROM inbox i ORDER BY i.space_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT i.space_id FROM inbox i WHERE i.space_id > hop.space_id
+            ORDER BY i.space_id LIMIT 1)
+    FROM hop
+    WHERE hop.space_id IS NOT NULL
+)
+SELECT EXISTS (
+    SELECT FROM hop
+    WHERE (SELECT min(i.id) FROM inbox i WHERE i.space_id = hop.space_id) <= %(id)s
+);

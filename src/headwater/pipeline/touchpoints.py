@@ -154,7 +154,7 @@ def request_touches(
         return tuple
     values = {"space_id": space_id, "spans": rows(spans)}
     cursor = connection.execute(SQL["load"], values)
-    return lambda: [(row[0], row[1], row[2:]) for row in cursor]
+    return lambda: [(row[0], row[1], row[2:]) for row in cursor.fetchall()]
 
 
 def write_touchpoints(

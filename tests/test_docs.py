@@ -1,0 +1,126 @@
+"""The documentation names everything there is: settings, commands, limits, statuses, packages."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from http import HTTPStatus
+from pathlib import Path
+
+import pytest
+
+from headwater.cli.parser import build_parser
+from headwater.http.rate_limits import PER_MINUTE
+from headwater.settings import PREFIX, READERS, Settings
+from headwater.spaces.changes import KEYS
+from headwater.spaces.keys import SCOPES
+from tests.sizes import ROOT
+
+DOCS = ROOT / "docs"
+CONFIGURATION = (DOCS / "configuration.md").read_text()
+COMMANDS = (DOCS / "commands.md").read_text()
+OPERATIONS = (DOCS / "operations.md").read_text()
+
+
+def test_every_setting() -> None:
+    assert set(READERS) == set(Settings.__slots__)
+    documented = re.findall(r"^\| `(HEADWATER_\w+)` \|", CONFIGURATION, re.MULTILINE)
+    assert documented == [PREFIX + name.upper() for name in READERS]
+
+
+def commands(
+    parser: argparse.ArgumentParser, name: str = "headwater"
+) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Every command that can be run, as (its words, its parser)."""
+    groups = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
+    if not groups:
+        yield name, parser
+    for group in groups:
+        for word, inner in group.choices.items():
+            yield from commands(inner, f"{name} {word}")
+
+
+@pytest.mark.parametrize(("name", "parser"), list(commands(build_parser())))
+def test_every_command_and_option(name: str, parser: argparse.ArgumentParser) -> None:
+    told = re.search(rf"`{name}\b.*?(?=\n\n(?!\|)|`headwater |\Z)", COMMANDS, re.DOTALL)
+    assert told is not None
+    where = COMMANDS if name == "headwater demo" else told[0]
+    options = {
+        option for action in parser._actions for option in action.option_strings
+        if action.help != argparse.SUPPRESS and option not in {"-h", "--help", "--data-dir"}
+    }  # fmt: skip
+    assert {option for option in options if option not in where} == set()
+
+
+def test_no_command_that_is_not() -> None:
+    known = {name for name, _ in commands(build_parser())}
+    told = re.findall(r"`(headwater [a-z]+(?: [a-z]+)?)", COMMANDS)
+    assert {name for name in told if name not in known} == set()
+
+
+def test_every_space_setting_and_scope() -> None:
+    keys = re.findall(r"^\| `([^`]+)` \|", COMMANDS, re.MULTILINE)
+    assert keys == list(KEYS)
+    assert [scope for scope in SCOPES if f"`{scope}`" not in COMMANDS] == []
+
+
+def test_every_limit() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (\d+) \|", CONFIGURATION, re.MULTILINE)
+    assert {bucket: int(limit) for bucket, limit in rows} == PER_MINUTE
+
+
+def statuses() -> set[int]:
+    """Every error status the code names."""
+    files = [*(ROOT / "src" / "headwater").rglob("*.py")]
+    numbers = {
+        node.value
+        for path in files
+        if path.parent.name in {"http", "ingest", "spaces", "events"} or path.name == "app.py"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and type(node.value) is int
+    }
+    return {int(status) for status in HTTPStatus if status >= 400} & numbers
+
+
+def test_every_status() -> None:
+    section = OPERATIONS.partition("## What the API answers when it refuses")[2]
+    rows = re.findall(r"^\| ([\d, ]+) \|", section, re.MULTILINE)
+    documented = {int(number) for row in rows for number in row.split(",")}
+    assert statuses() - documented == set()
+
+
+def test_every_dependency_has_its_reason() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    asked = project["project"]["dependencies"] + project["dependency-groups"]["dev"]
+    names = {re.split(r"[\[><=;~! ]", one)[0] for one in asked}
+    text = (DOCS / "ARCHITECTURE.md").read_text()
+    assert {name for name in names if not re.search(rf"\b{name}\b", text)} == set()
+
+
+def test_every_room_is_on_the_map() -> None:
+    text = (DOCS / "ARCHITECTURE.md").read_text()
+    rooms = [path.name for path in (ROOT / "src" / "headwater").iterdir() if path.is_dir()]
+    rooms = [f"{name}/" for name in rooms if not name.startswith("__")]
+    assert [room for room in rooms if f"`{room}`" not in text] == []
+
+
+def test_every_make_target() -> None:
+    targets = re.findall(r"^([a-z]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert {"setup", "serve", "demo", "test", "check", "bench"} <= set(targets)
+
+
+def pages() -> list[Path]:
+    return [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s]+)(?:#[\w-]+)?\)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_changes_are_collected() -> None:
+    assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text()

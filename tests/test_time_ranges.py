@@ -1,0 +1,168 @@
+"""Local date-times to instants, over every zone of the zone database.
+
+The oracle asks the zone the other way round: which instants show a given local time? Conversion
+from UTC has no gaps or folds, so it shares nothing with the code under test.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
+from zoneinfo import ZoneInfo, available_timezones
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headwater.http.timerange import (
+    between,
+    first_instant,
+    last_instant,
+    parse_day,
+    parse_moment,
+    whole_days,
+)
+
+ZONES = sorted(available_timezones())
+HOUR = timedelta(hours=1)
+
+
+def utc(*parts: int) -> datetime:
+    return datetime(*parts, tzinfo=UTC)  # type: ignore[misc,arg-type]
+
+
+def shown(instant: datetime, zone: ZoneInfo) -> datetime:
+    return instant.astimezone(zone).replace(tzinfo=None, fold=0)
+
+
+def offsets_near(local: datetime, zone: ZoneInfo) -> list[timedelta]:
+    """Every offset in force within a day and a half of `local`, in time order."""
+    found: list[timedelta] = []
+    for minutes in range(-36 * 60, 36 * 60 + 1, 15):
+        offset = (
+            (local.replace(tzinfo=UTC) + timedelta(minutes=minutes)).astimezone(zone).utcoffset()
+        )
+        assert offset is not None
+        if not found or found[-1] != offset:
+            found.append(offset)
+    return found
+
+
+def oracle(local: datetime, zone: ZoneInfo) -> tuple[datetime, datetime]:
+    """First and last instant that show `local`; in a gap, what the clock before it would say."""
+    offsets = offsets_near(local, zone)
+    candidates = [local.replace(tzinfo=UTC) - offset for offset in offsets]
+    showing = [instant for instant in candidates if shown(instant, zone) == local]
+    if showing:
+        return min(showing), max(showing)
+    (skipped,) = [
+        local.replace(tzinfo=UTC) - before
+        for before, after in pairwise(offsets)
+        if before < after
+        and shown(local.replace(tzinfo=UTC) - before, zone) - local == after - before
+    ]
+    return skipped, skipped
+
+
+def transitions(zone: ZoneInfo, year: int) -> list[datetime]:
+    """Local times on both sides of every change of offset in a year, to the quarter of an hour."""
+    found: list[datetime] = []
+    at, end = utc(year, 1, 1), utc(year + 1, 1, 1)
+    while at < end:
+        following = at + timedelta(days=1)
+        before, after = at.astimezone(zone).utcoffset(), following.astimezone(zone).utcoffset()
+        if before != after:
+            quarters = (at + timedelta(minutes=15 * n) for n in range(97))
+            change = next(q for q in quarters if q.astimezone(zone).utcoffset() == after)
+            edge = shown(change - timedelta(seconds=1), zone) + timedelta(seconds=1)
+            found += [edge + timedelta(minutes=minutes) for minutes in range(-75, 76, 15)]
+        at = following
+    return found
+
+
+@pytest.mark.parametrize("year", [2011, 2026])
+def test_gaps_and_folds_of_every_zone(year: int) -> None:
+    for name in ZONES:
+        zone = ZoneInfo(name)
+        for local in transitions(zone, year):
+            expected = oracle(local, zone)
+            assert (first_instant(local, zone), last_instant(local, zone)) == expected, (
+                name,
+                local,
+            )
+
+
+@given(
+    name=st.sampled_from(ZONES),
+    local=st.datetimes(datetime(1990, 1, 1), datetime(2037, 12, 31)).map(  # noqa: DTZ001
+        lambda moment: moment.replace(microsecond=0)
+    ),
+)
+@settings(max_examples=300, deadline=None)
+def test_any_time_of_any_zone(name: str, local: datetime) -> None:
+    zone = ZoneInfo(name)
+    assert (first_instant(local, zone), last_instant(local, zone)) == oracle(local, zone)
+
+
+@given(name=st.sampled_from(ZONES), day=st.dates(date(1990, 1, 1), date(2037, 12, 31)))
+@settings(max_examples=300, deadline=None)
+def test_days_tile_time(name: str, day: date) -> None:
+    """A day ends where the next begins, and all its instants show that day."""
+    zone = ZoneInfo(name)
+    today, tomorrow = (whole_days(d, d, zone) for d in (day, day + timedelta(days=1)))
+    assert today.end == tomorrow.start
+    assert whole_days(day, day + timedelta(days=1), zone).end == tomorrow.end
+    if today.start < today.end:
+        assert shown(today.start, zone).date() == day
+        assert shown(today.end - timedelta(seconds=1), zone).date() == day
+        assert shown(today.start - timedelta(seconds=1), zone).date() < day
+
+
+@pytest.mark.parametrize(
+    ("zone", "day", "length"),
+    [
+        ("Europe/Berlin", date(2026, 3, 29), 23 * HOUR),
+        ("Europe/Berlin", date(2026, 10, 25), 25 * HOUR),
+        ("Australia/Lord_Howe", date(2026, 4, 5), 24.5 * HOUR),
+        ("Africa/Cairo", date(2026, 4, 24), 23 * HOUR),
+        ("America/Sao_Paulo", date(2018, 11, 4), 23 * HOUR),
+        ("Pacific/Apia", date(2011, 12, 30), 0 * HOUR),
+    ],
+)
+def test_days_of_unusual_length(zone: str, day: date, length: timedelta) -> None:
+    found = whole_days(day, day, ZoneInfo(zone))
+    assert found.end - found.start == length
+
+
+def test_a_range_never_loses_a_repeated_hour() -> None:
+    local = datetime(2025, 11, 2, 1, 30)  # noqa: DTZ001
+    found = between(local, local, ZoneInfo("America/New_York"))
+    assert (found.start, found.end) == (utc(2025, 11, 2, 5, 30), utc(2025, 11, 2, 6, 30, 1))
+
+
+def test_the_ends_of_the_calendar_fit() -> None:
+    first, last = parse_moment("0001-01-01 00:00:00"), parse_moment("9999-12-31 23:59:59")
+    for name in ("UTC", "Pacific/Kiritimati", "Pacific/Pago_Pago"):
+        zone = ZoneInfo(name)
+        found = between(first, last, zone)
+        assert found.start < found.end
+        assert whole_days(first.date(), last.date(), zone).end <= utc(
+            9999, 12, 31, 23, 59, 59, 999999
+        )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2024-1-1 1:2:3", "2024-01-01  01:02:03", "2024-01-01T01:02:03", "2024-01-01 01:02",
+        "2024-01-01 01:02:03.5", "2024-01-01 01:02:03Z", " 2024-01-01 01:02:03",
+        "2024-01-01 01:02:03\n", "2024-02-30 00:00:00", "2023-02-29 00:00:00",
+        "0000-01-01 00:00:00", "2024-01-01 24:00:00", "2024-01-01 00:00:60", "٢٠٢٤-01-01 00:00:00",
+        "", "now",
+    ],
+)  # fmt: skip
+def test_other_spellings_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^must "):
+        parse_moment(text)
+    with pytest.raises(ValueError, match=r"^must "):
+        parse_day(text)
