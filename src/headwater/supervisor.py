@@ -224,6 +224,7 @@ class Supervisor:
 
     def _stop(self) -> None:
         """End the API and the worker, then, with nobody left to write, PostgreSQL."""
+        self.bound.close()  # or new connections would wait, unanswered, as long as it is open
         for child in self.children:
             child.tell(signal.SIGTERM)
         deadline = time.monotonic() + GRACE_SECONDS

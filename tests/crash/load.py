@@ -16,6 +16,7 @@ API = "/public-api/v1"
 PACE_SECONDS = 0.01
 RETRY_SECONDS = 0.05
 ANSWER_SECONDS = 15
+RESEND_ITEMS = 20
 PATIENCE = 2_000
 """How often a persistent connection repeats one request before it gives up."""
 
@@ -169,10 +170,16 @@ class Load:
 
 def resend(ledger: Ledger) -> Ledger:
     """Send every unknown event again, with its idempotency key, until its fate is known."""
-    by_account: dict[Account, list[Shipment]] = {}
+    unknown: dict[Account, list[Item]] = {}
     for key in ledger.keys(Outcome.UNKNOWN):
         account, item = ledger.items[key]
-        by_account.setdefault(account, []).append(Shipment((item,)))
-    load = Load(Sender(account, work, persistent=True) for account, work in by_account.items())
+        unknown.setdefault(account, []).append(item)
+    load = Load(Sender(account, _cut(items), persistent=True) for account, items in unknown.items())
     load.start()
     return load.finish()
+
+
+def _cut(items: list[Item]) -> list[Shipment]:
+    return [
+        Shipment((*items[at : at + RESEND_ITEMS],)) for at in range(0, len(items), RESEND_ITEMS)
+    ]

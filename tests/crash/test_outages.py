@@ -133,7 +133,7 @@ def status_of(client: socket.socket) -> int:
     return answer.status
 
 
-def test_finishes_requests_when_told_to_stop(service: Service, account: Account) -> None:
+def test_answers_everything_when_told_to_stop(service: Service, account: Account) -> None:
     load = start_load(account, "stop")
     under_way = [begin(account) for _ in range(20)]
     assert call(account, "POST", "/events/track")[0] == 202  # by now the others have arrived
@@ -142,7 +142,8 @@ def test_finishes_requests_when_told_to_stop(service: Service, account: Account)
     started = time.monotonic()
     service.signal(signal.SIGTERM)
     wait_until(lambda: service.times_logged(closing) > before)
-    for client, last_byte in under_way:
+    ledger = load.stop()
+    for client, last_byte in under_way[1:]:  # the first never gets to its end
         client.sendall(last_byte)
     statuses = [status_of(client) for client, _ in under_way]
     for client, _ in under_way:
@@ -150,7 +151,6 @@ def test_finishes_requests_when_told_to_stop(service: Service, account: Account)
     assert service.wait() == 0
     assert time.monotonic() - started < EXIT_SECONDS
     assert set(statuses) <= {202, 503}
-    ledger = load.stop()
     service.start()
     assert_kept(service, ledger, "stop")
 

@@ -7,6 +7,7 @@ route (access, bodies, errors, limits) is the same code.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -84,6 +85,8 @@ class Endpoint:
             answer = problem_answer(problem)
         except (*UNAVAILABLE, DatabaseError) as error:
             log.warning("ingest_unavailable", error=type(error).__name__)
+            answer = problem_answer(Unavailable())
+        except asyncio.CancelledError:  # the process ends, and the request took too long for it
             answer = problem_answer(Unavailable())
         except Exception:
             log.exception("ingest_failed")

@@ -184,6 +184,7 @@ class Inbox:
             quota = quotas[request.space_id]
             if left[request.space_id] >= request.cost:
                 left[request.space_id] -= request.cost
+                request.failure = None  # a refusal of an attempt that then failed is void
                 admitted.append(request)
             else:
                 request.failure = RateLimited(quota.reset_in)

@@ -1,0 +1,41 @@
+"""A refusal for the rate limit does not outlive the attempt that it belonged to: otherwise an
+event could be stored and its sender told that it was not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.http.rate_limits import Demand, Quota
+from headwater.ingest import inbox
+from headwater.ingest.inbox import Inbox, Request
+
+
+def test_refused_then_put_back_then_admitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    granted = iter((1, 9))
+
+    async def take(_: Any, __: str, demands: Iterable[Demand]) -> dict[int, Quota]:
+        got = next(granted)
+        return {one.space_id: Quota(9, got, 0, 60, 60) for one in demands}
+
+    async def give_back(*_: Any) -> None:
+        if fails.pop():
+            raise psycopg.OperationalError
+
+    async def attempt(group: list[Request]) -> list[Request]:
+        return await Inbox("", "track")._admit(None, group)  # type: ignore[arg-type] # unused
+
+    fails = [False, True]
+    monkeypatch.setattr(inbox, "take", take)
+    monkeypatch.setattr(inbox, "give_back", give_back)
+    group = [Request(space_id=1, limit=9, cost=2, rows=[b"{}"])]
+    with pytest.raises(psycopg.OperationalError):
+        asyncio.run(attempt(group))
+    assert group[0].failure is not None
+    assert asyncio.run(attempt(group)) == group
+    assert group[0].failure is None
