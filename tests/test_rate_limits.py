@@ -89,6 +89,22 @@ def test_invalid_requests_count(
         assert response.headers["x-ratelimit-remaining"] == "999"
 
 
+@pytest.mark.parametrize("path", ["/events/track", "/events/batch", "/receipts/1", "/events"])
+def test_every_refusal_tells_the_quota(
+    two_servers: list[Running], connection: psycopg.Connection, space_id: int,
+    make_key: Callable[..., str], path: str,
+) -> None:  # fmt: skip
+    for bucket in PER_MINUTE:
+        set_limit(connection, space_id, bucket, 0)
+    with client_for(two_servers[0], make_key(space_id)) as client:
+        method = "POST" if path in ("/events/track", "/events/batch") else "GET"
+        response = client.request(method, path, content="not json")
+        assert response.status_code == 429
+        assert response.headers["x-ratelimit-limit"] == "0"
+        assert response.headers["x-ratelimit-remaining"] == "0"
+        assert response.headers["retry-after"]
+
+
 def test_every_bucket_has_its_documented_limit() -> None:
     assert PER_MINUTE["track"] == 1000
     assert PER_MINUTE["list_events"] == PER_MINUTE["get_event"] == 30

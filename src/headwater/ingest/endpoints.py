@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -40,8 +41,6 @@ MAX_TRACK_BODY = 256 * 1024
 MAX_BATCH_BODY = 8 * 1024 * 1024
 MAX_BATCH = 1000
 
-QUEUED = "The event is queued."
-
 log = structlog.get_logger()
 _encode = msgspec.json.encode
 
@@ -64,13 +63,21 @@ class Ingest:
         """Rows to store, counted as `cost` against the caller's minute."""
         return Request(caller.space_id, self.keys.limit(caller, BUCKET), cost, rows)
 
+    async def put(self, request: Request) -> Answer | None:
+        """Have the request stored, or say why it was not."""
+        try:
+            await self.inbox.put(request)
+        except Problem as problem:
+            return problem_answer(problem, request.quota)
+        return None
+
     async def refuse(self, caller: Caller, cost: int, refusal: Invalid) -> Answer:
         """Answer invalid input, which counts like any other request."""
-        request = await self.inbox.put(self.request(caller, cost, []))
-        return Answer(422, refusal.body(), _quota_headers(request.quota))
+        request = self.request(caller, cost, [])
+        return await self.put(request) or problem_answer(refusal, request.quota)
 
 
-class Endpoint:
+class Endpoint(ABC):
     """An ASGI application for one route: access first, then the body, then the work."""
 
     max_body: int
@@ -105,9 +112,9 @@ class Endpoint:
         body = await read_body(receive, self.max_body)
         return await self.handle(caller, body)
 
+    @abstractmethod
     async def handle(self, caller: Caller, body: bytes) -> Answer:
         """Answer an authorised request."""
-        raise NotImplementedError
 
 
 class Track(Endpoint):
@@ -121,10 +128,9 @@ class Track(Endpoint):
             request.rows = [_encode(accept(body, time.time()))]
         except Invalid as invalid:
             return await self.ingest.refuse(caller, 1, invalid)
-        try:
-            await self.ingest.inbox.put(request)
-        except Problem as problem:
-            return problem_answer(problem, request.quota)
+        not_stored = await self.ingest.put(request)
+        if not_stored:
+            return not_stored
         receipt = b"%d" % request.receipts[0]
         headers = [(b"x-receipt-id", receipt), *_quota_headers(request.quota)]
         return Answer(202, b'{"status":202,"message":"The event is queued."}', headers)
@@ -149,10 +155,9 @@ class Batch(Endpoint):
             return await self.ingest.refuse(caller, 1, invalid)
         results, rows = _accept_all(events)
         request = self.ingest.request(caller, len(events), rows)
-        try:
-            await self.ingest.inbox.put(request)
-        except Problem as problem:
-            return problem_answer(problem, request.quota)
+        not_stored = await self.ingest.put(request)
+        if not_stored:
+            return not_stored
         receipts = iter(request.receipts)
         for result in results:
             if result["status"] == "queued":
