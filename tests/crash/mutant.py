@@ -80,10 +80,10 @@ def main(name: str, *arguments: str) -> int:
     FAULTS[name]()
 
     class Child(supervisor.Child):
-        def __init__(self, *arguments: str, pass_fds: tuple[int, ...] = ()) -> None:
-            super().__init__(*arguments, pass_fds=pass_fds)
-            module = ["-m", "tests.crash.mutant", name]
-            self._command = [sys.executable, *module, *arguments, "--leash"]
+        def __init__(self, *arguments: str, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            place = self._command.index("headwater")
+            self._command[place : place + 1] = ["tests.crash.mutant", name]
 
     supervisor.Child = Child
     return cli.main(arguments)
