@@ -88,7 +88,8 @@ class RateLimited(Problem):
 
 class Unavailable(Problem):
     """503: the database cannot take this now. Nothing was acknowledged; trying again
-    with the same idempotency key is safe."""
+    with the same idempotency key is safe.
+    """
 
     def __init__(self, message: str = "The service is temporarily unavailable; try again.") -> None:
         super().__init__(message, 503, headers={"Retry-After": "2"})
