@@ -14,8 +14,13 @@ from headwater.sources.catalogue import SOURCE_IDS
 
 REPEATS = 40
 TOUCHES_PER_EVENT = 10
-COMMON, ONE_PERCENT, TENTH = "google_ads", "capterra", "yelp"
-PAGES = ((COMMON, 200), (COMMON, 1000), (ONE_PERCENT, 200), (TENTH, 200))
+COMMON = ("google_ads", "facebook_ads", "google_organic", "direct")
+ONE_PERCENT, TENTH = "capterra", "yelp"
+# Half of all touches, an eighth of them, one in a hundred, one in a thousand.
+PAGES = (
+    (COMMON, 200), (COMMON, 1000), (COMMON[:1], 200), (COMMON[:1], 1000),
+    ((ONE_PERCENT,), 200), ((TENTH,), 200),
+)  # fmt: skip
 MODELS = ("last_touch", "linear", "u_shaped")
 
 # Two events and twenty touches a contact over 180 days. One touch in a hundred is of one rare
@@ -53,19 +58,18 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
         say("none", "-", "-", 1000, *_timed(client, key, "&fields=amount&per_page=1000"))
         for model in MODELS:
             for window in (30, 0):
-                for source, rows in PAGES:
-                    query = (
-                        f"&sources={source}&attribution_model={model}&attribution_window={window}"
+                for sources, rows in PAGES:
+                    query = "".join(f"&sources={source}" for source in sources) + (
+                        f"&attribution_model={model}&attribution_window={window}"
                         f"&per_page={rows}&fields=amount&fields=event_name&fields=campaign_id"
                     )
-                    say(model, window, source, rows, *_timed(client, key, query))
+                    say(model, window, "+".join(sources)[:14], rows, *_timed(client, key, query))
 
 
 def fill(url: str, space_id: int, events: int) -> None:
     """A Space of `events` events, written by SQL: what is measured is reading."""
     common = [SOURCE_IDS[name] for name in (
-        COMMON, "facebook_ads", "google_organic", "direct", "email", "ai_chat_gpt",
-        "linkedin_ads", "referral",
+        *COMMON, "email", "ai_chat_gpt", "linkedin_ads", "referral",
     )]  # fmt: skip
     with psycopg.connect(url, autocommit=True) as connection:
         parameters = {
