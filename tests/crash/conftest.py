@@ -13,9 +13,11 @@ if not Path("/proc/self/stat").exists():  # where processes cannot be found, non
     collect_ignore_glob = ["test_*.py"]
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """The service all tests of the package share."""
+    """The service all tests of a file share. Not more of them: the supervisor waits ever longer
+    before it starts again what keeps dying.
+    """
     service = Service(tmp_path_factory.mktemp("crash"))
     try:
         service.start()

@@ -13,7 +13,7 @@ from typing import Any
 from tests.crash.journeys import Item, Shipment
 
 API = "/public-api/v1"
-PACE_SECONDS = 0.01
+PACE_SECONDS = 0.02
 RETRY_SECONDS = 0.05
 ANSWER_SECONDS = 15
 RESEND_ITEMS = 20

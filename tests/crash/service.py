@@ -24,7 +24,7 @@ STOP_SECONDS = 20
 
 
 class Service:
-    """`module` is what `python -m` runs: Headwater, or Headwater with a planted fault."""
+    """`module` is what `python -m` serves: Headwater, or Headwater with a planted fault."""
 
     def __init__(self, directory: Path, *module: str) -> None:
         self.data_dir = directory / "data"
@@ -51,7 +51,7 @@ class Service:
         """Start it, on the port it had before if any, and wait for the `ready` line."""
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [*self._command("serve"), "--port", str(self.port)],
+                [*self._command(*self.module, "serve"), "--port", str(self.port)],
                 stdout=subprocess.PIPE, stderr=log, env=self._environment(), cwd=ROOT,
             )  # fmt: skip
         assert self._process.stdout is not None
@@ -100,7 +100,7 @@ class Service:
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run another command on the same data."""
         return subprocess.run(
-            self._command(*arguments), env=self._environment(), cwd=ROOT, text=True,
+            self._command("headwater", *arguments), env=self._environment(), cwd=ROOT, text=True,
             capture_output=True, check=False, timeout=120,
         )  # fmt: skip
 
@@ -168,10 +168,8 @@ class Service:
         staged.rename(self._failpoint)
         wait_until(lambda: not self._failpoint.exists())
 
-    def _command(self, command: str, *arguments: str) -> list[str]:
-        words = command, *arguments
-        options = ["--data-dir", str(self.data_dir)]
-        return [sys.executable, "-m", *self.module, *words, *options]
+    def _command(self, *words: str) -> list[str]:
+        return [sys.executable, "-m", *words, "--data-dir", str(self.data_dir)]
 
     def _environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if "HEADWATER" not in name}
