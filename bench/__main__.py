@@ -10,6 +10,7 @@ import platform
 
 from bench import ingest, listing, pipeline
 from bench.stage import Stage, staged
+from headwater import logs
 
 PARTS = ("start", "ingest", "flow", "pipeline", "listing")
 
@@ -37,6 +38,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=PARTS)
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
+    logs.configure("warning")
     say(f"{platform.machine()}, {os.cpu_count()} cores, shared with the database and the load")
     with staged() as stage:
         runs = {
