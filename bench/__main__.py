@@ -35,9 +35,12 @@ def measure_start(stage: Stage) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=PARTS)
+    parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
+    parts = arguments.parts or PARTS
+    if unknown := set(parts).difference(PARTS):
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
     logs.configure("warning")
     say(f"{platform.machine()}, {os.cpu_count()} cores, shared with the database and the load")
     with staged() as stage:
@@ -50,7 +53,7 @@ def main() -> None:
                 stage, say, (100_000,) if arguments.quick else (100_000, 1_000_000)
             ),
         }
-        for part in arguments.parts:
+        for part in parts:
             runs[part]()
 
 

@@ -48,8 +48,9 @@ def test_it_works(
     ]  # fmt: skip
     asked = {
         "start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 00:00:00",
-        "event_names": "purchase", "sources": ["google_ads", "email"], "fields": ["amount", "source"],
-        "attribution_model": "u_shaped", "attribution_window": 30,
+        "event_names": "purchase", "sources": ["google_ads", "email"],
+        "fields": ["amount", "source"], "attribution_model": "u_shaped",
+        "attribution_window": 30,
     }  # fmt: skip
     with client_for(running, make_key(space_id)) as client:
         assert client.post("/events/batch", json={"events": events}).status_code == 202

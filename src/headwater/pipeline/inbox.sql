@@ -8,7 +8,7 @@ SELECT set_config('plan_cache_mode', 'force_generic_plan', false),
        set_config('enable_hashjoin', 'off', false),
        set_config('enable_mergejoin', 'off', false),
        set_config('idle_in_transaction_session_timeout', '60s', false),
-       (SELECT set_config(s.name, '300s', false) FROM pg_settings s
+       (SELECT set_config(s.name, '1800s', false) FROM pg_settings s
         WHERE s.name = 'transaction_timeout');
 
 -- name: plan_anew
