@@ -33,9 +33,9 @@ FROM generate_series(1, %(events)s / 2) n;
 INSERT INTO touchpoints (space_id, id, contact_id, occurred_at, source_id, source_rule, campaign_id)
 SELECT %(space_id)s, %(base)s + n, %(base)s + 1 + n %% (%(events)s / 2),
        now() - interval '180 days' * random(),
-       CASE WHEN n %% 1000 = 7 THEN %(tenth)s WHEN n %% 100 = 3 THEN %(one_percent)s
-            ELSE (%(common)s::smallint[])[1 + (random() * 7)::int] END, 'bench', n %% 40
-FROM generate_series(1, %(events)s * %(touches)s) n;
+       CASE WHEN chance < 0.001 THEN %(tenth)s WHEN chance < 0.011 THEN %(one_percent)s
+            ELSE (%(common)s::smallint[])[1 + floor(random() * 8)::int] END, 'bench', n %% 40
+FROM (SELECT n, random() AS chance FROM generate_series(1, %(events)s * %(touches)s) n) drawn;
 
 INSERT INTO events
     (space_id, id, contact_id, event_name, event_time, amount, received_at, source_mask)
