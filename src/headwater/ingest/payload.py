@@ -20,7 +20,7 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 from headwater.events.accepted import EVENT_NAMES, AcceptedEvent
 from headwater.http.bodies import NOT_AN_OBJECT, UNDECODABLE, refuse_bad_text, undecodable
 from headwater.http.errors import Errors, Invalid
-from headwater.ingest.times import parse_event_time, parse_slot_date
+from headwater.ingest.times import DATE_FORMS, FORMS, parse_event_time, parse_slot_date
 
 Identifier = Annotated[str, Meta(max_length=255)] | None
 Name = Annotated[str, Meta(max_length=255)] | None
@@ -227,18 +227,21 @@ def _explain(raw: bytes, now: float) -> Invalid:
     return Invalid(errors)
 
 
+_RULES = {
+    "event_name": "must be a standard event name or custom_event_1 to custom_event_50.",
+    "event_time": FORMS,
+    **dict.fromkeys(("company_external_id", "company_name"), "must be a string or an integer."),
+    **dict.fromkeys(("is_upsell", "do_not_capi"), "must be true or false."),
+    **{f"profile_field_{slot}": "must be a number or text holding one." for slot in NUMBER_SLOTS},
+    **{f"profile_field_{slot}": DATE_FORMS for slot in DATE_SLOTS},
+}
+
+
 def _rule(name: str) -> str:
     """What a field of the wrong type or length should have been."""
-    if name == "event_name":
-        return "must be a standard event name or custom_event_1 to custom_event_50."
-    if name.startswith("company_"):
-        return "must be a string or an integer."
-    kind = _fields[name].type
-    if kind == bool | None:
-        return "must be true or false."
-    if kind == SlotNumber:
-        return "must be a number or text holding one."
-    longest = msgspec.json.schema(kind)["anyOf"][0]["maxLength"]
+    if name in _RULES:
+        return _RULES[name]
+    longest = msgspec.json.schema(_fields[name].type)["anyOf"][0]["maxLength"]
     return f"must be a string of at most {longest} characters."
 
 

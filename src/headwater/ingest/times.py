@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
 MAX_AHEAD_SECONDS = 24 * 3600
+DATE_FORMS = "must be a date (YYYY-MM-DD) or an ISO 8601 date-time."
 FORMS = "must be an ISO 8601 date-time or a Unix timestamp in seconds."
 
 # Narrower than what Python parses, which also takes week dates, comma fractions and odd offsets.
@@ -38,7 +39,7 @@ def parse_slot_date(value: str | float) -> str:
             return date.fromisoformat(value.strip()).isoformat()
         moment = datetime.fromtimestamp(_seconds(value), UTC)
     except (ValueError, OverflowError, OSError):
-        raise ValueError("must be a date (YYYY-MM-DD) or an ISO 8601 date-time.") from None
+        raise ValueError(DATE_FORMS) from None
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
