@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import psycopg
 
 from headwater.database.embedded import Embedded
@@ -78,31 +78,33 @@ class Stage:
                 made.append((space_id, key))
         return made
 
-    def tree(self) -> dict[int, str]:
-        """Every process of the service: pid to what it is."""
-        return dict(_descendants(self.process.pid, "supervisor"))
+    def tree(self) -> list[tuple[psutil.Process, str]]:
+        """Every process of the service, and what it is."""
+        top = psutil.Process(self.process.pid)
+        return [(top, "supervisor"), *((one, _role(one)) for one in top.children(recursive=True))]
 
     def pause_worker(self) -> None:
         """Keep the pipeline from taking the cores from what is being measured."""
-        self._signal_worker(signal.SIGSTOP)
+        for process in self._workers():
+            process.suspend()
 
     def resume_worker(self) -> None:
-        self._signal_worker(signal.SIGCONT)
+        for process in self._workers():
+            process.resume()
 
-    def _signal_worker(self, number: signal.Signals) -> None:
-        for pid, role in self.tree().items():
-            if role == "worker":
-                os.kill(pid, number)
+    def _workers(self) -> list[psutil.Process]:
+        return [process for process, role in self.tree() if role == "worker"]
 
     def cpu_seconds(self) -> float:
         """CPU time the whole service has used so far."""
-        return sum(_cpu(pid) for pid in self.tree())
+        times = [process.cpu_times() for process, _ in self.tree()]
+        return sum(time.user + time.system for time in times)
 
     def memory(self) -> dict[str, float]:
         """Proportional memory (PSS) in MB by role: shared pages are counted once in all."""
         sums: dict[str, float] = {}
-        for pid, role in self.tree().items():
-            sums[role] = sums.get(role, 0.0) + _pss(pid)
+        for process, role in self.tree():
+            sums[role] = sums.get(role, 0.0) + process.memory_full_info().pss / 2**20
         return sums
 
     def drained(self, timeout: float) -> float:
@@ -127,28 +129,7 @@ def staged() -> Iterator[Stage]:
             stage.stop()
 
 
-def _descendants(pid: int, role: str) -> Iterator[tuple[int, str]]:
-    yield pid, role
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            with suppress(FileNotFoundError, ProcessLookupError):  # it may end meanwhile
-                yield from _descendants(int(child), _role(int(child)))
-
-
-def _role(pid: int) -> str:
-    command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    if b"postgres" in command[0]:
+def _role(process: psutil.Process) -> str:
+    if "postgres" in process.name():
         return "postgresql"
-    return next((part.decode() for part in command if part in (b"api", b"worker")), "other")
-
-
-def _cpu(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _pss(pid: int) -> float:
-    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-        if line.startswith("Pss:"):
-            return int(line.split()[1]) / 1024
-    return 0.0
+    return next((word for word in process.cmdline() if word in ("api", "worker")), "other")

@@ -6,24 +6,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
 import psutil
 
 LIMIT_SECONDS = 30.0
-
-
-def eventually(condition: Callable[[], object], what: str) -> None:
-    """Wait until `condition` holds; fail when that takes too long."""
-    deadline = time.monotonic() + LIMIT_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, f"waited in vain: {what}"
-        time.sleep(0.02)  # between two looks, not instead of one
 
 
 def environment(**extra: str) -> dict[str, str]:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from headwater.demo.journeys import journeys
 from headwater.demo.shops import SHOPS
-from tests.processes import Serve, eventually, is_ready
+from tests.processes import Serve, is_ready
+from tests.waiting import wait_until
 
 LAST_LINE = "It goes on serving; Ctrl-C stops it.\n"
 NOW = datetime(2026, 3, 29, 1, 30, tzinfo=UTC)
@@ -25,7 +26,7 @@ def show(data_dir: Path) -> str:
         assert url is not None
         assert is_ready(url[1])
         demo.stop()
-        eventually(lambda: not is_ready(url[1]), "the end of the service")
+        wait_until(lambda: not is_ready(url[1]), what="the end of the service")
     return "".join(lines)
 
 

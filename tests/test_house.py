@@ -31,8 +31,6 @@ SPANS_SPACES: dict[str, str] = {
     "http/rate_limits.sql::take": "one statement counts many Spaces, each in its own row",
     "http/health.sql::queue": "the operator's figures are the installation's",
     "ingest/inbox.sql::append": "one commit takes the events of many Spaces, each under its own",
-    "pipeline/inbox.sql::waiting_spaces": "the worker looks for Spaces that wait",
-    "pipeline/inbox.sql::spaces_with_rejected": "the operator looks for Spaces with rejected rows",
     "pipeline/inbox.sql::newest": "the operator waits for the whole installation",
     "pipeline/inbox.sql::any_up_to": "likewise",
     "spaces/access.sql::callers": "the key says which Space it opens: that is the question",

@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from tests.processes import Serve, alive, eventually, headwater, is_ready
+from tests.processes import Serve, alive, headwater, is_ready
+from tests.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -59,10 +60,11 @@ def test_killed_child_is_started_again(serve: Serve, word: str) -> None:
     url = serve.url()
     (victim,) = serve.named(word)
     victim.kill()
-    eventually(
-        lambda: [one.pid for one in serve.named(word)] not in ([], [victim.pid]), f"a new {word}"
+    wait_until(
+        lambda: [one.pid for one in serve.named(word)] not in ([], [victim.pid]),
+        what=f"a new {word}",
     )
-    eventually(lambda: is_ready(url), "a service that is ready again")
+    wait_until(lambda: is_ready(url), what="a service that is ready again")
 
 
 def test_killed_supervisor_leaves_nothing_and_can_start_again(serve: Serve, data_dir: Path) -> None:
@@ -71,7 +73,7 @@ def test_killed_supervisor_leaves_nothing_and_can_start_again(serve: Serve, data
     serve.kill()
     with Serve(data_dir, "--port", str(urlsplit(url).port)) as again:
         assert again.url() == url
-        eventually(lambda: gone(children), "the end of the orphans")
+        wait_until(lambda: gone(children), what="the end of the orphans")
         assert is_ready(url)
         assert again.stop() == 0
 
@@ -84,7 +86,7 @@ def test_several_workers_share_the_socket(data_dir: Path) -> None:
         with urllib.request.urlopen(f"{url}/metrics", timeout=5) as answer:
             assert b"headwater_inbox_rows 0.0" in answer.read()
         api[0].kill()
-        eventually(lambda: is_ready(url), "an answer from the other one")
+        wait_until(lambda: is_ready(url), what="an answer from the other one")
         assert serve.stop() == 0
 
 

@@ -9,9 +9,11 @@ from collections.abc import Callable
 _pause = threading.Event()
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 30) -> None:
+def wait_until(
+    condition: Callable[[], object], seconds: float = 30, what: str = "the condition"
+) -> None:
     """Return as soon as `condition` holds; fail when it does not within `seconds`."""
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, "the condition did not come true in time"
+        assert time.monotonic() < deadline, f"waited in vain: {what}"
         _pause.wait(0.01)

@@ -57,15 +57,6 @@ def migrate(url: str) -> list[str]:
         return [name for name, _ in missing]
 
 
-def is_current(connection: psycopg.Connection) -> bool:
-    """Whether every migration of this version has been applied."""
-    try:
-        rows = connection.execute("SELECT name FROM migrations").fetchall()
-    except psycopg.errors.UndefinedTable:
-        return False
-    return {name for name, _ in migrations()} <= {name for (name,) in rows}
-
-
 def _apply(connection: psycopg.Connection, name: str, sql: str) -> None:
     with connection.transaction():
         connection.execute(SQL(cast("LiteralString", sql)))

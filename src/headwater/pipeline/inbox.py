@@ -10,12 +10,20 @@ from typing import Any
 
 from psycopg import Connection
 from psycopg.rows import class_row
+from psycopg.sql import Identifier
 
 from headwater.database.rows import rows
 from headwater.database.statements import Statements
 from headwater.pipeline.batch import Arrival, Batch, Rejection, SpaceRules
 
 SQL = Statements(__name__, "inbox.sql")
+
+_INBOX = SQL["hop"].format(queue=Identifier("inbox"))
+_REJECTED = SQL["hop"].format(queue=Identifier("rejected"))
+WAITING_SPACES = SQL["spaces"].format(hop=_INBOX)
+SPACES_WITH_REJECTED = SQL["spaces"].format(hop=_REJECTED)
+NEWEST = SQL["newest"].format(hop=_INBOX)
+ANY_UP_TO = SQL["any_up_to"].format(hop=_INBOX)
 
 POLL_SECONDS = 0.02
 
@@ -70,13 +78,13 @@ def waiting_ids(connection: Connection[Any], space_id: int, limit: int) -> list[
 
 def waiting_spaces(connection: Connection[Any]) -> list[int]:
     """Every Space with waiting rows."""
-    return [row[0] for row in connection.execute(SQL["waiting_spaces"])]
+    return [row[0] for row in connection.execute(WAITING_SPACES)]
 
 
 def list_rejected(connection: Connection[Any], limit: int = 1000) -> list[Rejected]:
     """Rejected rows of all Spaces, at most `limit` per Space, oldest first within a Space."""
     found: list[Rejected] = []
-    for (space_id,) in connection.execute(SQL["spaces_with_rejected"]).fetchall():
+    for (space_id,) in connection.execute(SPACES_WITH_REJECTED).fetchall():
         cursor = connection.cursor(row_factory=class_row(Rejected))
         cursor.execute(SQL["list_rejected"], {"space_id": space_id, "limit": limit})
         found += cursor.fetchall()
@@ -92,7 +100,7 @@ def replay_rejected(
     if space_id is not None:
         spaces = [space_id]
     else:
-        spaces = [row[0] for row in connection.execute(SQL["spaces_with_rejected"])]
+        spaces = [row[0] for row in connection.execute(SPACES_WITH_REJECTED)]
     count = 0
     for each in spaces:
         values = {"space_id": each, "ids": ids}
@@ -110,12 +118,12 @@ def wait_until_processed(
     """Wait until everything accepted before this call is processed, for `timeout` seconds at
     most. Returns whether it is. The connection must be in autocommit.
     """
-    row = connection.execute(SQL["newest"]).fetchone()
+    row = connection.execute(NEWEST).fetchone()
     if row is None or row[0] is None:
         return True
     deadline = time.monotonic() + timeout
     while True:
-        left = connection.execute(SQL["any_up_to"], {"id": row[0]}).fetchone()
+        left = connection.execute(ANY_UP_TO, {"id": row[0]}).fetchone()
         if left is not None and not left[0]:
             return True
         if time.monotonic() >= deadline:

@@ -81,54 +81,33 @@ DELETE FROM rejected r
 WHERE r.space_id = %(space_id)s
   AND (%(ids)s::bigint[] IS NULL OR r.id = ANY(%(ids)s::bigint[]));
 
--- name: waiting_spaces
--- For the operator's side: every Space with waiting rows, by hopping from one Space's first row
--- to the next Space's, so that a long queue costs no more than a short one.
+-- name: hop
+-- For the operator's side, the beginning of what follows: every Space that has rows in a queue, by
+-- hopping from one Space's first row to the next Space's, so that a long queue costs no more than
+-- a short one. It ends with a NULL.
 WITH RECURSIVE hop (space_id) AS (
-    (SELECT i.space_id FROM inbox i ORDER BY i.space_id LIMIT 1)
+    (SELECT q.space_id FROM {queue} q ORDER BY q.space_id LIMIT 1)
     UNION ALL
-    SELECT (SELECT i.space_id FROM inbox i WHERE i.space_id > hop.space_id
-            ORDER BY i.space_id LIMIT 1)
+    SELECT (SELECT q.space_id FROM {queue} q WHERE q.space_id > hop.space_id
+            ORDER BY q.space_id LIMIT 1)
     FROM hop
     WHERE hop.space_id IS NOT NULL
-)
-SELECT hop.space_id FROM hop WHERE hop.space_id IS NOT NULL;
+);
 
--- name: spaces_with_rejected
--- For the operator's side: every Space with rejected rows.
-WITH RECURSIVE hop (space_id) AS (
-    (SELECT r.space_id FROM rejected r ORDER BY r.space_id LIMIT 1)
-    UNION ALL
-    SELECT (SELECT r.space_id FROM rejected r WHERE r.space_id > hop.space_id
-            ORDER BY r.space_id LIMIT 1)
-    FROM hop
-    WHERE hop.space_id IS NOT NULL
-)
+-- name: spaces
+-- For the operator's side: those Spaces.
+{hop}
 SELECT hop.space_id FROM hop WHERE hop.space_id IS NOT NULL;
 
 -- name: newest
 -- For the operator's side: the id of the latest row that waits anywhere, Space by Space along the
--- key as above.
-WITH RECURSIVE hop (space_id) AS (
-    (SELECT i.space_id FROM inbox i ORDER BY i.space_id LIMIT 1)
-    UNION ALL
-    SELECT (SELECT i.space_id FROM inbox i WHERE i.space_id > hop.space_id
-            ORDER BY i.space_id LIMIT 1)
-    FROM hop
-    WHERE hop.space_id IS NOT NULL
-)
+-- key.
+{hop}
 SELECT max((SELECT max(i.id) FROM inbox i WHERE i.space_id = hop.space_id)) FROM hop;
 
 -- name: any_up_to
 -- For the operator's side: whether a row as old as this still waits anywhere.
-WITH RECURSIVE hop (space_id) AS (
-    (SELECT i.space_id FROM inbox i ORDER BY i.space_id LIMIT 1)
-    UNION ALL
-    SELECT (SELECT i.space_id FROM inbox i WHERE i.space_id > hop.space_id
-            ORDER BY i.space_id LIMIT 1)
-    FROM hop
-    WHERE hop.space_id IS NOT NULL
-)
+{hop}
 SELECT EXISTS (
     SELECT FROM hop
     WHERE (SELECT min(i.id) FROM inbox i WHERE i.space_id = hop.space_id) <= %(id)s

@@ -23,7 +23,6 @@ from headwater.http.errors import Forbidden, Unauthorized
 from headwater.http.rate_limits import PER_MINUTE, Demand, take
 
 SQL = Statements(__name__, "access.sql")
-CHANNEL = "headwater_access"
 FRESH_SECONDS = 5.0
 MAX_KNOWN = 50_000
 
