@@ -15,6 +15,7 @@ from typing import Any
 import psycopg
 from psycopg.sql import SQL, Identifier, Placeholder
 
+from headwater.http.rate_limits import PER_MINUTE
 from headwater.sources.catalogue import SOURCE_IDS, mask
 
 NOON = datetime(2026, 5, 13, 12, tzinfo=UTC)
@@ -35,6 +36,23 @@ class Stage:
 
     def contact(self, **columns: Any) -> int:
         return self._insert("contacts", {"created_at": NOON, **columns})
+
+    def identifier(self, contact_id: int, kind: str, value: str, **columns: Any) -> int:
+        """A value known of a contact, later than every one before it; returns its recency."""
+        receipt = self._next("receipt_ids")
+        defaults = {"kind": kind, "value": value, "contact_id": contact_id,
+                    "origin_id": contact_id, "first_seen_at": NOON, "last_seen_at": NOON,
+                    "since": receipt, "recency": receipt}  # fmt: skip
+        return self._insert("contact_identifiers", {**defaults, **columns}, returning="recency")
+
+    def visit(self, contact_id: int, **columns: Any) -> int:
+        defaults = {"id": self._next("receipt_ids"), "started_at": NOON, "last_hit_at": NOON}
+        return self._insert("visits", {**defaults, "contact_id": contact_id, **columns})
+
+    def hit(self, contact_id: int, visit_id: int, **columns: Any) -> int:
+        defaults = {"id": self._next("receipt_ids"), "occurred_at": NOON, "event_name": "page_view"}
+        given = {**defaults, "contact_id": contact_id, "visit_id": visit_id, **columns}
+        return self._insert("hits", given)
 
     def company(self, **columns: Any) -> int:
         return self._insert("companies", {"name": "Acme", "created_at": NOON, **columns})
@@ -93,7 +111,7 @@ def make_stage(
     digest = hashlib.sha256(stage.key.encode()).digest()
     columns = {"name": "test", "key_hash": digest, "hint": stage.key[-4:], "scopes": list(scopes)}
     stage._insert("api_keys", columns)
-    for bucket in ("list_events", "get_event", "update_event", "delete_event"):
+    for bucket in PER_MINUTE:
         limit = {"bucket": bucket, "per_minute": 1_000_000}
         stage._insert("space_limits", limit, returning="space_id")
     return stage

@@ -13,7 +13,7 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.events.filters import OPERATORS
+from headwater.contacts.filters import OPERATORS
 from tests.factories import Stage, make_stage
 from tests.reading_fixtures import Api
 

@@ -16,8 +16,8 @@ import pytest
 
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.cli.parser import build_parser
+from headwater.contacts.filters import OPERATORS
 from headwater.events.fields import FIELDS
-from headwater.events.filters import OPERATORS
 from headwater.http.rate_limits import PER_MINUTE
 from headwater.pipeline.batch import RejectReason
 from headwater.settings import PREFIX, READERS, Settings

@@ -12,10 +12,9 @@ import pytest
 import schemathesis
 from fastapi.routing import APIRoute
 
-from headwater.events.routes import router as events_router
+from headwater.app import ROUTERS
 from headwater.http.rate_limits import PER_MINUTE
 from headwater.ingest.documents import INGEST_PATHS
-from headwater.ingest.routes import router as receipts_router
 from tests.conftest import Running
 
 API = "/public-api/v1"
@@ -60,7 +59,7 @@ def test_it_is_sound(document: dict[str, Any]) -> None:
 def test_every_route_is_in_it_and_nothing_else(document: dict[str, Any]) -> None:
     routes = {
         (method, API + route.path)
-        for router in (events_router, receipts_router)
+        for router in ROUTERS
         for route in router.routes
         if isinstance(route, APIRoute)
         for method in route.methods

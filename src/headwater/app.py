@@ -21,6 +21,8 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headwater.companies.routes import router as companies_router
+from headwater.contacts.routes import router as contacts_router
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.events.routes import router as events_router
 from headwater.http import openapi
@@ -31,11 +33,14 @@ from headwater.ingest.documents import INGEST_PATHS, INGEST_SCHEMAS
 from headwater.ingest.endpoints import BUCKET, Batch, Ingest, Track
 from headwater.ingest.inbox import Inbox
 from headwater.ingest.routes import router as receipts_router
+from headwater.privacy.routes import router as privacy_router
 from headwater.settings import Settings
 from headwater.spaces.access import KeyRing
 
 API = "/public-api/v1"
 METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
+
+ROUTERS = (events_router, receipts_router, contacts_router, companies_router, privacy_router)
 
 log = structlog.get_logger()
 
@@ -132,8 +137,8 @@ def _framework(headwater: Headwater) -> FastAPI:
         routes=[*HEALTH_ROUTES, *reference_routes(headwater.settings.brand)],
     )  # fmt: skip
     app.state.headwater = headwater
-    app.include_router(events_router, prefix=API)
-    app.include_router(receipts_router, prefix=API)
+    for router in ROUTERS:
+        app.include_router(router, prefix=API)
     document = openapi.document(app, INGEST_PATHS, INGEST_SCHEMAS)
 
     async def show_document(_: Request) -> Response:

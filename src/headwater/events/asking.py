@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.attribution.query import Attribution
-from headwater.events import filters
+from headwater.contacts import filters
 from headwater.events.accepted import EVENT_NAMES
 from headwater.events.fields import FIELDS, complete
 from headwater.events.models import EventSelection, ListEvents

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from headwater.attribution.query import Attribution
-from headwater.events.filters import Condition
+from headwater.contacts.filters import Condition
 from headwater.http.pagination import Position
 from headwater.http.timerange import TimeRange
 

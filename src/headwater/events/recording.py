@@ -53,15 +53,6 @@ class Duplicate(msgspec.Struct, frozen=True, gc=False):
     received_at: int
 
 
-class Move(msgspec.Struct, frozen=True, gc=False):
-    """What the stored rows of a contact become; a contact that was not merged moves to itself."""
-
-    contact_id: int
-    survivor_id: int
-    company_id: int | None
-    source_mask: int
-
-
 class SourceSeen(msgspec.Struct, frozen=True, gc=False):
     """A touchpoint's source, as bits, on a contact's path from a moment on."""
 
@@ -112,13 +103,6 @@ def record_duplicates(
     if duplicates:
         values = {"space_id": space_id, "duplicates": rows(duplicates)}
         connection.execute(SQL["record_duplicates"], values)
-
-
-def restamp_events(connection: Connection[Any], space_id: int, moves: Iterable[Move]) -> None:
-    """Bring stored events in line with their contacts after merges and company changes."""
-    values = [{"space_id": space_id, **msgspec.structs.asdict(move)} for move in moves]
-    if values:
-        connection.cursor().executemany(SQL["restamp"], values)
 
 
 def request_later(

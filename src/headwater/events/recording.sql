@@ -55,16 +55,6 @@ FROM json_to_recordset(%(events)s::json)
            user_agent text, ip text, do_not_capi boolean, source_mask bigint, warnings text[],
            received_at bigint);
 
--- name: restamp
--- Events of a contact that was merged or changed company: their contact, its company and what its
--- path has become, in one statement.
-UPDATE events e
-SET contact_id = %(survivor_id)s, company_id = %(company_id)s,
-    source_mask = e.source_mask | %(source_mask)s
-WHERE e.space_id = %(space_id)s AND e.contact_id = %(contact_id)s
-  AND (e.contact_id <> %(survivor_id)s OR e.company_id IS DISTINCT FROM %(company_id)s
-       OR e.source_mask & %(source_mask)s::bigint <> %(source_mask)s::bigint);
-
 -- name: find_later
 -- Stored events that a new touchpoint precedes and that do not know its source yet.
 SELECT later.id, bit_or(t.source_mask) AS source_mask

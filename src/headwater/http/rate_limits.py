@@ -25,6 +25,14 @@ PER_MINUTE = {
     "get_event": 30,
     "update_event": 60,
     "delete_event": 60,
+    "list_contacts": 15,
+    "create_contact": 60,
+    "get_contact": 30,
+    "update_contact": 60,
+    "delete_contact_pii": 60,
+    "list_companies": 15,
+    "get_company": 30,
+    "update_company": 60,
 }
 """Every bucket and its limit for a Space, unless the Space has its own."""
 

@@ -96,9 +96,16 @@ class Directory:
         return contact
 
     def add_link(self, contact: Contact, key: tuple[str, str], link: Link) -> None:
-        """Take in a stored link; `key` is its kind and value."""
-        self._links.setdefault(key, {})[contact] = link
-        contact.keys.append(key)
+        """Take in a stored link; `key` is its kind and value. A contact that others were merged
+        into can have several of one key.
+        """
+        holders = self._links.setdefault(key, {})
+        known = holders.get(contact)
+        if known is None:
+            holders[contact] = link
+            contact.keys.append(key)
+        else:
+            known.widen(link.first_seen, link.last_seen, link.recency)
 
     def holders(self, kind: str, value: str) -> dict[Contact, Link]:
         """Every contact the identifier is listed for."""

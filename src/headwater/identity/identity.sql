@@ -27,27 +27,8 @@ CROSS JOIN LATERAL (
 ) i;
 
 -- name: move_links
--- Merging: the survivor gets every identifier of the contacts merged into it.
-INSERT INTO contact_identifiers AS i
-    (space_id, kind, value, contact_id, first_seen_at, last_seen_at, recency)
-SELECT %(space_id)s, old.kind, old.value, m.survivor_id,
-       min(old.first_seen_at), max(old.last_seen_at), max(old.recency)
-FROM json_to_recordset(%(merged)s::json) AS m (merged_id bigint, survivor_id bigint)
-CROSS JOIN LATERAL (
-    SELECT known.*
-    FROM contact_identifiers known
-    WHERE known.space_id = %(space_id)s AND known.contact_id = m.merged_id
-    OFFSET 0
-) old
-GROUP BY old.kind, old.value, m.survivor_id
-ON CONFLICT (space_id, kind, value, contact_id) DO UPDATE
-SET first_seen_at = least(i.first_seen_at, excluded.first_seen_at),
-    last_seen_at = greatest(i.last_seen_at, excluded.last_seen_at),
-    recency = greatest(i.recency, excluded.recency);
-
--- name: drop_moved_links
--- Merging: the identifiers of a merged contact, after they were moved.
-DELETE FROM contact_identifiers i
+-- Merging: the identifiers of a merged contact now count for the survivor.
+UPDATE contact_identifiers i SET contact_id = %(survivor_id)s
 WHERE i.space_id = %(space_id)s AND i.contact_id = %(merged_id)s;
 
 -- name: flatten_merges
@@ -68,15 +49,15 @@ ORDER BY m.position;
 -- name: write_links
 -- Identifiers as the batch saw them. Widening makes this safe to repeat and free of order.
 INSERT INTO contact_identifiers AS i
-    (space_id, kind, value, contact_id, first_seen_at, last_seen_at, recency)
-SELECT %(space_id)s, l.kind, l.value, l.contact_id,
+    (space_id, kind, value, contact_id, origin_id, first_seen_at, last_seen_at, since, recency)
+SELECT %(space_id)s, l.kind, l.value, l.contact_id, l.contact_id,
        'epoch'::timestamptz + l.first_seen * interval '1 microsecond',
        'epoch'::timestamptz + l.last_seen * interval '1 microsecond',
-       l.recency
+       l.recency, l.recency
 FROM json_to_recordset(%(links)s::json)
      AS l (kind text, value text, contact_id bigint, first_seen bigint, last_seen bigint,
            recency bigint)
-ON CONFLICT (space_id, kind, value, contact_id) DO UPDATE
+ON CONFLICT (space_id, kind, value, origin_id) DO UPDATE
 SET first_seen_at = least(i.first_seen_at, excluded.first_seen_at),
     last_seen_at = greatest(i.last_seen_at, excluded.last_seen_at),
     recency = greatest(i.recency, excluded.recency);

@@ -55,10 +55,8 @@ def write_merges(connection: Connection[Any], space_id: int, directory: Director
         if not merge.loser.is_new
     ]
     if merged:
-        moved = {"space_id": space_id, "merged": rows(merged)}
-        connection.execute(SQL["move_links"], moved)
         each = [{"space_id": space_id, **pair} for pair in merged]
-        for name in ("drop_moved_links", "flatten_merges"):
+        for name in ("move_links", "flatten_merges"):
             connection.cursor().executemany(SQL[name], each)
     log = {"space_id": space_id, "merges": rows(_log(directory))}
     connection.execute(SQL["log_merges"], log)

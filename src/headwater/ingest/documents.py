@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
+from headwater.contacts.fields import DATE_SLOTS, NUMBER_SLOTS
 from headwater.http.openapi import problems
 from headwater.ingest.endpoints import MAX_BATCH
-from headwater.ingest.payload import DATE_SLOTS, NUMBER_SLOTS, TrackPayload
+from headwater.ingest.payload import TrackPayload
 
 Schema = dict[str, Any]
 

@@ -6,21 +6,30 @@ second time, field by field, so that the answer names everything wrong with it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
-from functools import lru_cache
+from decimal import Decimal, InvalidOperation
 from ipaddress import ip_address
 from typing import Annotated, Any, Literal
 
 import msgspec
-from email_validator import EmailNotValidError, validate_email
 from msgspec import UNSET, Meta, Raw, UnsetType
 
+from headwater.contacts.fields import (
+    DATE_FORMS,
+    DATE_SLOTS,
+    NUMBER_SLOTS,
+    SLOTS,
+    TEXT_SLOTS,
+    parse_slot_date,
+    parse_slot_number,
+)
 from headwater.events.accepted import EVENT_NAMES, AcceptedEvent
 from headwater.http.bodies import NOT_AN_OBJECT, UNDECODABLE, refuse_bad_text, undecodable
+from headwater.http.decimals import decimal_text
 from headwater.http.errors import Errors, Invalid
-from headwater.ingest.times import DATE_FORMS, FORMS, parse_event_time, parse_slot_date
+from headwater.http.instants import FORMS
+from headwater.identity.emails import parse_email
+from headwater.ingest.times import parse_event_time
 
 Identifier = Annotated[str, Meta(max_length=255)] | None
 Name = Annotated[str, Meta(max_length=255)] | None
@@ -30,11 +39,7 @@ SlotText = Annotated[str, Meta(max_length=10_240)] | None
 SlotNumber = str | int | float | None
 Time = str | int | float | None
 
-TEXT_SLOTS = range(1, 16)
-NUMBER_SLOTS = range(16, 26)
-DATE_SLOTS = range(26, 31)
 MAX_AMOUNT = Decimal(10) ** 14
-MAX_SLOT_NUMBER = Decimal(10) ** 24
 
 
 class _Fields(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,8 +82,6 @@ def slot_type(slot: int) -> Any:
     return SlotNumber if slot in NUMBER_SLOTS else Time
 
 
-SLOTS = tuple((number, f"profile_field_{number}") for number in range(1, 31))
-
 TrackPayload: Any = msgspec.defstruct(
     "TrackPayload",
     [(name, slot_type(number), None) for number, name in SLOTS],
@@ -97,13 +100,6 @@ PLAIN_TEXT = (
 IDENTIFYING = {"email", "trk_token", "fingerprint", "ip"}
 
 _decoder = msgspec.json.Decoder(TrackPayload)
-_context = Context(prec=60)
-_NUMBER = re.compile(r"[+-]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,3})?", re.ASCII)
-# The common form of an address; anything else goes to the library.
-_EMAIL = re.compile(
-    r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
-    r"@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}"
-)
 _fields = {info.name: info for info in msgspec.structs.fields(TrackPayload)}
 
 
@@ -264,22 +260,6 @@ def parse_amount(raw: Raw | UnsetType) -> str | None:
         raise ValueError("must be a finite number.") from None
 
 
-def parse_slot_number(value: str | float) -> str:
-    """A number slot's value as decimal text, from a number or a numeric string."""
-    text = str(value).strip()
-    if not _NUMBER.fullmatch(text):
-        raise ValueError("must be a number.")
-    return decimal_text(Decimal(text), MAX_SLOT_NUMBER, "0.0000000001")
-
-
-def decimal_text(number: Decimal, limit: Decimal, step: str) -> str:
-    """`number` rounded half-even to `step`, as plain decimal text."""
-    if not number.is_finite() or not -limit <= number <= limit:
-        raise ValueError(f"must be a finite number between -{limit:f} and {limit:f}.")
-    rounded = number.quantize(Decimal(step), ROUND_HALF_EVEN, _context).normalize(_context)
-    return f"{rounded or Decimal(0):f}"
-
-
 def _company_text(value: str | int | None, longest: int) -> str | None:
     if value is None:
         return None
@@ -306,20 +286,3 @@ def _email(value: str | None) -> str | None:
     if value is None or not value.strip():
         return None
     return parse_email(value.strip().lower())
-
-
-def parse_email(address: str) -> str:
-    """A trimmed, lower-case address, if it is one. Raises ValueError."""
-    if len(address) <= 254 and address.find("@") <= 64 and _EMAIL.fullmatch(address):
-        return address
-    return _unusual_email(address)
-
-
-@lru_cache(maxsize=1024)
-def _unusual_email(address: str) -> str:
-    """International and quoted forms, which need more than a pattern; checked by the library."""
-    try:
-        validate_email(address, check_deliverability=False, allow_quoted_local=True, strict=True)
-    except EmailNotValidError:
-        raise ValueError("must be a valid e-mail address.") from None
-    return address

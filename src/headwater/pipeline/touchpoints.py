@@ -13,7 +13,6 @@ from psycopg import Connection
 from headwater.database.rows import rows
 from headwater.database.statements import Statements
 from headwater.events.accepted import AcceptedEvent
-from headwater.events.recording import Move
 from headwater.sources.catalogue import SOURCE_IDS
 from headwater.sources.resolve import Parameters, resolve
 
@@ -164,10 +163,3 @@ def write_touchpoints(
     if touchpoints:
         values = {"space_id": space_id, "touchpoints": rows(touchpoints)}
         connection.execute(SQL["write"], values)
-
-
-def restamp_touchpoints(connection: Connection[Any], space_id: int, moves: Iterable[Move]) -> None:
-    """Bring stored touchpoints in line with their contacts after merges and company changes."""
-    values = [{"space_id": space_id, **msgspec.structs.asdict(move)} for move in moves]
-    if values:
-        connection.cursor().executemany(SQL["restamp"], values)

@@ -25,10 +25,3 @@ FROM json_to_recordset(%(touchpoints)s::json)
      AS r (id bigint, contact_id bigint, company_id bigint, occurred_at bigint,
            source_id smallint, source_rule text, campaign_id text, campaign_name text,
            adset_id text, adset_name text, ad_id text, keyword text, url text);
-
--- name: restamp
--- Touchpoints of a contact that was merged or changed company.
-UPDATE touchpoints t
-SET contact_id = %(survivor_id)s, company_id = %(company_id)s
-WHERE t.space_id = %(space_id)s AND t.contact_id = %(contact_id)s
-  AND (t.contact_id <> %(survivor_id)s OR t.company_id IS DISTINCT FROM %(company_id)s);

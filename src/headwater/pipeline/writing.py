@@ -8,14 +8,13 @@ from psycopg import Connection
 
 from headwater.companies.storing import write_companies
 from headwater.contacts.profiles import Profile
+from headwater.contacts.restamping import Move, restamp_all
 from headwater.contacts.storing import write_profiles
 from headwater.events.recording import (
-    Move,
     StoredEvent,
     add_sources,
     record_duplicates,
     record_events,
-    restamp_events,
 )
 from headwater.failpoints import failpoint
 from headwater.identity.storing import write_links, write_merges
@@ -23,7 +22,6 @@ from headwater.pipeline.batch import Batch, Item
 from headwater.pipeline.inbox import delete_rows, reject_rows
 from headwater.pipeline.touchpoints import (
     StoredTouchpoint,
-    restamp_touchpoints,
     write_touchpoints,
 )
 
@@ -33,8 +31,7 @@ def write(connection: Connection[Any], batch: Batch) -> None:
     space_id = batch.space.id
     moves = [move for profile in batch.profiles if (move := _move(batch, profile))]
     write_merges(connection, space_id, batch.directory)
-    restamp_events(connection, space_id, moves)
-    restamp_touchpoints(connection, space_id, moves)
+    restamp_all(connection, space_id, moves)
     failpoint("worker_after_merge")
     write_companies(connection, space_id, batch.companies)
     write_profiles(connection, space_id, batch.profiles)

@@ -66,6 +66,13 @@ async def change_space(connection: AsyncConnection, space_id: int, changes: Chan
     return await fetch_space(connection, space_id)
 
 
+async def lock_identities(connection: AsyncConnection, space_id: int) -> None:
+    """Take the Space for this transaction. Whoever changes a contact, an identifier, a company or
+    a membership does this first: such changes happen one at a time, the pipeline's included.
+    """
+    await connection.execute(SQL["lock_identities"], {"space_id": space_id})
+
+
 async def announce_access(connection: AsyncConnection, space_id: int) -> None:
     """Make API processes drop what they remember about this Space when the transaction commits."""
     await connection.execute(SQL["announce_access"], {"space_id": space_id})

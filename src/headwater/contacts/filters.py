@@ -17,12 +17,12 @@ from zoneinfo import ZoneInfo
 
 from psycopg.sql import SQL, Composable, Identifier, Placeholder
 
+from headwater.contacts.fields import LONGEST_TEXT
 from headwater.http.parameters import Query
 from headwater.http.timerange import TimeRange, parse_day, whole_days
 
 PARAMETER = "custom_field_filters"
 MOST_CONDITIONS = 10
-LONGEST_TEXT = 10_240
 
 # What ends a word: ASCII white space and punctuation but the underscore. Naming it keeps the
 # answer free of the database's locale.

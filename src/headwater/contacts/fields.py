@@ -1,0 +1,41 @@
+"""The thirty custom profile fields: their types, and how a value sent for one is read."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+from headwater.http.decimals import decimal_text
+from headwater.http.instants import parse_instant
+
+TEXT_SLOTS = range(1, 16)
+NUMBER_SLOTS = range(16, 26)
+DATE_SLOTS = range(26, 31)
+SLOTS = tuple((number, f"profile_field_{number}") for number in range(1, 31))
+
+LONGEST_TEXT = 10_240
+MAX_SLOT_NUMBER = Decimal(10) ** 24
+DATE_FORMS = "must be a date (YYYY-MM-DD) or an ISO 8601 date-time."
+
+_NUMBER = re.compile(r"[+-]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,3})?", re.ASCII)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
+
+def parse_slot_number(value: str | float) -> str:
+    """A number slot's value as decimal text, from a number or a numeric string."""
+    text = str(value).strip()
+    if not _NUMBER.fullmatch(text):
+        raise ValueError("must be a number.")
+    return decimal_text(Decimal(text), MAX_SLOT_NUMBER, "0.0000000001")
+
+
+def parse_slot_date(value: str | float) -> str:
+    """A date slot's value: `YYYY-MM-DD` as it is, an instant as `YYYY-MM-DDTHH:MM:SS.mmmZ`."""
+    try:
+        if isinstance(value, str) and _DAY.fullmatch(value.strip()):
+            return date.fromisoformat(value.strip()).isoformat()
+        moment = datetime.fromtimestamp(parse_instant(value), UTC)
+    except (ValueError, OverflowError, OSError):
+        raise ValueError(DATE_FORMS) from None
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

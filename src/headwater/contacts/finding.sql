@@ -1,0 +1,10 @@
+-- name: resolve
+-- The surviving contact of an id that was ever returned.
+SELECT coalesce(c.merged_into, c.id) FROM contacts c
+WHERE c.space_id = %(space_id)s AND c.id = %(contact_id)s;
+
+-- name: by_email
+-- Every contact with an address, be it the primary, another one or a merged contact's.
+SELECT DISTINCT i.contact_id FROM contact_identifiers i
+WHERE i.space_id = %(space_id)s AND i.kind = 'email' AND i.value = %(email)s
+ORDER BY i.contact_id;

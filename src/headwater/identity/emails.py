@@ -1,0 +1,31 @@
+"""What counts as an e-mail address."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from email_validator import EmailNotValidError, validate_email
+
+# The common form of an address; anything else goes to the library.
+_EMAIL = re.compile(
+    r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
+    r"@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}"
+)
+
+
+def parse_email(address: str) -> str:
+    """A trimmed, lower-case address, if it is one. Raises ValueError."""
+    if len(address) <= 254 and address.find("@") <= 64 and _EMAIL.fullmatch(address):
+        return address
+    return _unusual_email(address)
+
+
+@lru_cache(maxsize=1024)
+def _unusual_email(address: str) -> str:
+    """International and quoted forms, which need more than a pattern; checked by the library."""
+    try:
+        validate_email(address, check_deliverability=False, allow_quoted_local=True, strict=True)
+    except EmailNotValidError:
+        raise ValueError("must be a valid e-mail address.") from None
+    return address
