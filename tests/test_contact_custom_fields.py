@@ -11,18 +11,39 @@ import pytest
 
 from tests.factories import Stage, make_stage
 from tests.reading_fixtures import Api
-from tests.test_create_contact import EMAIL, create, refused, rows
+
+EMAIL = "ada@example.com"
+
+
+def create(api: Api, **more: Any) -> dict[str, Any]:
+    response = api.send("POST", "/contacts", json={"emails": [EMAIL], **more})
+    assert response.status_code == 201, response.text
+    return response.json()
 
 
 def fields(api: Api, **values: Any) -> dict[str, Any]:
     return create(api, custom_fields=values)["custom_fields"]
 
 
+def refused(api: Api, custom_fields: Any) -> dict[str, list[str]]:
+    body = {"emails": [EMAIL], "custom_fields": custom_fields}
+    response = api.send("POST", "/contacts", json=body)
+    assert response.status_code == 422, response.text
+    return response.json()["errors"]
+
+
+def stored(stage: Stage, columns: str) -> tuple[Any, ...]:
+    query = f"SELECT {columns} FROM contacts WHERE space_id = %s"
+    row = stage.connection.execute(query, (stage.space_id,)).fetchone()
+    assert row is not None
+    return row
+
+
 def test_it_works(api: Api, stage: Stage) -> None:
     sent = {"profile_field_1": "gold", "profile_field_16": "2.50", "profile_field_26": "2026-01-02"}
     assert fields(api, **sent) == {**sent, "profile_field_16": 2.5}
     columns = "profile_field_1, profile_field_16::text, profile_field_26::text"
-    assert rows(stage, "contacts", columns) == [("gold", "2.5", "2026-01-02 00:00:00+00")]
+    assert stored(stage, columns) == ("gold", "2.5", "2026-01-02 00:00:00+00")
 
 
 def test_custom_fields_are_answered_only_when_they_were_given(api: Api) -> None:
@@ -35,7 +56,7 @@ def test_null_and_blank_are_unset(api: Api, stage: Stage) -> None:
               "profile_field_26": "\n", "profile_field_30": None}  # fmt: skip
     assert fields(api, **values) == {}
     slots = ", ".join(f"profile_field_{slot}" for slot in range(1, 31))
-    assert rows(stage, "contacts", slots) == [(None,) * 30]
+    assert stored(stage, slots) == (None,) * 30
 
 
 def test_all_slots_are_answered_in_order(api: Api) -> None:
@@ -50,7 +71,7 @@ def test_all_slots_are_answered_in_order(api: Api) -> None:
 @pytest.mark.parametrize("given", [None, [], "x", 5, True, ["profile_field_1"]])
 def test_custom_fields_are_an_object(api: Api, given: Any) -> None:
     told = {"custom_fields": ["The custom_fields must be an object."]}
-    assert refused(api, {"emails": [EMAIL], "custom_fields": given}) == told
+    assert refused(api, given) == told
 
 
 @pytest.mark.parametrize(
@@ -60,8 +81,7 @@ def test_keys_are_slots(api: Api, key: str) -> None:
     place = f"custom_fields.{key}"
     rule = f"The {place} must be one of profile_field_1 to profile_field_30."
     for value in ("x", None):
-        body = {"emails": [EMAIL], "custom_fields": {key: value}}
-        assert refused(api, body) == {place: [rule]}
+        assert refused(api, {key: value}) == {place: [rule]}
 
 
 @pytest.mark.parametrize(
@@ -72,8 +92,7 @@ def test_keys_are_slots(api: Api, key: str) -> None:
         *[(15, value, "must be a string of at most 10240 characters.") for value in (0, False)],
         *[(16, value, "must be a number or text holding one.") for value in (True, [], {})],
         *[(25, value, "must be a number.") for value in ("abc", "1,5", "NaN", "0x1", "1_0")],
-        (16, 10**24 + 1, "must be a finite number between -1000000000000000000000000 and "
-                         "1000000000000000000000000."),
+        (16, 10**24 + 1, f"must be a finite number between -{10**24} and {10**24}."),
         *[(26, value, "must be a date (YYYY-MM-DD) or an ISO 8601 date-time.")
           for value in ("soon", "2026-02-30", "2026-13-01", "13/05/2026", "1767312000",
                         1767312000, 1.5, True, [], {})],
@@ -82,8 +101,7 @@ def test_keys_are_slots(api: Api, key: str) -> None:
 )  # fmt: skip
 def test_values_have_the_type_of_their_slot(api: Api, slot: int, value: Any, rule: str) -> None:
     place = f"custom_fields.profile_field_{slot}"
-    body = {"emails": [EMAIL], "custom_fields": {f"profile_field_{slot}": value}}
-    assert refused(api, body) == {place: [f"The {place} {rule}"]}
+    assert refused(api, {f"profile_field_{slot}": value}) == {place: [f"The {place} {rule}"]}
 
 
 def test_text_is_stored_as_written(api: Api) -> None:
@@ -101,11 +119,11 @@ def test_numbers_are_exact(api: Api, stage: Stage, text: str, shown: str) -> Non
     response = api.send("POST", "/contacts", content=body)
     assert response.status_code == 201, response.text
     assert f'"profile_field_16":{shown}}}' in response.text
-    assert rows(stage, "contacts", "profile_field_16::text") == [(shown,)]
+    assert stored(stage, "profile_field_16::text") == (shown,)
 
 
 @pytest.mark.parametrize(
-    ("zone", "sent", "stored", "shown"),
+    ("zone", "sent", "moment", "shown"),
     [
         ("UTC", "2026-01-02", "2026-01-02T00:00:00Z", "2026-01-02"),
         ("UTC", "2026-01-02T00:00:00Z", "2026-01-02T00:00:00Z", "2026-01-02"),
@@ -120,14 +138,13 @@ def test_numbers_are_exact(api: Api, stage: Stage, text: str, shown: str) -> Non
     ],
 )
 def test_days_are_midnights_in_the_space_s_zone(
-    client: httpx.Client, connection: psycopg.Connection, zone: str, sent: str, stored: str,
+    client: httpx.Client, connection: psycopg.Connection, zone: str, sent: str, moment: str,
     shown: str,
 ) -> None:  # fmt: skip
     stage = make_stage(connection, timezone=zone)
     answer = fields(Api(client, stage.key), profile_field_26=sent)
     assert answer == {"profile_field_26": shown}
-    moment = datetime.fromisoformat(stored)
-    assert rows(stage, "contacts", "profile_field_26") == [(moment,)]
+    assert stored(stage, "profile_field_26") == (datetime.fromisoformat(moment),)
 
 
 @pytest.mark.parametrize(

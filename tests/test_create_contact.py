@@ -163,7 +163,7 @@ def test_addresses_are_required(api: Api, body: Any, errors: dict[str, list[str]
 
 
 @pytest.mark.parametrize(
-    "item", ["", " ", "ada", "ada@", "@example.com", "a b@example.com", "a@example.com,b@example.com",
+    "item", ["", " ", "ada", "ada@", "@example.com", "a b@example.com", "a@b.com,c@d.com",
              "a" * 65 + "@example.com", "a@" + "b" * 250 + ".com", None, 5, True, ["a@example.com"]]
 )  # fmt: skip
 def test_each_address_must_be_one(api: Api, item: Any) -> None:
@@ -269,12 +269,12 @@ def test_what_is_taken_is_what_was_sent(phones: list[Any], names: list[Any]) -> 
         for index, item in enumerate(items)
         if not isinstance(item, str) or len(item) > longest
     }
-    try:
-        taken = read_new_contact({"emails": [EMAIL], "phones": phones, "names": names})
-    except Invalid as invalid:
-        assert set(invalid.errors) == wrong
+    body = {"emails": [EMAIL], "phones": phones, "names": names}
+    if wrong:
+        with pytest.raises(Invalid) as invalid:
+            read_new_contact(body)
+        assert set(invalid.value.errors) == wrong
         return
-    assert wrong == set()
+    taken = read_new_contact(body).collections
     for name, items in (("phones", phones), ("names", names)):
-        expected = list(dict.fromkeys(item for item in items if item.strip()))
-        assert list(taken.collections[name]) == expected
+        assert list(taken[name]) == list(dict.fromkeys(item for item in items if item.strip()))
