@@ -4,7 +4,7 @@ and the sources of its path. Pure; storing.py reads and writes it.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from headwater.companies.grouping import Company
@@ -79,16 +79,16 @@ def instant(value: str, zone: ZoneInfo) -> str:
 
 
 def shown_date(value: str, zone: ZoneInfo) -> str:
-    """A date slot's value as answers have it: a day where it is midnight in `zone`, else the
-    moment in UTC.
+    """A date slot's value as answers have it: the day of which it is the first moment in `zone`,
+    else the moment in UTC.
     """
     moment = datetime.fromisoformat(instant(value, zone))
     try:
-        local = moment.astimezone(zone)
+        day = moment.astimezone(zone).date().isoformat()
     except OverflowError:  # at either end of the calendar
-        local = moment
-    if local.time() == time():
-        return local.date().isoformat()
+        day = moment.date().isoformat()
+    if moment == datetime.fromisoformat(instant(day, zone)):
+        return day
     text = moment.astimezone(UTC).isoformat(timespec="milliseconds")
     return text.replace("+00:00", "Z").replace(".000Z", "Z")
 
