@@ -8,6 +8,8 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.factories import NOON, Stage, make_stage
 from tests.pipeline import Stage as Pipeline
@@ -187,6 +189,28 @@ def test_a_contact_without_addresses_is_anonymous(api: Api, stage: Stage) -> Non
     [second] = pipeline.run(event(email="b@example.com", trk_token="t"))
     assert pipeline.contact_of(second) == contact_id
     assert columns(stage, contact_id, "email") == ("b@example.com",)
+
+
+ITEMS = st.lists(st.sampled_from(["a", "b", "c", "d", ""]), max_size=5)
+UPDATES = st.lists(
+    st.dictionaries(st.sampled_from(["phones", "names", "locations"]), ITEMS, min_size=1),
+    max_size=4,
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(updates=UPDATES)
+def test_after_any_updates_the_last_of_each_kind_counts(
+    api: Api, stage: Stage, updates: list[dict[str, list[str]]]
+) -> None:
+    contact_id = stage.contact()
+    expected: dict[str, list[str]] = {"phones": [], "names": [], "locations": []}
+    for body in updates:
+        update(api, contact_id, **body)
+        expected |= {name: list(dict.fromkeys(filter(None, items))) for name, items in body.items()}
+    for name, items in expected.items():
+        assert values(stage, contact_id, COLLECTIONS[name]) == items
+        assert columns(stage, contact_id, COLLECTIONS[name]) == (items[0] if items else None,)
 
 
 # ---------------------------------------------------------------------------- merged contacts

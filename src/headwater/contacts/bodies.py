@@ -95,7 +95,8 @@ def read_new_contact(body: dict[str, Any]) -> ContactValues:
         errors["emails"] = ["The emails is required."]
     elif body["emails"] == []:
         errors["emails"] = ["The emails must have at least one item."]
-    return _read({**dict[str, Any].fromkeys(COLLECTIONS, ()), **body}, errors)
+    nothing: dict[str, Any] = {name: [] for name in COLLECTIONS}
+    return _read(nothing | body, errors)
 
 
 def read_changes(body: dict[str, Any]) -> ContactValues:
@@ -125,22 +126,20 @@ def _read(body: dict[str, Any], errors: Errors) -> ContactValues:
 
 
 def _items(name: str, given: Any, errors: Errors) -> tuple[str, ...]:
-    if not isinstance(given, list | tuple):
+    if not isinstance(given, list):
         errors[name] = [f"The {name} must be an array."]
         return ()
     items = cast("list[object]", given)
     if len(items) > MOST_ITEMS:
         errors[name] = [f"The {name} must not have more than {MOST_ITEMS} items."]
         return ()
-    found: dict[str, None] = {}
+    values: list[str | None] = []
     for index, item in enumerate(items):
         try:
-            value = COLLECTIONS[name].parse(item)
+            values.append(COLLECTIONS[name].parse(item))
         except ValueError as error:
             errors[f"{name}.{index}"] = [f"The {name}.{index} {error}"]
-        else:
-            found |= {} if value is None else {value: None}
-    return tuple(found)
+    return tuple(dict.fromkeys(value for value in values if value is not None))
 
 
 _SLOT_NUMBERS = {name: number for number, name in SLOTS}
