@@ -28,6 +28,10 @@ STATUSES = {
     "update_event": {200, 404, 413, 415},
     "delete_event": {200},
     "get_receipt": {200, 404},
+    "create_contact": {201, 413, 415},
+    "update_contact": {200, 404, 413, 415},
+    "attach_contact_company": {200, 404, 413, 415},
+    "detach_contact_company": {200, 404},
 }
 OF_ALL = {400, 401, 403, 414, 422, 429, 431, 503}
 
