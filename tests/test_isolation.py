@@ -4,6 +4,7 @@ cursor is tried with those of another Space. An operation without a row here fai
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -31,11 +32,12 @@ TAKES_AN_ID: dict[str, tuple[int, dict[str, Any] | None]] = {
     "update_event": (404, {"amount": 1}),
     "delete_event": (200, None),
     "get_receipt": (404, None),
+    "delete_contact_pii": (404, None),
 }
 """What an unknown id is answered with, and the body to send."""
 
 TAKES_A_CURSOR = {"list_events"}
-TAKES_NEITHER = {"create_event", "create_events"}
+TAKES_NEITHER = {"create_event", "create_events", "delete_contact_pii_by_email"}
 
 
 @dataclass(frozen=True)
@@ -50,12 +52,13 @@ class Operation:
 
 @dataclass(frozen=True)
 class Two:
-    """Two Spaces, the second with an event, and a client of the first."""
+    """Two Spaces, the second with an event of a contact, and a client of the first."""
 
     mine: httpx.Client
     other: Stage
     others: httpx.Client
     event_id: int
+    contact_id: int
 
 
 @pytest.fixture
@@ -66,7 +69,7 @@ def two(server: Running, connection: psycopg.Connection, stage: Stage) -> Iterat
         each.touchpoint(contact_id, "google_ads")
         event_id = [each.event(contact_id, amount=5) for _ in range(3)][-1]
     with client_for(server, stage.key) as mine, client_for(server, other.key) as others:
-        yield Two(mine, other, others, event_id)
+        yield Two(mine, other, others, event_id, contact_id)
 
 
 @pytest.fixture(scope="module")
@@ -110,11 +113,11 @@ def test_the_id_of_another_space_is_like_an_unknown_one(
 ) -> None:
     status, body = TAKES_AN_ID[name]
     operation = operations[name]
-    template = operation.path.partition("{")[0]
-    foreign_id = two.event_id if "event" in template else foreign_receipt(two)
+    before_id, _, after_id = re.split(r"(\{\w+\})", operation.path)
+    foreign_id = foreign_ids(two)[before_id]
     before = rows_of(two.other)
     foreign, unknown = (
-        two.mine.request(operation.method, f"{template}{number}", json=body)
+        two.mine.request(operation.method, f"{before_id}{number}{after_id}", json=body)
         for number in (foreign_id, UNKNOWN)
     )
     assert foreign.status_code == unknown.status_code == status
@@ -123,10 +126,11 @@ def test_the_id_of_another_space_is_like_an_unknown_one(
     assert rows_of(two.other) == before
 
 
-def foreign_receipt(two: Two) -> str:
-    accepted = two.others.post("/events/track", json=EVENT)
-    assert two.others.get(f"/receipts/{accepted.headers['x-receipt-id']}").status_code == 200
-    return accepted.headers["x-receipt-id"]
+def foreign_ids(two: Two) -> dict[str, int]:
+    """Ids that are good in the other Space, by what stands before them in a path."""
+    receipt = two.others.post("/events/track", json=EVENT).headers["x-receipt-id"]
+    assert two.others.get(f"/receipts/{receipt}").status_code == 200
+    return {"/events/": two.event_id, "/receipts/": int(receipt), "/contacts/": two.contact_id}
 
 
 @pytest.mark.parametrize("name", sorted(TAKES_A_CURSOR))

@@ -29,8 +29,10 @@ STATUSES = {
     "update_event": {200, 404, 413, 415},
     "delete_event": {200},
     "get_receipt": {200, 404},
+    "delete_contact_pii": {202, 404},
+    "delete_contact_pii_by_email": {202, 404, 409},
 }
-CONFLICTS: dict[str, list[str]] = {}
+CONFLICTS = {"delete_contact_pii_by_email": ["message", "contact_ids"]}
 """The operations that can conflict, and what the answer then holds."""
 OF_ALL = {400, 401, 403, 414, 422, 429, 431, 503}
 
