@@ -67,9 +67,7 @@ def test_a_merged_contact_s_id_and_address_mean_the_survivor(api: Api, stage: St
     assert [row[0] for row in queued(stage)] == [survivor, survivor]
 
 
-def test_the_mark_is_after_every_receipt_and_before_the_next(
-    api: Api, stage: Stage, client: httpx.Client
-) -> None:
+def test_the_mark_is_after_every_receipt_and_before_the_next(api: Api, stage: Stage) -> None:
     event = {"event_name": "purchase", "email": "ada@example.com"}
 
     def receipt() -> int:
@@ -148,7 +146,7 @@ def test_exactly_one_of_id_and_email(
 @pytest.mark.parametrize(
     "text", ["abc", "-1", "+5", "1_000", "%20" + "12", "1.0", "9" * 19, "١٢", "1%0A", "%ff", "1%00"]
 )
-def test_other_ids_are_invalid(api: Api, stage: Stage, text: str) -> None:
+def test_other_ids_are_invalid(api: Api, text: str) -> None:
     response = api.send("DELETE", f"/contacts/{text}/pii")
     assert response.status_code == 422
     assert list(response.json()["errors"]) == ["id"]
