@@ -152,6 +152,5 @@ def _add_queue(commands: Commands) -> None:
 def _add_contact(commands: Commands) -> None:
     contact = _group(commands, "contact", "look after contacts")
     erasures = _add(contact, "erasures", ("erasures", "erasures"), "list a Space's erasures")
-    for command in (erasures,):
-        _space(command)
-        _json(command)
+    _space(erasures)
+    _json(erasures)

@@ -23,7 +23,7 @@ ContactId = Annotated[
     Path(
         alias="id",
         description="The contact's id, from 1 on, or that of one merged into it.",
-        json_schema_extra={"pattern": "^[0-9]{1,18}$"},
+        json_schema_extra={"pattern": "^0*[1-9][0-9]*$", "maxLength": 18},
     ),
 ]
 
