@@ -35,11 +35,12 @@ TAKES_AN_ID: dict[str, tuple[int, dict[str, Any] | None]] = {
     "update_contact": (404, {"names": ["Eve"]}),
     "attach_contact_company": (404, {"company_id": 1}),
     "detach_contact_company": (404, None),
+    "delete_contact_pii": (404, None),
 }
 """What an unknown id is answered with, and the body to send."""
 
 TAKES_A_CURSOR = {"list_events"}
-TAKES_NEITHER = {"create_event", "create_events", "create_contact"}
+TAKES_NEITHER = {"create_contact", "create_event", "create_events", "delete_contact_pii_by_email"}
 
 
 @dataclass(frozen=True)
