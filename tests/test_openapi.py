@@ -29,8 +29,13 @@ STATUSES = {
     "update_event": {200, 404, 413, 415},
     "delete_event": {200},
     "get_receipt": {200, 404},
+    "list_companies": {200},
+    "get_company": {200, 404},
+    "update_company": {200, 404, 409, 413, 415},
 }
-CONFLICTS: dict[str, list[str]] = {}
+CONFLICTS: dict[str, list[str]] = {
+    "update_company": ["message", "field", "conflicting_company_id"],
+}
 """The operations that can conflict, and what the answer then holds."""
 OF_ALL = {400, 401, 403, 414, 422, 429, 431, 503}
 
