@@ -52,9 +52,14 @@ def read_list_companies(query: Query, space: Space, cursors: Cursors) -> ListCom
 
 def _created(query: Query, space: Space) -> TimeRange:
     start, end = START_DATE.read(query), END_DATE.read(query)
-    for given, missing in ((START_DATE, END_DATE), (END_DATE, START_DATE)):
-        if query.many(given.name) and not query.many(missing.name):
-            query.refuse(missing.name, f"is required with {given.name}.")
+    has_start, has_end = (
+        value is not None or each.name in query.errors
+        for each, value in ((START_DATE, start), (END_DATE, end))
+    )
+    if has_start and not has_end:
+        query.refuse(END_DATE.name, "is required with start_date.")
+    if has_end and not has_start:
+        query.refuse(START_DATE.name, "is required with end_date.")
     if start is None or end is None:
         return _EVER
     if end <= start:
