@@ -48,9 +48,7 @@ def test_an_unknown_id(api: Api) -> None:
 def test_other_ids_are_invalid(api: Api, method: str, text: str) -> None:
     response = api.send(method, f"/companies/{text}")
     assert response.status_code == 422
-    assert response.json()["errors"] == {
-        "id": ["The id must be an integer of at most 18 digits."]
-    }
+    assert response.json()["errors"] == {"id": ["The id must be an integer of at most 18 digits."]}
 
 
 def test_a_company_of_another_space_is_unknown(api: Api, connection: psycopg.Connection) -> None:

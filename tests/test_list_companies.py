@@ -234,9 +234,7 @@ def cursor(api: Api, stage: Stage) -> str:
 
 def test_a_changed_cursor_is_refused(api: Api, cursor: str) -> None:
     for text in (cursor[:-1], cursor + "A", cursor[:5] + "A!" + cursor[7:], "x"):
-        assert errors(api, cursor=text) == {
-            "cursor": ["The cursor is not a cursor of this list."]
-        }
+        assert errors(api, cursor=text) == {"cursor": ["The cursor is not a cursor of this list."]}
 
 
 @pytest.mark.parametrize("other", [YEAR, {**YEAR, "end_date": "2026-12-31 23:59:58"}])

@@ -184,9 +184,7 @@ def test_text_that_cannot_be_stored_is_refused(api: Api, acme: int) -> None:
 # ------------------------------------------------------------------------------------- claims
 
 
-@pytest.mark.parametrize(
-    ("field", "value"), [("domain", " ACME.com "), ("external_id", " A-1 ")]
-)
+@pytest.mark.parametrize(("field", "value"), [("domain", " ACME.com "), ("external_id", " A-1 ")])
 def test_a_claim_of_another_company_is_a_conflict(
     api: Api, stage: Stage, acme: int, field: str, value: str
 ) -> None:
@@ -218,7 +216,8 @@ def test_an_integer_conflicts_with_its_digits(api: Api, stage: Stage, acme: int)
     assert put(api, acme, {"external_id": 42}).json()["conflicting_company_id"] == other
 
 
-def test_external_ids_differ_by_case(api: Api, stage: Stage, acme: int) -> None:
+@pytest.mark.usefixtures("acme")
+def test_external_ids_differ_by_case(api: Api, stage: Stage) -> None:
     assert changed(api, stage.company(), {"external_id": "a-1"})["external_id"] == "a-1"
 
 
@@ -240,8 +239,9 @@ def test_a_released_claim_can_be_taken(api: Api, stage: Stage, acme: int) -> Non
     assert (taken["domain"], taken["external_id"]) == ("acme.com", "A-1")
 
 
+@pytest.mark.usefixtures("acme")
 def test_the_same_values_in_another_space_are_no_conflict(
-    client: httpx.Client, connection: psycopg.Connection, acme: int
+    client: httpx.Client, connection: psycopg.Connection
 ) -> None:
     other = make_stage(connection)
     company = changed(Api(client, other.key), other.company(), ACME)
@@ -294,14 +294,16 @@ def waits_for(connection: psycopg.Connection, pid: int) -> bool:
 # ------------------------------------------------------------------------------------- access
 
 
-def test_an_unknown_company(api: Api, acme: int) -> None:
+@pytest.mark.usefixtures("acme")
+def test_an_unknown_company(api: Api) -> None:
     for body in ({"name": "x"}, {"domain": "acme.com"}):
         response = put(api, 999999999999999999, body)
         assert (response.status_code, response.json()) == (404, {"message": "Company not found."})
 
 
+@pytest.mark.usefixtures("acme")
 def test_a_company_of_another_space_is_unknown(
-    client: httpx.Client, api: Api, connection: psycopg.Connection, acme: int
+    client: httpx.Client, api: Api, connection: psycopg.Connection
 ) -> None:
     other = make_stage(connection)
     foreign_id = other.company(**ACME)
