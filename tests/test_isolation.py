@@ -24,20 +24,27 @@ from tests.conftest import API, Running, client_for
 from tests.factories import Stage, make_stage
 from tests.pipeline import Stage as Pipeline
 from tests.pipeline import event
-from tests.two_spaces import add_journey, add_twins, everything_of
+from tests.two_spaces import CLAIMS, add_journey, add_twins, everything_of
 
 RANGE = {"start_date": "2026-01-01 00:00:00", "end_date": "2026-12-31 23:59:59"}
 EVENT = {"event_name": "purchase", "email": "ada@example.com"}
-FIELDS = ["profile_id", "company_id", "amount", "event_url"]
+FIELDS = ["profile_id", "company_id", "configured_name", "amount", "event_url"]
+PLANS = {
+    "custom_field_filters[0][field]": "profile_field_1",
+    "custom_field_filters[0][operator]": "any",
+}
 CREDITED = {
     "sources": ["google_ads", "direct"], "attribution_model": "linear", "attribution_window": 0,
     "fields": [*FIELDS, "touchpoint_id", "campaign_name"],
 }  # fmt: skip
 JOURNEY = {
     "include_trk_tokens": 1, "include_events": 1, "hide_direct_touchpoints": 0,
-    "include_browsing_session_data": 1,
+    "include_browsing_session_data": 1, "use_custom_field_labels": 1,
 }  # fmt: skip
-ROWS = {"include_trk_tokens": 1, "include_all_emails": 1, "include_custom_fields": 1}
+ROWS = {
+    "include_trk_tokens": 1, "include_all_emails": 1, "include_custom_fields": 1,
+    "use_custom_field_labels": 1,
+}  # fmt: skip
 
 UNKNOWN: dict[str, Any] = {
     **dict.fromkeys(("event", "receipt", "contact", "company"), 999999999999999999),
@@ -67,7 +74,7 @@ MATRIX = {
         names={"query.cursor": ("cursor", 422)},
         views=(
             RANGE,
-            {**RANGE, "fields": [*FIELDS, "space_id"]},
+            {**RANGE, **PLANS, "fields": [*FIELDS, "space_id"]},
             {**RANGE, **CREDITED},
             {**RANGE, **CREDITED, "query_mode": "company"},
         ),
@@ -77,7 +84,7 @@ MATRIX = {
     "delete_event": Row(names={"path.event_id": ("event", 200)}),
     "list_contacts": Row(
         names={"query.cursor": ("cursor", 422), "query.email": ("email", 200)},
-        views=(RANGE, {**RANGE, **ROWS}),
+        views=(RANGE, {**RANGE, **ROWS}, {**RANGE, **PLANS}),
     ),
     "create_contact": Row(201, body={"emails": ["ada@example.com"]}),
     "get_contact": Row(names={"path.id": ("contact", 404)}, views=({}, JOURNEY)),
@@ -92,7 +99,7 @@ MATRIX = {
     "delete_contact_pii_by_email": Row(202, names={"query.email": ("email", 404)}),
     "list_companies": Row(names={"query.cursor": ("cursor", 422)}, views=({}, RANGE)),
     "get_company": Row(names={"path.id": ("company", 404)}),
-    "update_company": Row(names={"path.id": ("company", 404)}, body={"name": "Eve"}),
+    "update_company": Row(names={"path.id": ("company", 404)}, body={**CLAIMS, "name": "Eve"}),
 }
 
 NOT_SERVED_YET = {
@@ -312,20 +319,28 @@ def test_a_request_reaches_only_its_own_space(
     assert (mine.stored() == ours) == (operation.method == "GET")
 
 
-def test_processing_reaches_only_its_own_space(mine: Side, other: Side) -> None:
-    """Events that carry every identifier of the other Space, and one that merges two contacts
-    whose twins must stay apart.
+@pytest.mark.parametrize("mode", ["auto", "external_id"])
+def test_processing_reaches_only_its_own_space(mine: Side, other: Side, mode: str) -> None:
+    """Events that carry every identifier of the other Space, and events that merge two contacts
+    and rename a company whose twins must stay as they are.
     """
+    mine.stage.connection.execute(
+        "UPDATE spaces SET company_identity_mode = %s WHERE id = %s", (mode, mine.stage.space_id)
+    )
     theirs, tag = other.stored(), f"{other.stage.space_id}"
     pipeline = Pipeline(mine.stage.connection, mine.stage.space_id)
-    people = len(pipeline.values("contacts", "id"))
+    people, companies = (pipeline.values(each, "id") for each in ("contacts", "companies"))
     pipeline.run(
         event(email=other.things["email"][0], tracking_id=f"crm-{tag}", trk_token=f"tok-{tag}",
               fingerprint=f"fp-{tag}", ip="192.0.2.1", order_id=f"{tag}-0",
               company_external_id=tag, trk_source="sms"),
-        event(email=mine.things["email"][0], tracking_id=f"crm-sharing-{mine.stage.space_id}"),
+        event(email=mine.things["email"][0], tracking_id=f"crm-sharing-{mine.stage.space_id}",
+              company_external_id=CLAIMS["external_id"], company_name="Eve"),
     )  # fmt: skip
+    assert other.stored() == theirs
     contact_id, _, sharing_id = mine.things["contact"]
     assert (sharing_id, contact_id) in pipeline.rows("contacts", "id", "merged_into")
-    assert len(pipeline.values("contacts", "id")) == people + 1
-    assert other.stored() == theirs
+    known = {each: pipeline.values(each, "id") for each in ("contacts", "companies")}
+    assert [len(ids) for ids in known.values()] == [len(people) + 1, len(companies) + 1]
+    for table in ("contacts", "events", "touchpoints"):
+        assert set(pipeline.values(table, "company_id")) <= {None, *known["companies"]}

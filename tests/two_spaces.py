@@ -10,6 +10,9 @@ from psycopg.types.json import Jsonb
 
 from tests.factories import Stage
 
+CLAIMS = {"domain": "claimed.example", "external_id": "claimed"}
+"""What a company of every Space has."""
+
 
 def everything_of(stage: Stage) -> dict[str, list[Any]]:
     """Every row of a Space, by table."""
@@ -36,10 +39,12 @@ def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
     with one of its addresses, and an event that waits; what of it can be named, by kind.
     """
     tag = f"{stage.space_id}"
-    company_id = stage.company(domain=f"{tag}.example", external_id=tag)
-    other_company = stage.company(name="Other")
+    stage.label_field("profile_field_1", f"Plan {tag}")
+    stage.label_event("custom_event_1", f"Demo {tag}")
+    company_id = stage.company(domain=f"acme-{tag}.com", external_id=tag)
+    other_company = stage.company(**CLAIMS)
     primary, second, shared, inherited = (
-        f"{word}@{tag}.example" for word in ("primary", "second", "shared", "inherited")
+        f"{word}@acme-{tag}.com" for word in ("primary", "second", "shared", "inherited")
     )
     contact_id = stage.contact(
         company_id=company_id, email=primary, name="Ada", phone="1", profile_field_1=tag
@@ -64,6 +69,7 @@ def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
         )
         for n in range(3)
     ]
+    events.append(stage.event(contact_id, company_id=company_id, event_name="custom_event_1"))
     accepted = client.post("/events/track", json={"event_name": "purchase", "email": shared})
     return {
         "event": events,
@@ -90,6 +96,11 @@ def add_twins(mine: Stage, other: Stage) -> None:
             " WHERE r.space_id = %s",
             (Jsonb(changes), mine.space_id),
         )
+    other.connection.execute(
+        "UPDATE companies SET domain = 'twin.' || domain, external_id = 'twin' || external_id"
+        " WHERE space_id = %s",
+        (other.space_id,),
+    )
     other.connection.execute(
         "UPDATE contact_identifiers SET value = 'Twin' WHERE space_id = %s"
         " AND kind IN ('phone', 'name', 'location', 'trk_token')",
