@@ -24,14 +24,15 @@ from tests.conftest import API, Running, client_for
 from tests.factories import Stage, make_stage
 from tests.pipeline import Stage as Pipeline
 from tests.pipeline import event
-from tests.two_spaces import CLAIMS, add_journey, add_twins, everything_of
+from tests.two_spaces import CLAIMS, TWIN, add_journey, add_twins, everything_of
 
 RANGE = {"start_date": "2026-01-01 00:00:00", "end_date": "2026-12-31 23:59:59"}
 EVENT = {"event_name": "purchase", "email": "ada@example.com"}
 FIELDS = ["profile_id", "company_id", "configured_name", "amount", "event_url"]
-PLANS = {
+LIKE_TWINS = {
     "custom_field_filters[0][field]": "profile_field_1",
-    "custom_field_filters[0][operator]": "any",
+    "custom_field_filters[0][operator]": "equal_to",
+    "custom_field_filters[0][value]": TWIN,
 }
 CREDITED = {
     "sources": ["google_ads", "direct"], "attribution_model": "linear", "attribution_window": 0,
@@ -74,7 +75,7 @@ MATRIX = {
         names={"query.cursor": ("cursor", 422)},
         views=(
             RANGE,
-            {**RANGE, **PLANS, "fields": [*FIELDS, "space_id"]},
+            {**RANGE, **LIKE_TWINS, "fields": [*FIELDS, "space_id"]},
             {**RANGE, **CREDITED},
             {**RANGE, **CREDITED, "query_mode": "company"},
         ),
@@ -84,7 +85,7 @@ MATRIX = {
     "delete_event": Row(names={"path.event_id": ("event", 200)}),
     "list_contacts": Row(
         names={"query.cursor": ("cursor", 422), "query.email": ("email", 200)},
-        views=(RANGE, {**RANGE, **ROWS}, {**RANGE, **PLANS}),
+        views=(RANGE, {**RANGE, **ROWS}, {**RANGE, **LIKE_TWINS}),
     ),
     "create_contact": Row(201, body={"emails": ["ada@example.com"]}),
     "get_contact": Row(names={"path.id": ("contact", 404)}, views=({}, JOURNEY)),

@@ -13,6 +13,9 @@ from tests.factories import Stage
 CLAIMS = {"domain": "claimed.example", "external_id": "claimed"}
 """What a company of every Space has."""
 
+TWIN = "Twin"
+"""What the twins of a row have in place of its texts."""
+
 
 def everything_of(stage: Stage) -> dict[str, list[Any]]:
     """Every row of a Space, by table."""
@@ -50,7 +53,7 @@ def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
         company_id=company_id, email=primary, name="Ada", phone="1", profile_field_1=tag
     )
     merged_id = stage.contact(merged_into=contact_id)
-    sharing_id = stage.contact(email=shared)
+    sharing_id = stage.contact(email=shared, profile_field_1=TWIN)
     for kind, value in (
         ("email", second), ("email", shared), ("email", primary), ("phone", "1"), ("name", "Ada"),
         ("location", "Ulm"), ("tracking_id", f"crm-{tag}"), ("trk_token", f"tok-{tag}"),
@@ -63,13 +66,14 @@ def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
     for source in ("google_ads", "direct"):
         stage.touchpoint(contact_id, source, company_id=company_id, campaign_name=tag)
     stage.hit(contact_id, stage.visit(contact_id, company_id=company_id), url=tag)
-    events = [
+    stage.event(sharing_id)
+    events = [stage.event(contact_id, company_id=company_id, event_name="custom_event_1")]
+    events += [
         stage.event(
             contact_id, company_id=company_id, amount=5, event_url=tag, order_id=f"{tag}-{n}"
         )
         for n in range(3)
     ]
-    events.append(stage.event(contact_id, company_id=company_id, event_name="custom_event_1"))
     accepted = client.post("/events/track", json={"event_name": "purchase", "email": shared})
     return {
         "event": events,
@@ -84,7 +88,7 @@ def add_twins(mine: Stage, other: Stage) -> None:
     """All rows of a Space once more in another one: the same ids, other contents."""
     twin = dict.fromkeys(
         ("name", "phone", "location", "event_url", "url", "campaign_name", "profile_field_1"),
-        "Twin",
+        TWIN,
     )
     changes = {**twin, "space_id": other.space_id, "amount": 77}
     for table in (
@@ -102,7 +106,7 @@ def add_twins(mine: Stage, other: Stage) -> None:
         (other.space_id,),
     )
     other.connection.execute(
-        "UPDATE contact_identifiers SET value = 'Twin' WHERE space_id = %s"
+        "UPDATE contact_identifiers SET value = %s WHERE space_id = %s"
         " AND kind IN ('phone', 'name', 'location', 'trk_token')",
-        (other.space_id,),
+        (TWIN, other.space_id),
     )
