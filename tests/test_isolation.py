@@ -104,8 +104,7 @@ MATRIX = {
 }
 
 NOT_SERVED_YET = {
-    "list_contacts", "create_contact", "get_contact", "get_contact_by_email",
-    "find_contact_by_email", "update_contact", "attach_contact_company", "detach_contact_company",
+    "list_contacts", "get_contact", "get_contact_by_email", "find_contact_by_email",
     "delete_contact_pii", "delete_contact_pii_by_email",
 }  # fmt: skip
 """Rows written ahead of their operations: one that the document has leaves this set."""
