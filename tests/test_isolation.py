@@ -272,13 +272,11 @@ def test_things_of_another_space_that_fit_together(
     mine: Side, other: Side, operations: dict[str, Operation], name: str
 ) -> None:
     operation, row = operations[name], MATRIX[name]
-    before = other.stored()
-    unknown = {place: UNKNOWN[row.names[place][0]] for place in other.own(operation, row)}
-    assert_same(
-        mine.send(operation, row, other.own(operation, row)), mine.send(operation, row, unknown)
-    )
+    foreign, before = other.own(operation, row), other.stored()
+    unknown = {place: UNKNOWN[row.names[place][0]] for place in foreign}
+    assert_same(mine.send(operation, row, foreign), mine.send(operation, row, unknown))
     assert other.stored() == before
-    assert other.send(operation, row, other.own(operation, row)).status_code == row.status
+    assert other.send(operation, row, foreign).status_code == row.status
 
 
 def cursor_of(side: Side, operation: Operation, row: Row) -> str:

@@ -66,6 +66,7 @@ def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
     for source in ("google_ads", "direct"):
         stage.touchpoint(contact_id, source, company_id=company_id, campaign_name=tag)
     stage.hit(contact_id, stage.visit(contact_id, company_id=company_id), url=tag)
+    stage.hit(sharing_id, stage.visit(sharing_id), url=tag)
     stage.event(sharing_id)
     events = [stage.event(contact_id, company_id=company_id, event_name="custom_event_1")]
     events += [
