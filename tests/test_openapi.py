@@ -35,8 +35,14 @@ STATUSES = {
     "detach_contact_company": {200, 404},
     "delete_contact_pii": {202, 404},
     "delete_contact_pii_by_email": {202, 404, 409},
+    "list_companies": {200},
+    "get_company": {200, 404},
+    "update_company": {200, 404, 409, 413, 415},
 }
-CONFLICTS = {"delete_contact_pii_by_email": ["message", "contact_ids"]}
+CONFLICTS: dict[str, list[str]] = {
+    "delete_contact_pii_by_email": ["message", "contact_ids"],
+    "update_company": ["message", "field", "conflicting_company_id"],
+}
 """The operations that can conflict, and what the answer then holds."""
 OF_ALL = {400, 401, 403, 414, 422, 429, 431, 503}
 
