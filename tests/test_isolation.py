@@ -35,11 +35,16 @@ TAKES_AN_ID: dict[str, tuple[int, dict[str, Any] | None]] = {
     "update_contact": (404, {"names": ["Eve"]}),
     "attach_contact_company": (404, {"company_id": 1}),
     "detach_contact_company": (404, None),
+    "get_contact": (404, None),
+    "get_contact_by_email": (404, None),
 }
 """What an unknown id is answered with, and the body to send."""
 
-TAKES_A_CURSOR = {"list_events"}
-TAKES_NEITHER = {"create_event", "create_events", "create_contact"}
+TAKES_A_CURSOR = {"list_events", "list_contacts"}
+TAKES_NEITHER = {"create_event", "create_events", "create_contact", "find_contact_by_email"}
+
+ADDRESS, NOBODY_S_ADDRESS = "grace@example.com", "nobody@example.com"
+"""One that only a contact of the second Space has, and an unknown one."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +72,11 @@ class Two:
 def two(server: Running, connection: psycopg.Connection, stage: Stage) -> Iterator[Two]:
     other = make_stage(connection)
     for each in (stage, other):
-        contact_id = each.contact(company_id=each.company())
+        for _ in range(2):
+            contact_id = each.contact(company_id=each.company())
         each.touchpoint(contact_id, "google_ads")
         event_id = [each.event(contact_id, amount=5) for _ in range(3)][-1]
+    other.identifier(contact_id, "email", ADDRESS)
     with client_for(server, stage.key) as mine, client_for(server, other.key) as others:
         yield Two(mine, other, others, event_id, contact_id)
 
@@ -119,8 +126,8 @@ def test_the_id_of_another_space_is_like_an_unknown_one(
     foreign_id = foreign_ids(two)[before_id]
     before = rows_of(two.other)
     foreign, unknown = (
-        two.mine.request(operation.method, f"{before_id}{number}{after_id}", json=body)
-        for number in (foreign_id, UNKNOWN)
+        two.mine.request(operation.method, f"{before_id}{each}{after_id}", json=body)
+        for each in (foreign_id, NOBODY_S_ADDRESS if foreign_id == ADDRESS else UNKNOWN)
     )
     assert foreign.status_code == unknown.status_code == status
     assert foreign.content == unknown.content
@@ -128,11 +135,14 @@ def test_the_id_of_another_space_is_like_an_unknown_one(
     assert rows_of(two.other) == before
 
 
-def foreign_ids(two: Two) -> dict[str, int]:
+def foreign_ids(two: Two) -> dict[str, int | str]:
     """Ids that are good in the other Space, by what stands before them in a path."""
     receipt = two.others.post("/events/track", json=EVENT).headers["x-receipt-id"]
     assert two.others.get(f"/receipts/{receipt}").status_code == 200
-    return {"/events/": two.event_id, "/receipts/": int(receipt), "/contacts/": two.contact_id}
+    return {
+        "/events/": two.event_id, "/receipts/": int(receipt), "/contacts/": two.contact_id,
+        "/contacts/by-email/": ADDRESS,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", sorted(TAKES_A_CURSOR))
@@ -162,6 +172,14 @@ def test_a_list_holds_only_its_own_space(two: Two) -> None:
         assert len(rows) == 3
         assert {row["space_id"] for row in rows}.isdisjoint({str(two.other.space_id)})
         assert two.event_id not in {row["id"] for row in rows}
+
+
+def test_an_address_of_another_space_is_unknown(two: Two) -> None:
+    for path in (f"/contacts/by-email/{ADDRESS}", f"/contacts/by-email?email={ADDRESS}"):
+        assert two.others.get(path).json()["id"] == two.contact_id
+        assert two.mine.get(path).status_code == 404
+    assert len(two.others.get("/contacts", params={"email": ADDRESS}).json()["data"]) == 1
+    assert two.mine.get("/contacts", params={"email": ADDRESS}).json()["data"] == []
 
 
 @pytest.mark.parametrize("path", ["/events/track", "/events/batch"])
