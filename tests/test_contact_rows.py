@@ -5,8 +5,11 @@ from __future__ import annotations
 import httpx
 import psycopg
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from headwater.contacts.fields import SLOTS
+from headwater.contacts.naming import shown_names
 from tests.factories import Stage, make_stage
 from tests.people import errors, merge, person, rows
 from tests.reading_fixtures import RANGE, Api
@@ -161,6 +164,18 @@ def test_any_text_can_be_a_label(api: Api, stage: Stage, label: str) -> None:
     stage.label_field("profile_field_2", label)
     stage.contact(profile_field_2="gold")
     assert rows(api, **RANGE, **LABELLED)[0][label] == "gold"
+
+
+@given(labels=st.dictionaries(
+    st.sampled_from(COLUMNS), st.sampled_from(["a", "b", "c", *PRIMARY, *COLUMNS[:3]]), max_size=8
+))  # fmt: skip
+def test_names_never_clash_and_free_labels_are_used(labels: dict[str, str]) -> None:
+    shown = shown_names(labels, PRIMARY)
+    assert list(shown) == COLUMNS
+    assert len({*PRIMARY, *shown.values()}) == len(PRIMARY) + len(COLUMNS)
+    for column, label in labels.items():
+        free = label not in {*PRIMARY, *COLUMNS} and list(labels.values()).count(label) == 1
+        assert shown[column] == (label if free else column)
 
 
 def test_everything_at_once(api: Api, stage: Stage) -> None:

@@ -33,7 +33,7 @@ def _address(text: str) -> str:
 
 
 EMAIL = One(
-    name="email", kind=Kind({"type": "string"}, _address), required=True,
+    name="email", kind=Kind({"type": "string", "pattern": "@"}, _address), required=True,
     description="The address to look for, exact but for case and blanks around it.",
 )  # fmt: skip
 EMAILS: dict[str, Any] = {

@@ -20,6 +20,7 @@ from headwater.http.ids import parse_id
 from headwater.http.openapi import problems
 from headwater.http.pagination import Link, envelope
 from headwater.http.parameters import Query
+from headwater.http.paths import REST
 from headwater.spaces.access import Caller, requires
 from headwater.spaces.spaces import fetch_space
 
@@ -35,8 +36,10 @@ ContactId = Annotated[
         json_schema_extra={"pattern": "^[0-9]{1,18}$"},
     ),
 ]
-
-Email = Annotated[str, Path(description=asking.EMAIL.description)]
+Email = Annotated[
+    str,
+    Path(description=asking.EMAIL.description, json_schema_extra={"pattern": "@"}),
+]
 
 Lister = Annotated[Caller, requires("contacts:read", "list_contacts")]
 Getter = Annotated[Caller, requires("contacts:read", "get_contact")]
@@ -83,7 +86,7 @@ async def find_stored_contact(request: Request, caller: Getter) -> Response:
 
 @router.get(
     # An address can hold a slash, which arrives as one even where it was sent as %2F.
-    "/contacts/by-email/{email:path}",
+    f"/contacts/by-email/{{email:{REST}}}",
     operation_id="get_contact_by_email",
     summary="Get Contact by Email (path)",
     responses={200: CONTACT, **SEVERAL, **problems(401, 403, 404, 422, 429, 503)},
