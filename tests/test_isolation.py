@@ -103,11 +103,6 @@ MATRIX = {
     "update_company": Row(names={"path.id": ("company", 404)}, body={**CLAIMS, "name": "Eve"}),
 }
 
-NOT_SERVED_YET = {
-    "list_contacts", "get_contact", "get_contact_by_email", "find_contact_by_email",
-}  # fmt: skip
-"""Rows written ahead of their operations: one that the document has leaves this set."""
-
 NAMES_NOTHING = {
     "query": {
         "start_date", "end_date", "per_page", "query_mode", "event_names", "sources",
@@ -125,13 +120,12 @@ NAMES_NOTHING = {
 is not in here has to be in the operation's row.
 """
 
-SERVED = {name: row for name, row in MATRIX.items() if name not in NOT_SERVED_YET}
 SEVERAL = [
     name
-    for name, row in SERVED.items()
+    for name, row in MATRIX.items()
     if len({kind for kind, _ in row.names.values()} - {"cursor"}) > 1
 ]
-PLACES = [(name, place) for name, row in SERVED.items() for place in row.names]
+PLACES = [(name, place) for name, row in MATRIX.items() for place in row.names]
 
 
 @dataclass(frozen=True)
@@ -234,11 +228,10 @@ def described(operation: dict[str, Any], document: dict[str, Any]) -> Iterator[t
 
 
 def test_every_operation_has_its_row(operations: dict[str, Operation]) -> None:
-    assert set(operations) == set(SERVED)
-    assert set(MATRIX) >= NOT_SERVED_YET
+    assert set(operations) == set(MATRIX)
 
 
-@pytest.mark.parametrize("name", SERVED)
+@pytest.mark.parametrize("name", MATRIX)
 def test_every_place_that_names_something_is_tried(
     operations: dict[str, Operation], name: str
 ) -> None:
@@ -310,7 +303,7 @@ def test_reading_is_the_same_with_and_without_the_other_space(
     assert read() == alone
 
 
-@pytest.mark.parametrize("name", SERVED)
+@pytest.mark.parametrize("name", MATRIX)
 def test_a_request_reaches_only_its_own_space(
     mine: Side, other: Side, operations: dict[str, Operation], name: str
 ) -> None:

@@ -38,10 +38,16 @@ STATUSES = {
     "list_companies": {200},
     "get_company": {200, 404},
     "update_company": {200, 404, 409, 413, 415},
+    "list_contacts": {200},
+    "get_contact": {200, 404},
+    "get_contact_by_email": {200, 404, 409},
+    "find_contact_by_email": {200, 404, 409},
 }
-CONFLICTS: dict[str, list[str]] = {
+CONFLICTS = {
     "delete_contact_pii_by_email": ["message", "contact_ids"],
     "update_company": ["message", "field", "conflicting_company_id"],
+    "get_contact_by_email": ["message", "contact_ids"],
+    "find_contact_by_email": ["message", "contact_ids"],
 }
 """The operations that can conflict, and what the answer then holds."""
 OF_ALL = {400, 401, 403, 414, 422, 429, 431, 503}
@@ -73,7 +79,7 @@ def test_it_is_sound(document: dict[str, Any]) -> None:
 
 def test_every_route_is_in_it_and_nothing_else(document: dict[str, Any]) -> None:
     routes = {
-        (method, API + route.path)
+        (method, API + route.path_format)
         for router in ROUTERS
         for route in router.routes
         if isinstance(route, APIRoute)
