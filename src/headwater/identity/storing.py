@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from psycopg import Connection
 
 from headwater.database.rows import rows
 from headwater.database.statements import Statements
-from headwater.identity.directory import CROWD, EMAIL, Contact, Directory, Link
+from headwater.identity.directory import CROWD, EMAIL, Contact, Directory, Link, Merge
 
 SQL = Statements(__name__, "identity.sql")
 
-StoredLink = tuple[str, str, int, int, int, int]
-"""kind, value, contact id, recency, first and last seen."""
+StoredLink = tuple[str, str, int, int, int]
+"""kind, value, contact id, when last seen, recency."""
 
 
 def request_links(
@@ -40,15 +41,13 @@ def request_links(
 
 def add_links(directory: Directory, links: Iterable[StoredLink]) -> None:
     """Put stored links on contacts the directory already holds."""
-    for kind, value, contact_id, recency, first_seen, last_seen in links:
-        link = Link(first_seen, last_seen, recency, touched=False)
-        directory.add_link(directory.contacts[contact_id], (kind, value), link)
+    for kind, value, contact_id, last_seen, recency in links:
+        contact = directory.contacts[contact_id]
+        directory.add_link(contact, (kind, value), Link(last_seen, recency))
 
 
 def write_merges(connection: Connection[Any], space_id: int, directory: Directory) -> None:
     """Bring the stored identifiers and the merge map in line with the directory's merges."""
-    if not directory.merges:
-        return
     merged = [
         {"merged_id": merge.loser.id, "survivor_id": merge.loser.final().id}
         for merge in directory.merges
@@ -58,47 +57,48 @@ def write_merges(connection: Connection[Any], space_id: int, directory: Director
         each = [{"space_id": space_id, **pair} for pair in merged]
         for name in ("move_links", "flatten_merges"):
             connection.cursor().executemany(SQL[name], each)
-    log = {"space_id": space_id, "merges": rows(_log(directory))}
-    connection.execute(SQL["log_merges"], log)
-
-
-def _log(directory: Directory) -> list[dict[str, object]]:
-    return [
-        {
-            "merged_id": merge.loser.id,
-            "survivor_id": merge.survivor.id,
-            "cause": merge.cause,
-            "receipt_id": merge.receipt_id,
-        }
-        for merge in directory.merges
-    ]
 
 
 def write_links(connection: Connection[Any], space_id: int, directory: Directory) -> None:
-    """Store every link the batch made or renewed."""
+    """Store every identifier the batch showed, as its contact's own."""
+    since = _numbering(directory)
     links = [
         {
             "kind": kind,
             "value": value,
-            "contact_id": contact.id,
-            "first_seen": link.first_seen,
-            "last_seen": link.last_seen,
-            "recency": link.recency,
+            "contact_id": origin.final().id,
+            "origin_id": origin.id,
+            "first_seen": shown.first_seen,
+            "last_seen": shown.last_seen,
+            "since": since(shown.first_receipt),
+            "recency": shown.last_receipt,
         }
-        for (kind, value), contact, link in directory.touched()
+        for (kind, value), origin, shown in directory.shown()
     ]
     if links:
         connection.execute(SQL["write_links"], {"space_id": space_id, "links": rows(links)})
 
 
+def _numbering(directory: Directory) -> Callable[[int], int]:
+    """Tells the number that stands for a receipt's turn: that of the last merge up to it."""
+    numbers = [directory.number, *(merge.id for merge in directory.merges)]
+    receipts = [merge.receipt_id for merge in directory.merges]
+    return lambda receipt_id: numbers[bisect_right(receipts, receipt_id)]
+
+
 def request_numbers(connection: Connection[Any], directory: Directory) -> Callable[[], None]:
-    """Ask for the ids of new contacts; calling the result gives them out by age."""
-    if not directory.created:
-        return lambda: None
-    cursor = connection.execute(SQL["draw_contact_ids"], {"count": len(directory.created)})
-    return lambda: _number(directory.created, [row[0] for row in cursor])
+    """Ask for the ids of new contacts and merges; calling the result gives them out in order."""
+    asked: list[tuple[Sequence[Contact | Merge], Any]] = []
+    for name, new in (
+        ("draw_contact_ids", directory.created),
+        ("draw_merge_ids", directory.merges),
+    ):
+        if new:
+            asked.append((new, connection.execute(SQL[name], {"count": len(new)})))
 
+    def number() -> None:
+        for new, cursor in asked:
+            for one, (drawn,) in zip(new, sorted(cursor), strict=True):
+                one.id = drawn
 
-def _number(contacts: list[Contact], ids: list[int]) -> None:
-    for contact, number in zip(contacts, sorted(ids), strict=True):
-        contact.id = number
+    return number
