@@ -42,10 +42,10 @@ WHERE c.space_id = %(space_id)s AND c.merged_into = %(merged_id)s;
 -- Widening makes this safe to repeat and free of order.
 INSERT INTO contact_identifiers AS i
     (space_id, kind, value, contact_id, origin_id, first_seen_at, last_seen_at, since, recency)
-SELECT %(space_id)s, l.kind, l.value, l.contact_id, l.origin_id,
+SELECT %(space_id)s, l.kind, l.value, coalesce(l.contact_id, l.origin_id), l.origin_id,
        'epoch'::timestamptz + l.first_seen * interval '1 microsecond',
        'epoch'::timestamptz + l.last_seen * interval '1 microsecond',
-       l.since, l.recency
+       coalesce(l.since, %(number)s), l.recency
 FROM json_to_recordset(%(links)s::json)
      AS l (kind text, value text, contact_id bigint, origin_id bigint, first_seen bigint,
            last_seen bigint, since bigint, recency bigint)

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import msgspec
 from psycopg import Connection
 
 from headwater.database.rows import rows
@@ -14,13 +15,28 @@ from headwater.identity.directory import CROWD, EMAIL, Contact, Directory, Link,
 
 SQL = Statements(__name__, "identity.sql")
 
-StoredLink = tuple[str, str, int, int, int]
+KnownLink = tuple[str, str, int, int, int]
 """kind, value, contact id, when last seen, recency."""
+
+
+class StoredLink(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, gc=False):
+    """An identifier as the batch saw it on `origin_id`. Times are µs since 1970."""
+
+    kind: str
+    value: str
+    origin_id: int
+    first_seen: int
+    last_seen: int
+    recency: int
+    contact_id: int | None = None
+    """The survivor, if the origin is merged by now."""
+    since: int | None = None
+    """The last merge of the batch before it, if there is one."""
 
 
 def request_links(
     connection: Connection[Any], space_id: int, keys: Iterable[tuple[str, str]]
-) -> Callable[[], list[StoredLink]]:
+) -> Callable[[], list[KnownLink]]:
     """Ask for the stored links of these identifiers; calling the result fetches them."""
     emails: list[str] = []
     others: list[dict[str, str]] = []
@@ -39,7 +55,7 @@ def request_links(
     return lambda: [row for cursor in asked for row in cursor.fetchall()]
 
 
-def add_links(directory: Directory, links: Iterable[StoredLink]) -> None:
+def add_links(directory: Directory, links: Iterable[KnownLink]) -> None:
     """Put stored links on contacts the directory already holds."""
     for kind, value, contact_id, last_seen, recency in links:
         contact = directory.contacts[contact_id]
@@ -61,28 +77,29 @@ def write_merges(connection: Connection[Any], space_id: int, directory: Director
 
 def write_links(connection: Connection[Any], space_id: int, directory: Directory) -> None:
     """Store every identifier the batch showed, as its contact's own."""
-    since = _numbering(directory)
+    since = _numbering(directory.merges)
     links = [
-        {
-            "kind": kind,
-            "value": value,
-            "contact_id": origin.final().id,
-            "origin_id": origin.id,
-            "first_seen": shown.first_seen,
-            "last_seen": shown.last_seen,
-            "since": since(shown.first_receipt),
-            "recency": shown.last_receipt,
-        }
+        StoredLink(
+            kind=kind,
+            value=value,
+            origin_id=origin.id,
+            first_seen=shown.first_seen,
+            last_seen=shown.last_seen,
+            recency=shown.last_receipt,
+            contact_id=origin.merged_into and origin.final().id,
+            since=since(shown.first_receipt),
+        )
         for (kind, value), origin, shown in directory.shown()
     ]
     if links:
-        connection.execute(SQL["write_links"], {"space_id": space_id, "links": rows(links)})
+        values = {"space_id": space_id, "number": directory.number, "links": rows(links)}
+        connection.execute(SQL["write_links"], values)
 
 
-def _numbering(directory: Directory) -> Callable[[int], int]:
-    """Tells the number that stands for a receipt's turn: that of the last merge up to it."""
-    numbers = [directory.number, *(merge.id for merge in directory.merges)]
-    receipts = [merge.receipt_id for merge in directory.merges]
+def _numbering(merges: list[Merge]) -> Callable[[int], int | None]:
+    """Tells the number of the last merge up to a receipt's turn, if there was one."""
+    numbers = [None, *(merge.id for merge in merges)]
+    receipts = [merge.receipt_id for merge in merges]
     return lambda receipt_id: numbers[bisect_right(receipts, receipt_id)]
 
 
