@@ -23,6 +23,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_processes(commands)
     _add_space(commands)
     _add_key(commands)
+    _add_contact(commands)
     _add_queue(commands)
     return parser
 
@@ -74,6 +75,13 @@ def _count(text: str) -> int:
     count = int(text)
     if not 1 <= count <= 64:
         raise argparse.ArgumentTypeError("must be from 1 to 64")
+    return count
+
+
+def _rows(text: str) -> int:
+    count = int(text)
+    if not 1 <= count <= 10_000:
+        raise argparse.ArgumentTypeError("must be from 1 to 10000")
     return count
 
 
@@ -132,6 +140,22 @@ def _add_key(commands: Commands) -> None:
     revoke = _add(key, "revoke", ("spaces", "revoke_key"), "revoke a key at once")
     revoke.add_argument("key_id", type=int, metavar="KEY_ID")
     for command in (create, listed, revoke):
+        _space(command)
+        _json(command)
+
+
+def _add_contact(commands: Commands) -> None:
+    contact = _group(commands, "contact", "look after contacts")
+    merges = _add(contact, "merges", ("contacts", "list_merges"), "list merges, newest first")
+    merges.add_argument(
+        "contact_id", type=int, nargs="?", metavar="CONTACT_ID", help="only this contact's"
+    )
+    merges.add_argument(
+        "--limit", type=_rows, default=100, metavar="N", help="how many at most (100)"
+    )
+    unmerge = _add(contact, "unmerge", ("contacts", "unmerge"), "undo the merge of a contact")
+    unmerge.add_argument("contact_id", type=int, metavar="CONTACT_ID", help="the merged contact")
+    for command in (merges, unmerge):
         _space(command)
         _json(command)
 

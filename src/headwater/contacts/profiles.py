@@ -41,7 +41,7 @@ class Profile:
         self.original_company: Company | None = None
         self.source_mask = 0
         self.given: tuple[str, ...] = ()
-        """Of a merged contact: the columns in which the survivor, having nothing, took its value."""
+        """Of a merged contact: the columns in which its survivor had nothing and took its value."""
         self.changed = contact.is_new
 
     def learn(self, email: str | None, name: str | None, phone: str | None) -> None:
