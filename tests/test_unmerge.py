@@ -122,6 +122,20 @@ def test_a_token_seen_since_finds_it_again(stage: Stage, undo: Undo) -> None:
     assert stage.contact_of(again) == ids[1]
 
 
+def test_a_token_of_others_since_finds_it_again(stage: Stage, undo: Undo) -> None:
+    """Whoever had the token between two sightings does not get what was the contact's."""
+    known, anonymous = stage.run(event(email="a@b.org"), event(trk_token="t1"))
+    first = stage.contact_of(anonymous)
+    stage.run(
+        event(email="a@b.org", trk_token="t1"),
+        event(email="w@b.org", trk_token="t1"),
+        event(email="a@b.org", trk_token="t1"),
+    )
+    undo(stage, first)
+    [again] = stage.run(event(trk_token="t1"))
+    assert stage.contact_of(again) == first != stage.contact_of(known)
+
+
 def test_what_came_after_the_merge_stays_with_the_survivor(stage: Stage, undo: Undo) -> None:
     ann, ben = two(stage)
     [later] = stage.run(event(**BEN, trk_token="t9", full_name="Benjamin"))
@@ -268,6 +282,22 @@ def test_columns_are_taken_back_through_a_chain(stage: Stage, undo: Undo) -> Non
     undo(stage, c)
     assert column(stage, "profile_field_2") == {a: None, b: None, c: "c"}
     assert column(stage, "profile_field_1") == {a: "b", b: "b", c: "c"}
+
+
+def test_a_company_is_taken_back_through_a_chain(stage: Stage, undo: Undo) -> None:
+    stage.run(event(email="a@gmail.com"), event(tracking_id="u1"), event(email="c@c-inc.com"))
+    a, b, c = sorted(stage.values("contacts", "id"))
+    stage.run(event(tracking_id="u1", email="c@c-inc.com"))
+    stage.run(event(tracking_id="u1", email="a@gmail.com"))
+    [company] = stage.values("companies", "id")
+    assert column(stage, "company_id") == {a: company, b: None, c: None}
+    undo(stage, c)
+    assert column(stage, "company_id") == {a: None, b: None, c: company}
+    undo(stage, b)
+    assert column(stage, "company_id") == {a: None, b: None, c: company}
+    assert {row[1] for row in stage.rows("events", "contact_id", "company_id") if row[0] != c} == {
+        None
+    }
 
 
 def test_contacts_made_and_merged_in_one_batch(stage: Stage, undo: Undo) -> None:

@@ -4,16 +4,15 @@ changes. Pure; unmerging.py reads and writes it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from headwater.companies.grouping import Companies, Company
 from headwater.contacts.profiles import COMPANY, DETAILS, Profile
 
-KINDS = ("email", "name", "phone", "location")
-"""The columns that hold the primary one of several identifiers."""
-
-_COLUMNS = [column for column in (*DETAILS, COMPANY) if column not in KINDS]
+# A location is one of several identifiers, as e-mail, name and phone are: see `primaries` in
+# unmerging.sql.
+_COLUMNS = frozenset({*DETAILS, COMPANY} - {"location"})
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ def take_out(family: Family, contact_id: int, profiles: dict[int, Profile]) -> C
     has been changed since, and fill it from what else was merged, in the order of merging.
     """
     changes = Changes()
-    columns = _COLUMNS
+    columns: Collection[str] = _COLUMNS
     values = _values(profiles[contact_id])
     for merge in family.line(contact_id):
         profile = profiles[merge.survivor_id]
@@ -94,7 +93,7 @@ def take_out(family: Family, contact_id: int, profiles: dict[int, Profile]) -> C
         columns = [
             column for column in merge.filled
             if column in columns
-            and held.get(column) is not None and held[column] == values.get(column)
+            and values.get(column) is not None and values[column] == held.get(column)
         ]  # fmt: skip
         if not columns:
             break
@@ -102,7 +101,6 @@ def take_out(family: Family, contact_id: int, profiles: dict[int, Profile]) -> C
         for column in columns:
             _refill(profile, column, others, profiles, changes)
         changes.profiles.append(profile)
-        values = held
     return changes
 
 
