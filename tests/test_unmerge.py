@@ -332,6 +332,21 @@ def test_it_can_merge_and_be_undone_again(stage: Stage, undo: Undo) -> None:
     assert len([each for each in stage.values("merges", "undone_at") if each]) == 3
 
 
+def test_not_while_an_erasure_waits(stage: Stage, undo: Undo) -> None:
+    """It was asked for when the two were one, so both are to be erased."""
+    ann, ben = two(stage)
+    stage.connection.execute(
+        "INSERT INTO erasures (space_id, contact_id, receipt_mark) VALUES (%s, %s, 0)",
+        (stage.space_id, ann),
+    )
+    with pytest.raises(Conflict, match=f"Contact {ben} is part of one that is to be erased"):
+        undo(stage, ben)
+    stage.connection.execute(
+        "UPDATE erasures SET erased_at = now() WHERE space_id = %s", (stage.space_id,)
+    )
+    assert undo(stage, ben).contact_id == ben
+
+
 def test_a_value_erased_since_does_not_come_back(stage: Stage, undo: Undo) -> None:
     _, ben = two(stage)
     stage.connection.execute(

@@ -8,11 +8,12 @@ import re
 
 import schemathesis
 from schemathesis.core.parameters import ParameterLocation
+from schemathesis.specs.openapi.checks import ensure_resource_availability
 
 UNSTATED = re.compile(
     r"^The \S+ ("
     r"must be after start_date\."
-    r"|is required with sources\."
+    r"|is required with (sources|start_date|end_date)\."
     r"|can have .* only with sources\."
     r"|is not a cursor of this list\."
     r"|must be a date( and time)? that exists?\."
@@ -25,10 +26,13 @@ UNSTATED = re.compile(
     r"|must be from 0 to 100000000000000\."
     r"|must not contain NUL characters\."
     r")$"
+    r"|^The company_id must be an integer of at most 18 digits\.$"
     r"|^The .* holds (a NUL character|a key with NUL or text that is not Unicode)\.$",
     re.DOTALL,
 )
-"""Rules between parameters, about the calendar, the clock and the Space, and of NUL anywhere."""
+"""Rules between parameters, about the calendar, the clock and the Space, of integers with a decimal
+point, and of NUL anywhere.
+"""
 
 
 @schemathesis.check
@@ -56,3 +60,16 @@ def invalid_events_are_refused_in_their_batch(
     if json_body and response.status_code == 202 and case.path.endswith("/events/batch"):
         results = response.json()["results"]
         assert any(result["status"] == "invalid" for result in results), "nothing was refused"
+
+
+@schemathesis.check
+def what_was_made_is_there(
+    ctx: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case
+) -> bool | None:
+    """The general check, which takes every 404 for that of the id in the path: a company that a
+    body names can be missing, too.
+    """
+    named = isinstance(case.body, dict) and "company_id" in case.body
+    if named and response.json().get("message") == "Company not found.":
+        return None
+    return ensure_resource_availability(ctx, response, case)

@@ -27,7 +27,7 @@ def account(connection: psycopg.Connection, name: str) -> dict[str, Any]:
     stage = make_stage(connection)
     for slot in range(1, 31):
         stage.label_field(f"profile_field_{slot}")
-    contact_id = stage.contact()
+    contact_id = stage.contact(company_id=stage.company(domain="acme.example"))
     for source in ("google_ads", "direct"):
         stage.touchpoint(contact_id, source)
     for amount in (5, None):
@@ -45,7 +45,8 @@ def test_the_document_is_true(
         [
             sys.executable, "-m", "schemathesis.cli",
             "--config-file", HERE / "schemathesis.toml", "run", "--no-color",
-            "--checks", "all", "--max-examples", str(EXAMPLES),
+            "--checks", "all", "--exclude-checks", "ensure_resource_availability",
+            "--max-examples", str(EXAMPLES),
             "--generation-deterministic", "--continue-on-failure", "--warnings", "off",
             "--suppress-health-check", "filter_too_much,too_slow",
             f"{server.base_url}/public-api/v1/openapi.json",

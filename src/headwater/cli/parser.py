@@ -103,7 +103,7 @@ def _add_processes(commands: Commands) -> None:
     api = _add(commands, "api", ("api", "api"), "run one API process")
     _listen(api)
     api.add_argument("--fd", type=int, help=argparse.SUPPRESS)
-    worker = _add(commands, "worker", ("worker", "worker"), "run one pipeline worker")
+    worker = _add(commands, "worker", ("worker", "worker"), "run one worker")
     for command in (serve, api, worker):
         _leash(command)
     migrate = _add(
@@ -155,7 +155,8 @@ def _add_contact(commands: Commands) -> None:
     )
     unmerge = _add(contact, "unmerge", ("contacts", "unmerge"), "undo the merge of a contact")
     unmerge.add_argument("contact_id", type=int, metavar="CONTACT_ID", help="the merged contact")
-    for command in (merges, unmerge):
+    erasures = _add(contact, "erasures", ("erasures", "erasures"), "list a Space's erasures")
+    for command in (merges, unmerge, erasures):
         _space(command)
         _json(command)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from typing import Any
 
 from headwater.http.decimals import decimal_text
 from headwater.http.instants import parse_instant
@@ -18,24 +20,28 @@ LONGEST_TEXT = 10_240
 MAX_SLOT_NUMBER = Decimal(10) ** 24
 DATE_FORMS = "must be a date (YYYY-MM-DD) or an ISO 8601 date-time."
 
-_NUMBER = re.compile(r"[+-]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,3})?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})?")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
+NUMBER_TEXT_SCHEMA: dict[str, Any] = {"type": "string", "pattern": rf"^\s*{_NUMBER.pattern}\s*$"}
 
-def parse_slot_number(value: str | float) -> str:
+
+def parse_slot_number(value: str | float | Decimal) -> str:
     """A number slot's value as decimal text, from a number or a numeric string."""
     text = str(value).strip()
-    if not _NUMBER.fullmatch(text):
+    if isinstance(value, str) and not _NUMBER.fullmatch(text):
         raise ValueError("must be a number.")
     return decimal_text(Decimal(text), MAX_SLOT_NUMBER, "0.0000000001")
 
 
-def parse_slot_date(value: str | float) -> str:
-    """A date slot's value: `YYYY-MM-DD` as it is, an instant as `YYYY-MM-DDTHH:MM:SS.mmmZ`."""
+def parse_slot_date(value: str | float, parse: Callable[[Any], float] = parse_instant) -> str:
+    """A date slot's value: `YYYY-MM-DD` as it is, an instant as `YYYY-MM-DDTHH:MM:SS.mmmZ`.
+    `parse` says which forms of an instant are taken.
+    """
     try:
         if isinstance(value, str) and _DAY.fullmatch(value.strip()):
             return date.fromisoformat(value.strip()).isoformat()
-        moment = datetime.fromtimestamp(parse_instant(value), UTC)
+        moment = datetime.fromtimestamp(parse(value), UTC)
     except (ValueError, OverflowError, OSError):
         raise ValueError(DATE_FORMS) from None
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

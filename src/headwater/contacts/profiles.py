@@ -4,7 +4,7 @@ and the sources of its path. Pure; storing.py reads and writes it.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from headwater.companies.grouping import Company
@@ -92,6 +92,21 @@ def instant(value: str, zone: ZoneInfo) -> str:
     offset = datetime.fromisoformat(value).replace(tzinfo=zone).strftime("%z")
     seconds = offset[5:7] or "00"
     return f"{value}T00:00:00{offset[:3]}:{offset[3:5]}:{seconds}"
+
+
+def shown_date(value: str, zone: ZoneInfo) -> str:
+    """A date slot's value as answers have it: the day of which it is the first moment in `zone`,
+    else the moment in UTC.
+    """
+    moment = datetime.fromisoformat(instant(value, zone))
+    try:
+        day = moment.astimezone(zone).date().isoformat()
+    except OverflowError:  # at either end of the calendar
+        day = moment.date().isoformat()
+    if moment == datetime.fromisoformat(instant(day, zone)):
+        return day
+    text = moment.astimezone(UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z").replace(".000Z", "Z")
 
 
 def full_name(full: str | None, first: str | None, last: str | None) -> str | None:

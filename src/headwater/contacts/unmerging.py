@@ -78,12 +78,15 @@ class Split:
 
 
 async def unmerge(connection: AsyncConnection, space_id: int, contact_id: int) -> Unmerged:
-    """Undo the merge of a contact. Raises NotFound, or Conflict when it is not merged."""
+    """Undo the merge of a contact. Raises NotFound, or Conflict when it is not merged, or is part
+    of a contact to be erased: what was asked then was to erase both.
+    """
     await lock_identities(connection, space_id)
     survivor_id = await resolve(connection, space_id, contact_id)
     if survivor_id == contact_id:
         raise Conflict(f"Contact {contact_id} is not merged into another.")
     split = await _load(connection, space_id, contact_id, survivor_id)
+    await _refuse_during_erasure(connection, split)
     changes = take_out(split.family, contact_id, split.profiles)
     await _move_identifiers(connection, split)
     counts = await _move_rows(connection, split)
@@ -110,6 +113,15 @@ async def _load(
         directory.contacts[each].merged_into = directory.contacts[survivor_id]
     give_back_companies(family, profiles, companies)
     return Split(space_id, contact_id, survivor_id, family, profiles)
+
+
+async def _refuse_during_erasure(connection: AsyncConnection, split: Split) -> None:
+    group = split.family.members(split.survivor_id)
+    asked = {"space_id": split.space_id, "group": group}
+    row = await (await connection.execute(SQL["to_be_erased"], asked)).fetchone()
+    assert row is not None
+    if row[0]:
+        raise Conflict(f"Contact {split.contact_id} is part of one that is to be erased.")
 
 
 async def _move_identifiers(connection: AsyncConnection, split: Split) -> None:

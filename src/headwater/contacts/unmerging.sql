@@ -8,6 +8,13 @@ JOIN merges m ON m.space_id = %(space_id)s AND m.merged_id = c.id AND m.undone_a
 WHERE c.space_id = %(space_id)s AND c.merged_into = %(survivor_id)s
 ORDER BY m.id;
 
+-- name: to_be_erased
+-- Whether an erasure waits that was asked for any of these contacts.
+SELECT EXISTS (
+    SELECT FROM erasures e
+    WHERE e.space_id = %(space_id)s AND e.erased_at IS NULL
+      AND e.contact_id = ANY(%(group)s::bigint[]));
+
 -- name: fold_identifiers
 -- Values of the contact that were seen again after its merge were put on the contact it was part
 -- of by then, which got them only through the merge. That becomes a sighting of the contact's own,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from typing import Any
 
 FORMS = "must be an ISO 8601 date-time or a Unix timestamp in seconds."
 
@@ -12,7 +13,16 @@ _ISO = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(\.\d{1,9})?\s?(Z|[+-]\d\d(?::?\d\d)?)?)?",
     re.ASCII | re.IGNORECASE,
 )
-_UNIX = re.compile(r"\d{1,12}(\.\d{1,9})?", re.ASCII)
+_UNIX = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?")
+
+_DAY = r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+_CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?(\.[0-9]{1,9})?"
+_OFFSET = r"\s?([Zz]|[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?)?"
+ISO_SCHEMA: dict[str, Any] = {
+    "type": "string",
+    "pattern": rf"^\s*{_DAY}([Tt ]{_CLOCK}{_OFFSET})?\s*$",
+}
+UNIX_SCHEMA: dict[str, Any] = {"type": "string", "pattern": rf"^\s*{_UNIX.pattern}\s*$"}
 
 
 def parse_instant(value: str | float) -> float:
@@ -26,9 +36,12 @@ def parse_instant(value: str | float) -> float:
         except OverflowError:  # an integer has no bound
             raise ValueError(FORMS) from None
     text = value.strip()
-    if _UNIX.fullmatch(text):
-        return float(text)
-    match = _ISO.fullmatch(text)
+    return float(text) if _UNIX.fullmatch(text) else parse_iso(text)
+
+
+def parse_iso(value: str) -> float:
+    """Unix seconds from ISO 8601 text alone (no offset is UTC). Raises ValueError likewise."""
+    match = _ISO.fullmatch(value.strip())
     if match is None:
         raise ValueError(FORMS)
     day, clock, seconds, fraction, offset = match.groups()

@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from headwater.contacts.fields import DATE_SLOTS, NUMBER_SLOTS
+from headwater.contacts.fields import DATE_SLOTS, NUMBER_SLOTS, NUMBER_TEXT_SCHEMA
+from headwater.http.instants import ISO_SCHEMA, UNIX_SCHEMA
 from headwater.http.openapi import problems
 from headwater.ingest.endpoints import MAX_BATCH
 from headwater.ingest.payload import TrackPayload
@@ -23,15 +24,6 @@ _YEAR_1, _YEAR_9999 = -62135596800, 253402300799
 _NULL: Schema = {"type": "null"}
 _BLANK: Schema = {"type": "string", "pattern": r"^\s*$"}
 _GIVEN: Schema = {"type": "string", "pattern": r"\S"}
-_DAY = r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
-_CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?(\.[0-9]{1,9})?"
-_OFFSET = r"\s?([Zz]|[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?)?"
-_MOMENT: Schema = {"type": "string", "pattern": rf"^\s*{_DAY}([Tt ]{_CLOCK}{_OFFSET})?\s*$"}
-_UNIX: Schema = {"type": "string", "pattern": r"^\s*[0-9]{1,12}(\.[0-9]{1,9})?\s*$"}
-_DECIMAL: Schema = {
-    "type": "string",
-    "pattern": r"^\s*[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})?\s*$",
-}
 
 
 def _any_of(description: str, *schemas: Schema) -> Schema:
@@ -60,8 +52,8 @@ _SPECIAL: dict[str, Schema] = {
     "event_time": _any_of(
         "ISO 8601 (without an offset it is UTC) or Unix seconds, from 2000-01-01 to 24 hours "
         "from now. The time of receipt if absent.",
-        _MOMENT,
-        _UNIX,
+        ISO_SCHEMA,
+        UNIX_SCHEMA,
         _BLANK,
         {"type": "number", "minimum": 946684800},
     ),
@@ -73,14 +65,14 @@ _SPECIAL: dict[str, Schema] = {
 _NUMBER_SLOT = _any_of(
     "A number, or text holding one, between -1e24 and 1e24.",
     {"type": "number", "minimum": -1e24, "maximum": 1e24},
-    _DECIMAL,
+    NUMBER_TEXT_SCHEMA,
     _BLANK,
 )
 _DATE_SLOT = _any_of(
     "A date, an ISO 8601 date-time, or Unix seconds.",
     {"type": "number", "minimum": _YEAR_1, "maximum": _YEAR_9999},
-    _MOMENT,
-    _UNIX,
+    ISO_SCHEMA,
+    UNIX_SCHEMA,
     _BLANK,
 )
 

@@ -12,6 +12,11 @@ from headwater.spaces.models import Space
 
 SQL = Statements(__name__, "spaces.sql")
 
+LOCK_PATIENCE = "3s"
+"""How long a request waits for a Space that is being changed. It then fails with a whole
+connection, before its deadline cuts that off, and one busy Space cannot keep the pool waiting.
+"""
+
 _COLUMNS = (
     "name", "timezone", "currency", "company_identity_mode", "subscription", "phone_region",
     "ignored_identifiers",
@@ -69,7 +74,10 @@ async def change_space(connection: AsyncConnection, space_id: int, changes: Chan
 async def lock_identities(connection: AsyncConnection, space_id: int) -> None:
     """Take the Space for this transaction. Whoever changes a contact, an identifier, a company or
     a membership does this first: such changes happen one at a time, the pipeline's included.
+
+    Raises one of UNAVAILABLE after waiting for LOCK_PATIENCE.
     """
+    await connection.execute(SQL["bound_waiting"], {"patience": LOCK_PATIENCE})
     await connection.execute(SQL["lock_identities"], {"space_id": space_id})
 
 

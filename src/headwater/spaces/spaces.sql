@@ -21,6 +21,10 @@ INSERT INTO spaces (name) VALUES (%(name)s) RETURNING id;
 -- Take the Space for this transaction, so that two changes of it happen one after the other.
 SELECT id FROM spaces WHERE id = %(space_id)s FOR UPDATE;
 
+-- name: bound_waiting
+-- How long this transaction waits for any lock.
+SELECT set_config('lock_timeout', %(patience)s, true);
+
 -- name: lock_identities
 -- Take the Space against every other change of its contacts, companies and memberships.
 SELECT id FROM spaces WHERE id = %(space_id)s FOR NO KEY UPDATE;
