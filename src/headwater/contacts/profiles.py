@@ -69,7 +69,10 @@ class Profile:
             if getattr(self, column) is None and getattr(other, column) is not None
         ]  # fmt: skip
         self.learn(other.email, other.name, other.phone)
-        details = [column for column in other.details if column not in self.details]
+        details = [
+            column for column in DETAILS
+            if column in other.details and column not in self.details
+        ]  # fmt: skip
         for column in details:
             self.details[column] = other.details[column]
         other.given = (*primaries, *details)
