@@ -103,9 +103,9 @@ class _Front:
     everything else.
     """
 
-    def __init__(self, hot: dict[tuple[str, str], ASGIApp], framework: FastAPI) -> None:
+    def __init__(self, hot: dict[tuple[str, str], ASGIApp], framework: ASGIApp) -> None:
         self._hot, self._framework = hot, framework
-        self._fixed = _methods_of_fixed_paths(hot, framework)
+        self._fixed = _methods_of_fixed_paths(hot)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -126,18 +126,17 @@ class _Front:
         return await self._framework(scope, receive, send_with_quota)
 
 
-def _methods_of_fixed_paths(
-    hot: dict[tuple[str, str], ASGIApp], framework: FastAPI
-) -> dict[str, set[str]]:
-    """The methods of every path without parameters: with any other, a route with a parameter
-    would take the path's last part for an id.
+def _methods_of_fixed_paths(hot: dict[tuple[str, str], ASGIApp]) -> dict[str, set[str]]:
+    """The methods of every path of the API without parameters: with any other, a route with a
+    parameter would take the path's last part for an id.
     """
     found: dict[str, set[str]] = {}
     for method, path in hot:
         found.setdefault(path, set()).add(method)
-    for route in framework.routes:
-        if isinstance(route, Route) and "{" not in route.path:
-            found.setdefault(route.path, set()).update(route.methods or ())
+    routes = [route for router in ROUTERS for route in router.routes if isinstance(route, Route)]
+    for route in routes:
+        if "{" not in route.path:
+            found.setdefault(API + route.path, set()).update(route.methods or ())
     return found
 
 
