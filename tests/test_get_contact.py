@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
 from typing import Any
 
 import httpx
 import psycopg
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.factories import Stage, make_stage
 from tests.people import merge, person
@@ -105,6 +108,49 @@ def test_a_merged_id_leads_to_the_survivor(api: Api, stage: Stage) -> None:
     assert get(api, survivor, **everything)["id"] == survivor
     for each in merged:
         assert get(api, each, **everything) == get(api, survivor, **everything)
+
+
+dates = st.dates(date(1900, 1, 1), date(2100, 12, 31)).map(date.isoformat)
+moments = st.integers(-2_000_000_000_000, 4_000_000_000_000).map(
+    lambda ms: datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds")
+)
+texts = st.lists(st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1), max_size=4)
+fields = st.fixed_dictionaries(
+    {},
+    optional={
+        "profile_field_1": st.text(st.characters(exclude_characters="\0", codec="utf-8")),
+        "profile_field_16": st.decimals(-(10**6), 10**6, places=3).map(str),
+        "profile_field_26": dates,
+        "profile_field_27": moments,
+        "profile_field_28": dates.map(lambda day: f"{day}T00:00:00Z"),
+    },
+)
+
+
+@given(
+    emails=st.permutations(["a@example.com", "b@example.com", "c@example.com"]),
+    names=texts,
+    fields=fields,
+    zone=st.sampled_from(["UTC", "Asia/Kolkata", "America/Sao_Paulo", "America/Havana"]),
+)
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_it_shows_what_creating_the_contact_answered(
+    client: httpx.Client,
+    connection: psycopg.Connection,
+    emails: list[str],
+    names: list[str],
+    fields: dict[str, Any],
+    zone: str,
+) -> None:
+    api = Api(client, make_stage(connection, zone).key)
+    body = {"emails": emails, "names": names, "custom_fields": fields}
+    response = api.send("POST", "/contacts", json=body)
+    assert response.status_code == 201, response.text
+    created = response.json()
+    del created["message"]
+    assert get(api, created["id"]) == created
 
 
 def test_tokens_are_the_last_five(api: Api, stage: Stage) -> None:

@@ -12,6 +12,7 @@ import msgspec
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Composable, Identifier, Literal, Placeholder
 
+from headwater.contacts.bodies import COLLECTIONS
 from headwater.contacts.fields import DATE_SLOTS, NUMBER_SLOTS, SLOTS
 from headwater.contacts.journey import fetch_hits, fetch_journey
 from headwater.contacts.models import ContactRow, ContactSelection, GetContact, ListContacts
@@ -26,8 +27,6 @@ _NEWEST_FIRST, _OLDEST_FIRST = SQL("DESC"), SQL("ASC")
 _COMMA, _AND = SQL(", "), SQL(" AND ")
 
 _PRIMARY = SQL("k.id, k.email, k.name, k.phone, k.location")
-_COLLECTIONS = {"emails": "email", "phones": "phone", "names": "name", "locations": "location"}
-"""The name of each collection, and of its kind of value and of the column of the primary one."""
 
 
 async def list_contacts(connection: AsyncConnection, space: Space, asked: ListContacts) -> Page:
@@ -52,7 +51,7 @@ async def fetch_contact(
     """
     names = shown_names(space.field_labels if asked.labels else {})
     members, bound = _members(names)
-    columns = [SQL("k.id"), *(_collection(name) for name in _COLLECTIONS)]
+    columns = [SQL("k.id"), *(_collection(name) for name in COLLECTIONS)]
     columns.append(_named(STATEMENTS["filled_fields"].format(members=members), "custom_fields"))
     if asked.trk_tokens:
         columns.append(_named(STATEMENTS["tokens"], "trk_tokens"))
@@ -118,7 +117,7 @@ def _row_line(row: ContactRow) -> tuple[Composable, dict[str, Any]]:
 
 
 def _collection(name: str) -> Composable:
-    kind = _COLLECTIONS[name]
+    kind = COLLECTIONS[name].kind
     values = STATEMENTS["collection"].format(kind=Identifier(kind), kind_name=Literal(kind))
     return _named(values, name)
 
