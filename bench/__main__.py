@@ -1,5 +1,5 @@
 """`make bench`: prints the whole table. `--quick` leaves out the largest size; names of parts
-(start, ingest, flow, pipeline, listing) run only those.
+(start, ingest, flow, pipeline, listing, people) run only those.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ import argparse
 import os
 import platform
 
-from bench import ingest, listing, pipeline
+from bench import ingest, listing, people, pipeline
 from bench.stage import Stage, staged
 from headwater import logs
 
-PARTS = ("start", "ingest", "flow", "pipeline", "listing")
+PARTS = ("start", "ingest", "flow", "pipeline", "listing", "people")
 
 
 def say(*cells: object) -> None:
@@ -43,15 +43,15 @@ def main() -> None:
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
     logs.configure("warning")
     say(f"{platform.machine()}, {os.cpu_count()} cores, shared with the database and the load")
+    sizes = (100_000,) if arguments.quick else (100_000, 1_000_000)
     with staged() as stage:
         runs = {
             "start": lambda: measure_start(stage),
             "ingest": lambda: ingest.measure(stage, say),
             "flow": lambda: ingest.measure_flow(stage, say),
             "pipeline": lambda: pipeline.measure(stage, say),
-            "listing": lambda: listing.measure(
-                stage, say, (100_000,) if arguments.quick else (100_000, 1_000_000)
-            ),
+            "listing": lambda: listing.measure(stage, say, sizes),
+            "people": lambda: people.measure(stage, say, sizes),
         }
         for part in parts:
             runs[part]()

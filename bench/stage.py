@@ -18,7 +18,7 @@ import psycopg
 
 from headwater.database.embedded import Embedded
 
-SCOPES = ["events:read", "events:write"]
+SCOPES = ["events:read", "events:write", "contacts:read", "contacts:write", "companies:read"]
 
 
 class Stage:

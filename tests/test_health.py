@@ -81,6 +81,22 @@ def test_the_queue_is_measured(
     assert found["headwater_rejected_rows"] >= 1
 
 
+def test_waiting_erasures_are_measured(
+    server: Running, connection: psycopg.Connection, space_id: int
+) -> None:
+    before = samples(server)
+    connection.execute(
+        "INSERT INTO erasures (space_id, contact_id, receipt_mark, requested_at, erased_at)"
+        " VALUES (%(space)s, 1, 1, now() - interval '1 hour', NULL),"
+        " (%(space)s, 1, 1, now() - interval '1 day', now())",
+        {"space": space_id},
+    )
+    found = samples(server)
+    connection.execute("DELETE FROM erasures WHERE space_id = %s", (space_id,))
+    assert found["headwater_erasures"] == before["headwater_erasures"] + 1
+    assert 3600 <= found["headwater_erasures_oldest_seconds"] < 86_400
+
+
 def test_without_a_database_it_lives_but_is_not_ready(cut_off: Running) -> None:
     assert httpx.get(f"{cut_off.base_url}/healthz").status_code == 200
     response = httpx.get(f"{cut_off.base_url}/readyz", timeout=10)

@@ -33,6 +33,7 @@ SPANS_SPACES: dict[str, str] = {
     "ingest/inbox.sql::append": "one commit takes the events of many Spaces, each under its own",
     "pipeline/inbox.sql::newest": "the operator waits for the whole installation",
     "pipeline/inbox.sql::any_up_to": "likewise",
+    "privacy/erasures.sql::due": "the worker asks where erasures wait",
     "spaces/access.sql::callers": "the key says which Space it opens: that is the question",
 }
 """Statements that do not bind space_id, and why they may not."""

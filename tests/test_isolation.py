@@ -1,45 +1,131 @@
-"""One Space never sees or touches another: every operation of the document that takes an id or a
-cursor is tried with those of another Space. An operation without a row here fails the test.
+"""One Space never sees or touches another.
+
+Every operation of the OpenAPI document has a row in MATRIX, which says for each id, address and
+cursor that a request can name what one the Space does not know is answered with. What belongs to
+another Space must be answered with the very same bytes and change nothing there. The other Space
+also holds twins of the first one's rows, ids included, so that a statement which forgets its Space
+gives itself away.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import psycopg
 import pytest
 
-from tests.conftest import Running, client_for
+from headwater.ingest.payload import TrackPayload
+from tests.conftest import API, Running, client_for
 from tests.factories import Stage, make_stage
+from tests.pipeline import Stage as Pipeline
+from tests.pipeline import event
+from tests.two_spaces import CLAIMS, TWIN, add_journey, add_twins, everything_of
 
-UNKNOWN = "999999999999999999"
 RANGE = {"start_date": "2026-01-01 00:00:00", "end_date": "2026-12-31 23:59:59"}
-TENANT_TABLES = """
-SELECT c.table_name FROM information_schema.columns c JOIN information_schema.tables t
-    USING (table_schema, table_name)
-WHERE c.table_schema = 'public' AND c.column_name = 'space_id' AND t.table_type = 'BASE TABLE'
-    AND c.table_name <> 'rate_limits'
-ORDER BY 1
-"""
 EVENT = {"event_name": "purchase", "email": "ada@example.com"}
-
-TAKES_AN_ID: dict[str, tuple[int, dict[str, Any] | None]] = {
-    "get_event": (404, None),
-    "update_event": (404, {"amount": 1}),
-    "delete_event": (200, None),
-    "get_receipt": (404, None),
-    "update_contact": (404, {"names": ["Eve"]}),
-    "attach_contact_company": (404, {"company_id": 1}),
-    "detach_contact_company": (404, None),
+FIELDS = ["profile_id", "company_id", "configured_name", "amount", "event_url"]
+LIKE_TWINS = {
+    "custom_field_filters[0][field]": "profile_field_1",
+    "custom_field_filters[0][operator]": "equal_to",
+    "custom_field_filters[0][value]": TWIN,
 }
-"""What an unknown id is answered with, and the body to send."""
+CREDITED = {
+    "sources": ["google_ads", "direct"], "attribution_model": "linear", "attribution_window": 0,
+    "fields": [*FIELDS, "touchpoint_id", "campaign_name"],
+}  # fmt: skip
+JOURNEY = {
+    "include_trk_tokens": 1, "include_events": 1, "hide_direct_touchpoints": 0,
+    "include_browsing_session_data": 1, "use_custom_field_labels": 1,
+}  # fmt: skip
+ROWS = {
+    "include_trk_tokens": 1, "include_all_emails": 1, "include_custom_fields": 1,
+    "use_custom_field_labels": 1,
+}  # fmt: skip
 
-TAKES_A_CURSOR = {"list_events"}
-TAKES_NEITHER = {"create_event", "create_events", "create_contact"}
+UNKNOWN: dict[str, Any] = {
+    **dict.fromkeys(("event", "receipt", "contact", "company"), 999999999999999999),
+    "email": "nobody@nowhere.example",
+    "cursor": "A" * 80,
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """How one operation is tried."""
+
+    status: int = 200
+    """What a request that names things of its own Space is answered with."""
+    names: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """By place in the request: the kind of thing it names, and what an unknown one gets."""
+    body: dict[str, Any] | None = None
+    views: tuple[dict[str, Any], ...] = ({},)
+    """Sets of query parameters, the first for every try, all of them for reading."""
+
+
+MATRIX = {
+    "create_event": Row(202, body=EVENT),
+    "create_events": Row(202, body={"events": [EVENT]}),
+    "get_receipt": Row(names={"path.receipt_id": ("receipt", 404)}),
+    "list_events": Row(
+        names={"query.cursor": ("cursor", 422)},
+        views=(
+            RANGE,
+            {**RANGE, **LIKE_TWINS, "fields": [*FIELDS, "space_id"]},
+            {**RANGE, **CREDITED},
+            {**RANGE, **CREDITED, "query_mode": "company"},
+        ),
+    ),
+    "get_event": Row(names={"path.event_id": ("event", 404)}),
+    "update_event": Row(names={"path.event_id": ("event", 404)}, body={"amount": 1}),
+    "delete_event": Row(names={"path.event_id": ("event", 200)}),
+    "list_contacts": Row(
+        names={"query.cursor": ("cursor", 422), "query.email": ("email", 200)},
+        views=(RANGE, {**RANGE, **ROWS}, {**RANGE, **LIKE_TWINS}),
+    ),
+    "create_contact": Row(201, body={"emails": ["ada@example.com"]}),
+    "get_contact": Row(names={"path.id": ("contact", 404)}, views=({}, JOURNEY)),
+    "get_contact_by_email": Row(names={"path.email": ("email", 404)}, views=({}, JOURNEY)),
+    "find_contact_by_email": Row(names={"query.email": ("email", 404)}, views=({}, JOURNEY)),
+    "update_contact": Row(names={"path.id": ("contact", 404)}, body={"names": ["Eve"]}),
+    "attach_contact_company": Row(
+        names={"path.id": ("contact", 404), "body.company_id": ("company", 404)}, body={}
+    ),
+    "detach_contact_company": Row(names={"path.id": ("contact", 404)}),
+    "delete_contact_pii": Row(202, names={"path.id": ("contact", 404)}),
+    "delete_contact_pii_by_email": Row(202, names={"query.email": ("email", 404)}),
+    "list_companies": Row(names={"query.cursor": ("cursor", 422)}, views=({}, RANGE)),
+    "get_company": Row(names={"path.id": ("company", 404)}),
+    "update_company": Row(names={"path.id": ("company", 404)}, body={**CLAIMS, "name": "Eve"}),
+}
+
+NAMES_NOTHING = {
+    "query": {
+        "start_date", "end_date", "per_page", "query_mode", "event_names", "sources",
+        "attribution_model", "attribution_window", "fields", "custom_field_filters",
+        "include_trk_tokens", "include_all_emails", "include_custom_fields",
+        "use_custom_field_labels", "include_events", "hide_direct_touchpoints",
+        "include_browsing_session_data",
+    },
+    "body": {
+        "amount", "events", "emails", "phones", "names", "locations", "custom_fields", "name",
+        "domain", "external_id",
+    },
+}  # fmt: skip
+"""Parameters and keys that name no stored thing, or one that every Space may have for itself. What
+is not in here has to be in the operation's row.
+"""
+
+SEVERAL = [
+    name
+    for name, row in MATRIX.items()
+    if len({kind for kind, _ in row.names.values()} - {"cursor"}) > 1
+]
+PLACES = [(name, place) for name, row in MATRIX.items() for place in row.names]
 
 
 @dataclass(frozen=True)
@@ -48,144 +134,217 @@ class Operation:
 
     method: str
     path: str
-    name: str
-    parameters: list[dict[str, Any]]
+    places: frozenset[str]
+    """What a request can bring, as `path.id`, `query.email`, `body.name`."""
+    required: frozenset[str]
+    """What it has to bring."""
 
 
 @dataclass(frozen=True)
-class Two:
-    """Two Spaces, the second with an event of a contact, and a client of the first."""
+class Side:
+    """A Space as the holder of its key sees it, and its things by kind."""
 
-    mine: httpx.Client
-    other: Stage
-    others: httpx.Client
-    event_id: int
-    contact_id: int
+    client: httpx.Client
+    stage: Stage
+    things: dict[str, list[Any]]
+
+    def own(self, operation: Operation, row: Row) -> dict[str, Any]:
+        """A thing of this Space for each place that needs one."""
+        needed = row.names.keys() & operation.required
+        return {place: self.things[row.names[place][0]][0] for place in needed}
+
+    def send(
+        self, operation: Operation, row: Row, values: dict[str, Any], **more: dict[str, Any]
+    ) -> httpx.Response:
+        """A request with these values at their places, and `more` beside them."""
+        path, params = operation.path, {**more.get("params", row.views[0])}
+        body = None if row.body is None else {**more.get("body", {}), **row.body}
+        for place, value in values.items():
+            where, _, name = place.partition(".")
+            if where == "path":
+                path = path.replace(f"{{{name}}}", quote(str(value), safe=""))
+            elif where == "query":
+                params[name] = value
+            else:
+                assert body is not None
+                body[name] = value
+        return self.client.request(operation.method, path, params=params, json=body)
+
+    def stored(self) -> dict[str, list[Any]]:
+        """Everything stored for this Space."""
+        return everything_of(self.stage)
 
 
 @pytest.fixture
-def two(server: Running, connection: psycopg.Connection, stage: Stage) -> Iterator[Two]:
-    other = make_stage(connection)
-    for each in (stage, other):
-        contact_id = each.contact(company_id=each.company())
-        each.touchpoint(contact_id, "google_ads")
-        event_id = [each.event(contact_id, amount=5) for _ in range(3)][-1]
-    with client_for(server, stage.key) as mine, client_for(server, other.key) as others:
-        yield Two(mine, other, others, event_id, contact_id)
+def make_side(server: Running, connection: psycopg.Connection) -> Iterator[Callable[..., Side]]:
+    """Makes a Space with a journey, and with the twins of another one's rows if there is one."""
+    with ExitStack() as stack:
+
+        def make(twin_of: Side | None = None) -> Side:
+            stage = make_stage(connection)
+            client = stack.enter_context(client_for(server, stage.key))
+            if twin_of:
+                add_twins(twin_of.stage, stage)
+            return Side(client, stage, add_journey(stage, client))
+
+        yield make
+
+
+@pytest.fixture
+def mine(make_side: Callable[..., Side]) -> Side:
+    return make_side()
+
+
+@pytest.fixture
+def other(make_side: Callable[..., Side], mine: Side) -> Side:
+    return make_side(twin_of=mine)
 
 
 @pytest.fixture(scope="module")
 def operations(server: Running) -> dict[str, Operation]:
-    paths = httpx.get(f"{server.base_url}/public-api/v1/openapi.json").json()["paths"]
-    found = [
-        Operation(method.upper(), path.removeprefix("/public-api/v1"), told["operationId"],
-                  told.get("parameters", []))
-        for path, methods in paths.items()
-        for method, told in methods.items()
-    ]  # fmt: skip
-    return {operation.name: operation for operation in found}
+    document = httpx.get(f"{server.base_url}{API}/openapi.json").json()
+    found: dict[str, Operation] = {}
+    for path, methods in document["paths"].items():
+        for method, told in methods.items():
+            places = dict(described(told, document))
+            required = frozenset(place for place, is_required in places.items() if is_required)
+            found[told["operationId"]] = Operation(
+                method.upper(), path.removeprefix(API), frozenset(places), required
+            )
+    return found
 
 
-def rows_of(stage: Stage) -> dict[str, list[Any]]:
-    """Everything stored for a Space."""
-    tables = [name for (name,) in stage.connection.execute(TENANT_TABLES).fetchall()]
-    assert {"events", "contacts", "inbox", "api_keys"} <= set(tables)
-    query = "SELECT t::text FROM {} t WHERE space_id = %s ORDER BY 1"
-    return {
-        table: stage.connection.execute(query.format(table), (stage.space_id,)).fetchall()
-        for table in tables
-    }
+def described(operation: dict[str, Any], document: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+    """Every place of a request that the document describes, and whether it has to be filled."""
+    for parameter in operation.get("parameters", []):
+        name = parameter["name"].partition("[")[0]
+        yield f"{parameter['in']}.{name}", parameter["required"]
+    if "requestBody" in operation:
+        schema = operation["requestBody"]["content"]["application/json"]["schema"]
+        if "$ref" in schema:
+            schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+        for name in schema["properties"]:
+            yield f"body.{name}", name in schema.get("required", [])
 
 
 def test_every_operation_has_its_row(operations: dict[str, Operation]) -> None:
-    with_id = {name for name, each in operations.items() if "{" in each.path}
-    with_cursor = {
-        name
-        for name, each in operations.items()
-        if any(parameter["name"] == "cursor" for parameter in each.parameters)
+    assert set(operations) == set(MATRIX)
+
+
+@pytest.mark.parametrize("name", MATRIX)
+def test_every_place_that_names_something_is_tried(
+    operations: dict[str, Operation], name: str
+) -> None:
+    harmless = {f"{where}.{each}" for where, names in NAMES_NOTHING.items() for each in names}
+    if name == "create_event":  # matched when it is processed, which is tried below
+        harmless |= {f"body.{each}" for each in TrackPayload.__struct_fields__}
+    assert operations[name].places - harmless == set(MATRIX[name].names)
+
+
+@pytest.mark.parametrize(("name", "place"), PLACES)
+def test_what_belongs_to_another_space_is_like_an_unknown_one(
+    mine: Side, other: Side, operations: dict[str, Operation], name: str, place: str
+) -> None:
+    operation, row = operations[name], MATRIX[name]
+    kind, status = row.names[place]
+    foreign = [cursor_of(other, operation, row)] if kind == "cursor" else other.things[kind]
+    unknown = mine.send(operation, row, {**mine.own(operation, row), place: UNKNOWN[kind]})
+    assert unknown.status_code == status
+    for value in foreign:
+        before = other.stored()
+        assert_same(mine.send(operation, row, {**mine.own(operation, row), place: value}), unknown)
+        assert other.stored() == before
+        inside = other.send(operation, row, {**other.own(operation, row), place: value})
+        known = (inside.status_code, inside.content) != (unknown.status_code, unknown.content)
+        assert known or other.stored() != before, "means nothing in its own Space either"
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_things_of_another_space_that_fit_together(
+    mine: Side, other: Side, operations: dict[str, Operation], name: str
+) -> None:
+    operation, row = operations[name], MATRIX[name]
+    foreign, before = other.own(operation, row), other.stored()
+    unknown = {place: UNKNOWN[row.names[place][0]] for place in foreign}
+    assert_same(mine.send(operation, row, foreign), mine.send(operation, row, unknown))
+    assert other.stored() == before
+    assert other.send(operation, row, foreign).status_code == row.status
+
+
+def cursor_of(side: Side, operation: Operation, row: Row) -> str:
+    """The cursor that leads to the second page of a Space's list."""
+    listed = side.send(operation, row, {}, params={**row.views[0], "per_page": 1})
+    return listed.json()["next_cursor"]
+
+
+def assert_same(response: httpx.Response, unknown: httpx.Response) -> None:
+    assert response.status_code == unknown.status_code
+    assert response.content == unknown.content
+    assert response.headers.keys() == unknown.headers.keys()
+
+
+def test_reading_is_the_same_with_and_without_the_other_space(
+    mine: Side, make_side: Callable[..., Side], operations: dict[str, Operation]
+) -> None:
+    def read() -> dict[tuple[str, int], bytes]:
+        answers = {
+            (name, number): mine.send(operation, row, mine.own(operation, row), params=view)
+            for name, operation in operations.items()
+            if operation.method == "GET"
+            for row in [MATRIX[name]]
+            for number, view in enumerate(row.views)
+        }
+        assert {each.status_code for each in answers.values()} == {200}
+        return {asked: each.content for asked, each in answers.items()}
+
+    alone = read()
+    assert [asked for asked, content in alone.items() if b'"data":[]' in content] == []
+    make_side(twin_of=mine)
+    assert read() == alone
+
+
+@pytest.mark.parametrize("name", MATRIX)
+def test_a_request_reaches_only_its_own_space(
+    mine: Side, other: Side, operations: dict[str, Operation], name: str
+) -> None:
+    """Though rows there have the same ids, and though the request names that Space."""
+    operation, row = operations[name], MATRIX[name]
+    naming = {
+        "space_id": other.stage.space_id,
+        "contact_id": other.things["contact"][0],
+        "profile_id": other.things["contact"][0],
+        "company_id": other.things["company"][0],
     }
-    assert with_id == set(TAKES_AN_ID)
-    assert with_cursor == TAKES_A_CURSOR
-    assert set(operations) == with_id | with_cursor | TAKES_NEITHER
+    theirs, ours = other.stored(), mine.stored()
+    params = {**row.views[0], **naming}
+    response = mine.send(operation, row, mine.own(operation, row), params=params, body=naming)
+    assert response.status_code == row.status
+    assert other.stored() == theirs
+    assert (mine.stored() == ours) == (operation.method == "GET")
 
 
-@pytest.mark.parametrize("name", TAKES_AN_ID)
-def test_the_id_of_another_space_is_like_an_unknown_one(
-    two: Two, operations: dict[str, Operation], name: str
-) -> None:
-    status, body = TAKES_AN_ID[name]
-    operation = operations[name]
-    before_id, _, after_id = re.split(r"(\{\w+\})", operation.path)
-    foreign_id = foreign_ids(two)[before_id]
-    before = rows_of(two.other)
-    foreign, unknown = (
-        two.mine.request(operation.method, f"{before_id}{number}{after_id}", json=body)
-        for number in (foreign_id, UNKNOWN)
+@pytest.mark.parametrize("mode", ["auto", "external_id"])
+def test_processing_reaches_only_its_own_space(mine: Side, other: Side, mode: str) -> None:
+    """Events that carry every identifier of the other Space, and events that merge two contacts
+    and rename a company whose twins must stay as they are.
+    """
+    mine.stage.connection.execute(
+        "UPDATE spaces SET company_identity_mode = %s WHERE id = %s", (mode, mine.stage.space_id)
     )
-    assert foreign.status_code == unknown.status_code == status
-    assert foreign.content == unknown.content
-    assert foreign.headers.keys() == unknown.headers.keys()
-    assert rows_of(two.other) == before
-
-
-def foreign_ids(two: Two) -> dict[str, int]:
-    """Ids that are good in the other Space, by what stands before them in a path."""
-    receipt = two.others.post("/events/track", json=EVENT).headers["x-receipt-id"]
-    assert two.others.get(f"/receipts/{receipt}").status_code == 200
-    return {"/events/": two.event_id, "/receipts/": int(receipt), "/contacts/": two.contact_id}
-
-
-@pytest.mark.parametrize("name", sorted(TAKES_A_CURSOR))
-def test_the_cursor_of_another_space_is_like_a_made_up_one(
-    two: Two, operations: dict[str, Operation], name: str
-) -> None:
-    path = operations[name].path
-    given = two.others.get(path, params={**RANGE, "per_page": 1}).json()["next_cursor"]
-    own = two.others.get(path, params={**RANGE, "per_page": 1, "cursor": given})
-    assert (own.status_code, len(own.json()["data"])) == (200, 1)
-    foreign, made_up = (
-        two.mine.get(path, params={**RANGE, "per_page": 1, "cursor": cursor})
-        for cursor in (given, "A" * len(given))
-    )
-    assert foreign.status_code == made_up.status_code == 422
-    assert foreign.content == made_up.content
-
-
-def test_a_list_holds_only_its_own_space(two: Two) -> None:
-    fields = ["id", "space_id", "profile_id"]
-    credited = {"sources": "google_ads", "attribution_model": "linear", "attribution_window": 0}
-    for asked in ({}, credited, {**credited, "query_mode": "company"}):
-        params = {**RANGE, **asked, "fields": fields, "space_id": two.other.space_id}
-        response = two.mine.get("/events", params=params)
-        assert response.status_code == 200
-        rows = response.json()["data"]
-        assert len(rows) == 3
-        assert {row["space_id"] for row in rows}.isdisjoint({str(two.other.space_id)})
-        assert two.event_id not in {row["id"] for row in rows}
-
-
-@pytest.mark.parametrize("path", ["/events/track", "/events/batch"])
-def test_a_space_named_in_a_request_is_not_heard(
-    two: Two, stage: Stage, connection: psycopg.Connection, path: str
-) -> None:
-    before = rows_of(two.other)
-    naming = {"space_id": two.other.space_id, "id": two.event_id, "contact_id": 1, "company_id": 1}
-    event = {**EVENT, **naming}
-    body = {**naming, "events": [event]} if path.endswith("batch") else event
-    response = two.mine.post(path, json=body, params={"space_id": two.other.space_id})
-    assert response.status_code == 202
-    stored = connection.execute(
-        "SELECT count(*) FROM inbox WHERE space_id = %s", (stage.space_id,)
-    ).fetchone()
-    assert stored == (1,)
-    assert rows_of(two.other) == before
-
-
-def test_a_change_reaches_only_its_own_space(two: Two) -> None:
-    before = rows_of(two.other)
-    mine = two.mine.get("/events", params={**RANGE, "per_page": 1}).json()["data"][0]["id"]
-    body = {"amount": 1, "space_id": two.other.space_id, "id": two.event_id}
-    assert two.mine.put(f"/events/{mine}", json=body).status_code == 200
-    assert two.mine.get(f"/events/{mine}").json()["amount"] == 1
-    assert two.mine.delete(f"/events/{mine}", params={"id": two.event_id}).status_code == 200
-    assert rows_of(two.other) == before
+    theirs, tag = other.stored(), f"{other.stage.space_id}"
+    pipeline = Pipeline(mine.stage.connection, mine.stage.space_id)
+    people, companies = (pipeline.values(each, "id") for each in ("contacts", "companies"))
+    pipeline.run(
+        event(email=other.things["email"][0], tracking_id=f"crm-{tag}", trk_token=f"tok-{tag}",
+              fingerprint=f"fp-{tag}", ip="192.0.2.1", order_id=f"{tag}-0",
+              company_external_id=tag, trk_source="sms"),
+        event(email=mine.things["email"][0], tracking_id=f"crm-sharing-{mine.stage.space_id}",
+              company_external_id=CLAIMS["external_id"], company_name="Eve"),
+    )  # fmt: skip
+    assert other.stored() == theirs
+    contact_id, _, sharing_id = mine.things["contact"]
+    assert (sharing_id, contact_id) in pipeline.rows("contacts", "id", "merged_into")
+    known = {each: pipeline.values(each, "id") for each in ("contacts", "companies")}
+    assert [len(ids) for ids in known.values()] == [len(people) + 1, len(companies) + 1]
+    for table in ("contacts", "events", "touchpoints"):
+        assert set(pipeline.values(table, "company_id")) <= {None, *known["companies"]}

@@ -13,7 +13,7 @@ import pytest
 
 from headwater.pipeline.inbox import wait_until_processed
 from headwater.pipeline.running import connect, drain, run_batch
-from headwater.pipeline.worker import Worker
+from headwater.pipeline.worker import Worker, processing
 from tests.pipeline import MINUTE, T0, Stage, event, new_stage
 
 FAILPOINTS = [
@@ -48,7 +48,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 def test_it_works(stage: Stage, database_url: str) -> None:
     stop = threading.Event()
-    worker = threading.Thread(target=Worker(database_url, stop).run)
+    worker = threading.Thread(target=Worker(database_url, stop, [processing()]).run)
     worker.start()
     stage.put(*JOURNEY)
     assert wait_until_processed(stage.connection, timeout=20)
@@ -83,7 +83,8 @@ def test_workers_side_by_side_equal_one(connection: psycopg.Connection, database
         each.put(*journey)
     alone.process()
     stop = threading.Event()
-    workers = [threading.Thread(target=Worker(database_url, stop, limit=3).run) for _ in range(2)]
+    run = Worker(database_url, stop, [processing(limit=3)]).run
+    workers = [threading.Thread(target=run) for _ in range(2)]
     for each in workers:
         each.start()
     assert wait_until_processed(connection, timeout=30)
@@ -118,7 +119,7 @@ def test_dying_anywhere_changes_nothing(
 
 def test_a_lost_connection_is_replaced(stage: Stage, database_url: str) -> None:
     stop = threading.Event()
-    worker = threading.Thread(target=Worker(database_url, stop).run)
+    worker = threading.Thread(target=Worker(database_url, stop, [processing()]).run)
     worker.start()
     stage.put(JOURNEY[0])
     assert wait_until_processed(stage.connection, timeout=20)

@@ -22,7 +22,7 @@ FAILPOINTS = {
     "worker_before_commit": "worker",
     "worker_after_commit": "worker",
 }
-"""Every failpoint, and the processes that pass it."""
+"""Every failpoint that load leads past, and the processes that pass it."""
 
 
 def kill(role: str) -> Fault:

@@ -13,7 +13,9 @@ from schemathesis.specs.openapi.checks import ensure_resource_availability
 UNSTATED = re.compile(
     r"^The \S+ ("
     r"must be after start_date\."
-    r"|is required with sources\."
+    r"|is required with (sources|start_date|end_date)\."
+    r"|is required unless email is given\."
+    r"|must not have more than 100 addresses\."
     r"|can have .* only with sources\."
     r"|is not a cursor of this list\."
     r"|must be a date( and time)? that exists?\."

@@ -27,7 +27,12 @@ def account(connection: psycopg.Connection, name: str) -> dict[str, Any]:
     stage = make_stage(connection)
     for slot in range(1, 31):
         stage.label_field(f"profile_field_{slot}")
-    contact_id = stage.contact()
+    company_id = stage.company(domain="acme.example")
+    contact_id = stage.contact(
+        email="ada@example.com", profile_field_1="gold", company_id=company_id
+    )
+    stage.identifier(contact_id, "email", "ada@example.com")
+    stage.hit(contact_id, stage.visit(contact_id))
     for source in ("google_ads", "direct"):
         stage.touchpoint(contact_id, source)
     for amount in (5, None):

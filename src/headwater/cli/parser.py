@@ -24,6 +24,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_space(commands)
     _add_key(commands)
     _add_queue(commands)
+    _add_contact(commands)
     return parser
 
 
@@ -95,7 +96,7 @@ def _add_processes(commands: Commands) -> None:
     api = _add(commands, "api", ("api", "api"), "run one API process")
     _listen(api)
     api.add_argument("--fd", type=int, help=argparse.SUPPRESS)
-    worker = _add(commands, "worker", ("worker", "worker"), "run one pipeline worker")
+    worker = _add(commands, "worker", ("worker", "worker"), "run one worker")
     for command in (serve, api, worker):
         _leash(command)
     migrate = _add(
@@ -146,3 +147,10 @@ def _add_queue(commands: Commands) -> None:
     replay = _add(queue, "replay", ("queue", "replay"), "process the rejected once more")
     for command in (rejected, replay):
         _json(command)
+
+
+def _add_contact(commands: Commands) -> None:
+    contact = _group(commands, "contact", "look after contacts")
+    erasures = _add(contact, "erasures", ("erasures", "erasures"), "list a Space's erasures")
+    _space(erasures)
+    _json(erasures)

@@ -1,4 +1,4 @@
-"""`headwater worker`: one pipeline worker. Any number may run; they share out the Spaces."""
+"""`headwater worker`: one worker. Any number may run; they share out the Spaces."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any
 from headwater import logs
 from headwater.cli import leash
 from headwater.cli.connect import database_url
-from headwater.pipeline.worker import Worker
+from headwater.pipeline.worker import Worker, processing
+from headwater.privacy.erasing import ERASING
 from headwater.settings import Settings
 
 
 def worker(settings: Settings, arguments: Namespace) -> int:
-    """Process what is accepted until told to stop."""
+    """Process what is accepted, and erase who is to be erased, until told to stop."""
     logs.configure(settings.log_level)
     stop = threading.Event()
 
@@ -26,5 +27,5 @@ def worker(settings: Settings, arguments: Namespace) -> int:
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
     leash.hold(arguments)
-    Worker(database_url(settings), stop).run()
+    Worker(database_url(settings), stop, [processing(), ERASING]).run()
     return 0

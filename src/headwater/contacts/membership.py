@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from psycopg import AsyncConnection
 
+from headwater.companies.reading import require_company
 from headwater.contacts.finding import resolve
 from headwater.contacts.restamping import Move, restamp
 from headwater.database.statements import Statements
-from headwater.http.errors import NotFound
 from headwater.spaces.spaces import lock_identities
 
 SQL = Statements(__name__, "membership.sql")
@@ -23,9 +23,7 @@ async def attach_company(
     """
     await lock_identities(connection, space_id)
     canonical = await resolve(connection, space_id, contact_id)
-    company = {"space_id": space_id, "company_id": company_id}
-    if await (await connection.execute(SQL["find_company"], company)).fetchone() is None:
-        raise NotFound("Company")
+    await require_company(connection, space_id, company_id)
     await _belong(connection, space_id, canonical, company_id)
     return canonical
 

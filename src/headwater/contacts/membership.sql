@@ -1,9 +1,5 @@
 -- Memberships set by request. Whoever runs these holds the Space's lock.
 
--- name: find_company
--- Whether the Space has the company.
-SELECT c.id FROM companies c WHERE c.space_id = %(space_id)s AND c.id = %(company_id)s;
-
 -- name: set_company
 -- The contact's company, or none.
 UPDATE contacts c SET company_id = %(company_id)s

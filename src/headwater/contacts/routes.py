@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 
-from headwater.contacts import bodies
+from headwater.contacts import asking, bodies
 from headwater.contacts.changing import create_contact, update_contact
+from headwater.contacts.documents import CONTACT, PAGE, SEVERAL
+from headwater.contacts.finding import find_by_email, resolve
 from headwater.contacts.membership import attach_company, detach_company
+from headwater.contacts.models import GetContact
+from headwater.contacts.reading import STATEMENTS, fetch_contact, list_contacts
+from headwater.database.pool import DEADLINE_SECONDS
 from headwater.http.bodies import read_json
 from headwater.http.ids import parse_id
 from headwater.http.openapi import problems
+from headwater.http.pagination import Link, envelope
+from headwater.http.parameters import Query
+from headwater.http.paths import REST
 from headwater.spaces.access import Caller, requires
 from headwater.spaces.spaces import fetch_space
 
@@ -27,12 +36,100 @@ ContactId = Annotated[
         json_schema_extra={"pattern": "^[0-9]{1,18}$"},
     ),
 ]
+Email = Annotated[
+    str,
+    Path(description=asking.EMAIL.description, json_schema_extra={"pattern": "@"}),
+]
 
+Lister = Annotated[Caller, requires("contacts:read", "list_contacts")]
+Getter = Annotated[Caller, requires("contacts:read", "get_contact")]
 Creator = Annotated[Caller, requires("contacts:write", "create_contact")]
 Updater = Annotated[Caller, requires("contacts:write", "update_contact")]
 
+JOURNEY_SECONDS = 60.0
+"""How long reading a journey may take: one contact can have a hundred thousand events."""
 RESTAMPING_SECONDS = 60
 """How long a membership may take to change: a contact can have a hundred thousand events."""
+
+
+@router.get(
+    "/contacts",
+    operation_id="list_contacts",
+    summary="List Contacts",
+    responses={200: PAGE, **problems(401, 403, 422, 429, 503)},
+    openapi_extra={"parameters": asking.DOCUMENTATION_OF_LIST},
+)
+async def list_stored_contacts(request: Request, caller: Lister) -> Response:
+    """List contacts made in a time range, with certain addresses, or both, newest first."""
+    headwater = request.app.state.headwater
+    query = Query(request.scope["query_string"])
+    cursors = asking.cursors(query, headwater.signing_key, caller.space_id)
+    async with headwater.database.connection() as connection:
+        space = await fetch_space(connection, caller.space_id)
+        asked = asking.read_list_contacts(query, space, cursors, datetime.now(UTC))
+        page = await list_contacts(connection, space, asked)
+    link = Link(headwater.base_url + request.scope["path"], query, cursors)
+    return Response(envelope(page, asked.per_page, link), media_type=JSON)
+
+
+@router.get(
+    "/contacts/by-email",
+    operation_id="find_contact_by_email",
+    summary="Get Contact by Email (query)",
+    responses={200: CONTACT, **SEVERAL, **problems(401, 403, 404, 422, 429, 503)},
+    openapi_extra={"parameters": asking.DOCUMENTATION_OF_FIND},
+)
+async def find_stored_contact(request: Request, caller: Getter) -> Response:
+    """Get the only contact with an address, given in the query."""
+    return await _answer_by_email(request, caller, "")
+
+
+@router.get(
+    # An address can hold a slash, which arrives as one even where it was sent as %2F.
+    f"/contacts/by-email/{{email:{REST}}}",
+    operation_id="get_contact_by_email",
+    summary="Get Contact by Email (path)",
+    responses={200: CONTACT, **SEVERAL, **problems(401, 403, 404, 422, 429, 503)},
+    openapi_extra={"parameters": asking.DOCUMENTATION_OF_GET},
+)
+async def get_stored_contact_by_email(request: Request, email: Email, caller: Getter) -> Response:
+    """Get the only contact with an address, given in the path."""
+    return await _answer_by_email(request, caller, email)
+
+
+@router.get(
+    "/contacts/{id}",  # noqa: FAST003 - the alias of ContactId
+    operation_id="get_contact",
+    summary="Get Contact",
+    responses={200: CONTACT, **problems(401, 403, 404, 422, 429, 503)},
+    openapi_extra={"parameters": asking.DOCUMENTATION_OF_GET},
+)
+async def get_stored_contact(request: Request, contact_id: ContactId, caller: Getter) -> Response:
+    """Get one contact, also by an id that was merged into it."""
+    number = parse_id("id", contact_id)
+    asked = asking.read_get_contact(Query(request.scope["query_string"]))
+    async with request.app.state.headwater.database.transaction(_seconds(asked)) as connection:
+        await connection.execute(STATEMENTS["snapshot"])
+        space = await fetch_space(connection, caller.space_id)
+        canonical = await resolve(connection, space.id, number)
+        contact = await fetch_contact(connection, space, canonical, asked)
+    return Response(contact, media_type=JSON)
+
+
+async def _answer_by_email(request: Request, caller: Caller, in_path: str) -> Response:
+    query = Query(request.scope["query_string"])
+    email = asking.read_email(query, in_path)
+    asked = asking.read_get_contact(query)
+    async with request.app.state.headwater.database.transaction(_seconds(asked)) as connection:
+        await connection.execute(STATEMENTS["snapshot"])
+        space = await fetch_space(connection, caller.space_id)
+        found = await find_by_email(connection, space.id, email)
+        contact = await fetch_contact(connection, space, found, asked)
+    return Response(contact, media_type=JSON)
+
+
+def _seconds(asked: GetContact) -> float:
+    return JOURNEY_SECONDS if asked.events else DEADLINE_SECONDS
 
 
 @router.post(

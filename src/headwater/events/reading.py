@@ -7,7 +7,6 @@ on events, the chosen fields.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from psycopg import AsyncConnection
@@ -19,12 +18,10 @@ from headwater.database.statements import Statements
 from headwater.events import fields
 from headwater.events.models import EventSelection, ListEvents
 from headwater.http.errors import NotFound
-from headwater.http.pagination import Page, Position, page_of
+from headwater.http.pagination import Page, Position, from_key, page_of, to_key
 from headwater.sources.catalogue import SOURCES
 
 STATEMENTS = Statements(__name__, "events.sql")
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _NEWEST_FIRST, _OLDEST_FIRST = SQL("DESC"), SQL("ASC")
 
@@ -47,11 +44,11 @@ async def list_events(connection: AsyncConnection, space_id: int, asked: ListEve
         bound |= narrowing.parameters | selection.attribution.parameters()
     if at:
         conditions += _beyond(at)
-        bound |= {f"key_{place}": value for place, value in enumerate(_from_key(at.key))}
+        bound |= {f"key_{place}": value for place, value in enumerate(from_key(at.key))}
     statement = _page(selection, SQL(" AND ").join(conditions), backward=bool(at and at.backward))
     # Not prepared: a plan that does not know the limit and the sources may not stop early.
     cursor = await connection.execute(statement, bound, prepare=False)
-    return page_of(await cursor.fetchall(), asked.per_page, at, _to_key)
+    return page_of(await cursor.fetchall(), asked.per_page, at, to_key)
 
 
 async def fetch_event(connection: AsyncConnection, space_id: int, event_id: int) -> str:
@@ -117,19 +114,3 @@ def _page(selection: EventSelection, only: Composable, *, backward: bool) -> Com
 
 def _sorted(key: Sequence[SQL], direction: SQL) -> Composed:
     return SQL(", ").join(SQL("{} {}").format(part, direction) for part in key)
-
-
-def _to_key(values: Sequence[Any]) -> tuple[int, ...]:
-    """Sort values as numbers, instants in microseconds since 1970."""
-    return tuple(
-        (value - EPOCH) // timedelta(microseconds=1) if isinstance(value, datetime) else value
-        for value in values
-    )
-
-
-def _from_key(key: tuple[int, ...]) -> list[datetime | int]:
-    """Every other number of a key, from the first, is an instant."""
-    return [
-        EPOCH + timedelta(microseconds=number) if place % 2 == 0 else number
-        for place, number in enumerate(key)
-    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -65,23 +65,29 @@ async def metrics(request: Request) -> Response:
         row = None
     if row is not None:
         queue = CollectorRegistry()
-        queue.register(_Queue(*row))
+        queue.register(_Queue(row))
         text += generate_latest(queue)
     return Response(text, media_type=CONTENT_TYPE_LATEST)
 
 
-class _Queue(Collector):
-    """The queue's figures."""
+_GAUGES = (
+    ("headwater_inbox_rows", "Rows not yet processed"),
+    ("headwater_inbox_oldest_seconds", "Age of the oldest such row"),
+    ("headwater_rejected_rows", "Rows awaiting replay"),
+    ("headwater_erasures", "Erasures asked for and not yet carried out"),
+    ("headwater_erasures_oldest_seconds", "Age of the oldest such erasure"),
+)
 
-    def __init__(self, waiting: int, oldest_seconds: float, rejected: int) -> None:
-        self._waiting, self._oldest, self._rejected = waiting, oldest_seconds, rejected
+
+class _Queue(Collector):
+    """The queue's figures, in the order of the statement that reads them."""
+
+    def __init__(self, figures: Sequence[float]) -> None:
+        self._figures = figures
 
     def collect(self) -> Iterator[Metric]:
-        yield GaugeMetricFamily("headwater_inbox_rows", "Rows not yet processed", self._waiting)
-        yield GaugeMetricFamily(
-            "headwater_inbox_oldest_seconds", "Age of the oldest such row", self._oldest
-        )
-        yield GaugeMetricFamily("headwater_rejected_rows", "Rows awaiting replay", self._rejected)
+        for (name, about), figure in zip(_GAUGES, self._figures, strict=True):
+            yield GaugeMetricFamily(name, about, figure)
 
 
 HEALTH_ROUTES = [

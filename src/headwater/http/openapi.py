@@ -13,7 +13,6 @@ PROBLEMS = {
     401: ("Unauthorized", "Missing or invalid API key."),
     403: ("Forbidden", "The key lacks the scope, or the Space's subscription is inactive."),
     404: ("NotFound", "Nothing by that id in this Space."),
-    409: ("Conflict", "More than one match, or a claim that is already taken."),
     413: ("TooLarge", "The body is too large."),
     414: ("TargetTooLong", "The path and query are longer than 64 KB."),
     415: ("UnsupportedEncoding", "Compressed bodies are not accepted."),
@@ -22,7 +21,11 @@ PROBLEMS = {
     431: ("HeadersTooLarge", "More than 100 headers, or 32 KB of them."),
     503: ("Unavailable", "Temporarily unavailable; nothing was acknowledged, try again."),
 }
-"""Every way to fail: its name among the document's responses, and what it means."""
+"""Every way to fail in the same words everywhere: its name among the document's responses, and what
+it means.
+"""
+
+CONFLICT = 409
 
 OF_ANY_REQUEST = (400, 414, 431)
 
@@ -55,7 +58,6 @@ _CHALLENGE: dict[str, Any] = {
 _HEADERS = {
     401: _CHALLENGE,
     404: _LIMIT_HEADERS,
-    409: _LIMIT_HEADERS,
     422: _LIMIT_HEADERS,
     429: _LIMIT_HEADERS | _RETRY,
     503: _RETRY,
@@ -65,6 +67,23 @@ _HEADERS = {
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The error responses of an operation, for its `responses`."""
     return {status: {"description": PROBLEMS[status][1]} for status in statuses}
+
+
+def conflict(**properties: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
+    """The 409 of an operation, for its `responses`: what its body has beside `message`, each with
+    its schema, as every operation's conflict is its own.
+    """
+    schema = {
+        "type": "object",
+        "required": ["message", *properties],
+        "properties": {"message": _MESSAGE, **properties},
+    }
+    return {
+        CONFLICT: {
+            "description": "More than one match, or a claim that is already taken.",
+            "content": {"application/json": {"schema": schema}},
+        }
+    }
 
 
 def document(app: FastAPI, paths: dict[str, Any], schemas: dict[str, Any]) -> bytes:
@@ -86,16 +105,17 @@ def document(app: FastAPI, paths: dict[str, Any], schemas: dict[str, Any]) -> by
 
 
 def _responses(told: dict[str, Any]) -> dict[str, Any]:
-    """An operation's responses: the good ones with the limit's headers, the bad ones by name."""
-    good = {
+    """An operation's responses: the good ones with the limit's headers, the bad ones by name but
+    for the conflict, which is the operation's own.
+    """
+    own = {
         status: {**response, "headers": {**response.get("headers", {}), **_LIMIT_HEADERS}}
         for status, response in told.items()
-        if int(status) < 400
+        if int(status) < 400 or int(status) == CONFLICT
     }
-    bad = sorted({int(status) for status in told if int(status) >= 400}.union(OF_ANY_REQUEST))
-    names = {str(status): PROBLEMS[status][0] for status in bad}
-    return good | {
-        status: {"$ref": f"#/components/responses/{name}"} for status, name in names.items()
+    named = sorted({int(status) for status in told if status not in own}.union(OF_ANY_REQUEST))
+    return own | {
+        str(status): {"$ref": f"#/components/responses/{PROBLEMS[status][0]}"} for status in named
     }
 
 

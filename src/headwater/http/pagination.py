@@ -11,6 +11,7 @@ import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
@@ -25,6 +26,8 @@ CURSOR = One(
 )
 
 SIGNATURE_BYTES = 32
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 KeyOf = Callable[[tuple[Any, ...]], tuple[int, ...]]
 
@@ -119,6 +122,22 @@ def _empty(at: Position | None) -> Page:
     *rest, number = at.key
     back = Position(backward=not at.backward, key=(*rest, number + (1 if at.backward else -1)))
     return Page([], next=back if at.backward else None, previous=None if at.backward else back)
+
+
+def to_key(values: Sequence[Any]) -> tuple[int, ...]:
+    """Sort values as numbers, instants in microseconds since 1970."""
+    return tuple(
+        (value - _EPOCH) // timedelta(microseconds=1) if isinstance(value, datetime) else value
+        for value in values
+    )
+
+
+def from_key(key: tuple[int, ...]) -> list[datetime | int]:
+    """The sort values of a key in which every other number, from the first, is an instant."""
+    return [
+        _EPOCH + timedelta(microseconds=number) if place % 2 == 0 else number
+        for place, number in enumerate(key)
+    ]
 
 
 @dataclass(frozen=True)

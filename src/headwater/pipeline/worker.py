@@ -1,11 +1,13 @@
-"""The worker: goes round the Spaces that have waiting rows, one batch each, until told to stop."""
+"""The worker: goes round the Spaces where work waits, a piece for each, until told to stop."""
 
 from __future__ import annotations
 
 import gc
 import random
 import threading
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
@@ -21,13 +23,32 @@ LONGEST_PAUSE_SECONDS = 5.0
 log = structlog.get_logger()
 
 
-class Worker:
-    """Processes until `stop` is set. A batch under way is finished first."""
+@dataclass(frozen=True)
+class Duty:
+    """A kind of work that is done for one Space at a time, each time in a transaction."""
 
-    def __init__(self, url: str, stop: threading.Event, limit: int = BATCH_ROWS) -> None:
+    waiting: Callable[[Connection[Any]], list[int]]
+    """The Spaces where it waits."""
+    attend: Callable[[Connection[Any], int], bool]
+    """Do a piece of it for a Space; returns whether there was one."""
+
+
+def processing(limit: int = BATCH_ROWS) -> Duty:
+    """What the pipeline is for: batches of at most `limit` rows."""
+
+    def attend(connection: Connection[Any], space_id: int) -> bool:
+        return process_space(connection, space_id, limit).rows > 0
+
+    return Duty(waiting_spaces, attend)
+
+
+class Worker:
+    """Does its duties in turn until `stop` is set. A piece under way is finished first."""
+
+    def __init__(self, url: str, stop: threading.Event, duties: Sequence[Duty]) -> None:
         self._url = url
         self._stop = stop
-        self._limit = limit
+        self._duties = duties
 
     def run(self) -> None:
         """Work; when the database goes away, come back to it, waiting longer each time."""
@@ -45,23 +66,24 @@ class Worker:
                 pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
 
     def _turn(self, connection: Connection[Any]) -> None:
-        """One batch of every waiting Space; rest when there was nothing to do."""
-        spaces = waiting_spaces(connection)
-        random.shuffle(spaces)  # several workers should not queue up for the same Space
+        """A piece of every duty for every Space where it waits; rest when there was none."""
         worked = False
-        for space_id in spaces:
-            if self._stop.is_set():
-                return
-            worked |= self._attend(connection, space_id)
+        for duty in self._duties:
+            spaces = duty.waiting(connection)
+            random.shuffle(spaces)  # several workers should not queue up for the same Space
+            for space_id in spaces:
+                if self._stop.is_set():
+                    return
+                worked |= self._attend(connection, duty, space_id)
         if not worked:
             self._stop.wait(IDLE_SECONDS)
 
-    def _attend(self, connection: Connection[Any], space_id: int) -> bool:
-        """Process a batch of one Space and return whether there was one. A failure no row is to
+    def _attend(self, connection: Connection[Any], duty: Duty, space_id: int) -> bool:
+        """A piece of a duty for one Space; returns whether there was one. A failure no row is to
         blame for leaves the Space for the next turn, unless the connection itself is gone.
         """
         try:
-            return process_space(connection, space_id, self._limit).rows > 0
+            return duty.attend(connection, space_id)
         except NOT_THE_ROWS as error:
             if connection.closed:
                 raise

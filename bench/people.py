@@ -1,0 +1,207 @@
+"""Contacts and companies over HTTP, at one size of Space and at ten times that size: pages of
+5,000, and one contact with as many events and touchpoints as a busy shop has in a year.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlencode
+
+import psycopg
+
+from bench.load import Result
+from bench.stage import Stage
+from headwater.contacts.filters import SLOT_TYPES
+from headwater.sources.catalogue import SOURCE_IDS
+
+API = "/public-api/v1"
+PAGE = 5000
+MANY = 100_000
+CONTACTS_PER_COMPANY = 10
+SPAN = timedelta(days=180)
+BIG = "big@bench.example"
+
+EVER = {"start_date": "2000-01-01 00:00:00", "end_date": "2099-01-01 00:00:00"}
+ALL = {"include_trk_tokens": 1, "include_all_emails": 1, "include_custom_fields": 1}
+JOURNEY = {"include_events": 1, "hide_direct_touchpoints": 0}
+
+VALUES = {
+    "text": "'value ' || n",
+    "number": "n",
+    "date": "date_trunc('day', %(now)s::timestamptz)",
+}
+# Every slot is filled for three contacts in ten.
+FIELDS = ", ".join(
+    f"CASE WHEN (n + {slot}) %% 10 < 3 THEN {VALUES[kind]} END"
+    for slot, kind in enumerate(SLOT_TYPES.values())
+)
+
+# Contacts of even age, two addresses and one token each; then one that has done much.
+FILL = f"""
+INSERT INTO companies (space_id, id, domain, name, created_at)
+SELECT %(space_id)s, %(base)s + n, n || '.example', 'Company ' || n,
+       %(now)s - %(span)s * (1 - n::float8 / %(companies)s)
+FROM generate_series(1, %(companies)s) n;
+
+INSERT INTO contacts (space_id, id, created_at, company_id, email, name, {", ".join(SLOT_TYPES)})
+SELECT %(space_id)s, %(base)s + n, %(now)s - %(span)s * (1 - n::float8 / %(size)s),
+       %(base)s + 1 + n %% %(companies)s, 'first' || n || '@bench.example', 'Person ' || n, {FIELDS}
+FROM generate_series(1, %(size)s) n;
+
+INSERT INTO contacts (space_id, id, created_at, email)
+VALUES (%(space_id)s, %(big)s, %(now)s, %(big_email)s);
+
+INSERT INTO contact_identifiers (space_id, kind, value, contact_id, origin_id, first_seen_at,
+                                 last_seen_at, since, recency)
+SELECT %(space_id)s, kind, value, contact_id, contact_id, %(now)s, %(now)s, recency, recency
+FROM (
+    SELECT v.kind, v.value, %(base)s + n AS contact_id, %(base)s + 3 * n + v.place AS recency
+    FROM generate_series(1, %(size)s) n
+    CROSS JOIN LATERAL (VALUES
+        ('email', 'first' || n || '@bench.example', 0),
+        ('email', 'second' || n || '@bench.example', 1),
+        ('trk_token', 'token' || n, 2)) v (kind, value, place)
+    UNION ALL
+    SELECT 'email', %(big_email)s, %(big)s, 1
+) drawn;
+
+INSERT INTO touchpoints (space_id, id, contact_id, occurred_at, source_id, source_rule, campaign_id)
+SELECT %(space_id)s, %(base)s + n, %(big)s, %(now)s - %(span)s * random(),
+       (%(sources)s::smallint[])[1 + n %% 4], 'bench', n %% 40
+FROM generate_series(1, %(many)s) n;
+
+INSERT INTO events
+    (space_id, id, contact_id, event_name, event_time, amount, received_at, source_mask)
+SELECT %(space_id)s, %(base)s + n, %(big)s, 'purchase', %(now)s - %(span)s * random(),
+       (random() * 20000)::int / 100.0, %(now)s, -1
+FROM generate_series(1, %(many)s) n;
+"""
+
+Request = tuple[str, str, dict[str, int] | None]
+
+
+@dataclass
+class People:
+    """A filled Space, and a connection of its key's holder."""
+
+    client: http.client.HTTPConnection
+    key: str
+    base: int
+    """What every id in it is above."""
+    size: int
+    now: datetime
+
+    @property
+    def big(self) -> int:
+        return self.base + self.size + 1
+
+    @property
+    def companies(self) -> int:
+        return self.size // CONTACTS_PER_COMPANY
+
+    def send(self, method: str, path: str, body: dict[str, int] | None = None) -> bytes:
+        text = None if body is None else json.dumps(body)
+        self.client.request(method, path, text, {"Authorization": f"Bearer {self.key}"})
+        response = self.client.getresponse()
+        answer = response.read()
+        assert response.status == 200, (method, path, answer[:300])
+        return answer
+
+
+def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> None:
+    """Print the part of the table on contacts and companies."""
+    results: dict[str, list[Result]] = {}
+    for size, (space_id, key) in zip(sizes, stage.spaces(len(sizes)), strict=True):
+        client = http.client.HTTPConnection("127.0.0.1", stage.port)
+        people = People(client, key, 10_000_000_000 * space_id, size, datetime.now(UTC))
+        fill(stage.url, space_id, people)
+        for name, repeats, requests in tasks(people):
+            results.setdefault(name, []).append(_timed(people, repeats, requests))
+    say(f"Contacts and companies over HTTP; the big contact has {MANY:,} events and touchpoints")
+    heads = [f"{size:,} {share} ms" for size in sizes for share in ("p50", "p99")]
+    say(f"{'':30}", *heads, "ratio of p50")
+    for name, taken in results.items():
+        shares = [f"{one.percentile(share):.1f}" for one in taken for share in (0.5, 0.99)]
+        first, last = taken[0].percentile(0.5), taken[-1].percentile(0.5)
+        say(f"{name:30}", *shares, f"{last / first:.1f}" if len(taken) > 1 else "-")
+
+
+def fill(url: str, space_id: int, people: People) -> None:
+    """A Space of `people.size` contacts and the big one, written by SQL."""
+    parameters = {
+        "space_id": space_id, "base": people.base, "size": people.size, "big": people.big,
+        "companies": people.companies, "now": people.now, "span": SPAN, "big_email": BIG,
+        "many": MANY, "sources": [SOURCE_IDS[name] for name in
+                                  ("google_ads", "facebook_ads", "google_organic", "direct")],
+    }  # fmt: skip
+    with psycopg.connect(url, autocommit=True) as connection:
+        for statement in FILL.split(";\n"):
+            if statement.strip():
+                connection.execute(statement, parameters)
+        for table in ("companies", "contacts", "contact_identifiers", "events", "touchpoints"):
+            connection.execute(f"VACUUM (ANALYZE) {table}")
+        connection.execute("CHECKPOINT")
+
+
+def tasks(people: People) -> Iterator[tuple[str, int, Callable[[int], Request]]]:
+    """What is measured: its name, how often, and the request of each time."""
+    contacts = {**EVER, **ALL, "per_page": PAGE}
+    deep = _deep_cursor(people)
+    yield "contacts, first page of 5,000", 20, _get("/contacts", contacts)
+    yield "contacts, page in the middle", 20, _get("/contacts", {**contacts, "cursor": deep})
+    yield "contacts of a narrow range", 20, _get("/contacts", {**contacts, **_narrow(people)})
+    yield "contacts of 100 addresses", 40, lambda number: _by_addresses(people, number)
+    yield "big contact by e-mail", 40, _get("/contacts/by-email", {"email": BIG})
+    yield "big contact with its journey", 10, _get("/contacts/by-email", {"email": BIG, **JOURNEY})
+    yield "attach big contact", 6, lambda number: _attach(people, number)
+    yield "companies, page of 5,000", 40, _get("/companies", {"per_page": PAGE})
+
+
+def _get(path: str, params: dict[str, object]) -> Callable[[int], Request]:
+    return lambda _: ("GET", f"{API}{path}?{urlencode(params)}", None)
+
+
+def _deep_cursor(people: People) -> str:
+    """The cursor of the page in the middle of the list."""
+    cursor = {}
+    for _ in range(people.size // PAGE // 2):
+        query = urlencode({**EVER, "per_page": PAGE, **cursor})
+        page = json.loads(people.send("GET", f"{API}/contacts?{query}"))
+        cursor = {"cursor": page["next_cursor"]}
+    return cursor["cursor"]
+
+
+def _narrow(people: People) -> dict[str, str]:
+    """A range in the middle of the Space's time that holds about one page of contacts."""
+    start = people.now - SPAN / 2
+    end = start + SPAN * PAGE / people.size
+    return {"start_date": f"{start:%Y-%m-%d %H:%M:%S}", "end_date": f"{end:%Y-%m-%d %H:%M:%S}"}
+
+
+def _by_addresses(people: People, number: int) -> Request:
+    """A hundred contacts spread over the Space, others each time, by their second addresses."""
+    step = people.size // 100
+    emails = [f"second{1 + place * step + number}@bench.example" for place in range(100)]
+    query = urlencode({**ALL, "email[]": emails}, doseq=True)
+    return "GET", f"{API}/contacts?{query}", None
+
+
+def _attach(people: People, number: int) -> Request:
+    """In turns to two companies, so that every row is stamped anew each time."""
+    company = {"company_id": people.base + 1 + number % 2}
+    return "PUT", f"{API}/contacts/{people.big}/company", company
+
+
+def _timed(people: People, repeats: int, requests: Callable[[int], Request]) -> Result:
+    result = Result()
+    for number in range(repeats + 2):
+        started = time.perf_counter()
+        people.send(*requests(number))
+        if number >= 2:  # the first ones warm caches
+            result.latencies.append(time.perf_counter() - started)
+    return result

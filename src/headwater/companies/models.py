@@ -1,0 +1,28 @@
+"""What can be asked of companies, parsed and free of doubt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headwater.http.pagination import Position
+from headwater.http.timerange import TimeRange
+
+
+@dataclass(frozen=True)
+class ListCompanies:
+    """One page of a Space's companies."""
+
+    created: TimeRange
+    per_page: int
+    at: Position | None
+    """None for the first page."""
+
+
+@dataclass(frozen=True)
+class CompanyChange:
+    """What to change of a company."""
+
+    values: dict[str, str | None]
+    """By column: `domain`, `external_id`, `name`. What is not in it stays; None takes a domain or
+    an external id from the company.
+    """

@@ -1,0 +1,122 @@
+-- name: snapshot
+-- What is told of a contact must be of one moment, though a merge may commit between statements.
+SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
+
+-- name: of_time
+-- Contacts `k` by when they were made.
+SELECT k.id, k.created_at
+FROM contacts k
+WHERE k.space_id = %(space_id)s AND {only}
+
+-- name: of_emails
+-- Contacts `k` with one of a few addresses, looked up one by one: of addresses the planner has no
+-- statistics.
+SELECT k.id, k.created_at
+FROM (
+    SELECT DISTINCT i.contact_id
+    FROM unnest(%(emails)s::text[]) AS wanted (value)
+    CROSS JOIN LATERAL (
+        SELECT known.contact_id
+        FROM contact_identifiers known
+        WHERE known.space_id = %(space_id)s AND known.kind = 'email'
+          AND known.value = wanted.value
+        OFFSET 0
+    ) i
+) holders
+CROSS JOIN LATERAL (
+    SELECT known.*
+    FROM contacts known
+    WHERE known.space_id = %(space_id)s AND known.id = holders.contact_id
+    OFFSET 0
+) k
+WHERE {only}
+
+-- name: listed
+-- A condition on contacts `k`: they are live and lie between two places. Both are pairs: beside a
+-- plain bound on the time, PostgreSQL may begin its walk over the index at that one instead.
+k.merged_into IS NULL
+AND (k.created_at, k.id) > (%(after_time)s, %(after_id)s)
+AND (k.created_at, k.id) < (%(before_time)s, %(before_id)s)
+
+-- name: asked
+-- A condition on contacts `k`: what is asked of their fields. Of these, too, there are no
+-- statistics, and conditions that seem to leave next to nothing make the planner sort all that
+-- they leave. A CASE hides them, so the walk over the index ends with the page.
+CASE WHEN {conditions} THEN true END
+
+-- name: page
+-- A page `c`, found in index order and cut off before anything else is read; then the rest of each
+-- of its rows `k` by primary key. Ids grow with the time of creation.
+WITH c AS MATERIALIZED (
+    {rows} ORDER BY k.created_at {order}, k.id {order} LIMIT %(limit)s
+)
+SELECT {line}, c.created_at, c.id
+FROM c
+CROSS JOIN LATERAL (
+    SELECT known.*
+    FROM contacts known
+    WHERE known.space_id = %(space_id)s AND known.id = c.id
+    OFFSET 0
+) k
+ORDER BY c.created_at DESC, c.id DESC;
+
+-- name: contact
+-- One contact.
+SELECT {line}
+FROM contacts k
+WHERE k.space_id = %(space_id)s AND k.id = %(contact_id)s;
+
+-- name: line
+-- A contact `k` as JSON.
+(SELECT row_to_json(line)::text FROM (SELECT {columns}) line)
+
+-- name: collection
+-- All values of a kind that a contact `k` has, the primary one first, then the most recent first.
+-- A value that merged contacts had, too, is several rows.
+coalesce((
+    SELECT json_agg(v.value ORDER BY v.recency DESC NULLS FIRST, v.value)
+    FROM (
+        SELECT k.{kind} AS value, NULL::bigint AS recency WHERE k.{kind} IS NOT NULL
+        UNION ALL
+        SELECT i.value, max(i.recency)
+        FROM contact_identifiers i
+        WHERE i.space_id = %(space_id)s AND i.contact_id = k.id AND i.kind = {kind_name}
+          AND i.value IS DISTINCT FROM k.{kind}
+        GROUP BY i.value
+    ) v
+), '[]')
+
+-- name: tokens
+-- The last five tokens of a contact `k`, the most recent first.
+coalesce((
+    SELECT json_agg(v.value ORDER BY v.recency DESC)
+    FROM (
+        SELECT i.value, max(i.recency) AS recency
+        FROM contact_identifiers i
+        WHERE i.space_id = %(space_id)s AND i.contact_id = k.id AND i.kind = 'trk_token'
+        GROUP BY i.value
+        ORDER BY recency DESC
+        LIMIT 5
+    ) v
+), '[]')
+
+-- name: with_fields
+-- A line with further members. They are put together as text because a label may be longer than
+-- the name of a column can be, and json_build_object would put blanks between.
+concat(left({line}, -1), {members}, '}}')
+
+-- name: filled_fields
+-- Members as an object of its own, without those that are null.
+json_strip_nulls(('{{' || substr(concat({members}), 2) || '}}')::json)
+
+-- name: member
+-- A member, its name bound as JSON between a comma and a colon.
+{name}::text, coalesce(to_json({value})::text, 'null')
+
+-- name: day_or_moment
+-- A date field as it is shown. The first moment of a day in the Space's zone is that day: midnight,
+-- or what comes next where clocks skip midnight.
+CASE WHEN ({field} - interval '1 microsecond') AT TIME ZONE %(timezone)s
+          < date_trunc('day', {field} AT TIME ZONE %(timezone)s)
+     THEN to_char({field} AT TIME ZONE %(timezone)s, 'YYYY-MM-DD')
+     ELSE iso_utc({field}) END

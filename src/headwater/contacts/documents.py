@@ -1,0 +1,105 @@
+"""What the endpoints that read contacts answer, as JSON schemas for the document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headwater.contacts.fields import DATE_SLOTS, NUMBER_SLOTS, SLOTS
+from headwater.http.openapi import conflict
+from headwater.http.pagination import envelope_schema
+from headwater.sources.catalogue import SOURCES
+
+_ID: dict[str, Any] = {"type": "integer"}
+_ID_OR_NULL: dict[str, Any] = {"type": ["integer", "null"]}
+_TEXT: dict[str, Any] = {"type": "string"}
+_TEXT_OR_NULL: dict[str, Any] = {"type": ["string", "null"]}
+_NUMBER_OR_NULL: dict[str, Any] = {"type": ["number", "null"]}
+_YES_OR_NO: dict[str, Any] = {"type": "boolean"}
+_MOMENT: dict[str, Any] = {"type": "string", "format": "date-time"}
+_SOURCE: dict[str, Any] = {"type": "string", "enum": list(SOURCES)}
+_TEXTS: dict[str, Any] = {"type": "array", "items": _TEXT}
+_TOKENS: dict[str, Any] = {**_TEXTS, "maxItems": 5}
+
+_PRIMARY = {
+    "id": _ID, "email": _TEXT_OR_NULL, "name": _TEXT_OR_NULL, "phone": _TEXT_OR_NULL,
+    "location": _TEXT_OR_NULL,
+}  # fmt: skip
+_INCLUDED = {"trk_tokens": _TOKENS, "emails": _TEXTS}
+ROW_FIELDS = (*_PRIMARY, *_INCLUDED)
+"""What a list's row can show beside the custom fields."""
+
+DAY_OR_MOMENT = "`YYYY-MM-DD` at midnight in the Space's zone, else a date-time in UTC."
+
+
+def _slot(number: int) -> dict[str, Any]:
+    if number in NUMBER_SLOTS:
+        return _NUMBER_OR_NULL
+    if number in DATE_SLOTS:
+        return {**_TEXT_OR_NULL, "description": DAY_OR_MOMENT}
+    return _TEXT_OR_NULL
+
+
+def _object(members: dict[str, Any], *optional: str) -> dict[str, Any]:
+    required = [name for name in members if name not in optional]
+    return {"type": "object", "required": required, "properties": members}
+
+
+def _answer(description: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"description": description, "content": {"application/json": {"schema": schema}}}
+
+
+_AD = dict.fromkeys(
+    ("ad_id", "ad_name", "adset_id", "adset_name",
+     "campaign_id", "campaign_name", "account_id", "account_name"),
+    _TEXT_OR_NULL,
+)  # fmt: skip
+TOUCHPOINT = _object(
+    {
+        "type": {"const": "touchpoint"}, "id": _ID, "event_time_utc": _MOMENT,
+        "event_url": _TEXT_OR_NULL, "referrer_host": _TEXT_OR_NULL, "source": _SOURCE,
+        "is_paid": _YES_OR_NO, "is_direct": _YES_OR_NO, **_AD, "company_id": _ID_OR_NULL,
+    }
+)  # fmt: skip
+CONVERSION = _object(
+    {
+        "type": {"const": "conversion"}, "id": _ID, "event_time_utc": _MOMENT,
+        "event_url": _TEXT_OR_NULL, "event_name": _TEXT, "configured_name": _TEXT,
+        "amount": _NUMBER_OR_NULL, "order_id": _TEXT_OR_NULL, "order_name": _TEXT_OR_NULL,
+        "is_upsell": _YES_OR_NO, "company_id": _ID_OR_NULL,
+    }
+)  # fmt: skip
+HIT = _object(
+    {
+        "event_url": _TEXT_OR_NULL, "referrer_host": _TEXT_OR_NULL,
+        "source": {"anyOf": [_SOURCE, {"type": "null"}]},
+        "country": _TEXT_OR_NULL, "device_type": _TEXT_OR_NULL, "browser": _TEXT_OR_NULL,
+        "os": _TEXT_OR_NULL, "event_name": _TEXT, "event_time_utc": _MOMENT,
+    }
+)  # fmt: skip
+
+_SLOTS = {column: _slot(number) for number, column in SLOTS}
+PAGE = _answer(
+    "One page; with `use_custom_field_labels=1` labels stand for the names of fields.",
+    envelope_schema(_object({**_PRIMARY, **_INCLUDED, **_SLOTS}, *_INCLUDED, *_SLOTS)),
+)
+CONTACT = _answer(
+    "The contact, under its canonical id.",
+    _object(
+        {
+            "id": _ID, "emails": _TEXTS, "phones": _TEXTS, "names": _TEXTS, "locations": _TEXTS,
+            "custom_fields": {
+                "type": "object",
+                "description": (
+                    "The fields that are filled, by slot or by label: text, number, or date. "
+                    f"A date is {DAY_OR_MOMENT}"
+                ),
+                "additionalProperties": {"type": ["string", "number"]},
+            },
+            "trk_tokens": _TOKENS,
+            "events": {"type": "array", "items": {"oneOf": [CONVERSION, TOUCHPOINT]}},
+            "browsing_session_hits": {"type": "array", "items": HIT, "maxItems": 1000},
+        },
+        "trk_tokens", "events", "browsing_session_hits",
+    ),
+)  # fmt: skip
+SEVERAL = conflict(contact_ids={"type": "array", "items": _ID, "minItems": 2})

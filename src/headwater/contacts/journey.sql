@@ -1,0 +1,44 @@
+-- name: journey
+-- All conversions and touchpoints of a contact, the most recent first; of one moment, conversions
+-- come before touchpoints, which led to them.
+SELECT item.line
+FROM (
+    SELECT e.event_time AS at, 1 AS rank, e.id,
+           (SELECT row_to_json(line)::text FROM (
+               SELECT 'conversion' AS type, e.id, iso_utc(e.event_time) AS event_time_utc,
+                      e.event_url, e.event_name,
+                      coalesce(l.label, e.event_name) AS configured_name,
+                      trim_scale(e.amount) AS amount, e.order_id, e.order_name, e.is_upsell,
+                      e.company_id
+           ) line) AS line
+    FROM events e
+    LEFT JOIN event_labels l ON l.space_id = %(space_id)s AND l.event_name = e.event_name
+    WHERE e.space_id = %(space_id)s AND e.contact_id = %(contact_id)s
+    UNION ALL
+    SELECT t.occurred_at, 0, t.id,
+           (SELECT row_to_json(line)::text FROM (
+               SELECT 'touchpoint' AS type, t.id, iso_utc(t.occurred_at) AS event_time_utc,
+                      t.url AS event_url, t.referrer_host,
+                      (%(source_names)s::text[])[t.source_id] AS source,
+                      t.source_id = ANY(%(paid)s::int[]) AS is_paid,
+                      t.source_id = %(direct)s AS is_direct,
+                      t.ad_id, t.ad_name, t.adset_id, t.adset_name, t.campaign_id,
+                      t.campaign_name, t.account_id, t.account_name, t.company_id
+           ) line)
+    FROM touchpoints t
+    WHERE t.space_id = %(space_id)s AND t.contact_id = %(contact_id)s
+      AND t.source_id IS DISTINCT FROM %(hidden)s
+) item
+ORDER BY item.at DESC, item.rank DESC, item.id DESC;
+
+-- name: hits
+-- The last page views of a contact, the most recent first.
+SELECT (SELECT row_to_json(line)::text FROM (
+            SELECT h.url AS event_url, h.referrer_host,
+                   (%(source_names)s::text[])[h.source_id] AS source, h.country, h.device_type,
+                   h.browser, h.os, h.event_name, iso_utc(h.occurred_at) AS event_time_utc
+        ) line)
+FROM hits h
+WHERE h.space_id = %(space_id)s AND h.contact_id = %(contact_id)s
+ORDER BY h.occurred_at DESC, h.id DESC
+LIMIT 1000;

@@ -1,0 +1,147 @@
+"""Contacts read back: one page of a selection, or one contact.
+
+Either is one statement, put together from closed tables: which contacts, and what is shown of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from psycopg import AsyncConnection
+from psycopg.sql import SQL, Composable, Identifier, Literal, Placeholder
+
+from headwater.contacts.fields import DATE_SLOTS, NUMBER_SLOTS, SLOTS
+from headwater.contacts.journey import fetch_hits, fetch_journey
+from headwater.contacts.models import ContactRow, ContactSelection, GetContact, ListContacts
+from headwater.contacts.naming import shown_names
+from headwater.database.statements import Statements
+from headwater.http.pagination import Page, from_key, page_of, to_key
+from headwater.spaces.models import Space
+
+STATEMENTS = Statements(__name__, "contacts.sql")
+
+_NEWEST_FIRST, _OLDEST_FIRST = SQL("DESC"), SQL("ASC")
+_COMMA, _AND = SQL(", "), SQL(" AND ")
+
+_PRIMARY = SQL("k.id, k.email, k.name, k.phone, k.location")
+_COLLECTIONS = {"emails": "email", "phones": "phone", "names": "name", "locations": "location"}
+"""The name of each collection, and of its kind of value and of the column of the primary one."""
+
+
+async def list_contacts(connection: AsyncConnection, space: Space, asked: ListContacts) -> Page:
+    """One page, the highest id first."""
+    backward = asked.at is not None and asked.at.backward
+    only, bound = _conditions(asked)
+    line, named = _row_line(asked.row)
+    bound |= named | {"space_id": space.id, "timezone": space.timezone}
+    rows = STATEMENTS["of_emails" if asked.selection.emails else "of_time"].format(only=only)
+    order = _OLDEST_FIRST if backward else _NEWEST_FIRST
+    statement = STATEMENTS["page"].format(rows=rows, order=order, line=line)
+    # Not prepared: a plan that does not know the limit and the range may not stop early.
+    cursor = await connection.execute(statement, bound, prepare=False)
+    return page_of(await cursor.fetchall(), asked.per_page, asked.at, to_key)
+
+
+async def fetch_contact(
+    connection: AsyncConnection, space: Space, contact_id: int, asked: GetContact
+) -> bytes:
+    """A contact by its canonical id, as JSON. What is asked for beside the contact itself is read
+    by further statements, so it wants a transaction in which all of them see the same rows.
+    """
+    names = shown_names(space.field_labels if asked.labels else {})
+    members, bound = _members(names)
+    columns = [SQL("k.id"), *(_collection(name) for name in _COLLECTIONS)]
+    columns.append(_named(STATEMENTS["filled_fields"].format(members=members), "custom_fields"))
+    if asked.trk_tokens:
+        columns.append(_named(STATEMENTS["tokens"], "trk_tokens"))
+    line = STATEMENTS["line"].format(columns=_COMMA.join(columns))
+    bound |= {"space_id": space.id, "timezone": space.timezone, "contact_id": contact_id}
+    cursor = await connection.execute(STATEMENTS["contact"].format(line=line), bound)
+    row = await cursor.fetchone()
+    assert row is not None
+    lists: dict[str, list[str]] = {}
+    if asked.events:
+        direct = asked.direct_touchpoints
+        lists["events"] = await fetch_journey(connection, space.id, contact_id, direct=direct)
+    if asked.hits:
+        lists["browsing_session_hits"] = await fetch_hits(connection, space.id, contact_id)
+    return _with_lists(row[0], lists)
+
+
+def _with_lists(line: str, lists: Mapping[str, list[str]]) -> bytes:
+    """An object's JSON with further members, each a list of items that are JSON already."""
+    further = [f',"{name}":[{",".join(items)}]' for name, items in lists.items()]
+    return "".join([line[:-1], *further, "}"]).encode()
+
+
+def _conditions(asked: ListContacts) -> tuple[Composable, dict[str, Any]]:
+    """What a page asks of contacts `k`, and what that binds."""
+    selection, at = asked.selection, asked.at
+    # A position lies inside the range, so it takes the place of the end that is behind the reader.
+    after, before = [selection.created.start, 0], [selection.created.end, 0]
+    if at and at.backward:
+        after = from_key(at.key)
+    elif at:
+        before = from_key(at.key)
+    bound: dict[str, Any] = {
+        "after_time": after[0], "after_id": after[1],
+        "before_time": before[0], "before_id": before[1],
+        "emails": list(selection.emails), "limit": asked.per_page + 1,
+    }  # fmt: skip
+    conditions: list[Composable] = [STATEMENTS["listed"]]
+    if selection.conditions:
+        conditions.append(_asked(selection, bound))
+    return _AND.join(conditions), bound
+
+
+def _asked(selection: ContactSelection, bound: dict[str, Any]) -> Composable:
+    composed = [each.compose(number) for number, each in enumerate(selection.conditions)]
+    for _, values in composed:
+        bound |= values
+    return STATEMENTS["asked"].format(conditions=_AND.join(fragment for fragment, _ in composed))
+
+
+def _row_line(row: ContactRow) -> tuple[Composable, dict[str, Any]]:
+    """The JSON of a list's row, and what that binds."""
+    columns: list[Composable] = [_PRIMARY]
+    if row.trk_tokens:
+        columns.append(_named(STATEMENTS["tokens"], "trk_tokens"))
+    if row.emails:
+        columns.append(_collection("emails"))
+    line = STATEMENTS["line"].format(columns=_COMMA.join(columns))
+    if row.fields is None:
+        return line, {}
+    members, bound = _members(row.fields)
+    return STATEMENTS["with_fields"].format(line=line, members=members), bound
+
+
+def _collection(name: str) -> Composable:
+    kind = _COLLECTIONS[name]
+    values = STATEMENTS["collection"].format(kind=Identifier(kind), kind_name=Literal(kind))
+    return _named(values, name)
+
+
+def _named(value: Composable, name: str) -> Composable:
+    return SQL("{} AS {}").format(value, Identifier(name))
+
+
+def _members(names: Mapping[str, str]) -> tuple[Composable, dict[str, str]]:
+    """The profile fields under these names as arguments of `concat`, and what they bind."""
+    members = [
+        STATEMENTS["member"].format(name=Placeholder(column), value=_shown(number, column))
+        for number, column in SLOTS
+    ]
+    bound = {column: f",{msgspec.json.encode(names[column]).decode()}:" for _, column in SLOTS}
+    return _COMMA.join(members), bound
+
+
+def _shown(number: int, column: str) -> Composable:
+    """A profile field as the API shows it."""
+    field = Identifier("k", column)
+    if number in NUMBER_SLOTS:
+        return SQL("trim_scale({})").format(field)
+    if number in DATE_SLOTS:
+        return STATEMENTS["day_or_moment"].format(field=field)
+    return field

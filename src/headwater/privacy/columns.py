@@ -1,0 +1,55 @@
+"""What the columns of the database can hold of a person, as columns.txt declares it."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from importlib.resources import files
+from types import MappingProxyType
+
+Column = tuple[str, str]
+"""A table and one of its columns."""
+
+
+class Holds(StrEnum):
+    """What a column can hold, and so what erasing a person does to it."""
+
+    PERSONAL = "personal"
+    """Personal data: cleared, or its row deleted or redacted."""
+    KEPT = "kept"
+    """What a sender wrote about an event or a company: it may be personal, and it stays."""
+    NONE = "none"
+    """Nothing of a person."""
+
+
+def read_columns(text: str) -> dict[Column, Holds]:
+    """Every declared column. Raises ValueError for a line that cannot be read, and for a column
+    declared twice.
+    """
+    found: dict[Column, Holds] = {}
+    holds: Holds | None = None
+    for line in filter(None, (line.partition("#")[0].strip() for line in text.splitlines())):
+        if opened := re.fullmatch(r"\[(\w+)\]", line):
+            holds = Holds(opened[1])
+            continue
+        table, colon, names = line.partition(":")
+        if not colon or holds is None:
+            raise ValueError(f"not a table and its columns under a class: {line}")
+        for name in names.split():
+            if (table, name) in found:
+                raise ValueError(f"declared twice: {table}.{name}")
+            found[table, name] = holds
+    return found
+
+
+COLUMNS = MappingProxyType(
+    read_columns(files("headwater.privacy").joinpath("columns.txt").read_text(encoding="utf-8"))
+)
+
+
+def personal(table: str) -> list[str]:
+    """The columns of a table that hold personal data."""
+    return [
+        column for (owner, column), holds in COLUMNS.items()
+        if owner == table and holds is Holds.PERSONAL
+    ]  # fmt: skip

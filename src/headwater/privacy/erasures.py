@@ -1,0 +1,44 @@
+"""Erasures asked for and listed. The row is the job: what is shown is what is worked from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from headwater.database.statements import Statements
+
+SQL = Statements(__name__, "erasures.sql")
+
+LISTED = 1000
+
+
+@dataclass(frozen=True)
+class Erasure:
+    """What was asked to be erased, and what became of it."""
+
+    id: int
+    contact_id: int
+    """The canonical contact when it was asked."""
+    requested_at: datetime
+    attempts: int
+    """Those that failed."""
+    retry_at: datetime
+    last_error: str | None
+    """Why the latest failed, in words that hold no data."""
+    erased_at: datetime | None
+    """None while it waits."""
+
+
+async def request_erasure(connection: AsyncConnection, space_id: int, contact_id: int) -> None:
+    """Have a contact erased. With the caller's commit it will be, whatever happens."""
+    await connection.execute(SQL["request"], {"space_id": space_id, "contact_id": contact_id})
+
+
+async def list_erasures(connection: AsyncConnection, space_id: int) -> list[Erasure]:
+    """The Space's latest erasures, the latest first."""
+    cursor = connection.cursor(row_factory=class_row(Erasure))
+    await cursor.execute(SQL["list"], {"space_id": space_id, "limit": LISTED})
+    return await cursor.fetchall()

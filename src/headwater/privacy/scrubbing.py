@@ -1,0 +1,59 @@
+"""What is erased of a person. Whoever calls holds the Space's lock and owns the transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import psycopg.sql
+from psycopg import Connection
+from psycopg.sql import Composed, Identifier
+
+from headwater.database.statements import Statements
+from headwater.failpoints import failpoint
+from headwater.privacy.columns import personal
+from headwater.privacy.redaction import Named
+
+SQL = Statements(__name__, "scrubbing.sql")
+
+
+def scrub(connection: Connection[Any], space_id: int, contact_id: int) -> None:
+    """Erase a person, wherever something of them is stored. Everything that is erased is listed
+    here, and whatever comes to store personal data joins the list.
+    """
+    values = {"space_id": space_id, "contact_id": contact_id}
+    group = [row[0] for row in connection.execute(SQL["group"], values)]
+    values = {"space_id": space_id, "group": group}
+    person = Named(connection.execute(SQL["identifiers"], values).fetchall())
+    _redact(connection, space_id, "inbox", person)
+    _redact(connection, space_id, "rejected", person)
+    connection.execute(SQL["forget_identifiers"], values)
+    connection.execute(_CLEAR_CONTACTS, values)
+    failpoint("erasure_half_done")
+    connection.execute(_CLEAR_EVENTS, values)
+    connection.execute(SQL["delete_hits"], values)
+    connection.execute(SQL["delete_visits"], values)
+
+
+def _redact(connection: Connection[Any], space_id: int, queue: str, person: Named) -> None:
+    """Redact the rows of a queue that name the person, reading all of it once."""
+    table = {"queue": Identifier(queue)}
+    rows = connection.cursor().stream(SQL["payloads"].format(**table), {"space_id": space_id})
+    redacted = [
+        {"space_id": space_id, "id": row_id, "payload": left}
+        for row_id, kind, payload in rows
+        if (left := person.redact(kind, payload)) != payload
+    ]
+    if redacted:
+        connection.cursor().executemany(SQL["redact"].format(**table), redacted)
+
+
+def _clear(statement: str, columns: Iterable[str]) -> Composed:
+    names = [Identifier(column) for column in columns]
+    comma = psycopg.sql.SQL(", ")
+    cleared = comma.join(psycopg.sql.SQL("{} = NULL").format(name) for name in names)
+    return SQL[statement].format(cleared=cleared, held=comma.join(names))
+
+
+_CLEAR_CONTACTS = _clear("clear_contacts", personal("contacts"))
+_CLEAR_EVENTS = _clear("clear_events", personal("events"))

@@ -1,0 +1,55 @@
+-- What is erased of a person, from the rows of a contact and of all that were merged into it (the
+-- group). {cleared} and {held} are made of the columns that columns.txt declares personal.
+
+-- name: group
+-- The surviving contact of the one that was named, and every contact merged into it.
+WITH survivor AS (
+    SELECT coalesce(c.merged_into, c.id) AS id FROM contacts c
+    WHERE c.space_id = %(space_id)s AND c.id = %(contact_id)s
+)
+SELECT survivor.id FROM survivor
+UNION ALL
+SELECT merged.id FROM survivor
+JOIN contacts merged ON merged.space_id = %(space_id)s AND merged.merged_into = survivor.id;
+
+-- name: identifiers
+-- What the group is recognised by.
+SELECT DISTINCT i.kind, i.value
+FROM contact_identifiers i
+WHERE i.space_id = %(space_id)s AND i.contact_id = ANY(%(group)s::bigint[])
+  AND i.kind IN ('email', 'tracking_id', 'trk_token', 'fingerprint');
+
+-- name: payloads
+-- Every row of a queue.
+SELECT q.id, q.kind, q.payload FROM {queue} q WHERE q.space_id = %(space_id)s;
+
+-- name: redact
+-- A row of a queue, with what is left of its payload.
+UPDATE {queue} q SET payload = %(payload)s WHERE q.space_id = %(space_id)s AND q.id = %(id)s;
+
+-- name: forget_identifiers
+-- E-mails, phones, names, locations, tracking ids, tokens, fingerprints: nobody finds the contact
+-- by them any more.
+DELETE FROM contact_identifiers i
+WHERE i.space_id = %(space_id)s AND i.contact_id = ANY(%(group)s::bigint[]);
+
+-- name: clear_contacts
+-- The contacts' own columns; the rows, their ages, company and merges stay.
+UPDATE contacts c SET {cleared}
+WHERE c.space_id = %(space_id)s AND c.id = ANY(%(group)s::bigint[]);
+
+-- name: clear_events
+-- Where the events came from; the events stay.
+UPDATE events e SET {cleared}
+WHERE e.space_id = %(space_id)s AND e.contact_id = ANY(%(group)s::bigint[])
+  AND num_nonnulls({held}) > 0;
+
+-- name: delete_hits
+-- Page views.
+DELETE FROM hits h
+WHERE h.space_id = %(space_id)s AND h.contact_id = ANY(%(group)s::bigint[]);
+
+-- name: delete_visits
+-- The visits they made up.
+DELETE FROM visits v
+WHERE v.space_id = %(space_id)s AND v.contact_id = ANY(%(group)s::bigint[]);

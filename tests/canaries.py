@@ -1,0 +1,202 @@
+"""A person with a distinct value in every place that can hold one, and the search for what is left
+of them: every column of every table, and the samples that PostgreSQL keeps of columns.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import secrets
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+from psycopg.sql import SQL, Identifier
+
+from tests.factories import Stage
+from tests.pipeline import Stage as Queue
+from tests.pipeline import event
+
+Places = Mapping[str, set[tuple[str, str]]]
+"""Tables and columns by the value found there."""
+
+DETAILS = ("location", "city", "state", "country", "device_type", "os", "browser", "language")
+
+IN_COLUMNS = """
+SELECT DISTINCT sought.value, held.key
+FROM {} t
+CROSS JOIN LATERAL jsonb_each_text(to_jsonb(t)) held
+JOIN unnest(%s::text[]) AS sought (value) ON strpos(lower(held.value), sought.value) > 0
+"""
+IN_STATISTICS = """
+SELECT sought.value, s.tablename, s.attname
+FROM pg_stats s
+JOIN unnest(%s::text[]) AS sought (value)
+  ON strpos(lower(concat(s.most_common_vals::text, s.histogram_bounds::text,
+                         s.most_common_elems::text)), sought.value) > 0
+"""
+
+
+class Canaries(list[str]):
+    """Values that occur nowhere else, made as they are asked for."""
+
+    def text(self, name: str) -> str:
+        return self._keep(f"{name}-{secrets.token_hex(6)}")
+
+    def email(self) -> str:
+        return self._keep(f"{secrets.token_hex(6)}@canary.example")
+
+    def phone(self) -> str:
+        return self._keep(f"+{10**14 + secrets.randbelow(10**14)}")
+
+    def ip(self) -> str:
+        first, second = (f"{0x1000 + secrets.randbelow(0xE000):x}" for _ in range(2))
+        return self._keep(f"2001:db8:{first}:{second}::1")
+
+    def number(self) -> str:
+        return self._keep(f"{10**13 + secrets.randbelow(10**13)}.5")
+
+    def day(self) -> str:
+        days = dt.timedelta(days=secrets.randbelow(120_000))
+        return self._keep((dt.date(1583, 1, 1) + days).isoformat())
+
+    def slots(self) -> dict[int, str]:
+        """A value for each profile field."""
+        return (
+            {slot: self.text("field") for slot in range(1, 16)}
+            | {slot: self.number() for slot in range(16, 26)}
+            | {slot: self.day() for slot in range(26, 31)}
+        )
+
+    def _keep(self, value: str) -> str:
+        self.append(value)
+        return value
+
+
+@dataclass
+class Person:
+    """Two contacts that become one, and everything that can be known of them."""
+
+    stage: Stage
+    personal: Canaries = field(default_factory=Canaries)
+    kept: Canaries = field(default_factory=Canaries)
+    """What came with the events and stays."""
+    contact_id: int = 0
+    merged_id: int = 0
+
+    def __post_init__(self) -> None:
+        self._queue = Queue(self.stage.connection, self.stage.space_id)
+        self.emails = [self.personal.email() for _ in range(3)]
+        self.tracking_id = self.personal.text("tracking")
+        self.tokens = [self.personal.text("token") for _ in range(3)]
+        self.fingerprint, self.ip = self.personal.text("fingerprint"), self.personal.ip()
+
+    def browses(self) -> list[dict[str, Any]]:
+        """What a site sends of two strangers who will turn out to be one: bodies for the API."""
+        return [
+            self._event(trk_token=self.tokens[0], trk_source="google_ads",
+                        trk_campaign=self.kept.text("campaign"),
+                        trk_keyword=self.kept.text("word")),
+            self._event(email=self.emails[0], trk_token=self.tokens[0],
+                        fingerprint=self.fingerprint, ip=self.ip, **self._profile()),
+            self._event(email=self.emails[1], tracking_id=self.tracking_id,
+                        trk_token=self.tokens[1], **self._profile()),
+        ]  # fmt: skip
+
+    def turns_out_to_be_one(self) -> list[dict[str, Any]]:
+        """The event that merges the two; then another address, and an order sent twice."""
+        order = {"event_name": "purchase", "idempotency_key": self.kept.text("key"),
+                 "email": self.emails[2], "order_id": self.kept.text("order"),
+                 "order_name": f"for {self.emails[0]}", "trk_token": self.tokens[0]}  # fmt: skip
+        return [
+            self._event(email=self.emails[0], tracking_id=self.tracking_id),
+            self._event(email=self.emails[2], tracking_id=self.tracking_id),
+            {**order, "phone": self.personal.phone(), "checkout_token": self.kept.text("checkout")},
+            {**order, "phone": self.personal.phone(), "full_name": self.personal.text("twice")},
+        ]
+
+    def is_rejected(self) -> None:
+        """Rows that the pipeline cannot process: one that can be read, and two that cannot."""
+        bad = event(email=self.emails[0], amount="none", full_name=self.personal.text("rejected"),
+                    phone=self.personal.phone(), url=f"https://shop.example/{self.kept.text('bad')}",
+                    profile_fields=self.personal.slots())  # fmt: skip
+        self._queue.put(bad)
+        hidden = self.personal.text("hidden")
+        self._queue.put_row("event", f'{{"phone": "{hidden}", "trk_token": "{self.tokens[1]}')
+        self._queue.put_row("other", f'{{"who": {{"mail": "{self.emails[1].upper()}"}}}}')
+
+    def is_known_by_other_means(self) -> None:
+        """What no endpoint stores yet."""
+        for contact_id in (self.contact_id, self.merged_id):
+            details = {name: self.personal.text(name) for name in DETAILS}
+            self.stage.connection.execute(
+                SQL("UPDATE contacts SET {} WHERE space_id = %s AND id = %s").format(
+                    SQL(", ").join(SQL("{} = %s").format(Identifier(name)) for name in details)
+                ),
+                (*details.values(), self.stage.space_id, contact_id),
+            )
+        for origin in (self.contact_id, self.merged_id):
+            self.stage.identifier(
+                self.contact_id, "location", self.personal.text("place"), origin_id=origin
+            )
+            visit = self.stage.visit(self.contact_id, origin_id=origin)
+            words = {name: self.personal.text(name) for name in (
+                "event_name", "url", "referrer_host", "country", "device_type", "browser", "os"
+            )}  # fmt: skip
+            self.stage.hit(self.contact_id, visit, origin_id=origin, **words)
+
+    def comes_back(self) -> list[dict[str, Any]]:
+        """What is accepted and not yet processed when the person is to be erased."""
+        return [
+            self._event(trk_token=self.tokens[2], email=self.emails[0],
+                        full_name=self.personal.text("back"), phone=self.personal.phone()),
+            self._event(fingerprint=self.fingerprint, ip=self.ip,
+                        first_name=self.personal.text("first"),
+                        last_name=self.personal.text("last")),
+        ]  # fmt: skip
+
+    def find(self) -> None:
+        """Look up which contacts the two became."""
+        found = self.stage.connection.execute(
+            "SELECT i.contact_id, m.id FROM contact_identifiers i JOIN contacts m"
+            " ON m.space_id = i.space_id AND m.merged_into = i.contact_id"
+            " WHERE i.space_id = %s AND i.kind = 'tracking_id' AND i.value = %s LIMIT 1",
+            (self.stage.space_id, self.tracking_id),
+        ).fetchone()
+        assert found is not None
+        self.contact_id, self.merged_id = found
+
+    def _event(self, **values: Any) -> dict[str, Any]:
+        return {
+            "event_name": "view_content",
+            "user_agent": self.personal.text("agent"),
+            "url": f"https://shop.example/{self.kept.text('page')}",
+            **values,
+        }
+
+    def _profile(self) -> dict[str, Any]:
+        fields = {f"profile_field_{slot}": text for slot, text in self.personal.slots().items()}
+        return {**fields, "full_name": self.personal.text("name"), "phone": self.personal.phone()}
+
+
+def places(connection: psycopg.Connection, sought: Iterable[str]) -> Places:
+    """Where in the tables each of these values occurs."""
+    found: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    tables = connection.execute(
+        "SELECT c.relname FROM pg_class c WHERE c.relkind IN ('r', 'p')"
+        " AND c.relnamespace = 'public'::regnamespace"
+    ).fetchall()
+    for (table,) in tables:
+        query = SQL(IN_COLUMNS).format(Identifier(table))
+        for value, column in connection.execute(query, ([*sought],)):
+            found[value].add((table, column))
+    return found
+
+
+def sampled(connection: psycopg.Connection, sought: Iterable[str]) -> Places:
+    """Where in the statistics each of these values occurs."""
+    found: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for value, table, column in connection.execute(IN_STATISTICS, ([*sought],)):
+        found[value].add((table, column))
+    return found

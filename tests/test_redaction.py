@@ -1,0 +1,95 @@
+"""What is taken out of a payload that names a person, and which payloads do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from headwater.events.accepted import KEPT, PERSONAL, AcceptedEvent
+from headwater.privacy.redaction import EMPTIED, Named
+from tests.pipeline import event
+
+ADA = Named([
+    ("email", "ada@acme.example"),
+    ("tracking_id", "crm-7"),
+    ("trk_token", 'a"b'),
+    ("fingerprint", "f|1|192.0.2.1"),
+])  # fmt: skip
+NOTHING = '{"event_name":"purchase","event_time":1760000000000}'
+
+
+def payload(**values: Any) -> str:
+    return msgspec.json.encode(event(**values)).decode()
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        {"email": "ada@acme.example"},
+        {"tracking_id": "crm-7"},
+        {"trk_token": 'a"b'},
+        {"fingerprint": "f|1", "ip": "192.0.2.1"},
+        {"email": "bob@acme.example", "trk_token": 'a"b', "full_name": "Bob"},
+    ],
+)
+def test_it_works(shown: dict[str, str]) -> None:
+    assert ADA.redact("event", payload(**shown)) == NOTHING
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        {"email": "bob@acme.example"},
+        {"tracking_id": "ada@acme.example"},
+        {"trk_token": "crm-7"},
+        {"fingerprint": "f|1", "ip": "192.0.2.2"},
+        {"fingerprint": "crm-7"},
+        {"full_name": "Ada", "order_name": "for ada@acme.example"},
+        {},
+    ],
+)
+def test_others_are_left_alone(shown: dict[str, str]) -> None:
+    assert ADA.redact("event", payload(**shown)) == payload(**shown)
+
+
+def test_what_happened_stays() -> None:
+    values: dict[str, Any] = {
+        field.name: {1: "x"} if field.name == "profile_fields" else f"some {field.name}"
+        for field in msgspec.structs.fields(AcceptedEvent)
+        if field.name not in {"event_name", "event_time", "is_upsell", "do_not_capi"}
+    }
+    whole = event(**{**values, "email": "ada@acme.example", "is_upsell": True, "do_not_capi": True})
+    left = msgspec.json.decode(ADA.redact("event", msgspec.json.encode(whole).decode()))
+    assert left.keys() == KEPT
+    assert not left.keys() & PERSONAL
+    assert all(left[name] == getattr(whole, name) for name in left)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("event", '{"email": "ada@acme.example'),
+        ("event", '{"email": "ADA@Acme.example", "event_name": 1}'),
+        ("event", '["crm-7"]'),
+        ("event", r'{"trk_token": "A\"B", "event_name": null}'),
+        ("event", "192.0.2.1 showed f|1"),
+        ("hit", payload(email="ada@acme.example")),
+    ],
+)
+def test_what_cannot_be_read_is_emptied(kind: str, text: str) -> None:
+    assert ADA.redact(kind, text) == EMPTIED
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [("event", "{"), ("event", '{"ip": "192.0.2.1"}'), ("event", "f|1"), ("hit", payload())],
+)
+def test_unless_it_names_nobody(kind: str, text: str) -> None:
+    assert ADA.redact(kind, text) == text
+
+
+def test_nobody_is_named_by_nothing() -> None:
+    assert Named([]).redact("event", payload()) == payload()
+    assert Named([]).redact("event", "{") == "{"
