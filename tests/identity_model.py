@@ -18,9 +18,12 @@ STRONG = ("email", "tracking_id")
 class Sighting:
     kind: str
     value: str
-    contact: int
+    origin: int
+    """The contact it was made on, which may have been merged since."""
     first: int
     last: int
+    since: int
+    """How many merges came before."""
     recency: int
 
 
@@ -70,7 +73,7 @@ class Model:
 
     def _strong(self, shown: dict[str, str]) -> list[int]:
         tracked = self._latest("tracking_id", shown.get("tracking_id"))
-        mailed = sorted({s.contact for s in self._all("email", shown.get("email"))})
+        mailed = sorted({self.home[s.origin] for s in self._all("email", shown.get("email"))})
         if tracked is not None and (tracked in mailed or not mailed):
             return [tracked]
         return ([] if tracked is None else [tracked]) + mailed[:1]
@@ -79,11 +82,6 @@ class Model:
         survivor, loser = min(contacts), max(contacts)
         self.merges.append((loser, survivor, cause))
         self.home = [survivor if home == loser else home for home in self.home]
-        moved = [sighting for sighting in self.sightings if sighting.contact == loser]
-        self.sightings = [sighting for sighting in self.sightings if sighting.contact != loser]
-        for each in moved:
-            self._see(each.kind, each.value, survivor, each.first, each.recency)
-            self._see(each.kind, each.value, survivor, each.last, each.recency)
         token = self._latest("trk_token", shown.get("trk_token"))
         if cause == "email" and token not in (None, survivor):
             assert token is not None
@@ -93,26 +91,29 @@ class Model:
 
     def _see(self, kind: str, value: str, contact: int, at: int, recency: int) -> None:
         for each in self.sightings:
-            if (each.kind, each.value, each.contact) == (kind, value, contact):
+            if (each.kind, each.value, each.origin) == (kind, value, contact):
                 each.first, each.last = min(each.first, at), max(each.last, at)
-                each.recency = max(each.recency, recency)
+                each.recency = recency
                 return
-        self.sightings.append(Sighting(kind, value, contact, at, at, recency))
+        self.sightings.append(Sighting(kind, value, contact, at, at, len(self.merges), recency))
 
     def _all(self, kind: str, value: str | None) -> list[Sighting]:
         return [s for s in self.sightings if s.kind == kind and s.value == value]
 
     def _latest(self, kind: str, value: str | None) -> int | None:
         found = sorted(self._all(kind, value), key=lambda s: s.recency)
-        return found[-1].contact if found else None
+        return self.home[found[-1].origin] if found else None
 
     def _alike(self, shown: dict[str, str], at: int) -> int | None:
-        found = [s.contact for s in self._all("fingerprint", shown.get("fingerprint"))
-                 if abs(s.last - at) <= WEEK]  # fmt: skip
+        last: dict[int, int] = {}
+        for each in self._all("fingerprint", shown.get("fingerprint")):
+            contact = self.home[each.origin]
+            last[contact] = max(each.last, last.get(contact, each.last))
+        found = [contact for contact, seen in last.items() if abs(seen - at) <= WEEK]
         return found[0] if len(found) == 1 else None
 
     def _kinds(self, contact: int) -> set[str]:
-        return {s.kind for s in self.sightings if s.contact == contact}
+        return {s.kind for s in self.sightings if self.home[s.origin] == contact}
 
     def _new(self) -> int:
         self.home.append(len(self.home))

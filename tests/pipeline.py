@@ -19,17 +19,21 @@ DAY = 86_400_000
 
 RECEIVED = "2026-01-01 00:00:00+00"
 
+SINCE = ("(SELECT count(*) FROM merges m WHERE m.space_id = contact_identifiers.space_id"
+         " AND m.id <= since)")  # fmt: skip
+"""How many merges came before a value; the number itself depends on how events fall in batches."""
+
 TABLES = {
-    "contacts": ("id", "merged_into", "company_id", "source_mask", "email", "name", "phone",
-                 "profile_field_1", "profile_field_16", "profile_field_26"),
-    "contact_identifiers": ("kind", "value", "contact_id", "first_seen_at", "last_seen_at",
-                            "recency"),
-    "merges": ("merged_id", "survivor_id", "cause", "receipt_id"),
+    "contacts": ("id", "created_at", "merged_into", "company_id", "source_mask", "email", "name",
+                 "phone", "profile_field_1", "profile_field_16", "profile_field_26"),
+    "contact_identifiers": ("kind", "value", "contact_id", "origin_id", "first_seen_at",
+                            "last_seen_at", "recency", SINCE),
+    "merges": ("merged_id", "survivor_id", "cause", "receipt_id", "company_id", "filled"),
     "companies": ("id", "domain", "external_id", "name"),
-    "events": ("id", "contact_id", "company_id", "event_name", "event_time", "amount", "order_id",
-               "idempotency_key", "source_mask", "warnings"),
-    "touchpoints": ("id", "contact_id", "company_id", "occurred_at", "source_id", "source_rule",
-                    "campaign_id", "campaign_name", "adset_id", "ad_id", "keyword"),
+    "events": ("id", "contact_id", "origin_id", "company_id", "event_name", "event_time", "amount",
+               "order_id", "idempotency_key", "source_mask", "warnings"),
+    "touchpoints": ("id", "contact_id", "origin_id", "company_id", "occurred_at", "source_id",
+                    "source_rule", "campaign_id", "campaign_name", "adset_id", "ad_id", "keyword"),
     "duplicates": ("id", "reason", "event_id"),
     "rejected": ("id", "kind", "reason", "detail"),
     "inbox": ("id",),
@@ -42,12 +46,13 @@ RECEIPT_COLUMNS = {
 }  # fmt: skip
 CONTACT_COLUMNS = {
     ("contacts", "id"), ("contacts", "merged_into"), ("contact_identifiers", "contact_id"),
-    ("merges", "merged_id"), ("merges", "survivor_id"), ("events", "contact_id"),
-    ("touchpoints", "contact_id"),
+    ("contact_identifiers", "origin_id"), ("merges", "merged_id"), ("merges", "survivor_id"),
+    ("events", "contact_id"), ("events", "origin_id"), ("touchpoints", "contact_id"),
+    ("touchpoints", "origin_id"),
 }  # fmt: skip
 COMPANY_COLUMNS = {
     ("companies", "id"), ("contacts", "company_id"), ("events", "company_id"),
-    ("touchpoints", "company_id"),
+    ("touchpoints", "company_id"), ("merges", "company_id"),
 }  # fmt: skip
 
 
@@ -68,11 +73,11 @@ class Stage:
         """Put events on the inbox and return their receipt ids."""
         return [self.put_row("event", msgspec.json.encode(each).decode()) for each in events]
 
-    def put_row(self, kind: str, payload: str) -> int:
+    def put_row(self, kind: str, payload: str, received: str = RECEIVED) -> int:
         row = self.connection.execute(
             "INSERT INTO inbox (space_id, kind, received_at, payload) VALUES (%s, %s, %s, %s)"
             " RETURNING id",
-            (self.space_id, kind, RECEIVED, payload),
+            (self.space_id, kind, received, payload),
         ).fetchone()
         assert row is not None
         self.receipts.append(row[0])

@@ -11,6 +11,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import cast
 
+import httpx
 import pytest
 
 from headwater.app import create_app
@@ -364,3 +365,19 @@ def test_unknown_paths_are_404_in_json(listening: Listening, path: bytes) -> Non
     status, headers, body = answer(listening.send(request))
     assert (status, headers["content-type"]) == (404, "application/json")
     assert json.loads(body) == {"message": "Not Found."}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("PUT", "/contacts/pii", "DELETE"),
+        ("DELETE", "/contacts/by-email", "GET"),
+        ("PUT", "/contacts", "GET, POST"),
+        ("GET", "/events/track", "POST"),
+    ],
+)
+def test_a_fixed_path_is_never_taken_for_an_id(
+    client: httpx.Client, method: str, path: str, allowed: str
+) -> None:
+    told = client.request(method, path)
+    assert (told.status_code, told.headers["allow"]) == (405, allowed)

@@ -6,10 +6,12 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
+import msgspec
 import psycopg
 import pytest
 
 from headwater.contacts.profiles import full_name, instant
+from tests import factories
 from tests.pipeline import Stage, event, new_stage
 
 
@@ -67,6 +69,28 @@ def test_a_day_is_its_midnight_in_the_zone(
 def test_a_contact_begins_when_its_first_event_was_received(stage: Stage) -> None:
     stage.run(event(trk_token="t1"))
     assert stage.values("contacts", "created_at") == [datetime(2026, 1, 1, tzinfo=UTC)]
+
+
+def test_creation_times_never_decrease_with_ids(connection: psycopg.Connection) -> None:
+    """Whatever order they were received in, and however they fall in batches."""
+    expected = [datetime(2026, 1, day, tzinfo=UTC) for day in (3, 3, 5, 5, 5, 6)]
+    for size in (6, 2, 1):
+        stage = new_stage(connection)
+        for number, day in enumerate((3, 1, 5, 2, 4, 6)):
+            payload = msgspec.json.encode(event(trk_token=f"t{number}")).decode()
+            stage.put_row("event", payload, f"2026-01-0{day} 00:00:00+00")
+        stage.process(size)
+        assert [row[1] for row in stage.rows("contacts", "id", "created_at")] == expected
+
+
+def test_a_contact_is_not_older_than_one_made_meanwhile(stage: Stage) -> None:
+    stage.put(event(trk_token="t1"))
+    later = datetime(2026, 2, 1, tzinfo=UTC)
+    made = factories.Stage(stage.connection, stage.space_id, "").contact(created_at=later)
+    stage.process()
+    [(_, other), (contact, created_at)] = stage.rows("contacts", "id", "created_at")
+    assert contact > made
+    assert created_at == other == later
 
 
 def test_event_details_are_stored_as_accepted(stage: Stage) -> None:

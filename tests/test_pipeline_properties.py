@@ -70,14 +70,15 @@ def test_identity_equals_its_model(connection: psycopg.Connection, events: list)
         model.take(each)
     dump = stage.dump()
     assert [row[1] for row in sorted(dump["events"])] == [model.home[each] for each in model.placed]
-    assert [row[1] for row in sorted(dump["contacts"])] == [
+    assert [row[2] for row in sorted(dump["contacts"])] == [
         None if home == contact else home for contact, home in enumerate(model.home)
     ]
     merges = stage.rows("merges", "id", "merged_id", "survivor_id", "cause")
     order = {number: place for place, number in enumerate(stage.values("contacts", "id"))}
     assert [(order[row[1]], order[row[2]], row[3]) for row in merges] == model.merges
-    assert {(*row[:3], row[5]) for row in dump["contact_identifiers"]} == {
-        (each.kind, each.value, each.contact, each.recency) for each in model.sightings
+    assert {(*row[:4], *row[6:]) for row in dump["contact_identifiers"]} == {
+        (each.kind, each.value, model.home[each.origin], each.origin, each.recency, each.since)
+        for each in model.sightings
     }
 
 

@@ -18,7 +18,7 @@ import structlog
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
-from starlette.routing import Match
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.companies.routes import router as companies_router
@@ -105,6 +105,7 @@ class _Front:
 
     def __init__(self, hot: dict[tuple[str, str], ASGIApp], framework: ASGIApp) -> None:
         self._hot, self._framework = hot, framework
+        self._fixed = _methods_of_fixed_paths(hot)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -112,8 +113,8 @@ class _Front:
         endpoint = self._hot.get((scope["method"], scope["path"]))
         if endpoint is not None:
             return await endpoint(scope, receive, send)
-        allowed = [method for method, path in self._hot if path == scope["path"]]
-        if allowed:  # or another route would take the path's last part for an id
+        allowed = self._fixed.get(scope["path"])
+        if allowed and scope["method"] not in allowed:
             return await _answer(NotAllowed(allowed))(scope, receive, send)
 
         async def send_with_quota(message: Message) -> None:
@@ -123,6 +124,20 @@ class _Front:
             await send(message)
 
         return await self._framework(scope, receive, send_with_quota)
+
+
+def _methods_of_fixed_paths(hot: dict[tuple[str, str], ASGIApp]) -> dict[str, set[str]]:
+    """The methods of every path of the API without parameters: with any other, a route with a
+    parameter would take the path's last part for an id.
+    """
+    found: dict[str, set[str]] = {}
+    for method, path in hot:
+        found.setdefault(path, set()).add(method)
+    routes = [route for router in ROUTERS for route in router.routes if isinstance(route, Route)]
+    for route in routes:
+        if "{" not in route.path:
+            found.setdefault(API + route.path, set()).update(route.methods or ())
+    return found
 
 
 def _framework(headwater: Headwater) -> FastAPI:

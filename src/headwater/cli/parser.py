@@ -23,8 +23,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_processes(commands)
     _add_space(commands)
     _add_key(commands)
-    _add_queue(commands)
     _add_contact(commands)
+    _add_queue(commands)
     return parser
 
 
@@ -75,6 +75,13 @@ def _count(text: str) -> int:
     count = int(text)
     if not 1 <= count <= 64:
         raise argparse.ArgumentTypeError("must be from 1 to 64")
+    return count
+
+
+def _rows(text: str) -> int:
+    count = int(text)
+    if not 1 <= count <= 10_000:
+        raise argparse.ArgumentTypeError("must be from 1 to 10000")
     return count
 
 
@@ -137,6 +144,23 @@ def _add_key(commands: Commands) -> None:
         _json(command)
 
 
+def _add_contact(commands: Commands) -> None:
+    contact = _group(commands, "contact", "look after contacts")
+    merges = _add(contact, "merges", ("contacts", "list_merges"), "list merges, newest first")
+    merges.add_argument(
+        "contact_id", type=int, nargs="?", metavar="CONTACT_ID", help="only this contact's"
+    )
+    merges.add_argument(
+        "--limit", type=_rows, default=100, metavar="N", help="how many at most (100)"
+    )
+    unmerge = _add(contact, "unmerge", ("contacts", "unmerge"), "undo the merge of a contact")
+    unmerge.add_argument("contact_id", type=int, metavar="CONTACT_ID", help="the merged contact")
+    erasures = _add(contact, "erasures", ("erasures", "erasures"), "list a Space's erasures")
+    for command in (merges, unmerge, erasures):
+        _space(command)
+        _json(command)
+
+
 def _add_queue(commands: Commands) -> None:
     queue = _group(commands, "queue", "look after accepted requests")
     wait = _add(queue, "wait", ("queue", "wait"), "wait until everything accepted is processed")
@@ -147,10 +171,3 @@ def _add_queue(commands: Commands) -> None:
     replay = _add(queue, "replay", ("queue", "replay"), "process the rejected once more")
     for command in (rejected, replay):
         _json(command)
-
-
-def _add_contact(commands: Commands) -> None:
-    contact = _group(commands, "contact", "look after contacts")
-    erasures = _add(contact, "erasures", ("erasures", "erasures"), "list a Space's erasures")
-    _space(erasures)
-    _json(erasures)

@@ -10,7 +10,8 @@ from headwater.http.parameters import Kind, One, Query, whole_number
 from headwater.http.timerange import MOMENT_SCHEMA, TimeRange, between, parse_moment
 from headwater.spaces.models import Space
 
-_MOMENT = Kind(MOMENT_SCHEMA, parse_moment)
+# A blank parameter counts as absent, and these may be.
+_MOMENT = Kind({**MOMENT_SCHEMA, "pattern": f"^$|{MOMENT_SCHEMA['pattern']}"}, parse_moment)
 _EVER = TimeRange(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
 
 START_DATE = One(

@@ -16,6 +16,9 @@ DETAILS = (
 )  # fmt: skip
 """The single-valued columns beyond the primary email, name and phone."""
 
+PRIMARIES = ("email", "name", "phone")
+COMPANY = "company_id"
+
 FIRST_DATE_SLOT = 26
 _DATE_LENGTH = len("YYYY-MM-DD")
 
@@ -24,8 +27,8 @@ class Profile:
     """One contact's columns. `changed` says that the stored row must be written."""
 
     __slots__ = (
-        "changed", "company", "contact", "details", "email", "name", "original_company", "phone",
-        "source_mask",
+        "changed", "company", "contact", "details", "email", "given", "name", "original_company",
+        "phone", "source_mask",
     )  # fmt: skip
 
     def __init__(self, contact: Contact) -> None:
@@ -37,6 +40,8 @@ class Profile:
         self.company: Company | None = None
         self.original_company: Company | None = None
         self.source_mask = 0
+        self.given: tuple[str, ...] = ()
+        """Of a merged contact: the columns in which its survivor had nothing and took its value."""
         self.changed = contact.is_new
 
     def learn(self, email: str | None, name: str | None, phone: str | None) -> None:
@@ -59,12 +64,26 @@ class Profile:
 
     def fill_from(self, other: Profile) -> None:
         """Take from a contact merged into this one whatever is empty here."""
+        primaries = [
+            column for column in PRIMARIES
+            if getattr(self, column) is None and getattr(other, column) is not None
+        ]  # fmt: skip
         self.learn(other.email, other.name, other.phone)
-        for column, value in other.details.items():
-            if column not in self.details:
-                self.details[column] = value
-                self.changed = True
+        details = [
+            column for column in DETAILS
+            if column in other.details and column not in self.details
+        ]  # fmt: skip
+        for column in details:
+            self.details[column] = other.details[column]
+        other.given = (*primaries, *details)
+        self.changed |= bool(other.given)
         other.changed = True
+
+    def join_company(self, other: Profile) -> None:
+        """Take the company of a contact merged into this one, if this one has none."""
+        if self.company is None and other.company is not None:
+            self.company = other.company
+            other.given += (COMPANY,)
 
 
 def instant(value: str, zone: ZoneInfo) -> str:

@@ -69,11 +69,12 @@ def write_profiles(connection: Connection[Any], space_id: int, profiles: Profile
     """Store every contact that is new or changed."""
     changed = profiles.changed()
     if changed:
-        contacts = rows(map(_row, changed))
+        contacts = rows(map(as_row, changed))
         connection.execute(SQL["write"], {"space_id": space_id, "contacts": contacts})
 
 
-def _row(profile: Profile) -> dict[str, object]:
+def as_row(profile: Profile) -> dict[str, object]:
+    """A profile as the statement `write` takes it."""
     contact = profile.contact
     merged_into = contact.merged_into and contact.final().id
     company = None if merged_into else profile.company

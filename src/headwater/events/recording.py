@@ -28,6 +28,7 @@ class StoredEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True,
     event_time: int
     received_at: int
     source_mask: int
+    origin_id: int | None = None
     company_id: int | None = None
     amount: str | None = None
     is_upsell: bool = False

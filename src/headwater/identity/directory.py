@@ -54,58 +54,78 @@ class Contact:
         return contact
 
 
+class Shown:
+    """What the batch showed of an identifier on one contact, up to a merge of that contact: times
+    in µs since 1970, and the first and the last receipt.
+    """
+
+    __slots__ = ("first_receipt", "first_seen", "last_receipt", "last_seen")
+
+    def __init__(self, at: int, receipt_id: int) -> None:
+        self.first_seen = self.last_seen = at
+        self.first_receipt = self.last_receipt = receipt_id
+
+    def add(self, at: int, receipt_id: int) -> None:
+        self.first_seen = min(self.first_seen, at)
+        self.last_seen = max(self.last_seen, at)
+        self.last_receipt = receipt_id
+
+
 class Link:
-    """An identifier seen for a contact: when (µs since 1970) and by which receipt last."""
+    """An identifier of a contact and of all that was merged into it: when (µs since 1970) and by
+    which receipt it was last seen, and what the batch has to store of that.
+    """
 
-    __slots__ = ("first_seen", "last_seen", "recency", "touched")
+    __slots__ = ("last_seen", "recency", "shown")
 
-    def __init__(self, first_seen: int, last_seen: int, recency: int, *, touched: bool) -> None:
-        self.first_seen = first_seen
+    def __init__(self, last_seen: int, recency: int) -> None:
         self.last_seen = last_seen
         self.recency = recency
-        self.touched = touched
+        self.shown: Shown | None = None
 
-    def widen(self, first_seen: int, last_seen: int, recency: int) -> None:
+    def widen(self, last_seen: int, recency: int) -> None:
         """Take in another sighting, or several."""
-        self.first_seen = min(self.first_seen, first_seen)
         self.last_seen = max(self.last_seen, last_seen)
         self.recency = max(self.recency, recency)
 
 
-class Merge(msgspec.Struct, frozen=True, gc=False):
-    """One contact absorbed by an older one, because of a receipt's identifier of kind `cause`."""
+class Merge(msgspec.Struct, gc=False):
+    """One contact absorbed by an older one, because of a receipt's identifier of kind `cause`.
+    `id` is 0 until its number is drawn.
+    """
 
     survivor: Contact
     loser: Contact
     cause: str
     receipt_id: int
+    id: int = 0
 
 
 class Directory:
-    """Contacts and their identifiers, as loaded and as changed since."""
+    """Contacts and their identifiers, as loaded and as changed since.
 
-    def __init__(self) -> None:
+    `number` is above that of every merge made before; `newest` (µs since 1970) is when the
+    Space's newest contact was created.
+    """
+
+    def __init__(self, number: int, newest: int) -> None:
+        self.number = number
+        self._newest = newest
         self.contacts: dict[int, Contact] = {}
         """Stored contacts by id."""
         self.created: list[Contact] = []
         self.merges: list[Merge] = []
         self._links: dict[tuple[str, str], dict[Contact, Link]] = {}
+        self._shown_on_merged: list[tuple[tuple[str, str], Contact, Shown]] = []
 
     def add_stored(self, contact_id: int, created_at: int) -> Contact:
         contact = self.contacts[contact_id] = Contact(contact_id, created_at)
         return contact
 
     def add_link(self, contact: Contact, key: tuple[str, str], link: Link) -> None:
-        """Take in a stored link; `key` is its kind and value. A contact that others were merged
-        into can have several of one key.
-        """
-        holders = self._links.setdefault(key, {})
-        known = holders.get(contact)
-        if known is None:
-            holders[contact] = link
-            contact.keys.append(key)
-        else:
-            known.widen(link.first_seen, link.last_seen, link.recency)
+        """Take in what is stored; `key` is a kind and a value."""
+        self._links.setdefault(key, {})[contact] = link
+        contact.keys.append(key)
 
     def holders(self, kind: str, value: str) -> dict[Contact, Link]:
         """Every contact the identifier is listed for."""
@@ -119,7 +139,9 @@ class Directory:
         return max(holders, key=lambda contact: holders[contact].recency)
 
     def create(self, received_at: int) -> Contact:
-        contact = Contact(NEW_RANK + len(self.created), received_at)
+        """A new contact, never older than an earlier one: lists rely on ids growing with age."""
+        self._newest = max(self._newest, received_at)
+        contact = Contact(NEW_RANK + len(self.created), self._newest)
         self.created.append(contact)
         return contact
 
@@ -130,11 +152,14 @@ class Directory:
             holders = self._links[key] = {}
         link = holders.get(contact)
         if link is None:
-            holders[contact] = Link(at, at, receipt_id, touched=True)
+            link = holders[contact] = Link(at, receipt_id)
             contact.keys.append(key)
         else:
-            link.widen(at, at, receipt_id)
-            link.touched = True
+            link.widen(at, receipt_id)
+        if link.shown is None:
+            link.shown = Shown(at, receipt_id)
+        else:
+            link.shown.add(at, receipt_id)
         if key[0] == EMAIL:
             contact.has_email = True
         elif key[0] == TRACKING_ID:
@@ -155,17 +180,21 @@ class Directory:
     def _move(self, key: tuple[str, str], loser: Contact, survivor: Contact) -> None:
         holders = self._links[key]
         moved = holders.pop(loser)
+        if moved.shown is not None:
+            self._shown_on_merged.append((key, loser, moved.shown))
         link = holders.get(survivor)
         if link is None:
-            holders[survivor] = moved
+            holders[survivor] = Link(moved.last_seen, moved.recency)
             survivor.keys.append(key)
         else:
-            link.widen(moved.first_seen, moved.last_seen, moved.recency)
-            link.touched |= moved.touched
+            link.widen(moved.last_seen, moved.recency)
 
-    def touched(self) -> Iterator[tuple[tuple[str, str], Contact, Link]]:
-        """Every link that an event of the batch made or renewed."""
+    def shown(self) -> Iterator[tuple[tuple[str, str], Contact, Shown]]:
+        """Every identifier that an event of the batch showed, with the contact it was shown on,
+        which may have been merged since.
+        """
+        yield from self._shown_on_merged
         for key, holders in self._links.items():
             for contact, link in holders.items():
-                if link.touched:
-                    yield key, contact, link
+                if link.shown is not None:
+                    yield key, contact, link.shown

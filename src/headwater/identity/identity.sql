@@ -1,28 +1,29 @@
 -- name: shared_links
--- Every contact with one of these addresses: an address may be listed for several.
-SELECT i.kind, i.value, i.contact_id, i.recency,
-       (extract(epoch FROM i.first_seen_at) * 1000000)::bigint AS first_seen,
-       (extract(epoch FROM i.last_seen_at) * 1000000)::bigint AS last_seen
-FROM unnest(%(values)s::text[]) AS wanted (value)
+-- Every contact with one of these addresses: an address may be listed for several. A contact that
+-- others were merged into has a row for each that brought the value; they count as one.
+SELECT wanted.kind, wanted.value, i.contact_id,
+       (extract(epoch FROM i.last_seen_at) * 1000000)::bigint AS last_seen, i.recency
+FROM (SELECT 'email' AS kind, unnest(%(values)s::text[]) AS value) wanted
 CROSS JOIN LATERAL (
-    SELECT known.*
+    SELECT known.contact_id, max(known.last_seen_at) AS last_seen_at, max(known.recency) AS recency
     FROM contact_identifiers known
     WHERE known.space_id = %(space_id)s AND known.kind = 'email' AND known.value = wanted.value
+    GROUP BY known.contact_id
     OFFSET 0
 ) i;
 
 -- name: recent_links
 -- The latest contacts of each other identifier. One belongs to the latest alone, and a weak one
 -- listed for more than the limit finds nobody, so the rest need not be read.
-SELECT i.kind, i.value, i.contact_id, i.recency,
-       (extract(epoch FROM i.first_seen_at) * 1000000)::bigint AS first_seen,
-       (extract(epoch FROM i.last_seen_at) * 1000000)::bigint AS last_seen
+SELECT wanted.kind, wanted.value, i.contact_id,
+       (extract(epoch FROM i.last_seen_at) * 1000000)::bigint AS last_seen, i.recency
 FROM json_to_recordset(%(keys)s::json) AS wanted (kind text, value text)
 CROSS JOIN LATERAL (
-    SELECT known.*
+    SELECT known.contact_id, max(known.last_seen_at) AS last_seen_at, max(known.recency) AS recency
     FROM contact_identifiers known
     WHERE known.space_id = %(space_id)s AND known.kind = wanted.kind AND known.value = wanted.value
-    ORDER BY known.recency DESC
+    GROUP BY known.contact_id
+    ORDER BY max(known.recency) DESC
     LIMIT %(limit)s
 ) i;
 
@@ -36,27 +37,18 @@ WHERE i.space_id = %(space_id)s AND i.contact_id = %(merged_id)s;
 UPDATE contacts c SET merged_into = %(survivor_id)s
 WHERE c.space_id = %(space_id)s AND c.merged_into = %(merged_id)s;
 
--- name: log_merges
--- Merging: one row per merge, in the order they happened.
-INSERT INTO merges (space_id, merged_id, survivor_id, cause, receipt_id)
-SELECT %(space_id)s, m.merged_id, m.survivor_id, m.cause, m.receipt_id
-FROM ROWS FROM (
-    json_to_recordset(%(merges)s::json)
-        AS (merged_id bigint, survivor_id bigint, cause text, receipt_id bigint)
-) WITH ORDINALITY AS m (merged_id, survivor_id, cause, receipt_id, position)
-ORDER BY m.position;
-
 -- name: write_links
--- Identifiers as the batch saw them. Widening makes this safe to repeat and free of order.
+-- Identifiers as the batch saw them, each under the contact it was seen on, be that merged by now.
+-- Widening makes this safe to repeat and free of order.
 INSERT INTO contact_identifiers AS i
     (space_id, kind, value, contact_id, origin_id, first_seen_at, last_seen_at, since, recency)
-SELECT %(space_id)s, l.kind, l.value, l.contact_id, l.contact_id,
+SELECT %(space_id)s, l.kind, l.value, coalesce(l.contact_id, l.origin_id), l.origin_id,
        'epoch'::timestamptz + l.first_seen * interval '1 microsecond',
        'epoch'::timestamptz + l.last_seen * interval '1 microsecond',
-       l.recency, l.recency
+       coalesce(l.since, %(number)s), l.recency
 FROM json_to_recordset(%(links)s::json)
-     AS l (kind text, value text, contact_id bigint, first_seen bigint, last_seen bigint,
-           recency bigint)
+     AS l (kind text, value text, contact_id bigint, origin_id bigint, first_seen bigint,
+           last_seen bigint, since bigint, recency bigint)
 ON CONFLICT (space_id, kind, value, origin_id) DO UPDATE
 SET first_seen_at = least(i.first_seen_at, excluded.first_seen_at),
     last_seen_at = greatest(i.last_seen_at, excluded.last_seen_at),
@@ -65,3 +57,7 @@ SET first_seen_at = least(i.first_seen_at, excluded.first_seen_at),
 -- name: draw_contact_ids
 -- Numbers for new contacts, in order.
 SELECT nextval('contact_ids') FROM generate_series(1, %(count)s::int);
+
+-- name: draw_merge_ids
+-- Numbers for merges, in order, from the line that tells what came before them.
+SELECT nextval('receipt_ids') FROM generate_series(1, %(count)s::int);

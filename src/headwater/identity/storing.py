@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import msgspec
 from psycopg import Connection
 
 from headwater.database.rows import rows
 from headwater.database.statements import Statements
-from headwater.identity.directory import CROWD, EMAIL, Contact, Directory, Link
+from headwater.identity.directory import CROWD, EMAIL, Contact, Directory, Link, Merge
 
 SQL = Statements(__name__, "identity.sql")
 
-StoredLink = tuple[str, str, int, int, int, int]
-"""kind, value, contact id, recency, first and last seen."""
+KnownLink = tuple[str, str, int, int, int]
+"""kind, value, contact id, when last seen, recency."""
+
+
+class StoredLink(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, gc=False):
+    """An identifier as the batch saw it on `origin_id`. Times are µs since 1970."""
+
+    kind: str
+    value: str
+    origin_id: int
+    first_seen: int
+    last_seen: int
+    recency: int
+    contact_id: int | None = None
+    """The survivor, if the origin is merged by now."""
+    since: int | None = None
+    """The last merge of the batch before it, if there is one."""
 
 
 def request_links(
     connection: Connection[Any], space_id: int, keys: Iterable[tuple[str, str]]
-) -> Callable[[], list[StoredLink]]:
+) -> Callable[[], list[KnownLink]]:
     """Ask for the stored links of these identifiers; calling the result fetches them."""
     emails: list[str] = []
     others: list[dict[str, str]] = []
@@ -38,17 +55,15 @@ def request_links(
     return lambda: [row for cursor in asked for row in cursor.fetchall()]
 
 
-def add_links(directory: Directory, links: Iterable[StoredLink]) -> None:
+def add_links(directory: Directory, links: Iterable[KnownLink]) -> None:
     """Put stored links on contacts the directory already holds."""
-    for kind, value, contact_id, recency, first_seen, last_seen in links:
-        link = Link(first_seen, last_seen, recency, touched=False)
-        directory.add_link(directory.contacts[contact_id], (kind, value), link)
+    for kind, value, contact_id, last_seen, recency in links:
+        contact = directory.contacts[contact_id]
+        directory.add_link(contact, (kind, value), Link(last_seen, recency))
 
 
 def write_merges(connection: Connection[Any], space_id: int, directory: Directory) -> None:
     """Bring the stored identifiers and the merge map in line with the directory's merges."""
-    if not directory.merges:
-        return
     merged = [
         {"merged_id": merge.loser.id, "survivor_id": merge.loser.final().id}
         for merge in directory.merges
@@ -58,47 +73,49 @@ def write_merges(connection: Connection[Any], space_id: int, directory: Director
         each = [{"space_id": space_id, **pair} for pair in merged]
         for name in ("move_links", "flatten_merges"):
             connection.cursor().executemany(SQL[name], each)
-    log = {"space_id": space_id, "merges": rows(_log(directory))}
-    connection.execute(SQL["log_merges"], log)
-
-
-def _log(directory: Directory) -> list[dict[str, object]]:
-    return [
-        {
-            "merged_id": merge.loser.id,
-            "survivor_id": merge.survivor.id,
-            "cause": merge.cause,
-            "receipt_id": merge.receipt_id,
-        }
-        for merge in directory.merges
-    ]
 
 
 def write_links(connection: Connection[Any], space_id: int, directory: Directory) -> None:
-    """Store every link the batch made or renewed."""
+    """Store every identifier the batch showed, as its contact's own."""
+    since = _numbering(directory.merges)
     links = [
-        {
-            "kind": kind,
-            "value": value,
-            "contact_id": contact.id,
-            "first_seen": link.first_seen,
-            "last_seen": link.last_seen,
-            "recency": link.recency,
-        }
-        for (kind, value), contact, link in directory.touched()
+        StoredLink(
+            kind=kind,
+            value=value,
+            origin_id=origin.id,
+            first_seen=shown.first_seen,
+            last_seen=shown.last_seen,
+            recency=shown.last_receipt,
+            contact_id=origin.merged_into and origin.final().id,
+            since=since(shown.first_receipt),
+        )
+        for (kind, value), origin, shown in directory.shown()
     ]
     if links:
-        connection.execute(SQL["write_links"], {"space_id": space_id, "links": rows(links)})
+        values = {"space_id": space_id, "number": directory.number, "links": rows(links)}
+        connection.execute(SQL["write_links"], values)
+
+
+def _numbering(merges: list[Merge]) -> Callable[[int], int | None]:
+    """Tells the number of the last merge up to a receipt's turn, if there was one."""
+    numbers = [None, *(merge.id for merge in merges)]
+    receipts = [merge.receipt_id for merge in merges]
+    return lambda receipt_id: numbers[bisect_right(receipts, receipt_id)]
 
 
 def request_numbers(connection: Connection[Any], directory: Directory) -> Callable[[], None]:
-    """Ask for the ids of new contacts; calling the result gives them out by age."""
-    if not directory.created:
-        return lambda: None
-    cursor = connection.execute(SQL["draw_contact_ids"], {"count": len(directory.created)})
-    return lambda: _number(directory.created, [row[0] for row in cursor])
+    """Ask for the ids of new contacts and merges; calling the result gives them out in order."""
+    asked: list[tuple[Sequence[Contact | Merge], Any]] = []
+    for name, new in (
+        ("draw_contact_ids", directory.created),
+        ("draw_merge_ids", directory.merges),
+    ):
+        if new:
+            asked.append((new, connection.execute(SQL[name], {"count": len(new)})))
 
+    def number() -> None:
+        for new, cursor in asked:
+            for one, (drawn,) in zip(new, sorted(cursor), strict=True):
+                one.id = drawn
 
-def _number(contacts: list[Contact], ids: list[int]) -> None:
-    for contact, number in zip(contacts, sorted(ids), strict=True):
-        contact.id = number
+    return number

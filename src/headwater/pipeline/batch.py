@@ -89,13 +89,13 @@ class Item:
 class Batch:
     """A Space's rows that are processed in one transaction."""
 
-    def __init__(self, space: SpaceRules, arrivals: list[Arrival]) -> None:
+    def __init__(self, space: SpaceRules, arrivals: list[Arrival], directory: Directory) -> None:
         self.space = space
         self.arrivals = arrivals
+        self.directory = directory
         self.items: list[Item] = []
         self.rejections: list[Rejection] = []
         self.duplicates: list[Duplicate] = []
-        self.directory = Directory()
         self.companies = Companies()
         self.profiles = Profiles()
         self.paths: dict[Contact, Path] = {}

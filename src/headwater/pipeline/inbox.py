@@ -14,6 +14,7 @@ from psycopg.sql import Identifier
 
 from headwater.database.rows import rows
 from headwater.database.statements import Statements
+from headwater.identity.directory import Directory
 from headwater.pipeline.batch import Arrival, Batch, Rejection, SpaceRules
 
 SQL = Statements(__name__, "inbox.sql")
@@ -47,13 +48,17 @@ def claim(
 ) -> Batch | None:
     """Lock the Space and read its oldest rows, or those of `ids`; None when it is locked."""
     cursor = connection.execute(SQL["lock_space"], {"space_id": space_id})
+    standing = connection.execute(SQL["standing"], {"space_id": space_id})
     if ids is None:
         read = connection.execute(SQL["read"], {"space_id": space_id, "limit": limit})
     else:
         read = connection.execute(SQL["read_these"], {"space_id": space_id, "ids": list(ids)})
     space = cursor.fetchone()
+    if space is None:
+        return None
     arrivals = list(map(Arrival._make, read.fetchall()))
-    return Batch(SpaceRules(*space), arrivals) if space is not None else None
+    number, newest = standing.fetchall()[0]
+    return Batch(SpaceRules(*space), arrivals, Directory(number, newest))
 
 
 def reject_rows(

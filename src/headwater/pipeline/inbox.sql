@@ -22,6 +22,17 @@ FROM spaces s
 WHERE s.id = %(space_id)s
 FOR NO KEY UPDATE SKIP LOCKED;
 
+-- name: standing
+-- Once the Space is locked, and in a statement of its own, which sees what was committed before
+-- the lock was had: a number for what the batch changes before its first merge, and when the
+-- newest contact was created.
+SELECT nextval('receipt_ids'),
+       coalesce((SELECT (extract(epoch FROM c.created_at) * 1000000)::bigint
+                 FROM contacts c
+                 WHERE c.space_id = %(space_id)s
+                 ORDER BY c.created_at DESC
+                 LIMIT 1), 0);
+
 -- name: read
 -- The rows that have waited longest.
 SELECT i.id, i.kind, (extract(epoch FROM i.received_at) * 1000000)::bigint AS received_at,

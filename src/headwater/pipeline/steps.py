@@ -113,11 +113,10 @@ def describe_contacts(batch: Batch) -> None:
         profile.learn(item.who.email, name, event.phone)
         if event.profile_fields:
             profile.set_fields(event.profile_fields, zone)
-        final = item.contact.final()
         if name is not None:
-            directory.link(final, ("name", name), item.at, item.id)
+            directory.link(item.contact, ("name", name), item.at, item.id)
         if event.phone is not None:
-            directory.link(final, ("phone", event.phone), item.at, item.id)
+            directory.link(item.contact, ("phone", event.phone), item.at, item.id)
 
 
 def group_companies(batch: Batch) -> None:
@@ -125,9 +124,7 @@ def group_companies(batch: Batch) -> None:
     by_external_id = batch.space.company_identity_mode == "external_id"
     for item, merges in batch.timeline():
         for merge in merges:
-            survivor = batch.profiles.of(merge.survivor)
-            if survivor.company is None:
-                survivor.company = batch.profiles.of(merge.loser).company
+            batch.profiles.of(merge.survivor).join_company(batch.profiles.of(merge.loser))
         profile = batch.profiles.of(item.contact)
         if by_external_id:
             profile.company = _named_company(batch, item) or profile.company

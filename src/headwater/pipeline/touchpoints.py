@@ -123,6 +123,7 @@ class StoredTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=
     occurred_at: int
     source_id: int
     source_rule: str
+    origin_id: int | None = None
     company_id: int | None = None
     campaign_id: str | None = None
     campaign_name: str | None = None

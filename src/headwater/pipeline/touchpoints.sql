@@ -15,13 +15,13 @@ CROSS JOIN LATERAL (
 -- name: write
 -- New touchpoints.
 INSERT INTO touchpoints
-    (space_id, id, contact_id, company_id, occurred_at, source_id, source_rule, campaign_id,
+    (space_id, id, contact_id, origin_id, company_id, occurred_at, source_id, source_rule, campaign_id,
      campaign_name, adset_id, adset_name, ad_id, keyword, url)
-SELECT %(space_id)s, r.id, r.contact_id, r.company_id,
+SELECT %(space_id)s, r.id, r.contact_id, r.origin_id, r.company_id,
        'epoch'::timestamptz + r.occurred_at * interval '1 microsecond', r.source_id,
        r.source_rule, r.campaign_id, r.campaign_name, r.adset_id, r.adset_name, r.ad_id,
        r.keyword, r.url
 FROM json_to_recordset(%(touchpoints)s::json)
-     AS r (id bigint, contact_id bigint, company_id bigint, occurred_at bigint,
+     AS r (id bigint, contact_id bigint, origin_id bigint, company_id bigint, occurred_at bigint,
            source_id smallint, source_rule text, campaign_id text, campaign_name text,
            adset_id text, adset_name text, ad_id text, keyword text, url text);

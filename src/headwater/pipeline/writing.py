@@ -7,6 +7,7 @@ from typing import Any
 from psycopg import Connection
 
 from headwater.companies.storing import write_companies
+from headwater.contacts.merges import log_merges
 from headwater.contacts.profiles import Profile
 from headwater.contacts.restamping import Move, restamp_all
 from headwater.contacts.storing import write_profiles
@@ -31,6 +32,7 @@ def write(connection: Connection[Any], batch: Batch) -> None:
     space_id = batch.space.id
     moves = [move for profile in batch.profiles if (move := _move(batch, profile))]
     write_merges(connection, space_id, batch.directory)
+    log_merges(connection, space_id, batch.directory.merges, batch.profiles)
     restamp_all(connection, space_id, moves)
     failpoint("worker_after_merge")
     write_companies(connection, space_id, batch.companies)
@@ -60,6 +62,11 @@ def _move(batch: Batch, profile: Profile) -> Move | None:
     return Move(contact.id, final.id, company and company.id, merged_mask)
 
 
+def _origin(item: Item) -> int | None:
+    """The contact of an event when its turn came, if that was merged later in the batch."""
+    return item.contact.id if item.contact.merged_into is not None else None
+
+
 def _touchpoint(batch: Batch, item: Item) -> StoredTouchpoint | None:
     touch = item.touch
     if touch is None:
@@ -70,6 +77,7 @@ def _touchpoint(batch: Batch, item: Item) -> StoredTouchpoint | None:
     return StoredTouchpoint(
         id=item.id,
         contact_id=contact.id,
+        origin_id=_origin(item),
         company_id=company and company.id,
         occurred_at=touch.at,
         source_id=source_id,
@@ -91,6 +99,7 @@ def _event(batch: Batch, item: Item) -> StoredEvent:
     return StoredEvent(
         id=item.id,
         contact_id=contact.id,
+        origin_id=_origin(item),
         company_id=company and company.id,
         event_name=event.event_name,
         event_time=item.at,

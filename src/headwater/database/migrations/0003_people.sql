@@ -13,7 +13,9 @@ ALTER TABLE touchpoints ADD COLUMN origin_id bigint;
 -- is where it counts now; a merged contact gets no new rows.
 ALTER TABLE contact_identifiers
     ADD COLUMN origin_id bigint,
-    -- The receipt that first brought the value to the origin.
+    -- When the origin first got the value, among the Space's merges: a number of receipt_ids drawn
+    -- under the Space's lock, as the ids of merges are. A receipt's own number would not tell, as
+    -- a replayed one is processed out of its turn.
     ADD COLUMN since bigint;
 UPDATE contact_identifiers SET origin_id = contact_id, since = recency;
 ALTER TABLE contact_identifiers
@@ -23,6 +25,9 @@ ALTER TABLE contact_identifiers
     ADD PRIMARY KEY (space_id, kind, value, origin_id);
 
 ALTER TABLE merges
+    ALTER COLUMN id DROP IDENTITY;
+ALTER TABLE merges
+    ALTER COLUMN id SET DEFAULT nextval('receipt_ids'),
     -- The company that the merged contact had.
     ADD COLUMN company_id bigint,
     -- The survivor's columns that were empty and took the merged contact's value.

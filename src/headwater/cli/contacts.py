@@ -1,0 +1,49 @@
+"""`headwater contact …`: which contacts were merged and why, and undoing it."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import asdict
+from typing import Any
+
+from psycopg import AsyncConnection
+
+from headwater.cli.connect import in_transaction
+from headwater.cli.output import show
+from headwater.contacts import merges, unmerging
+from headwater.settings import Settings
+from headwater.spaces.spaces import fetch_space
+
+
+def list_merges(settings: Settings, arguments: Namespace) -> int:
+    async def act(connection: AsyncConnection) -> list[merges.LoggedMerge]:
+        await fetch_space(connection, arguments.space)
+        return await merges.list_merges(
+            connection, arguments.space, arguments.contact_id, arguments.limit
+        )
+
+    listed = in_transaction(settings, act)
+    show([_in_words(merge) for merge in listed], as_json=arguments.json)
+    return 0
+
+
+def unmerge(settings: Settings, arguments: Namespace) -> int:
+    async def act(connection: AsyncConnection) -> unmerging.Unmerged:
+        await fetch_space(connection, arguments.space)
+        return await unmerging.unmerge(connection, arguments.space, arguments.contact_id)
+
+    show(asdict(in_transaction(settings, act)), as_json=arguments.json)
+    return 0
+
+
+def _in_words(merge: merges.LoggedMerge) -> dict[str, Any]:
+    return {
+        "merged_at": merge.merged_at,
+        "contact_id": merge.merged_id,
+        "merged_into": merge.survivor_id,
+        "cause": merge.cause,
+        "why": merge.why,
+        "receipt_id": merge.receipt_id,
+        "filled": merge.filled,
+        "undone_at": merge.undone_at,
+    }

@@ -1,0 +1,28 @@
+-- name: log
+-- Merging: one row per merge.
+INSERT INTO merges (space_id, id, merged_id, survivor_id, cause, receipt_id, company_id, filled)
+SELECT %(space_id)s, m.id, m.merged_id, m.survivor_id, m.cause, m.receipt_id, m.company_id, m.filled
+FROM json_to_recordset(%(merges)s::json)
+     AS m (id bigint, merged_id bigint, survivor_id bigint, cause text, receipt_id bigint,
+           company_id bigint, filled text[]);
+
+-- name: list
+-- The latest merges of a Space, undone ones included.
+SELECT m.id, m.merged_at, m.merged_id, m.survivor_id, m.cause, m.receipt_id, m.filled, m.undone_at
+FROM merges m
+WHERE m.space_id = %(space_id)s
+ORDER BY m.id DESC
+LIMIT %(limit)s;
+
+-- name: list_of_contact
+-- The latest merges that a contact, or one that is part of it now, took part in.
+WITH part AS MATERIALIZED (
+    SELECT c.id FROM contacts c
+    WHERE c.space_id = %(space_id)s AND (c.id = %(contact_id)s OR c.merged_into = %(contact_id)s)
+)
+SELECT m.id, m.merged_at, m.merged_id, m.survivor_id, m.cause, m.receipt_id, m.filled, m.undone_at
+FROM merges m
+WHERE m.space_id = %(space_id)s
+  AND (m.merged_id IN (SELECT part.id FROM part) OR m.survivor_id IN (SELECT part.id FROM part))
+ORDER BY m.id DESC
+LIMIT %(limit)s;
