@@ -1,0 +1,169 @@
+"""Contacts, companies and who is who once more, in the plainest words, to hold the API against.
+
+Everything happens in the order it arrives in; `tick` counts arrivals and is what "recent" means.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+KINDS = {"emails": "email", "phones": "phone", "names": "name", "locations": "location"}
+STRONG = {"email", "tracking_id"}
+FREE_MAIL = {"gmail.com"}
+
+
+@dataclass
+class Company:
+    id: int | None
+    domain: str | None = None
+    external_id: str | None = None
+    name: str = ""
+
+
+@dataclass
+class Contact:
+    number: int
+    """The order of creation."""
+    id: int | None = None
+    """As the API calls it; of one that an event made, unknown until it is asked for."""
+    links: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Every value known, as kind and value, and when it last arrived."""
+    primary: dict[str, str] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)
+    company: Company | None = None
+    events: list[int] = field(default_factory=list)
+
+    def has(self, kinds: set[str]) -> bool:
+        return any(kind in kinds for kind, _ in self.links)
+
+    def values(self, kind: str) -> list[str]:
+        first = [self.primary[kind]] if kind in self.primary else []
+        others = sorted(
+            ((tick, value) for (its_kind, value), tick in self.links.items() if its_kind == kind),
+            reverse=True,
+        )
+        return first + [value for _, value in others if value not in first]
+
+    def see(self, kind: str, value: str, tick: int) -> None:
+        self.links[kind, value] = max(tick, self.links.get((kind, value), 0))
+        if kind in KINDS.values():
+            self.primary.setdefault(kind, value)
+
+
+@dataclass
+class People:
+    """One Space."""
+
+    by_external_id: bool = False
+    contacts: list[Contact] = field(default_factory=list)
+    companies: list[Company] = field(default_factory=list)
+    home: dict[int, Contact] = field(default_factory=dict)
+    """Every contact's number to the contact it lives on in."""
+    tick: int = 0
+
+    def alive(self) -> list[Contact]:
+        return [contact for contact in self.contacts if self.home[contact.number] is contact]
+
+    def with_email(self, email: str) -> list[Contact]:
+        return [contact for contact in self.alive() if ("email", email) in contact.links]
+
+    # ------------------------------------------------------------------ what the API is asked for
+
+    def create(self, collections: dict[str, list[str]], fields: dict[str, Any]) -> Contact:
+        contact = self._new()
+        self.update(contact, collections, fields)
+        return contact
+
+    def update(
+        self, contact: Contact, collections: dict[str, list[str]], fields: dict[str, Any] | None
+    ) -> None:
+        for name, values in collections.items():
+            kind = KINDS[name]
+            contact.links = {key: tick for key, tick in contact.links.items() if key[0] != kind}
+            contact.primary.pop(kind, None)
+            self.tick += len(values)
+            for place, value in enumerate(values):
+                contact.see(kind, value, self.tick - place)
+        if fields is not None:
+            contact.fields = dict(fields)
+
+    def erase(self, contact: Contact) -> None:
+        contact.links, contact.primary, contact.fields = {}, {}, {}
+
+    def claimant(self, claim: str, value: str) -> Company | None:
+        return next((each for each in self.companies if getattr(each, claim) == value), None)
+
+    # ---------------------------------------------------------------------------- what events do
+
+    def take(self, event_id: int, event: dict[str, str]) -> Contact:
+        """An event, as sent. Returns its contact."""
+        self.tick += 1
+        contact = self._identify(event)
+        for kind in ("email", "tracking_id", "trk_token"):
+            if kind in event:
+                contact.see(kind, event[kind], self.tick)
+        for member, kind in (("full_name", "name"), ("phone", "phone")):
+            if member in event:
+                contact.see(kind, event[member], self.tick)
+        contact.fields |= {key: text for key, text in event.items() if key.startswith("profile")}
+        self._group(contact, event)
+        contact.events.append(event_id)
+        return contact
+
+    def _identify(self, event: dict[str, str]) -> Contact:
+        tracked = self._latest("tracking_id", event)
+        mailed = self.with_email(event["email"]) if "email" in event else []
+        token = self._latest("trk_token", event)
+        known = tracked if tracked is not None else next(iter(mailed), None)
+        if tracked is not None and mailed and tracked not in mailed:
+            known = self._merge(tracked, mailed[0])
+            token = self._latest("trk_token", event)
+        if known is not None:
+            if token is not None and token is not known and not token.has(STRONG):
+                return self._merge(known, token)
+            return known
+        if token is None:
+            return self._new()
+        return self._new() if token.has(STRONG & event.keys()) else token
+
+    def _latest(self, kind: str, event: dict[str, str]) -> Contact | None:
+        key = (kind, event.get(kind, ""))
+        holders = [contact for contact in self.alive() if key in contact.links]
+        return max(holders, key=lambda contact: contact.links[key], default=None)
+
+    def _merge(self, one: Contact, other: Contact) -> Contact:
+        survivor, loser = sorted((one, other), key=lambda contact: contact.number)
+        for key, tick in loser.links.items():
+            survivor.links[key] = max(tick, survivor.links.get(key, 0))
+        survivor.primary = {**loser.primary, **survivor.primary}
+        survivor.fields = {**loser.fields, **survivor.fields}
+        survivor.company = survivor.company or loser.company
+        survivor.events += loser.events
+        self.home = {
+            number: survivor if home is loser else home for number, home in self.home.items()
+        }
+        return survivor
+
+    def _group(self, contact: Contact, event: dict[str, str]) -> None:
+        if self.by_external_id:
+            if "company_external_id" in event:
+                contact.company = self._company("external_id", event["company_external_id"])
+                contact.company.name = event.get("company_name", contact.company.name)
+        elif contact.company is None and "email" in event:
+            domain = event["email"].partition("@")[2]
+            if domain not in FREE_MAIL:
+                contact.company = self._company("domain", domain)
+
+    def _company(self, claim: str, value: str) -> Company:
+        company = self.claimant(claim, value)
+        if company is None:
+            company = Company(None, **{claim: value}, name=value)
+            self.companies.append(company)
+        return company
+
+    def _new(self) -> Contact:
+        contact = Contact(len(self.contacts))
+        self.contacts.append(contact)
+        self.home[contact.number] = contact
+        return contact
