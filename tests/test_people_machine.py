@@ -68,7 +68,7 @@ class PeopleMachine(RuleBasedStateMachine):
     connection: psycopg.Connection
 
     @initialize(by_external_id=st.booleans())
-    def begin(self, by_external_id: bool) -> None:  # noqa: FBT001
+    def begin(self, by_external_id: bool) -> None:
         self.stage = make_stage(self.connection)
         mode = "external_id" if by_external_id else "auto"
         self.connection.execute(
