@@ -132,4 +132,6 @@ def staged() -> Iterator[Stage]:
 def _role(process: psutil.Process) -> str:
     if "postgres" in process.name():
         return "postgresql"
-    return next((word for word in process.cmdline() if word in ("api", "worker")), "other")
+    return next(
+        (word for word in process.cmdline() if word in ("api", "worker", "exporter")), "other"
+    )

@@ -130,9 +130,16 @@ def run_application(settings: Settings, database_url: str) -> Running:
 
 
 @pytest.fixture(scope="session")
-def server(database_url: str) -> Iterator[Running]:
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the application keeps its files."""
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture(scope="session")
+def server(database_url: str, data_dir: Path) -> Iterator[Running]:
     """The application, with limits that no test meets by accident."""
-    running = run_application(Settings(rate_limit_factor=1000, base_url=BASE_URL), database_url)
+    settings = Settings(rate_limit_factor=1000, base_url=BASE_URL, data_dir=data_dir)
+    running = run_application(settings, database_url)
     yield running
     running.stop()
 
@@ -151,4 +158,4 @@ def client_for(server: Running, key: str) -> httpx.Client:
 
 
 # Fixtures of their own, shared by several files.
-pytest_plugins = ["tests.reading_fixtures"]
+pytest_plugins = ["tests.reading_fixtures", "tests.exports"]

@@ -74,6 +74,12 @@ class Stage:
         given = {"contact_id": contact_id, "source_id": SOURCE_IDS[source], **columns}
         return self._insert("touchpoints", {**defaults, **given})
 
+    def export(self, kind: str, error: str) -> int:
+        """An export that failed, and why."""
+        columns = {"kind": kind, "error": error, "request": "{}", "status": "failed",
+                   "range_start": NOON, "range_end": NOON}  # fmt: skip
+        return self._insert("exports", columns)
+
     def label_field(self, field: str, label: str = "Label") -> None:
         self._insert("field_labels", {"field": field, "label": label}, returning="space_id")
 

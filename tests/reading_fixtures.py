@@ -31,6 +31,11 @@ class Api:
     def get(self, path: str, **options: Any) -> httpx.Response:
         return self.send("GET", path, **options)
 
+    def anonymous(self, method: str, path: str, headers: dict[str, str]) -> httpx.Response:
+        """A request without a key, to a path of the server rather than of the API."""
+        base = str(self._client.base_url).partition("/public-api")[0]
+        return httpx.request(method, base + path, headers=headers)
+
     def list(self, **params: Any) -> httpx.Response:
         """List Events over the whole of 2026, unless the parameters say otherwise."""
         return self.get("/events", params={**RANGE, **params})

@@ -48,7 +48,10 @@ ROWS = {
 }  # fmt: skip
 
 UNKNOWN: dict[str, Any] = {
-    **dict.fromkeys(("event", "receipt", "contact", "company"), 999999999999999999),
+    **dict.fromkeys(
+        ("event", "receipt", "contact", "company", "export", "contact_export", "company_export"),
+        999999999999999999,
+    ),
     "email": "nobody@nowhere.example",
     "cursor": "A" * 80,
 }
@@ -101,6 +104,12 @@ MATRIX = {
     "list_companies": Row(names={"query.cursor": ("cursor", 422)}, views=({}, RANGE)),
     "get_company": Row(names={"path.id": ("company", 404)}),
     "update_company": Row(names={"path.id": ("company", 404)}, body={**CLAIMS, "name": "Eve"}),
+    "create_event_export": Row(202, body={"date": "2026-05-13"}),
+    "create_contact_export": Row(202, body=RANGE),
+    "create_company_export": Row(202, body=RANGE),
+    "get_event_export": Row(names={"path.export_id": ("export", 404)}),
+    "get_contact_export": Row(names={"path.export_id": ("contact_export", 404)}),
+    "get_company_export": Row(names={"path.export_id": ("company_export", 404)}),
 }
 
 NAMES_NOTHING = {
@@ -113,7 +122,8 @@ NAMES_NOTHING = {
     },
     "body": {
         "amount", "events", "emails", "phones", "names", "locations", "custom_fields", "name",
-        "domain", "external_id",
+        "domain", "external_id", "date", "start_date", "end_date", "query_mode", "event_names",
+        "sources", "attribution_model", "attribution_window", "fields", "include_trk_tokens",
     },
 }  # fmt: skip
 """Parameters and keys that name no stored thing, or one that every Space may have for itself. What

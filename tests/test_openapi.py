@@ -42,6 +42,8 @@ STATUSES = {
     "get_contact": {200, 404},
     "get_contact_by_email": {200, 404, 409},
     "find_contact_by_email": {200, 404, 409},
+    **{f"create_{kind}_export": {202, 413, 415} for kind in ("event", "contact", "company")},
+    **{f"get_{kind}_export": {200, 404} for kind in ("event", "contact", "company")},
 }
 CONFLICTS = {
     "delete_contact_pii_by_email": ["message", "contact_ids"],

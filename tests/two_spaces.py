@@ -75,6 +75,7 @@ def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
         )
         for n in range(3)
     ]
+    exports = [stage.export(kind, tag) for kind in ("events", "contacts", "companies")]
     accepted = client.post("/events/track", json={"event_name": "purchase", "email": shared})
     return {
         "event": events,
@@ -82,23 +83,35 @@ def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
         "contact": [contact_id, merged_id, sharing_id],
         "company": [other_company, company_id],
         "email": [primary, second, inherited, shared],
+        "export": exports[:1],
+        "contact_export": exports[1:2],
+        "company_export": exports[2:],
     }
 
 
 def add_twins(mine: Stage, other: Stage) -> None:
     """All rows of a Space once more in another one: the same ids, other contents."""
     twin = dict.fromkeys(
-        ("name", "phone", "location", "event_url", "url", "campaign_name", "profile_field_1"),
+        (
+            "name",
+            "phone",
+            "location",
+            "event_url",
+            "url",
+            "campaign_name",
+            "profile_field_1",
+            "error",
+        ),
         TWIN,
     )
     changes = {**twin, "space_id": other.space_id, "amount": 77}
     for table in (
         "companies", "contacts", "contact_identifiers", "events", "touchpoints", "visits", "hits",
-        "inbox",
+        "inbox", "exports",
     ):  # fmt: skip
         other.connection.execute(
-            f"INSERT INTO {table} SELECT (jsonb_populate_record(r, %s)).* FROM {table} r"
-            " WHERE r.space_id = %s",
+            f"INSERT INTO {table} OVERRIDING SYSTEM VALUE"
+            f" SELECT (jsonb_populate_record(r, %s)).* FROM {table} r WHERE r.space_id = %s",
             (Jsonb(changes), mine.space_id),
         )
     other.connection.execute(

@@ -25,6 +25,9 @@ from headwater.companies.routes import router as companies_router
 from headwater.contacts.routes import router as contacts_router
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.events.routes import router as events_router
+from headwater.exports.routes import DOWNLOAD_ROUTES
+from headwater.exports.routes import router as exports_router
+from headwater.exports.storage import Storage, open_storage
 from headwater.http import openapi
 from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
 from headwater.http.health import HEALTH_ROUTES, healthz
@@ -40,7 +43,10 @@ from headwater.spaces.access import KeyRing
 API = "/public-api/v1"
 METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 
-ROUTERS = (events_router, receipts_router, contacts_router, companies_router, privacy_router)
+ROUTERS = (
+    events_router, receipts_router, contacts_router, companies_router, exports_router,
+    privacy_router,
+)  # fmt: skip
 
 log = structlog.get_logger()
 
@@ -53,6 +59,7 @@ class Headwater:
     database: Database
     keys: KeyRing
     inbox: Inbox
+    storage: Storage
     base_url: str
     signing_key: bytes
 
@@ -78,6 +85,7 @@ def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
         database=database,
         keys=KeyRing(database, settings.rate_limit_factor),
         inbox=Inbox(database_url, BUCKET),
+        storage=open_storage(settings),
         base_url=settings.base_url or base_url,
         signing_key=_signing_key(settings, database_url),
     )
@@ -149,7 +157,9 @@ def _framework(headwater: Headwater) -> FastAPI:
     app = FastAPI(
         title="v1", version="1.3.0", openapi_url=None, docs_url=None, redoc_url=None,
         lifespan=lifespan, redirect_slashes=False,
-        routes=[*HEALTH_ROUTES, *reference_routes(headwater.settings.brand)],
+        routes=[
+            *HEALTH_ROUTES, *reference_routes(headwater.settings.brand), *DOWNLOAD_ROUTES,
+        ],
     )  # fmt: skip
     app.state.headwater = headwater
     for router in ROUTERS:

@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 PREFIX = "HEADWATER_"
+STORAGE_SCHEMES = ("s3", "gs", "az")
 
 
 class SettingError(ValueError):
@@ -32,6 +33,9 @@ class Settings:
     """The origin people reach the service under; None derives it from host and port."""
     secret_key: str | None = None
     """Signs cursors and links; None uses the secret made when the database was set up."""
+    storage_url: str | None = None
+    """The object store for exports, as s3://, gs://, az:// or file:// URL; None is a folder in
+    `data_dir`."""
     rate_limit_factor: float = 1.0
     """Multiplies every rate limit."""
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
@@ -83,6 +87,16 @@ def _secret_key(text: str) -> str:
     return text
 
 
+def _storage_url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme == "file":
+        if parts.netloc or not parts.path.startswith("/"):
+            raise ValueError("must name an absolute path after file://")
+    elif parts.scheme not in STORAGE_SCHEMES or not parts.netloc:
+        raise ValueError("must be an s3://, gs://, az:// or file:// URL")
+    return text
+
+
 def _factor(text: str) -> float:
     factor = float(text)
     if not 0 < factor < 1e9:
@@ -105,6 +119,7 @@ READERS = {
     "data_dir": Path,
     "base_url": _base_url,
     "secret_key": _secret_key,
+    "storage_url": _storage_url,
     "rate_limit_factor": _factor,
     "trusted_proxies": _networks,
     "brand": str,

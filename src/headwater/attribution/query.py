@@ -87,15 +87,23 @@ async def narrow(connection: AsyncConnection, space_id: int, attribution: Attrib
 
     Without it the query is as right, but works out the path of every event without credit.
     """
+    cursor = await connection.execute(*holders_query(attribution, space_id))
+    return narrowing(attribution, await cursor.fetchone())
+
+
+def holders_query(attribution: Attribution, space_id: int) -> tuple[Composed, dict[str, Any]]:
+    """The query whose row `narrowing` wants, and what it binds."""
+    company_id = SQL("t.company_id" if attribution.by_company else "NULL::bigint")
+    bound = {"space_id": space_id, "source_ids": attribution.creditable(), "rare": RARE}
+    return STATEMENTS["holders"].format(company_id=company_id), bound
+
+
+def narrowing(attribution: Attribution, holders: tuple[Any, ...] | None) -> Narrowing:
+    """The condition that follows from whose touches are of the wanted sources."""
     sources = attribution.creditable()
     if not sources:
         return Narrowing(SQL("false"), {})
-    company_id = SQL("t.company_id" if attribution.by_company else "NULL::bigint")
-    cursor = await connection.execute(
-        STATEMENTS["holders"].format(company_id=company_id),
-        {"space_id": space_id, "source_ids": sources, "rare": RARE},
-    )
-    rare, contact_ids, company_ids = await cursor.fetchone() or (True, [], [])
+    rare, contact_ids, company_ids = holders or (True, [], [])
     values = {"contacts": contact_ids, "companies": company_ids, "source_mask": mask(sources)}
     return Narrowing(_NARROWED[attribution.by_company, rare], values)
 

@@ -25,6 +25,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_key(commands)
     _add_contact(commands)
     _add_queue(commands)
+    _add_export(commands)
     return parser
 
 
@@ -171,3 +172,41 @@ def _add_queue(commands: Commands) -> None:
     replay = _add(queue, "replay", ("queue", "replay"), "process the rejected once more")
     for command in (rejected, replay):
         _json(command)
+
+
+def _add_export(commands: Commands) -> None:
+    export = _group(commands, "export", "write events, contacts or companies to a file")
+    events = _add(export, "events", ("exports", "export"), "a day's events")
+    events.add_argument(
+        "--date", required=True, metavar="D", help="YYYY-MM-DD, by the Space's clock"
+    )
+    events.add_argument("--query-mode", metavar="M", help="profile or company (profile)")
+    for option, member in (
+        ("event-name", "event_names"),
+        ("source", "sources"),
+        ("field", "fields"),
+    ):
+        events.add_argument(
+            f"--{option}", dest=member, action="append", metavar="N", help="repeatable"
+        )
+    events.add_argument("--attribution-model", metavar="M", help="required with --source")
+    events.add_argument("--attribution-window", metavar="DAYS", help="required with --source")
+    contacts = _add(export, "contacts", ("exports", "export"), "contacts by creation time")
+    companies = _add(export, "companies", ("exports", "export"), "companies by creation time")
+    for command in (contacts, companies):
+        for end in ("start", "end"):
+            command.add_argument(
+                f"--{end}-date", required=True, metavar="T", help="YYYY-MM-DD HH:MM:SS"
+            )
+    contacts.add_argument(
+        "--include-trk-tokens", action="store_true", default=None, help="the last five of each"
+    )
+    for kind, command in (("events", events), ("contacts", contacts), ("companies", companies)):
+        _space(command)
+        command.add_argument(
+            "--output", required=True, metavar="FILE", help="compressed when it ends in .gz"
+        )
+        command.set_defaults(kind=kind)
+        _json(command)
+    exporter = _add(commands, "exporter", ("exports", "exporter"), "work on exports of the API")
+    _leash(exporter)

@@ -10,13 +10,14 @@ from typing import Any
 from headwater import logs
 from headwater.cli import leash
 from headwater.cli.connect import database_url
+from headwater.cli.exporting import exporting, tidying
 from headwater.pipeline.worker import Worker, processing
 from headwater.privacy.erasing import ERASING
 from headwater.settings import Settings
 
 
 def worker(settings: Settings, arguments: Namespace) -> int:
-    """Process what is accepted, and erase who is to be erased, until told to stop."""
+    """Process, erase and see to exports, until told to stop."""
     logs.configure(settings.log_level)
     stop = threading.Event()
 
@@ -27,5 +28,6 @@ def worker(settings: Settings, arguments: Namespace) -> int:
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
     leash.hold(arguments)
-    Worker(database_url(settings), stop, [processing(), ERASING]).run()
+    duties = [processing(), ERASING, exporting(settings), tidying(settings)]
+    Worker(database_url(settings), stop, duties).run()
     return 0

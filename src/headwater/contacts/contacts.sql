@@ -60,6 +60,17 @@ CROSS JOIN LATERAL (
 ) k
 ORDER BY c.created_at DESC, c.id DESC;
 
+-- name: timezone
+-- The zone in which dates of fields are shown.
+SELECT s.timezone FROM spaces s WHERE s.id = %(space_id)s;
+
+-- name: lines
+-- For an export: contacts `k` by when they were made, as a page shows them.
+SELECT {line}
+FROM contacts k
+WHERE k.space_id = %(space_id)s AND {only}
+ORDER BY k.created_at DESC, k.id DESC;
+
 -- name: contact
 -- One contact.
 SELECT {line}

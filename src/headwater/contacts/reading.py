@@ -33,7 +33,7 @@ async def list_contacts(connection: AsyncConnection, space: Space, asked: ListCo
     """One page, the highest id first."""
     backward = asked.at is not None and asked.at.backward
     only, bound = _conditions(asked)
-    line, named = _row_line(asked.row)
+    line, named = row_line(asked.row)
     bound |= named | {"space_id": space.id, "timezone": space.timezone}
     rows = STATEMENTS["of_emails" if asked.selection.emails else "of_time"].format(only=only)
     order = _OLDEST_FIRST if backward else _NEWEST_FIRST
@@ -102,8 +102,8 @@ def _asked(selection: ContactSelection, bound: dict[str, Any]) -> Composable:
     return STATEMENTS["asked"].format(conditions=_AND.join(fragment for fragment, _ in composed))
 
 
-def _row_line(row: ContactRow) -> tuple[Composable, dict[str, Any]]:
-    """The JSON of a list's row, and what that binds."""
+def row_line(row: ContactRow) -> tuple[Composable, dict[str, Any]]:
+    """The JSON of a list's row, and what that binds beside the Space and its time zone."""
     columns: list[Composable] = [_PRIMARY]
     if row.trk_tokens:
         columns.append(_named(STATEMENTS["tokens"], "trk_tokens"))

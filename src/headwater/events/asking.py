@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from headwater.attribution.models import MODELS, WINDOWS
@@ -75,6 +76,9 @@ DOCUMENTATION = [
     filters.DOCUMENTATION,
 ]
 
+SELECTION = (
+    QUERY_MODE, EVENT_NAMES_PARAMETER, SOURCES_PARAMETER, MODEL, WINDOW, FIELDS_PARAMETER,
+)  # fmt: skip
 FILTERS = (
     START_DATE, END_DATE, QUERY_MODE, EVENT_NAMES_PARAMETER, SOURCES_PARAMETER, MODEL, WINDOW,
 )  # fmt: skip
@@ -90,18 +94,25 @@ def cursors(query: Query, signing_key: bytes, space_id: int) -> Cursors:
 def read_list_events(query: Query, space: Space, cursors: Cursors, now: datetime) -> ListEvents:
     """The page a query asks for. Raises Invalid with every rule it breaks."""
     clock = filters.Clock(space.zone, now.astimezone(space.zone).date())
-    time = _time(query, space)
-    names = EVENT_NAMES_PARAMETER.read(query)
-    attribution = _attribution(query)
-    shown = _fields(query)
+    selection = read_selection(query, read_time(query, space))
     conditions = filters.read_conditions(query, space.field_labels, clock)
     per_page = PER_PAGE.read(query) or 0
     at = cursors.read_from(query)
     query.finish()
-    return ListEvents(EventSelection(time, names, attribution, conditions, shown), per_page, at)
+    return ListEvents(replace(selection, conditions=conditions), per_page, at)
 
 
-def _time(query: Query, space: Space) -> TimeRange:
+def read_selection(query: Query, time: TimeRange) -> EventSelection:
+    """The events of a time that a query selects, before any conditions on their contacts. What
+    is wrong with it is noted in the query.
+    """
+    names = EVENT_NAMES_PARAMETER.read(query)
+    attribution = _attribution(query)
+    return EventSelection(time, names, attribution, (), _fields(query))
+
+
+def read_time(query: Query, space: Space) -> TimeRange:
+    """The range between the two dates of a query; an empty one when they are not right."""
     start, end = START_DATE.read(query), END_DATE.read(query)
     if start is None or end is None:
         return TimeRange(datetime.max.replace(tzinfo=UTC), datetime.min.replace(tzinfo=UTC))

@@ -24,6 +24,29 @@ FROM c
 {joins}
 ORDER BY {reading_order};
 
+-- name: plain_lines
+-- For an export: every event of a selection as a line, the same as a page shows. The event is `e`
+-- and, in the shape of a credited row, `c`.
+SELECT (SELECT row_to_json(line)::text FROM (SELECT {columns}) line)
+FROM events e
+CROSS JOIN LATERAL (
+    SELECT e.id AS event_id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount
+) c
+{joins}
+WHERE e.space_id = %(space_id)s AND {only}
+ORDER BY {order};
+
+-- name: credited_lines
+-- For an export: every credited row `c` as a line, the same as a page shows.
+SELECT (SELECT row_to_json(line)::text FROM (SELECT {columns}) line)
+FROM ({rows}) c
+{joins}
+ORDER BY {order};
+
+-- name: count
+-- How many events a selection has.
+SELECT count(*) FROM events e WHERE e.space_id = %(space_id)s AND {only};
+
 -- name: fetch
 -- One event as the API shows it.
 SELECT row_to_json(line)::text

@@ -6,7 +6,7 @@ joined by primary key only when a chosen field reads them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,7 +98,7 @@ def columns(names: Iterable[str], credit: Composable) -> Composable:
     )
 
 
-def joins(names: Iterable[str]) -> Composable:
-    """The joins these fields need."""
-    needed = {FIELDS[name].joins for name in names}
+def joins(names: Iterable[str], present: Collection[str] = ()) -> Composable:
+    """The joins these fields need, apart from the tables already present."""
+    needed = {FIELDS[name].joins for name in names}.difference(present)
     return SQL("\n").join(join for alias, join in JOINS.items() if alias in needed)

@@ -23,20 +23,20 @@ from headwater.sources.catalogue import SOURCES
 
 STATEMENTS = Statements(__name__, "events.sql")
 
-_NEWEST_FIRST, _OLDEST_FIRST = SQL("DESC"), SQL("ASC")
+NEWEST_FIRST, _OLDEST_FIRST = SQL("DESC"), SQL("ASC")
 
 # What rows are sorted by, newest first: inside the page's query, and in its result.
-_EVENT_KEY = ((SQL("e.event_time"), SQL("e.id")), (SQL("c.event_time"), SQL("c.event_id")))
-_CREDIT_KEY = (
-    (*_EVENT_KEY[0], SQL("t.occurred_at"), SQL("t.id")),
-    (*_EVENT_KEY[1], SQL("c.occurred_at"), SQL("c.touchpoint_id")),
+EVENT_KEY = ((SQL("e.event_time"), SQL("e.id")), (SQL("c.event_time"), SQL("c.event_id")))
+CREDIT_KEY = (
+    (*EVENT_KEY[0], SQL("t.occurred_at"), SQL("t.id")),
+    (*EVENT_KEY[1], SQL("c.occurred_at"), SQL("c.touchpoint_id")),
 )
 
 
 async def list_events(connection: AsyncConnection, space_id: int, asked: ListEvents) -> Page:
     """One page, newest first. Wants a transaction in which all statements see the same rows."""
     selection, at = asked.selection, asked.at
-    conditions, bound = _conditions(selection)
+    conditions, bound = conditions_of(selection)
     bound |= {"space_id": space_id, "limit": asked.per_page + 1, "source_names": list(SOURCES)}
     if selection.attribution:
         narrowing = await narrow(connection, space_id, selection.attribution)
@@ -62,7 +62,7 @@ async def fetch_event(connection: AsyncConnection, space_id: int, event_id: int)
     return row[0]
 
 
-def _conditions(selection: EventSelection) -> tuple[list[Composable], dict[str, Any]]:
+def conditions_of(selection: EventSelection) -> tuple[list[Composable], dict[str, Any]]:
     """What a selection asks of events `e`, and what that binds."""
     conditions: list[Composable] = [
         SQL("e.event_time >= %(start)s AND e.event_time < %(end)s"),
@@ -85,7 +85,7 @@ def _beyond(at: Position) -> list[Composable]:
     walk over the index begin at the position.
     """
     strictly, first = (SQL(">"), SQL(">=")) if at.backward else (SQL("<"), SQL("<="))
-    key = _CREDIT_KEY[0] if len(at.key) > len(_EVENT_KEY[0]) else _EVENT_KEY[0]
+    key = CREDIT_KEY[0] if len(at.key) > len(EVENT_KEY[0]) else EVENT_KEY[0]
     places = [Placeholder(f"key_{place}") for place in range(len(key))]
     compared, comma = SQL("({}) {} ({})"), SQL(", ")
     return [
@@ -98,19 +98,19 @@ def _page(selection: EventSelection, only: Composable, *, backward: bool) -> Com
     attribution = selection.attribution
     if attribution:
         rows = credited_rows(attribution, only)
-        credit, (inner, outer) = MODELS[attribution.model].credit, _CREDIT_KEY
+        credit, (inner, outer) = MODELS[attribution.model].credit, CREDIT_KEY
     else:
         rows = STATEMENTS["plain_rows"].format(only=only)
-        credit, (inner, outer) = SQL("c.amount"), _EVENT_KEY
+        credit, (inner, outer) = SQL("c.amount"), EVENT_KEY
     return STATEMENTS["page"].format(
         rows=rows,
-        order=_sorted(inner, _OLDEST_FIRST if backward else _NEWEST_FIRST),
+        order=sorted_by(inner, _OLDEST_FIRST if backward else NEWEST_FIRST),
         columns=fields.columns(selection.fields, credit),
         key=SQL(", ").join(outer),
         joins=fields.joins(selection.fields),
-        reading_order=_sorted(outer, _NEWEST_FIRST),
+        reading_order=sorted_by(outer, NEWEST_FIRST),
     )
 
 
-def _sorted(key: Sequence[SQL], direction: SQL) -> Composed:
+def sorted_by(key: Sequence[SQL], direction: SQL) -> Composed:
     return SQL(", ").join(SQL("{} {}").format(part, direction) for part in key)

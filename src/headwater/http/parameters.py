@@ -1,4 +1,5 @@
 """Query parameters: decoded once from the raw bytes, read by definitions that document them too.
+The same definitions read the members of a JSON body.
 
 Every broken rule is collected under its parameter's name, so one answer tells all of them.
 Parameters that no definition reads are ignored.
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 from urllib.parse import unquote_to_bytes, urlencode
 
 from headwater.http.errors import Errors, Invalid
@@ -18,6 +19,8 @@ T = TypeVar("T")
 
 _INDEX = re.compile(r"\[[0-9]*\]")
 _MEMBER = re.compile(r"\[([0-9]{1,4})\]\[([a-z_]+)\]")
+_SINGLE = "="
+"""Marks a body's member that is no array; in a query a list of one looks the same."""
 
 
 class Query:
@@ -30,6 +33,30 @@ class Query:
         for full_name, value in self.pairs:
             name, bracket, rest = full_name.partition("[")
             self._given.setdefault(name, []).append((bracket + rest, value))
+
+    @classmethod
+    def of_body(cls, body: dict[str, Any]) -> Query:
+        """The members of a JSON body: texts and whole numbers, or arrays of them. Null counts as
+        absent.
+        """
+        query = cls(b"")
+        for name, value in body.items():
+            if isinstance(value, list):
+                items = cast("list[Any]", value)
+                query._given[name] = [("[]", query._text(name, item)) for item in items]
+                if not items:
+                    query.refuse(name, "must not be empty.")
+            elif value is not None:
+                query._given[name] = [(_SINGLE, query._text(name, value))]
+        return query
+
+    def _text(self, name: str, value: object) -> str:
+        if isinstance(value, bool):
+            return str(value).lower()
+        if isinstance(value, str | int):
+            return str(value)
+        self.refuse(name, "must not hold numbers with fractions, arrays or objects.")
+        return ""
 
     def refuse(self, name: str, rule: str) -> None:
         """Note that the parameter `name` breaks a rule, told as in `Invalid.of`."""
@@ -45,7 +72,7 @@ class Query:
     def one(self, name: str) -> str | None:
         """The value of a parameter that may be given once. A blank one counts as absent."""
         given = self._given.get(name, [])
-        if len(given) > 1 or any(bracket for bracket, _ in given):
+        if len(given) > 1 or any(bracket.strip(_SINGLE) for bracket, _ in given):
             self.refuse(name, "must be a single value.")
             return None
         return given[0][1] if given and given[0][1].strip() else None

@@ -33,6 +33,12 @@ PER_MINUTE = {
     "list_companies": 15,
     "get_company": 30,
     "update_company": 60,
+    "create_event_export": 5,
+    "get_event_export": 30,
+    "create_contact_export": 5,
+    "get_contact_export": 30,
+    "create_company_export": 5,
+    "get_company_export": 30,
 }
 """Every bucket and its limit for a Space, unless the Space has its own."""
 

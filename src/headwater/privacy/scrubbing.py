@@ -16,6 +16,8 @@ from headwater.privacy.redaction import Named
 
 SQL = Statements(__name__, "scrubbing.sql")
 
+WITHDRAWN = "The file held a person who has been erased since. Ask for the export again."
+
 
 def scrub(connection: Connection[Any], space_id: int, contact_id: int) -> None:
     """Erase a person, wherever something of them is stored. Everything that is erased is listed
@@ -33,6 +35,7 @@ def scrub(connection: Connection[Any], space_id: int, contact_id: int) -> None:
     connection.execute(_CLEAR_EVENTS, values)
     connection.execute(SQL["delete_hits"], values)
     connection.execute(SQL["delete_visits"], values)
+    connection.execute(SQL["withdraw_exports"], {**values, "withdrawn": WITHDRAWN})
 
 
 def _redact(connection: Connection[Any], space_id: int, queue: str, person: Named) -> None:

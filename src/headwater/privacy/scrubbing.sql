@@ -53,3 +53,18 @@ WHERE h.space_id = %(space_id)s AND h.contact_id = ANY(%(group)s::bigint[]);
 -- The visits they made up.
 DELETE FROM visits v
 WHERE v.space_id = %(space_id)s AND v.contact_id = ANY(%(group)s::bigint[]);
+
+-- name: withdraw_exports
+-- Exports of contacts that hold the person: a finished one is withdrawn, which has its file removed;
+-- one under way is begun anew, as its lease is taken away; one that waits is only held until this
+-- commits.
+UPDATE exports x
+SET status = CASE x.status WHEN 'completed' THEN 'failed' ELSE 'queued' END,
+    error = CASE x.status WHEN 'completed' THEN %(withdrawn)s ELSE x.error END,
+    lease = NULL, leased_until = NULL
+WHERE x.space_id = %(space_id)s AND x.kind = 'contacts' AND x.status <> 'failed'
+  AND EXISTS (
+    SELECT FROM contacts c
+    WHERE c.space_id = %(space_id)s AND c.id = ANY(%(group)s::bigint[])
+      AND c.created_at >= x.range_start AND c.created_at < x.range_end
+  );

@@ -1,0 +1,118 @@
+"""Exports of a day, plain and credited, beside the bare COPY of the same rows; and their memory."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import psutil
+import psycopg
+
+from bench.listing import COMMON, fill
+from bench.stage import Stage
+from headwater.events.asking import read_selection
+from headwater.events.exporting import event_lines
+from headwater.exports.jobs import SQL
+from headwater.exports.streaming import COPY
+from headwater.http.parameters import Query
+from headwater.http.timerange import TimeRange
+
+DAY = datetime(2026, 5, 13, tzinfo=UTC)
+WHOLE_DAY = TimeRange(DAY, DAY.replace(day=14))
+TEN_FIELDS = [
+    "id", "event_time_utc", "profile_id", "company_id", "space_id", "event_name", "amount",
+    "is_upsell", "order_id", "order_name",
+]  # fmt: skip
+KINDS: dict[str, dict[str, Any]] = {
+    "plain, 2 fields": {},
+    "plain, 10 fields": {"fields": TEN_FIELDS},
+    "u_shaped, 90 days": {
+        "sources": list(COMMON), "attribution_model": "u_shaped", "attribution_window": 90,
+        "fields": ["amount", "event_name", "campaign_id", "source"],
+    },
+}  # fmt: skip
+TO_THE_DAY = """
+UPDATE events SET event_time = %(day)s + (event_time - date_trunc('day', event_time))
+WHERE space_id = %(space_id)s;
+UPDATE touchpoints
+SET occurred_at = %(day)s - interval '1 day' * (id %% 360)
+    + (occurred_at - date_trunc('day', occurred_at))
+WHERE space_id = %(space_id)s
+"""
+
+
+def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> None:
+    """Print the part of the table on exports."""
+    for size, (space_id, key) in zip(sizes, stage.spaces(len(sizes)), strict=True):
+        fill(stage.url, space_id, size)
+        with psycopg.connect(stage.url, autocommit=True) as connection:
+            for statement in TO_THE_DAY.split(";\n"):
+                connection.execute(statement, {"space_id": space_id, "day": DAY})
+            connection.execute("VACUUM (ANALYZE) events")
+            connection.execute("VACUUM (ANALYZE) touchpoints")
+        say(f"Export of a day with {size:,} events, from the request to the finished file")
+        say("rows", "count", "rows/s", "MB/s", "of bare COPY", "memory +MB")
+        for name, body in KINDS.items():
+            rows, size_bytes, bare = _bare(stage.url, space_id, body)
+            seconds, grown = _export(stage, key, body)
+            say(name, f"{rows:,}", f"{rows / seconds:,.0f}", f"{size_bytes / seconds / 1e6:.0f}",
+                f"{bare / seconds:.2f}", f"{grown:.0f}")  # fmt: skip
+
+
+def _bare(url: str, space_id: int, body: dict[str, Any]) -> tuple[int, int, float]:
+    """Rows, bytes and seconds of reading the same rows and doing nothing with them."""
+    with psycopg.connect(url) as connection:
+        connection.execute(SQL["snapshot"])
+        lines = event_lines(connection, space_id, read_selection(Query.of_body(body), WHOLE_DAY))
+        rows = size = 0
+        started = time.perf_counter()
+        with connection.cursor().copy(COPY.format(lines.query), lines.parameters) as copy:
+            for line in copy:
+                rows += 1
+                size += len(line)
+        return rows, size, time.perf_counter() - started
+
+
+def _export(stage: Stage, key: str, body: dict[str, Any]) -> tuple[float, float]:
+    """The seconds of an export over the API, and how much its process grew in MB."""
+    client = http.client.HTTPConnection("127.0.0.1", stage.port)
+    started = time.perf_counter()
+    asked = _send(client, key, "POST", "/events/exports", {"date": f"{DAY:%Y-%m-%d}", **body})
+    first = most = 0.0
+    while True:
+        told = _send(client, key, "GET", f"/events/exports/{asked['export_id']}")
+        assert told["status"] != "failed", told
+        if told["status"] == "completed":
+            return time.perf_counter() - started, most - first
+        memory = _memory(stage)
+        first = first or memory
+        most = max(most, memory)
+        time.sleep(0.02)
+
+
+def _memory(stage: Stage) -> float:
+    """What the exporter has of its own, in MB; 0 while there is none."""
+    for process, role in stage.tree():
+        if role == "exporter":
+            try:
+                return process.memory_full_info().uss / 2**20
+            except psutil.Error:
+                return 0.0
+    return 0.0
+
+
+def _send(
+    client: http.client.HTTPConnection, key: str, method: str, path: str, body: Any = None
+) -> Any:
+    client.request(
+        method, "/public-api/v1" + path, json.dumps(body) if body else None,
+        {"Authorization": f"Bearer {key}"},
+    )  # fmt: skip
+    response = client.getresponse()
+    told = response.read()
+    assert response.status < 300, told
+    return json.loads(told)

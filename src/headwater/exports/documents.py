@@ -1,0 +1,58 @@
+"""What the endpoints of exports take and answer, as JSON schemas for the document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headwater.exports.kinds import KINDS
+
+_TEXT = {"type": "string"}
+_MOMENT = {"type": "string", "format": "date-time"}
+
+
+def _answer(description: str, required: list[str], properties: dict[str, Any]) -> dict[str, Any]:
+    schema = {"type": "object", "required": required, "properties": properties}
+    return {"description": description, "content": {"application/json": {"schema": schema}}}
+
+
+QUEUED = _answer(
+    "The export is queued.",
+    ["export_id", "status", "message"],
+    {
+        "export_id": {"type": "integer"},
+        "status": {"type": "string", "const": "queued"},
+        "message": _TEXT,
+    },
+)
+JOB = _answer(
+    "The export as it stands. Poll until it is completed or failed.",
+    ["export_id", "status", "created_at"],
+    {
+        "export_id": {"type": "integer"},
+        "status": {"type": "string", "enum": ["queued", "processing", "completed", "failed"]},
+        "created_at": _MOMENT,
+        "message": {**_TEXT, "description": "Unless completed: how far it is, or why it failed."},
+        "download_url": {
+            "type": "string",
+            "format": "uri",
+            "description": "Once completed: gzip-compressed newline-delimited JSON.",
+        },
+        "completed_at": _MOMENT,
+        "expires_at": {**_MOMENT, "description": "When the link ends; every answer has a new one."},
+    },
+)
+
+
+def body_of(kind: str) -> dict[str, Any]:
+    """The request body of creating an export of this kind."""
+    told = [parameter.openapi() for parameter in KINDS[kind].parameters]
+    names = [parameter.name for parameter in KINDS[kind].parameters]
+    schema = {
+        "type": "object",
+        "required": [name for name, one in zip(names, told, strict=True) if one["required"]],
+        "properties": {
+            name: {**one["schema"], "description": one["description"]}
+            for name, one in zip(names, told, strict=True)
+        },
+    }
+    return {"required": True, "content": {"application/json": {"schema": schema}}}

@@ -1,0 +1,125 @@
+"""Export jobs as rows: asked for by the API, taken by one process at a time.
+
+Whoever takes a job holds a lease under a token and renews it while it works. A process that is
+killed lets its lease run out; one that was only slow finds its token gone and gives up its file.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from psycopg import AsyncConnection, Connection
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from headwater.database.statements import Statements
+from headwater.exports.models import Claimed, ExportJob, ExportRequest
+from headwater.exports.storage import Storage
+from headwater.http.errors import NotFound
+from headwater.http.timerange import TimeRange
+
+SQL = Statements(__name__, "jobs.sql")
+
+TRIES = 4
+"""The first attempt and three more."""
+PAUSES = (timedelta(seconds=1), timedelta(seconds=5), timedelta(seconds=20), timedelta())
+LEASE = timedelta(seconds=30)
+KEPT = timedelta(days=7)
+
+GIVEN_UP = "The export was interrupted every time it was tried."
+FORGOTTEN = "The file was kept for 7 days and has been removed. Ask for the export again."
+
+
+async def create_job(connection: AsyncConnection, space_id: int, request: ExportRequest) -> int:
+    """Queue an export and return its id."""
+    values = {
+        "space_id": space_id, "kind": request.kind, "request": Jsonb(request.body),
+        "start": request.time.start, "end": request.time.end,
+    }  # fmt: skip
+    row = await (await connection.execute(SQL["create"], values)).fetchone()
+    assert row is not None
+    return row[0]
+
+
+async def fetch_job(
+    connection: AsyncConnection, space_id: int, kind: str, export_id: int
+) -> ExportJob:
+    """A Space's export of a kind. Raises NotFound."""
+    cursor = connection.cursor(row_factory=class_row(ExportJob))
+    values = {"space_id": space_id, "kind": kind, "export_id": export_id}
+    job = await (await cursor.execute(SQL["fetch"], values)).fetchone()
+    if job is None:
+        raise NotFound("Export")
+    return job
+
+
+def waiting_spaces(connection: Connection[Any]) -> list[int]:
+    """The Spaces with jobs that nobody works on."""
+    return sorted({row[0] for row in connection.execute(SQL["waiting"])})
+
+
+def claim_next(connection: Connection[Any], storage: Storage) -> Claimed | None:
+    """Take the job that has waited longest, if there is one, and remove what an attempt that was
+    killed left of it. The connection is in autocommit.
+    """
+    for space_id, export_id, left_behind in connection.execute(SQL["waiting"]).fetchall():
+        values = {
+            "space_id": space_id, "export_id": export_id, "tries": TRIES, "lease": LEASE,
+            "given_up": GIVEN_UP,
+        }  # fmt: skip
+        with connection.transaction():
+            connection.execute(SQL["wait_for_erasures"], values)
+            row = connection.execute(SQL["claim"], values).fetchone()
+        if row is None:
+            continue
+        if left_behind is not None:
+            storage.delete(left_behind)
+        status, lease, file, attempts, kind, body, start, end = row
+        if status == "processing":
+            request = ExportRequest(kind, body, TimeRange(start, end))
+            return Claimed(space_id, export_id, lease, file, attempts, request)
+    return None
+
+
+def spaces_to_tidy(connection: Connection[Any]) -> list[int]:
+    """The Spaces with files that nobody may have any more."""
+    return [row[0] for row in connection.execute(SQL["spaces_to_tidy"], {"kept": KEPT})]
+
+
+def tidy(connection: Connection[Any], storage: Storage, space_id: int) -> None:
+    """Remove a Space's files that were kept long enough, or whose exports failed or were
+    withdrawn.
+    """
+    found = connection.execute(SQL["to_forget"], {"space_id": space_id, "kept": KEPT})
+    for export_id, file in found.fetchall():
+        storage.delete(file)
+        values = {"space_id": space_id, "export_id": export_id, "error": FORGOTTEN}
+        connection.execute(SQL["forget"], values)
+
+
+def renew(connection: Connection[Any], job: Claimed, done: int, total: int | None) -> bool:
+    """Keep a job and tell how far it is. Returns whether it is still this process's."""
+    values = _of(job) | {"lease": LEASE, "done": done, "total": total}
+    return connection.execute(SQL["renew"], values).rowcount == 1
+
+
+def complete(connection: Connection[Any], job: Claimed, done: int) -> bool:
+    """Hand over the finished file. Returns False when the job has gone to somebody else."""
+    return connection.execute(SQL["complete"], _of(job) | {"done": done}).rowcount == 1
+
+
+def put_back(connection: Connection[Any], job: Claimed, error: str) -> None:
+    """Note why an attempt failed; the job is tried again unless this was its last try."""
+    pause = PAUSES[min(job.attempts, len(PAUSES)) - 1]
+    values = _of(job) | {"error": error, "pause": pause, "tries": TRIES}
+    connection.execute(SQL["put_back"], values)
+
+
+def release(connection: Connection[Any], job: Claimed) -> None:
+    """Let somebody else go on with a job, as this process is told to stop."""
+    connection.execute(SQL["release"], _of(job))
+
+
+def _of(job: Claimed) -> dict[str, Any]:
+    return {"space_id": job.space_id, "export_id": job.id, "token": job.lease}

@@ -1,0 +1,90 @@
+-- name: create
+-- A job, queued.
+INSERT INTO exports (space_id, kind, request, range_start, range_end)
+VALUES (%(space_id)s, %(kind)s, %(request)s, %(start)s, %(end)s)
+RETURNING id;
+
+-- name: fetch
+-- One job of a kind.
+SELECT x.id, x.kind, x.status, iso_utc(date_trunc('milliseconds', x.created_at)) AS created_at,
+       iso_utc(date_trunc('milliseconds', x.completed_at)) AS completed_at,
+       x.request, x.rows_done, x.rows_total, x.error, x.file
+FROM exports x
+WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.kind = %(kind)s;
+
+-- name: waiting
+-- For the operator's side: jobs nobody works on, the oldest first, and what their last attempt may
+-- have left behind.
+SELECT x.space_id, x.id, x.file FROM exports x
+WHERE x.status IN ('queued', 'processing') AND x.retry_at <= now()
+  AND (x.leased_until IS NULL OR x.leased_until < now())
+ORDER BY x.created_at
+LIMIT 20;
+
+-- name: wait_for_erasures
+-- Wait while somebody is being erased: what is read afterwards is read without them.
+SELECT s.id FROM spaces s WHERE s.id = %(space_id)s FOR SHARE;
+
+-- name: claim
+-- Take a job, unless somebody else has by now. One whose tries are used up has failed: every
+-- process that worked on it was killed.
+UPDATE exports x
+SET status = CASE WHEN x.attempts < %(tries)s THEN 'processing' ELSE 'failed' END,
+    error = CASE WHEN x.attempts < %(tries)s THEN NULL ELSE %(given_up)s END,
+    lease = gen_random_uuid(), leased_until = now() + %(lease)s,
+    attempts = x.attempts + 1, rows_done = 0, rows_total = NULL,
+    -- Named before it is made, so that no file can be left without an owner.
+    file = gen_random_uuid() || '.ndjson.gz'
+WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s
+  AND x.status IN ('queued', 'processing') AND x.retry_at <= now()
+  AND (x.leased_until IS NULL OR x.leased_until < now())
+RETURNING x.status, x.lease, x.file, x.attempts, x.kind, x.request, x.range_start, x.range_end;
+
+-- name: renew
+-- Still at work, and this far.
+UPDATE exports x
+SET leased_until = now() + %(lease)s, rows_done = %(done)s, rows_total = %(total)s
+WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s;
+
+-- name: complete
+-- The file is in place.
+UPDATE exports x
+SET status = 'completed', completed_at = now(), rows_done = %(done)s,
+    error = NULL, lease = NULL, leased_until = NULL
+WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s;
+
+-- name: put_back
+-- An attempt failed: try again later, or no more.
+UPDATE exports x
+SET status = CASE WHEN x.attempts < %(tries)s THEN 'queued' ELSE 'failed' END,
+    error = %(error)s, retry_at = now() + %(pause)s, lease = NULL, leased_until = NULL
+WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s;
+
+-- name: release
+-- Stopped on purpose: the attempt does not count.
+UPDATE exports x
+SET status = 'queued', attempts = x.attempts - 1, lease = NULL, leased_until = NULL
+WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s;
+
+-- name: spaces_to_tidy
+-- For the operator's side: Spaces with files that nobody may have any more.
+SELECT DISTINCT x.space_id FROM exports x
+WHERE x.file IS NOT NULL AND (x.status = 'failed' OR x.completed_at < now() - %(kept)s);
+
+-- name: to_forget
+-- Files kept long enough, and files of exports that failed or were withdrawn.
+SELECT x.id, x.file FROM exports x
+WHERE x.space_id = %(space_id)s AND x.file IS NOT NULL
+  AND (x.status = 'failed' OR x.completed_at < now() - %(kept)s)
+LIMIT 100;
+
+-- name: forget
+-- The file is gone.
+UPDATE exports x
+SET status = 'failed', error = coalesce(x.error, %(error)s), file = NULL
+WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s;
+
+-- name: snapshot
+-- All statements of an export see the same rows. Paths are walked in the order of the index, so a
+-- plan that reads everything to sort it afterwards would only delay the first line.
+SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;

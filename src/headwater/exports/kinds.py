@@ -1,0 +1,106 @@
+"""The three kinds of export: the body each is asked for with, and the lines it holds.
+
+A kind's parameters are defined once. The definitions read and document the body, and read it
+again when the job runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from typing import Any
+
+from psycopg import Connection
+
+from headwater.companies.exporting import company_lines
+from headwater.contacts.exporting import contact_lines
+from headwater.database.lines import Lines
+from headwater.events import asking
+from headwater.events.exporting import event_lines
+from headwater.exports.models import ExportRequest
+from headwater.http.parameters import Kind, Many, One, Query
+from headwater.http.timerange import TimeRange, parse_day, whole_days
+from headwater.spaces.models import Space
+
+_NEVER = TimeRange(datetime.max.replace(tzinfo=UTC), datetime.min.replace(tzinfo=UTC))
+
+
+def _parse_date(text: str) -> date:
+    if not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+        raise ValueError("must have the format YYYY-MM-DD.")
+    return parse_day(text)
+
+
+def _parse_flag(text: str) -> bool:
+    if text not in ("true", "false", "1", "0"):
+        raise ValueError("must be true or false.")
+    return text in ("true", "1")
+
+
+DATE = One(
+    name="date", required=True,
+    kind=Kind({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}, _parse_date),
+    description="The day, from midnight to midnight on the clock of the Space's time zone.",
+)  # fmt: skip
+CREATED = (
+    replace(asking.START_DATE, description="First second of creation, by the Space's clock."),
+    replace(asking.END_DATE, description="Last second of creation, included."),
+)
+TRK_TOKENS = One(
+    name="include_trk_tokens", kind=Kind({"type": "boolean"}, _parse_flag), default=False,
+    description="Whether lines have `trk_tokens`, the last five, most recent first.",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ExportKind:
+    """One kind of export."""
+
+    parameters: tuple[One[Any] | Many[Any], ...]
+    read_time: Callable[[Query, Space], TimeRange]
+    check: Callable[[Query], object]
+    """Reads the other parameters, for what is wrong with them."""
+    lines: Callable[[Connection[Any], int, ExportRequest], Lines]
+
+    def read(self, kind: str, body: dict[str, Any], space: Space) -> ExportRequest:
+        """What a body asks for. Raises Invalid with every rule it breaks."""
+        names = {parameter.name for parameter in self.parameters}
+        known = {name: value for name, value in body.items() if name in names}
+        query = Query.of_body(known)
+        time = self.read_time(query, space)
+        self.check(query)
+        query.finish()
+        return ExportRequest(kind, known, time)
+
+
+def _day(query: Query, space: Space) -> TimeRange:
+    day = DATE.read(query)
+    return _NEVER if day is None else whole_days(day, day, space.zone)
+
+
+def _event_lines(connection: Connection[Any], space_id: int, request: ExportRequest) -> Lines:
+    selection = asking.read_selection(Query.of_body(request.body), request.time)
+    return event_lines(connection, space_id, selection)
+
+
+def _contact_lines(connection: Connection[Any], space_id: int, request: ExportRequest) -> Lines:
+    trk_tokens = TRK_TOKENS.read(Query.of_body(request.body)) or False
+    return contact_lines(connection, space_id, request.time, trk_tokens=trk_tokens)
+
+
+def _company_lines(_: Connection[Any], space_id: int, request: ExportRequest) -> Lines:
+    return company_lines(space_id, request.time)
+
+
+KINDS = {
+    "events": ExportKind(
+        (DATE, *asking.SELECTION), _day, lambda query: asking.read_selection(query, _NEVER),
+        _event_lines,
+    ),
+    "contacts": ExportKind(
+        (*CREATED, TRK_TOKENS), asking.read_time, TRK_TOKENS.read, _contact_lines
+    ),
+    "companies": ExportKind(CREATED, asking.read_time, lambda _: None, _company_lines),
+}  # fmt: skip

@@ -1,0 +1,38 @@
+"""Links to files that Headwater serves itself: signed, for one file, until one moment."""
+
+from __future__ import annotations
+
+import hmac
+import re
+from dataclasses import dataclass
+from urllib.parse import quote, urlencode
+
+PATH = "/downloads"
+FILE = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\.ndjson\.gz")
+_EXPIRES = re.compile("[0-9]{1,12}")
+
+
+@dataclass(frozen=True)
+class Download:
+    """A file in the local folder, and the name that people save it under."""
+
+    file: str
+    shown_as: str
+
+    def url(self, base_url: str, signing_key: bytes, expires: int) -> str:
+        """A link that works until `expires`, in Unix seconds."""
+        query = urlencode({"expires": expires, "signature": self._signature(signing_key, expires)})
+        return f"{base_url}{PATH}/{self.file}/{quote(self.shown_as)}?{query}"
+
+    def admits(self, signing_key: bytes, query: dict[str, str], now: float) -> bool:
+        """Whether a link with this query was given out for this file and has not expired."""
+        expires = query.get("expires", "")
+        if not FILE.fullmatch(self.file) or not _EXPIRES.fullmatch(expires):
+            return False
+        expected = self._signature(signing_key, int(expires)).encode()
+        given = query.get("signature", "").encode("utf-8", "surrogateescape")
+        return hmac.compare_digest(given, expected) and now < int(expires)
+
+    def _signature(self, signing_key: bytes, expires: int) -> str:
+        said = f"download\0{self.file}\0{self.shown_as}\0{expires}"
+        return hmac.digest(signing_key, said.encode(), "sha256").hex()

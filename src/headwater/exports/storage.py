@@ -1,0 +1,134 @@
+"""Where finished files are kept: a local folder, or a bucket of S3, Google or Azure by URL.
+
+A file appears under its name whole or not at all: locally it is written beside and moved into
+place, in a bucket a multipart upload is completed at its end.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Protocol
+
+import obstore
+from obstore.store import AzureStore, GCSStore, S3Store, from_url
+
+from headwater.settings import Settings
+
+CONTENT_TYPE = "application/gzip"
+BUFFER_BYTES = 8 * 1024 * 1024
+"""What is held of a file on its way to a bucket; parts of this size allow files of 80 GB."""
+
+_PARTIAL = ".partial"
+
+
+class Sink(Protocol):
+    """Where a file's bytes go."""
+
+    def write(self, data: bytes, /) -> object: ...
+
+
+class Storage(ABC):
+    """An object store."""
+
+    @abstractmethod
+    def create(self, name: str, shown_as: str) -> AbstractContextManager[Sink]:
+        """A context in which a new file is written; leaving it by an error leaves no file.
+        `shown_as` is the name that people save it under. Raises OSError.
+        """
+
+    @abstractmethod
+    def delete(self, name: str) -> None:
+        """Remove a file, or what a killed process left of it, if it is there."""
+
+    @abstractmethod
+    def link(self, name: str, expires_in: timedelta) -> str | None:
+        """A link to a file that the store itself serves; None where Headwater serves it."""
+
+
+class LocalFolder(Storage):
+    """A folder on this machine."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, name: str) -> Path:
+        return self.folder / name
+
+    @contextmanager
+    def create(self, name: str, shown_as: str) -> Generator[Sink]:
+        del shown_as  # said when the file is served
+        self.folder.mkdir(parents=True, exist_ok=True)
+        partial = self.path(name + _PARTIAL)
+        try:
+            with partial.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(self.path(name))
+            self._sync_folder()
+        except BaseException:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+            raise
+
+    def delete(self, name: str) -> None:
+        for path in (self.path(name), self.path(name + _PARTIAL)):
+            path.unlink(missing_ok=True)
+
+    def link(self, name: str, expires_in: timedelta) -> str | None:
+        del name, expires_in  # a folder serves nothing
+        return None
+
+    def _sync_folder(self) -> None:
+        descriptor = os.open(self.folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+class Bucket(Storage):
+    """A bucket, or a part of one."""
+
+    def __init__(self, store: S3Store | GCSStore | AzureStore) -> None:
+        self._store = store
+
+    @contextmanager
+    def create(self, name: str, shown_as: str) -> Generator[Sink]:
+        attributes = {
+            "Content-Type": CONTENT_TYPE,
+            "Content-Disposition": f'attachment; filename="{shown_as}"',
+        }
+        # Left by an error, the writer gives the upload up and no object appears.
+        with obstore.open_writer(
+            self._store,
+            name,
+            attributes=attributes,
+            buffer_size=BUFFER_BYTES,
+            max_concurrency=2,  # each holds a part in memory
+        ) as writer:
+            yield writer
+
+    def delete(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            self._store.delete(name)
+
+    def link(self, name: str, expires_in: timedelta) -> str | None:
+        return obstore.sign(self._store, "GET", name, expires_in)
+
+
+def open_storage(settings: Settings) -> Storage:
+    """The store that the settings name."""
+    if settings.storage_url is None:
+        return LocalFolder(settings.data_dir.absolute() / "exports")
+    if settings.storage_url.startswith("file://"):
+        return LocalFolder(Path(settings.storage_url.removeprefix("file://")))
+    # Credentials, region and endpoint come from the cloud's own variables, such as AWS_REGION.
+    store = from_url(settings.storage_url)
+    assert isinstance(store, S3Store | GCSStore | AzureStore)  # settings let no other scheme in
+    return Bucket(store)
