@@ -1,5 +1,5 @@
 """`make bench`: prints the whole table. `--quick` leaves out the largest size; names of parts
-(start, ingest, flow, pipeline, listing, people) run only those.
+(start, ingest, flow, pipeline, listing, people, exports) run only those.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ import argparse
 import os
 import platform
 
-from bench import ingest, listing, people, pipeline
+from bench import exports, ingest, listing, people, pipeline
 from bench.stage import Stage, staged
 from headwater import logs
 
-PARTS = ("start", "ingest", "flow", "pipeline", "listing", "people")
+PARTS = ("start", "ingest", "flow", "pipeline", "listing", "people", "exports")
 
 
 def say(*cells: object) -> None:
@@ -52,6 +52,7 @@ def main() -> None:
             "pipeline": lambda: pipeline.measure(stage, say),
             "listing": lambda: listing.measure(stage, say, sizes),
             "people": lambda: people.measure(stage, say, sizes),
+            "exports": lambda: exports.measure(stage, say, sizes),
         }
         for part in parts:
             runs[part]()

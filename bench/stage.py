@@ -18,7 +18,10 @@ import psycopg
 
 from headwater.database.embedded import Embedded
 
-SCOPES = ["events:read", "events:write", "contacts:read", "contacts:write", "companies:read"]
+SCOPES = [
+    "events:read", "events:write", "contacts:read", "contacts:write", "companies:read",
+    "exports:read", "exports:write",
+]  # fmt: skip
 
 
 class Stage:
