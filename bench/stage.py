@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -84,7 +84,11 @@ class Stage:
     def tree(self) -> list[tuple[psutil.Process, str]]:
         """Every process of the service, and what it is."""
         top = psutil.Process(self.process.pid)
-        return [(top, "supervisor"), *((one, _role(one)) for one in top.children(recursive=True))]
+        found = [(top, "supervisor")]
+        for process in top.children(recursive=True):
+            with suppress(psutil.Error):  # gone while it was looked at
+                found.append((process, _role(process)))
+        return found
 
     def pause_worker(self) -> None:
         """Keep the pipeline from taking the cores from what is being measured."""

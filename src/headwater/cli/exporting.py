@@ -24,6 +24,10 @@ def exporting(settings: Settings) -> Duty:
     child = Child("exporter", "--data-dir", str(settings.data_dir.absolute()))
     launched = -PAUSE_SECONDS
 
+    def waiting(connection: Connection[Any]) -> list[int]:
+        child.died()  # asking also lets go of one that has ended
+        return waiting_spaces(connection)
+
     def attend(_: Connection[Any], __: int) -> bool:
         nonlocal launched
         now = time.monotonic()
@@ -32,7 +36,7 @@ def exporting(settings: Settings) -> Duty:
             child.launch()
         return False  # the work is the child's
 
-    return Duty(waiting_spaces, attend)
+    return Duty(waiting, attend)
 
 
 def tidying(settings: Settings) -> Duty:
