@@ -26,10 +26,13 @@ ORDER BY t.occurred_at {direction}, t.id {direction} LIMIT 1);
 ({picks} LIMIT 1);
 
 -- name: spread
--- Every touch of a path gets a share, decided by its place among them.
+-- Every touch of a path gets a share, decided by its place among them. Place and count share one
+-- window, with the frame that the count needs, and so one pass.
 (SELECT t.id, t.occurred_at, t.source_id,
-        row_number() OVER (ORDER BY t.occurred_at, t.id) AS place, count(*) OVER () AS touches
-{path});
+        row_number() OVER path AS place, count(*) OVER path AS touches
+{path}
+WINDOW path AS (
+    ORDER BY t.occurred_at, t.id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING));
 
 -- name: holders
 -- Whose touches are of these sources, looking at a bounded number of them. Beyond the bound there
