@@ -30,13 +30,14 @@ TEN_FIELDS = [
     "id", "event_time_utc", "profile_id", "company_id", "space_id", "event_name", "amount",
     "is_upsell", "order_id", "order_name",
 ]  # fmt: skip
+CREDITED = {
+    "sources": list(COMMON), "attribution_model": "u_shaped", "attribution_window": 90,
+}  # fmt: skip
 KINDS: dict[str, dict[str, Any]] = {
     "plain, 2 fields": {},
     "plain, 10 fields": {"fields": TEN_FIELDS},
-    "u_shaped, 90 days": {
-        "sources": list(COMMON), "attribution_model": "u_shaped", "attribution_window": 90,
-        "fields": ["amount", "event_name", "campaign_id", "source"],
-    },
+    "u_shaped, 90 days": {**CREDITED, "fields": ["amount", "event_name", "source"]},
+    "... and campaigns": {**CREDITED, "fields": ["amount", "event_name", "campaign_id"]},
 }  # fmt: skip
 TO_THE_DAY = """
 UPDATE events SET event_time = %(day)s + (event_time - date_trunc('day', event_time))
