@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from headwater.companies.models import ListCompanies
 from headwater.http.pagination import CURSOR, Cursors
 from headwater.http.parameters import Kind, One, Query, whole_number
-from headwater.http.timerange import MOMENT_SCHEMA, TimeRange, between, parse_moment
+from headwater.http.timerange import EVER, MOMENT_SCHEMA, TimeRange, between, parse_moment
 from headwater.spaces.models import Space
 
 # A blank parameter counts as absent, and these may be.
 _MOMENT = Kind({**MOMENT_SCHEMA, "pattern": f"^$|{MOMENT_SCHEMA['pattern']}"}, parse_moment)
-_EVER = TimeRange(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
 
 START_DATE = One(
     name="start_date", kind=_MOMENT,
@@ -62,7 +59,7 @@ def _created(query: Query, space: Space) -> TimeRange:
     if has_end and not has_start:
         query.refuse(START_DATE.name, "is required with end_date.")
     if start is None or end is None:
-        return _EVER
+        return EVER
     if end <= start:
         query.refuse(END_DATE.name, "must be after start_date.")
     return between(start, end, space.zone)

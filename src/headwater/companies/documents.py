@@ -10,7 +10,7 @@ from headwater.companies.changing import (
     LONGEST_NAME,
     NOT_IN_A_HOST,
 )
-from headwater.http.openapi import conflict
+from headwater.http.openapi import answer, conflict
 from headwater.http.pagination import envelope_schema
 
 _ID: dict[str, Any] = {"type": "integer"}
@@ -36,13 +36,9 @@ def _object(*names: str) -> dict[str, Any]:
     }
 
 
-def _answer(description: str, schema: dict[str, Any]) -> dict[str, Any]:
-    return {"description": description, "content": {"application/json": {"schema": schema}}}
-
-
-PAGE = _answer("One page.", envelope_schema(_object("id", "domain", "external_id")))
-COMPANY = _answer("The company.", _object("id", "domain", "name", "external_id"))
-CHANGED = _answer("The company as it is now.", _object("id", "domain", "external_id", "name"))
+PAGE = answer("One page.", envelope_schema(_object("id", "domain", "external_id")))
+COMPANY = answer("The company.", _object("id", "domain", "name", "external_id"))
+CHANGED = answer("The company as it is now.", _object("id", "domain", "external_id", "name"))
 CLAIMED = conflict(
     field={"type": "string", "enum": ["domain", "external_id"]}, conflicting_company_id=_ID
 )

@@ -5,7 +5,7 @@ API's description.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from headwater.contacts import filters
@@ -14,7 +14,7 @@ from headwater.contacts.models import ContactRow, ContactSelection, GetContact, 
 from headwater.contacts.naming import shown_names
 from headwater.http.pagination import CURSOR, Cursors
 from headwater.http.parameters import Kind, One, Query, one_of, whole_number
-from headwater.http.timerange import MOMENT_SCHEMA, TimeRange, between, parse_moment
+from headwater.http.timerange import EVER, MOMENT_SCHEMA, TimeRange, between, parse_moment
 from headwater.identity.emails import parse_email
 from headwater.spaces.models import Space
 
@@ -22,7 +22,6 @@ MOST_EMAILS = 100
 
 _MOMENT = Kind(MOMENT_SCHEMA, parse_moment)
 _FLAG = one_of((0, 1))
-_EVER = TimeRange(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
 
 # A quoted local part may hold commas of its own.
 _BETWEEN_COMMAS = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^,])+', re.DOTALL)
@@ -195,7 +194,7 @@ def _created(query: Query, space: Space) -> TimeRange:
         elif not _addresses(query):
             query.refuse(one.name, "is required unless email is given.")
     if start is None or end is None:
-        return _EVER
+        return EVER
     if end <= start:
         query.refuse(END_DATE.name, "must be after start_date.")
     return between(start, end, space.zone)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headwater.contacts.fields import DATE_SLOTS, NUMBER_SLOTS, SLOTS
-from headwater.http.openapi import conflict
+from headwater.http.openapi import answer, conflict
 from headwater.http.pagination import envelope_schema
 from headwater.sources.catalogue import SOURCES
 
@@ -44,10 +44,6 @@ def _object(members: dict[str, Any], *optional: str) -> dict[str, Any]:
     return {"type": "object", "required": required, "properties": members}
 
 
-def _answer(description: str, schema: dict[str, Any]) -> dict[str, Any]:
-    return {"description": description, "content": {"application/json": {"schema": schema}}}
-
-
 _AD = dict.fromkeys(
     ("ad_id", "ad_name", "adset_id", "adset_name",
      "campaign_id", "campaign_name", "account_id", "account_name"),
@@ -78,11 +74,11 @@ HIT = _object(
 )  # fmt: skip
 
 _SLOTS = {column: _slot(number) for number, column in SLOTS}
-PAGE = _answer(
+PAGE = answer(
     "One page; with `use_custom_field_labels=1` labels stand for the names of fields.",
     envelope_schema(_object({**_PRIMARY, **_INCLUDED, **_SLOTS}, *_INCLUDED, *_SLOTS)),
 )
-CONTACT = _answer(
+CONTACT = answer(
     "The contact, under its canonical id.",
     _object(
         {

@@ -11,6 +11,7 @@ from headwater.contacts.models import ContactRow
 from headwater.contacts.naming import COLUMNS
 from headwater.contacts.reading import STATEMENTS, row_line
 from headwater.database.lines import Lines
+from headwater.http.pagination import places
 from headwater.http.timerange import TimeRange
 
 
@@ -22,11 +23,7 @@ def contact_lines(
     assert row is not None
     fields = {column: column for column in COLUMNS}
     line, bound = row_line(ContactRow(trk_tokens, emails=True, fields=fields))
-    bound |= {
-        "space_id": space_id, "timezone": row[0],
-        "after_time": created.start, "after_id": 0,
-        "before_time": created.end, "before_id": 0,
-    }  # fmt: skip
+    bound = {"space_id": space_id, "timezone": row[0], **bound, **places(created, None)}
     only = STATEMENTS["listed"]
     query = STATEMENTS["lines"].format(line=line, only=only)
     count = SQL("SELECT count(*) FROM ({}) k").format(STATEMENTS["of_time"].format(only=only))

@@ -18,7 +18,7 @@ from headwater.contacts.journey import fetch_hits, fetch_journey
 from headwater.contacts.models import ContactRow, ContactSelection, GetContact, ListContacts
 from headwater.contacts.naming import shown_names
 from headwater.database.statements import Statements
-from headwater.http.pagination import Page, from_key, page_of, to_key
+from headwater.http.pagination import Page, page_of, places, to_key
 from headwater.spaces.models import Space
 
 STATEMENTS = Statements(__name__, "contacts.sql")
@@ -77,17 +77,10 @@ def _with_lists(line: str, lists: Mapping[str, list[str]]) -> bytes:
 
 def _conditions(asked: ListContacts) -> tuple[Composable, dict[str, Any]]:
     """What a page asks of contacts `k`, and what that binds."""
-    selection, at = asked.selection, asked.at
-    # A position lies inside the range, so it takes the place of the end that is behind the reader.
-    after, before = [selection.created.start, 0], [selection.created.end, 0]
-    if at and at.backward:
-        after = from_key(at.key)
-    elif at:
-        before = from_key(at.key)
-    bound: dict[str, Any] = {
-        "after_time": after[0], "after_id": after[1],
-        "before_time": before[0], "before_id": before[1],
+    selection = asked.selection
+    bound = {
         "emails": list(selection.emails), "limit": asked.per_page + 1,
+        **places(selection.created, asked.at),
     }  # fmt: skip
     conditions: list[Composable] = [STATEMENTS["listed"]]
     if selection.conditions:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.attribution.query import Attribution
@@ -13,7 +13,7 @@ from headwater.events.fields import FIELDS, complete
 from headwater.events.models import EventSelection, ListEvents
 from headwater.http.pagination import CURSOR, Cursors
 from headwater.http.parameters import Kind, Many, One, Query, one_of, whole_number
-from headwater.http.timerange import MOMENT_SCHEMA, TimeRange, between, parse_moment
+from headwater.http.timerange import MOMENT_SCHEMA, NEVER, TimeRange, between, parse_moment
 from headwater.sources.catalogue import SOURCE_IDS, SOURCES
 from headwater.spaces.models import Space
 
@@ -115,7 +115,7 @@ def read_time(query: Query, space: Space) -> TimeRange:
     """The range between the two dates of a query; an empty one when they are not right."""
     start, end = START_DATE.read(query), END_DATE.read(query)
     if start is None or end is None:
-        return TimeRange(datetime.max.replace(tzinfo=UTC), datetime.min.replace(tzinfo=UTC))
+        return NEVER
     if end <= start:
         query.refuse(END_DATE.name, "must be after start_date.")
     return between(start, end, space.zone)

@@ -6,6 +6,7 @@ from typing import Any
 
 from headwater.events.changing import NUMERIC
 from headwater.events.fields import FIELDS
+from headwater.http.openapi import answer
 from headwater.http.pagination import envelope_schema
 
 _EVENT_FIELDS = (
@@ -14,11 +15,7 @@ _EVENT_FIELDS = (
 )  # fmt: skip
 
 
-def _answer(description: str, schema: dict[str, Any]) -> dict[str, Any]:
-    return {"description": description, "content": {"application/json": {"schema": schema}}}
-
-
-PAGE = _answer(
+PAGE = answer(
     "One page; each row has the chosen fields.",
     envelope_schema(
         {
@@ -28,7 +25,7 @@ PAGE = _answer(
         }
     ),
 )
-EVENT = _answer(
+EVENT = answer(
     "The event.",
     {
         "type": "object",
@@ -37,7 +34,7 @@ EVENT = _answer(
         | {"id": {"type": "string"}},
     },
 )
-DONE = _answer(
+DONE = answer(
     "Done.",
     {
         "type": "object",

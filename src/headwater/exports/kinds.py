@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Any
 
 from psycopg import Connection
@@ -21,10 +21,8 @@ from headwater.events import asking
 from headwater.events.exporting import event_lines
 from headwater.exports.models import ExportRequest
 from headwater.http.parameters import Kind, Many, One, Query
-from headwater.http.timerange import TimeRange, parse_day, whole_days
+from headwater.http.timerange import NEVER, TimeRange, parse_day, whole_days
 from headwater.spaces.models import Space
-
-_NEVER = TimeRange(datetime.max.replace(tzinfo=UTC), datetime.min.replace(tzinfo=UTC))
 
 
 def _parse_date(text: str) -> date:
@@ -77,7 +75,7 @@ class ExportKind:
 
 def _day(query: Query, space: Space) -> TimeRange:
     day = DATE.read(query)
-    return _NEVER if day is None else whole_days(day, day, space.zone)
+    return NEVER if day is None else whole_days(day, day, space.zone)
 
 
 def _event_lines(connection: Connection[Any], space_id: int, request: ExportRequest) -> Lines:
@@ -96,7 +94,7 @@ def _company_lines(_: Connection[Any], space_id: int, request: ExportRequest) ->
 
 KINDS = {
     "events": ExportKind(
-        (DATE, *asking.SELECTION), _day, lambda query: asking.read_selection(query, _NEVER),
+        (DATE, *asking.SELECTION), _day, lambda query: asking.read_selection(query, NEVER),
         _event_lines,
     ),
     "contacts": ExportKind(

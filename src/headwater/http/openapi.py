@@ -64,6 +64,11 @@ _HEADERS = {
 }
 
 
+def answer(description: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """A response of JSON, for an operation's `responses`."""
+    return {"description": description, "content": {"application/json": {"schema": schema}}}
+
+
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The error responses of an operation, for its `responses`."""
     return {status: {"description": PROBLEMS[status][1]} for status in statuses}

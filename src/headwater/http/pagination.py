@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from headwater.http.parameters import Kind, One, Query
+from headwater.http.timerange import TimeRange
 
 CURSOR = One(
     name="cursor",
@@ -138,6 +139,22 @@ def from_key(key: tuple[int, ...]) -> list[datetime | int]:
         _EPOCH + timedelta(microseconds=number) if place % 2 == 0 else number
         for place, number in enumerate(key)
     ]
+
+
+def places(time: TimeRange, at: Position | None) -> dict[str, Any]:
+    """What a list in the order of (time, id) binds to walk a range from a position on: the places
+    between which its rows lie. The position is inside the range, so it takes the place of the end
+    that is behind the reader.
+    """
+    after, before = [time.start, 0], [time.end, 0]
+    if at and at.backward:
+        after = from_key(at.key)
+    elif at:
+        before = from_key(at.key)
+    return {
+        "after_time": after[0], "after_id": after[1],
+        "before_time": before[0], "before_id": before[1],
+    }  # fmt: skip
 
 
 @dataclass(frozen=True)

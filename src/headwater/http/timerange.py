@@ -35,6 +35,11 @@ class TimeRange:
     end: datetime
 
 
+EVER = TimeRange(_EARLIEST, _LATEST)
+NEVER = TimeRange(_LATEST, _EARLIEST)
+"""What stands in for a range that could not be read: it holds nothing."""
+
+
 def parse_moment(text: str) -> datetime:
     """`YYYY-MM-DD HH:MM:SS` as a local date-time. Raises ValueError with the rule it breaks."""
     found = _MOMENT.fullmatch(text)
