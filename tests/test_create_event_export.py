@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import Running, client_for
 from tests.exports import Exports
 from tests.factories import NOON, Stage
 from tests.reading_fixtures import Api
@@ -163,19 +165,15 @@ def test_a_hierarchy_field_brings_the_source(
     assert row.keys() == {"id", "event_time_utc", "campaign_id", "source", "touchpoint_id"}
 
 
-def test_scopes(stage: Stage, exports: Exports) -> None:
+def test_scopes(
+    server: Running, stage: Stage, exports: Exports, make_key: Callable[..., str]
+) -> None:
     export_id = exports.ask(date=DAY)
-    stage.connection.execute(
-        "UPDATE api_keys SET scopes = '{events:read}' WHERE space_id = %s", (stage.space_id,)
-    )
-    stage.connection.execute("SELECT pg_notify('headwater_access', '')")
-    stage.connection.execute("UPDATE api_keys SET scopes = '{events:read}'  WHERE false")
-    for method, path, scope in (
-        ("POST", "/events/exports", "exports:write"),
-        ("GET", f"/events/exports/{export_id}", "exports:read"),
-    ):
-        told = exports.api.send(method, path, json={"date": DAY} if method == "POST" else None)
-        assert (told.status_code, scope in told.text) == (403, True)
+    with client_for(server, make_key(stage.space_id, ["events:read"])) as client:
+        asked = client.post("/events/exports", json={"date": DAY})
+        told = client.get(f"/events/exports/{export_id}")
+    assert (asked.status_code, "exports:write" in asked.text) == (403, True)
+    assert (told.status_code, "exports:read" in told.text) == (403, True)
 
 
 def test_an_export_of_another_kind_or_nobody_s_is_not_found(exports: Exports) -> None:
