@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from headwater.cli import main
+from headwater.privacy.erasing import erase_next
+from headwater.privacy.erasures import wait_until_erased
 from tests.factories import Stage
 
 
@@ -44,3 +46,12 @@ def test_without_any(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_unknown_space(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["contact", "erasures", "--space", "999999999"]) == 2
     assert "Space not found" in capsys.readouterr().err
+
+
+def test_waiting_for_them(stage: Stage) -> None:
+    stage.connection.execute("UPDATE erasures SET erased_at = now() WHERE erased_at IS NULL")
+    assert wait_until_erased(stage.connection, 0)
+    stage._insert("erasures", {"contact_id": stage.contact(), "receipt_mark": 7})
+    assert not wait_until_erased(stage.connection, 0)
+    assert erase_next(stage.connection, stage.space_id)
+    assert wait_until_erased(stage.connection, 0)

@@ -35,6 +35,8 @@ SPANS_SPACES: dict[str, str] = {
     "pipeline/inbox.sql::any_up_to": "likewise",
     "exports/jobs.sql::waiting": "a worker takes the job that has waited longest, of any Space",
     "exports/jobs.sql::spaces_to_tidy": "a worker asks which Spaces have old files",
+    "privacy/erasures.sql::newest": "the operator waits for the whole installation",
+    "privacy/erasures.sql::any_up_to": "likewise",
     "privacy/erasures.sql::due": "the worker asks where erasures wait",
     "spaces/access.sql::callers": "the key says which Space it opens: that is the question",
 }

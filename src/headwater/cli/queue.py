@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from argparse import Namespace
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -13,13 +14,19 @@ import psycopg
 from headwater.cli.connect import database_url, told
 from headwater.cli.output import show
 from headwater.pipeline import inbox
+from headwater.privacy.erasures import wait_until_erased
 from headwater.settings import Settings
 
 
 def wait(settings: Settings, arguments: Namespace) -> int:
-    """0 when everything accepted before the call is processed, 1 when time ran out."""
+    """0 when everything accepted before the call is processed and everybody to be erased is, 1
+    when time ran out.
+    """
+    deadline = time.monotonic() + arguments.timeout
     with _connection(settings) as connection:
-        return 0 if inbox.wait_until_processed(connection, arguments.timeout) else 1
+        if not inbox.wait_until_processed(connection, arguments.timeout):
+            return 1
+        return 0 if wait_until_erased(connection, deadline - time.monotonic()) else 1
 
 
 def rejected(settings: Settings, arguments: Namespace) -> int:

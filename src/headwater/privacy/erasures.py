@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 
 from headwater.database.statements import Statements
+from headwater.pipeline.inbox import POLL_SECONDS
 
 SQL = Statements(__name__, "erasures.sql")
 
@@ -42,3 +45,20 @@ async def list_erasures(connection: AsyncConnection, space_id: int) -> list[Eras
     cursor = connection.cursor(row_factory=class_row(Erasure))
     await cursor.execute(SQL["list"], {"space_id": space_id, "limit": LISTED})
     return await cursor.fetchall()
+
+
+def wait_until_erased(connection: Connection[Any], timeout: float) -> bool:
+    """Wait until every erasure asked for before this call is carried out, for `timeout` seconds at
+    most. Returns whether they are. The connection must be in autocommit.
+    """
+    row = connection.execute(SQL["newest"]).fetchone()
+    if row is None or row[0] is None:
+        return True
+    deadline = time.monotonic() + timeout
+    while True:
+        left = connection.execute(SQL["any_up_to"], {"requested_at": row[0]}).fetchone()
+        if left is not None and not left[0]:
+            return True
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(POLL_SECONDS)

@@ -16,6 +16,15 @@ LIMIT %(limit)s;
 -- hops over.
 (SELECT e.space_id FROM erasures e WHERE e.erased_at IS NULL AND e.retry_at <= now());
 
+-- name: newest
+-- For the operator's side: when the latest erasure was asked for that is not carried out.
+SELECT max(e.requested_at) FROM erasures e WHERE e.erased_at IS NULL;
+
+-- name: any_up_to
+-- For the operator's side: whether one that was asked for by then still waits.
+SELECT EXISTS (
+    SELECT FROM erasures e WHERE e.erased_at IS NULL AND e.requested_at <= %(requested_at)s);
+
 -- name: lock_space
 -- The Space, locked against every other change of its identities, or no row when it is locked.
 SELECT s.id FROM spaces s WHERE s.id = %(space_id)s FOR NO KEY UPDATE SKIP LOCKED;
