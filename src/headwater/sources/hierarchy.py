@@ -27,11 +27,15 @@ the value as it is; `campaign`, `adset` and `ad` are ids when all digits and nam
 _SEARCH_ADS = frozenset({"google_ads", "bing_ads", "yahoo_ads", "duckduckgo_ads"})
 _PAID = frozenset(name for name in SOURCE_IDS if name.endswith("_ads"))
 
+NO_AD = Ad()
+
 PARAMETERS = frozenset({"utm_term", *(parameter for parameter, _ in LEVELS)})
 
 
 def ad_of(given: dict[str, str], source: str | None) -> Ad:
     """The ad that a URL's parameters name, for a visit from `source`."""
+    if PARAMETERS.isdisjoint(given):
+        return NO_AD
     found: dict[str, str] = {}
     for parameter, level in (*LEVELS, ("utm_term", _meaning_of_term(source))):
         value = given.get(parameter)
