@@ -21,8 +21,10 @@ from headwater.events.fields import FIELDS
 from headwater.http.rate_limits import PER_MINUTE
 from headwater.pipeline.batch import RejectReason
 from headwater.settings import PREFIX, READERS, Settings
+from headwater.sources import clicks
 from headwater.sources.catalogue import SOURCES
-from headwater.sources.landing import CLICK_IDS
+from headwater.sources.outcomes import NothingReason
+from headwater.sources.rules import RULES
 from headwater.spaces.changes import KEYS
 from headwater.spaces.keys import SCOPES
 from tests.sizes import ROOT
@@ -128,7 +130,10 @@ def test_every_model_and_window() -> None:
 def test_every_source() -> None:
     told = re.findall(r"`(\w+)`", section(ATTRIBUTION, "Sources").partition("|---|")[2])
     assert told == list(SOURCES)
-    assert [name for name in CLICK_IDS if f"`{name}`" not in ATTRIBUTION] == []
+    parameters = {*clicks.ADS, *clicks.CLICK_IDS, *clicks.MAIL}
+    assert [
+        name for name in {*parameters, *RULES, *NothingReason} if f"`{name}`" not in ATTRIBUTION
+    ] == []
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_contact(commands)
     _add_queue(commands)
     _add_export(commands)
+    _add_source(commands)
     return parser
 
 
@@ -210,3 +211,11 @@ def _add_export(commands: Commands) -> None:
         _json(command)
     exporter = _add(commands, "exporter", ("exports", "exporter"), "work on exports of the API")
     _leash(exporter)
+
+
+def _add_source(commands: Commands) -> None:
+    source = _group(commands, "source", "see where visits come from")
+    explain = _add(source, "explain", ("source", "explain"), "tell where a visit comes from")
+    explain.add_argument("url", metavar="URL", help="the page that was opened")
+    explain.add_argument("referrer", nargs="?", metavar="REFERRER", help="what led to it")
+    _json(explain)

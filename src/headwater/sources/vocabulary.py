@@ -1,34 +1,67 @@
-"""The words that sources are told by, read from data files: aliases.txt and paid_words.txt."""
+"""The words that sources are told by, read from the data files beside this module."""
 
 from __future__ import annotations
 
 import re
 from importlib.resources import files
 
+from headwater.sources.addresses import read_address
 from headwater.sources.catalogue import SOURCE_IDS
+from headwater.sources.hosts import HostTable
 
 _WORD = re.compile(r"[^\W_]+")
 
 
-def _lines(file: str) -> list[str]:
+def read_lines(file: str) -> list[list[str]]:
+    """The lines of a data file as their columns, without comments."""
     text = files("headwater.sources").joinpath(file).read_text(encoding="utf-8")
-    return [line for line in map(str.strip, text.splitlines()) if line and line[0] != "#"]
+    return [line.split() for line in text.splitlines() if line.strip() and line[0] != "#"]
 
 
-ALIASES: dict[str, str] = dict(line.split() for line in _lines("aliases.txt"))
+def read_pairs(file: str) -> list[tuple[str, str]]:
+    """The lines of a data file of two columns."""
+    return [(first, second) for first, second in read_lines(file)]
+
+
+ALIASES: dict[str, str] = dict(read_pairs("aliases.txt"))
 """Alias to a listed source or to a platform."""
 
-_PAID = frozenset(_lines("paid_words.txt"))
+REFERRERS = HostTable([*read_pairs("referrers_matomo.txt"), *read_pairs("referrers.txt")])
+"""Hosts of referrers to a listed source or to a platform."""
+
+_PAID = frozenset(word for (word,) in read_lines("paid_words.txt"))
 _PAID_PREFIXES = tuple(word[:-1] for word in _PAID if word.endswith("*"))
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in lower case; `_` and signs part them."""
+    return _WORD.findall(text.lower())
 
 
 def says_paid(text: str | None) -> bool:
     """Whether a traffic type, network or medium names paid traffic, like `cpc` or `Paid Social`."""
     if text is None:
         return False
-    return any(
-        word in _PAID or word.startswith(_PAID_PREFIXES) for word in _WORD.findall(text.lower())
-    )
+    return any(word in _PAID or word.startswith(_PAID_PREFIXES) for word in words(text))
+
+
+def target_of(text: str | None) -> str | None:
+    """The listed source or the platform that somebody's name for it means: a listed source, an
+    alias, or a host that people come from.
+    """
+    if not text:
+        return None
+    name = text.strip().lower()
+    if name in ALIASES:
+        return ALIASES[name]
+    spelled = name.replace(" ", "_")
+    if spelled in SOURCE_IDS:
+        return spelled
+    if spelled in ALIASES:
+        return ALIASES[spelled]
+    address = read_address(name) if "." in name else None
+    found = REFERRERS.find(address) if address is not None else None
+    return found[1] if found is not None else None
 
 
 def of_platform(target: str, *, paid: bool) -> str:

@@ -1,0 +1,103 @@
+"""What there is to tell a visit's source by, read once from its URL, referrer and parameters."""
+
+from __future__ import annotations
+
+import msgspec
+
+from headwater.sources import clicks, hierarchy
+from headwater.sources.addresses import read_address, read_parameters
+from headwater.sources.exclusions import SHIPPED, Exclusions
+from headwater.sources.outcomes import Nothing
+from headwater.sources.vocabulary import REFERRERS, says_paid, target_of
+
+
+class Parameters(msgspec.Struct, frozen=True, gc=False):
+    """What somebody says outright of where a visit came from: trk_source, trk_network, trk_type."""
+
+    source: str | None = None
+    network: str | None = None
+    type: str | None = None
+
+
+UNSAID = Parameters()
+
+
+class Arrival(msgspec.Struct, frozen=True, gc=False):
+    """A page that was opened: its URL, the referrer, and what is said besides the URL, which wins
+    over the same in the URL.
+    """
+
+    url: str | None = None
+    referrer: str | None = None
+    said: Parameters = UNSAID
+
+
+class Listed(msgspec.Struct, frozen=True, gc=False):
+    """A referrer that the tables know, by the pattern it fits."""
+
+    target: str
+    pattern: str
+
+
+class Unlisted(msgspec.Struct, frozen=True, gc=False):
+    """Any other site as the referrer."""
+
+    host: str
+
+
+class Evidence(msgspec.Struct, frozen=True, gc=False):
+    """An arrival, read."""
+
+    given: dict[str, str]
+    """The URL's parameters that mean something here."""
+    said: Parameters
+    named: str | None
+    """The listed source or platform that utm_source means."""
+    paid: bool
+    """Whether utm_medium says that somebody paid."""
+    referrer: Listed | Unlisted | Nothing | None
+
+
+CAMPAIGN = (
+    "utm_source", "utm_campaign", "utm_medium", "utm_id", "utm_content", "utm_term",
+    "trk_source", "trk_network", "trk_campaign", "trk_ad_group", "trk_ad_id", "trk_keyword",
+    "trk_type",
+)  # fmt: skip
+"""Parameters that only a link made for a campaign carries."""
+
+_SAID = frozenset({"trk_source", "trk_network", "trk_type"})
+
+_WANTED = frozenset(
+    {*CAMPAIGN, *hierarchy.PARAMETERS, *clicks.ADS, *clicks.CLICK_IDS, *clicks.MAIL, "hsa_net"}
+)
+
+
+def read_evidence(arrival: Arrival, exclusions: Exclusions = SHIPPED) -> Evidence:
+    """What an arrival tells."""
+    given = read_parameters(arrival.url, _WANTED, clicks.CLICK_IDS) if arrival.url else {}
+    return Evidence(
+        given=given,
+        said=arrival.said if _SAID.isdisjoint(given) else _read_said(arrival.said, given),
+        named=target_of(given.get("utm_source")),
+        paid=says_paid(given.get("utm_medium")),
+        referrer=_read_referrer(arrival, exclusions) if arrival.referrer else None,
+    )
+
+
+def _read_said(said: Parameters, given: dict[str, str]) -> Parameters:
+    return Parameters(
+        said.source or given.get("trk_source"),
+        said.network or given.get("trk_network"),
+        said.type or given.get("trk_type"),
+    )
+
+
+def _read_referrer(arrival: Arrival, exclusions: Exclusions) -> Listed | Unlisted | Nothing | None:
+    referrer = read_address(arrival.referrer)
+    if referrer is None:
+        return None
+    excluded = exclusions.find(referrer, read_address(arrival.url))
+    if excluded is not None:
+        return excluded
+    found = REFERRERS.find(referrer)
+    return Listed(found[1], found[0]) if found is not None else Unlisted(referrer.host)

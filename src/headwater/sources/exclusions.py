@@ -1,0 +1,59 @@
+"""Hosts that never make a touch: the Space's own, payment providers, hosts to sign in at. The list
+is data: never_sources.txt, and what a Space adds or takes away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from headwater.sources.addresses import Address, read_address
+from headwater.sources.hosts import HostTable
+from headwater.sources.outcomes import Nothing, NothingReason
+from headwater.sources.vocabulary import read_pairs
+
+_SHIPPED = [(pattern, NothingReason(reason)) for pattern, reason in read_pairs("never_sources.txt")]
+
+
+class Exclusions:
+    """The exclusions of one Space. Each host given counts with every host below it: `own` are the
+    Space's, `also` are excluded besides those that ship with Headwater, and `heeded` are not
+    excluded although they ship. ValueError names a host that is none.
+    """
+
+    def __init__(
+        self,
+        own: Collection[str] = (),
+        also: Collection[str] = (),
+        heeded: Collection[str] = (),
+    ) -> None:
+        let_through = [_domain(host) for host in heeded]
+        self._table = HostTable(
+            [
+                *(entry for entry in _SHIPPED if not _is_below(entry[0], let_through)),
+                *((f"*.{_domain(host)}", NothingReason.EXCLUDED_HOST) for host in also),
+                *((f"*.{_domain(host)}", NothingReason.OWN_HOST) for host in own),
+            ]
+        )
+
+    def find(self, referrer: Address, landing: Address | None) -> Nothing | None:
+        """Why a referrer makes no touch on a page at `landing`, if it makes none."""
+        if landing is not None and referrer.host == landing.host:
+            return Nothing(NothingReason.OWN_HOST, referrer.host)
+        found = self._table.find(referrer)
+        return Nothing(found[1], found[0]) if found is not None else None
+
+
+def _domain(host: str) -> str:
+    address = read_address(host)
+    if address is None:
+        raise ValueError(host)
+    return address.host
+
+
+def _is_below(pattern: str, domains: Collection[str]) -> bool:
+    host = "." + pattern.removeprefix("*.").partition("/")[0]
+    return any(host.endswith("." + domain) for domain in domains)
+
+
+SHIPPED = Exclusions()
+"""The exclusions of a Space that says nothing of its own."""

@@ -1,0 +1,55 @@
+"""The place of an ad in its account, from the parameters of the URL it led to. Pure."""
+
+from __future__ import annotations
+
+from headwater.sources.catalogue import SOURCE_IDS
+from headwater.sources.outcomes import Ad
+
+LEVELS = (
+    ("trk_campaign", "campaign"), ("trk_ad_group", "adset"), ("trk_ad_id", "ad_id"),
+    ("trk_keyword", "keyword"),
+    ("campaign_id", "campaign_id"), ("campaign_name", "campaign_name"),
+    ("adset_id", "adset_id"), ("adset_name", "adset_name"),
+    ("ad_id", "ad_id"), ("ad_name", "ad_name"),
+    # HubSpot's tracking of ads
+    ("hsa_acc", "account_id"), ("hsa_cam", "campaign"), ("hsa_grp", "adset"), ("hsa_ad", "ad"),
+    ("hsa_kw", "keyword"),
+    # The names that Google, Microsoft and Pinterest suggest for their own values
+    ("gad_campaignid", "campaign_id"), ("campaignid", "campaign"),
+    ("adgroupid", "adset"), ("adgroup_id", "adset"), ("ad_group_id", "adset"),
+    ("adsetid", "adset"), ("creative", "ad"), ("adid", "ad"),
+    ("utm_id", "campaign_id"), ("utm_campaign", "campaign"), ("utm_content", "ad"),
+)  # fmt: skip
+"""Parameters in the order they are believed, and what they name: `campaign_id` and the like take
+the value as it is; `campaign`, `adset` and `ad` are ids when all digits and names otherwise.
+"""
+
+_SEARCH_ADS = frozenset({"google_ads", "bing_ads", "yahoo_ads", "duckduckgo_ads"})
+_PAID = frozenset(name for name in SOURCE_IDS if name.endswith("_ads"))
+
+NO_AD = Ad()
+
+PARAMETERS = frozenset({"utm_term", *(parameter for parameter, _ in LEVELS)})
+
+
+def ad_of(given: dict[str, str], source: str | None) -> Ad:
+    """The ad that a URL's parameters name, for a visit from `source`."""
+    if PARAMETERS.isdisjoint(given):
+        return NO_AD
+    found: dict[str, str] = {}
+    for parameter, level in (*LEVELS, ("utm_term", _meaning_of_term(source))):
+        value = given.get(parameter)
+        if value is not None:
+            found.setdefault(_field(level, value), value)
+    return Ad(**found)
+
+
+def _meaning_of_term(source: str | None) -> str:
+    """utm_term is a keyword, but advertisers on social networks put the ad set there."""
+    return "adset" if source in _PAID and source not in _SEARCH_ADS else "keyword"
+
+
+def _field(level: str, value: str) -> str:
+    if level not in ("campaign", "adset", "ad"):
+        return level
+    return f"{level}_id" if value.isascii() and value.isdigit() else f"{level}_name"

@@ -1,0 +1,48 @@
+"""Tables of hosts: patterns to what they mean, the most specific one winning. Looking up costs a
+few dictionary look-ups a label, however long the table is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Generic, TypeVar
+
+from headwater.sources.addresses import APP, Address
+
+Meaning = TypeVar("Meaning")
+
+
+class HostTable(Generic[Meaning]):
+    """Patterns as referrers.txt describes them. A later one replaces an equal earlier one."""
+
+    def __init__(self, entries: Iterable[tuple[str, Meaning]]) -> None:
+        self._meanings = dict(entries)
+        self._paths: dict[str, list[str]] = {}
+        for pattern in sorted(self._meanings, key=len, reverse=True):
+            host, slash, path = pattern.removeprefix(APP).partition("/")
+            if slash:
+                self._paths.setdefault(host, []).append("/" + path)
+
+    def find(self, address: Address) -> tuple[str, Meaning] | None:
+        """The most specific pattern that an address fits, and its meaning."""
+        for pattern in _patterns(address.host):
+            for path in self._paths.get(pattern, ()):
+                if address.path == path or address.path.startswith(path + "/"):
+                    return pattern + path, self._meanings[pattern + path]
+            if pattern in self._meanings:
+                return pattern, self._meanings[pattern]
+        return None
+
+
+def _patterns(host: str) -> Iterator[str]:
+    """Every pattern without a path that a host fits, the most specific first."""
+    yield host
+    if host.startswith(APP):
+        return
+    label, _, parent = host.partition(".")
+    if "." in parent:
+        yield f"{label}.*"
+    parent = host
+    while parent:
+        yield f"*.{parent}"
+        parent = parent.partition(".")[2]
