@@ -97,6 +97,21 @@ def test_waiting_erasures_are_measured(
     assert 3600 <= found["headwater_erasures_oldest_seconds"] < 86_400
 
 
+def test_exports_under_way_are_measured(
+    server: Running, connection: psycopg.Connection, space_id: int
+) -> None:
+    before = samples(server)
+    connection.execute(
+        "INSERT INTO exports (space_id, kind, request, range_start, range_end, created_at)"
+        " VALUES (%s, 'events', '{}', now(), now(), now() - interval '2 hours')",
+        (space_id,),
+    )
+    found = samples(server)
+    connection.execute("DELETE FROM exports WHERE space_id = %s", (space_id,))
+    assert found["headwater_exports"] == before["headwater_exports"] + 1
+    assert found["headwater_exports_oldest_seconds"] >= 7200
+
+
 def test_without_a_database_it_lives_but_is_not_ready(cut_off: Running) -> None:
     assert httpx.get(f"{cut_off.base_url}/healthz").status_code == 200
     response = httpx.get(f"{cut_off.base_url}/readyz", timeout=10)

@@ -76,6 +76,8 @@ _GAUGES = (
     ("headwater_rejected_rows", "Rows awaiting replay"),
     ("headwater_erasures", "Erasures asked for and not yet carried out"),
     ("headwater_erasures_oldest_seconds", "Age of the oldest such erasure"),
+    ("headwater_exports", "Exports asked for and not yet completed"),
+    ("headwater_exports_oldest_seconds", "Age of the oldest such export"),
 )
 
 
