@@ -40,9 +40,12 @@ def event_lines(connection: Connection[Any], space_id: int, selection: EventSele
     holders = connection.execute(*holders_query(attribution, space_id)).fetchone()
     narrowed = narrowing(attribution, holders)
     bound |= narrowed.parameters | attribution.parameters()
+    rows = credited_rows(attribution, SQL(" AND ").join([*conditions, narrowed.only]))
+    if any(fields.FIELDS[name].joins == "t" for name in selection.fields):
+        rows = STATEMENTS["as_stored"].format(rows=rows)
     query = STATEMENTS["credited_lines"].format(
         columns=fields.columns(selection.fields, MODELS[attribution.model].credit),
-        rows=credited_rows(attribution, SQL(" AND ").join([*conditions, narrowed.only])),
+        rows=rows,
         joins=fields.joins(selection.fields),
         order=sorted_by(CREDIT_KEY[1], NEWEST_FIRST),
     )
