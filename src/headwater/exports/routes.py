@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
@@ -151,7 +152,7 @@ async def _tell(request: Request, space_id: int, kind: str, export_id: str) -> R
     return JSONResponse(
         {
             **told,
-            "download_url": _link(headwater, job, expires),
+            "download_url": await _link(headwater, job, expires),
             "completed_at": job.completed_at,
             "expires_at": f"{expires:%Y-%m-%dT%H:%M:%SZ}",
         }
@@ -170,9 +171,10 @@ def message_of(job: ExportJob) -> str:
     return f"{job.rows_done} rows written so far, from {job.rows_total} {job.kind}."
 
 
-def _link(headwater: Any, job: ExportJob, expires: datetime) -> str:
+async def _link(headwater: Any, job: ExportJob, expires: datetime) -> str:
     assert job.file is not None
-    link = headwater.storage.link(job.file, LINK_LIVES)
+    # In a thread, as a cloud may have to be asked for credentials first.
+    link = await asyncio.to_thread(headwater.storage.link, job.file, LINK_LIVES)
     if link is not None:
         return link
     download = Download(job.file, job.shown_as)
