@@ -24,6 +24,7 @@ LIMIT_HEADERS = {"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Rese
 STATUSES = {
     "create_event": {202, 413, 415},
     "create_events": {202, 413, 415},
+    "create_touchpoints": {202, 413, 415},
     "list_events": {200},
     "get_event": {200, 404},
     "update_event": {200, 404, 413, 415},

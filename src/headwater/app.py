@@ -33,7 +33,7 @@ from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
 from headwater.http.health import HEALTH_ROUTES, healthz
 from headwater.http.reference import reference_routes
 from headwater.ingest.documents import INGEST_PATHS, INGEST_SCHEMAS
-from headwater.ingest.endpoints import BUCKET, Batch, Ingest, Track
+from headwater.ingest.endpoints import BUCKET, EVENTS, TOUCHPOINTS, Batch, Ingest, Track
 from headwater.ingest.inbox import Inbox
 from headwater.ingest.routes import router as receipts_router
 from headwater.privacy.routes import router as privacy_router
@@ -94,7 +94,8 @@ def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
         ("GET", "/healthz"): healthz,
         ("HEAD", "/healthz"): healthz,
         ("POST", f"{API}/events/track"): Track(ingest),
-        ("POST", f"{API}/events/batch"): Batch(ingest),
+        ("POST", f"{API}/events/batch"): Batch(ingest, EVENTS),
+        ("POST", f"{API}/touchpoints/batch"): Batch(ingest, TOUCHPOINTS),
     }
     return _Front(hot, _framework(headwater))
 
