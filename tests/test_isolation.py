@@ -37,7 +37,7 @@ LIKE_TWINS = {
 }
 CREDITED = {
     "sources": ["google_ads", "direct"], "attribution_model": "linear", "attribution_window": 0,
-    "fields": [*FIELDS, "touchpoint_id", "campaign_name"],
+    "fields": [*FIELDS, "touchpoint_id", "campaign_name", "ad_name"],
 }  # fmt: skip
 JOURNEY = {
     "include_trk_tokens": 1, "include_events": 1, "hide_direct_touchpoints": 0,
@@ -106,6 +106,8 @@ MATRIX = {
     "list_companies": Row(names={"query.cursor": ("cursor", 422)}, views=({}, RANGE)),
     "get_company": Row(names={"path.id": ("company", 404)}),
     "update_company": Row(names={"path.id": ("company", 404)}, body={**CLAIMS, "name": "Eve"}),
+    "list_ads": Row(names={"query.cursor": ("cursor", 422)}),
+    "put_ads": Row(body={"ads": [{"kind": "campaign", "id": "named", "name": "Eve"}]}),
     "create_event_export": Row(202, body={"date": "2026-05-13"}),
     "create_contact_export": Row(202, body=RANGE),
     "create_company_export": Row(202, body=RANGE),
@@ -123,7 +125,7 @@ NAMES_NOTHING = {
         "include_browsing_session_data",
     },
     "body": {
-        "amount", "events", "touchpoints", "emails", "phones", "names", "locations",
+        "amount", "events", "touchpoints", "ads", "emails", "phones", "names", "locations",
         "custom_fields", "name", "domain", "external_id", "date", "start_date", "end_date",
         "query_mode", "event_names", "sources", "attribution_model", "attribution_window", "fields",
         "include_trk_tokens",

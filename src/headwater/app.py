@@ -21,6 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headwater.ads.routes import router as ads_router
 from headwater.companies.routes import router as companies_router
 from headwater.contacts.routes import router as contacts_router
 from headwater.database.pool import UNAVAILABLE, Database
@@ -44,7 +45,7 @@ API = "/public-api/v1"
 METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 
 ROUTERS = (
-    events_router, receipts_router, contacts_router, companies_router, exports_router,
+    events_router, receipts_router, contacts_router, companies_router, ads_router, exports_router,
     privacy_router,
 )  # fmt: skip
 
