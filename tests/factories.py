@@ -74,6 +74,11 @@ class Stage:
         given = {"contact_id": contact_id, "source_id": SOURCE_IDS[source], **columns}
         return self._insert("touchpoints", {**defaults, **given})
 
+    def ad(self, kind: str, ad_id: str, name: str) -> int:
+        """What the catalogue calls an id; returns its number."""
+        columns = {"kind": kind, "id": ad_id, "name": name}
+        return self._insert("ad_names", columns, returning="number")
+
     def export(self, kind: str, error: str) -> int:
         """An export that failed, and why."""
         columns = {"kind": kind, "error": error, "request": "{}", "status": "failed",

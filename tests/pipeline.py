@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import psycopg
 
+from headwater.attribution.accepted import AcceptedTouchpoint
 from headwater.events.accepted import AcceptedEvent
 from headwater.pipeline.batch import BatchResult
 from headwater.pipeline.running import process_space, run_batch
@@ -33,7 +34,8 @@ TABLES = {
     "events": ("id", "contact_id", "origin_id", "company_id", "event_name", "event_time", "amount",
                "order_id", "idempotency_key", "source_mask", "warnings"),
     "touchpoints": ("id", "contact_id", "origin_id", "company_id", "occurred_at", "source_id",
-                    "source_rule", "campaign_id", "campaign_name", "adset_id", "ad_id", "keyword"),
+                    "source_rule", "campaign_id", "campaign_name", "adset_id", "ad_id", "keyword",
+                    "sent", "warnings"),
     "duplicates": ("id", "reason", "event_id"),
     "rejected": ("id", "kind", "reason", "detail"),
     "inbox": ("id",),
@@ -61,6 +63,11 @@ def event(**values: Any) -> AcceptedEvent:
     return AcceptedEvent(**{"event_name": "purchase", "event_time": T0, **values})
 
 
+def touch(**values: Any) -> AcceptedTouchpoint:
+    """An accepted touchpoint, with a time and a source unless given."""
+    return AcceptedTouchpoint(**{"occurred_at": T0, "source": "google_ads", **values})
+
+
 @dataclass
 class Stage:
     """One Space, its inbox and its stored facts."""
@@ -69,9 +76,15 @@ class Stage:
     space_id: int
     receipts: list[int] = field(default_factory=list)
 
-    def put(self, *events: AcceptedEvent) -> list[int]:
-        """Put events on the inbox and return their receipt ids."""
-        return [self.put_row("event", msgspec.json.encode(each).decode()) for each in events]
+    def put(self, *accepted: AcceptedEvent | AcceptedTouchpoint) -> list[int]:
+        """Put events and touchpoints on the inbox and return their receipt ids."""
+        return [
+            self.put_row(
+                "event" if isinstance(each, AcceptedEvent) else "touchpoint",
+                msgspec.json.encode(each).decode(),
+            )
+            for each in accepted
+        ]
 
     def put_row(self, kind: str, payload: str, received: str = RECEIVED) -> int:
         row = self.connection.execute(
@@ -90,9 +103,9 @@ class Stage:
             total = total + result
         return total
 
-    def run(self, *events: AcceptedEvent) -> list[int]:
-        """Put events and process them as one batch, where nothing may fail."""
-        receipts = self.put(*events)
+    def run(self, *accepted: AcceptedEvent | AcceptedTouchpoint) -> list[int]:
+        """Put events and touchpoints, and process them as one batch, where nothing may fail."""
+        receipts = self.put(*accepted)
         run_batch(self.connection, self.space_id)
         return receipts
 

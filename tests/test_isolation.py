@@ -23,11 +23,12 @@ from headwater.ingest.payload import TrackPayload
 from tests.conftest import API, Running, client_for
 from tests.factories import Stage, make_stage
 from tests.pipeline import Stage as Pipeline
-from tests.pipeline import event
+from tests.pipeline import event, touch
 from tests.two_spaces import CLAIMS, TWIN, add_journey, add_twins, everything_of
 
 RANGE = {"start_date": "2026-01-01 00:00:00", "end_date": "2026-12-31 23:59:59"}
 EVENT = {"event_name": "purchase", "email": "ada@example.com"}
+TOUCHPOINT = {"occurred_at": "2026-05-13", "source": "sms", "email": "ada@example.com"}
 FIELDS = ["profile_id", "company_id", "configured_name", "amount", "event_url"]
 LIKE_TWINS = {
     "custom_field_filters[0][field]": "profile_field_1",
@@ -36,7 +37,7 @@ LIKE_TWINS = {
 }
 CREDITED = {
     "sources": ["google_ads", "direct"], "attribution_model": "linear", "attribution_window": 0,
-    "fields": [*FIELDS, "touchpoint_id", "campaign_name"],
+    "fields": [*FIELDS, "touchpoint_id", "campaign_name", "ad_name"],
 }  # fmt: skip
 JOURNEY = {
     "include_trk_tokens": 1, "include_events": 1, "hide_direct_touchpoints": 0,
@@ -73,6 +74,7 @@ class Row:
 MATRIX = {
     "create_event": Row(202, body=EVENT),
     "create_events": Row(202, body={"events": [EVENT]}),
+    "create_touchpoints": Row(202, body={"touchpoints": [TOUCHPOINT]}),
     "get_receipt": Row(names={"path.receipt_id": ("receipt", 404)}),
     "list_events": Row(
         names={"query.cursor": ("cursor", 422)},
@@ -104,6 +106,8 @@ MATRIX = {
     "list_companies": Row(names={"query.cursor": ("cursor", 422)}, views=({}, RANGE)),
     "get_company": Row(names={"path.id": ("company", 404)}),
     "update_company": Row(names={"path.id": ("company", 404)}, body={**CLAIMS, "name": "Eve"}),
+    "list_ads": Row(names={"query.cursor": ("cursor", 422)}),
+    "put_ads": Row(body={"ads": [{"kind": "campaign", "id": "named", "name": "Eve"}]}),
     "create_event_export": Row(202, body={"date": "2026-05-13"}),
     "create_contact_export": Row(202, body=RANGE),
     "create_company_export": Row(202, body=RANGE),
@@ -121,9 +125,10 @@ NAMES_NOTHING = {
         "include_browsing_session_data",
     },
     "body": {
-        "amount", "events", "emails", "phones", "names", "locations", "custom_fields", "name",
-        "domain", "external_id", "date", "start_date", "end_date", "query_mode", "event_names",
-        "sources", "attribution_model", "attribution_window", "fields", "include_trk_tokens",
+        "amount", "events", "touchpoints", "ads", "emails", "phones", "names", "locations",
+        "custom_fields", "name", "domain", "external_id", "date", "start_date", "end_date",
+        "query_mode", "event_names", "sources", "attribution_model", "attribution_window", "fields",
+        "include_trk_tokens",
     },
 }  # fmt: skip
 """Parameters and keys that name no stored thing, or one that every Space may have for itself. What
@@ -335,8 +340,8 @@ def test_a_request_reaches_only_its_own_space(
 
 @pytest.mark.parametrize("mode", ["auto", "external_id"])
 def test_processing_reaches_only_its_own_space(mine: Side, other: Side, mode: str) -> None:
-    """Events that carry every identifier of the other Space, and events that merge two contacts
-    and rename a company whose twins must stay as they are.
+    """An event and a touchpoint that carry every identifier of the other Space, and an event that
+    merges two contacts and renames a company whose twins must stay as they are.
     """
     mine.stage.connection.execute(
         "UPDATE spaces SET company_identity_mode = %s WHERE id = %s", (mode, mine.stage.space_id)
@@ -350,6 +355,7 @@ def test_processing_reaches_only_its_own_space(mine: Side, other: Side, mode: st
               company_external_id=tag, trk_source="sms"),
         event(email=mine.things["email"][0], tracking_id=f"crm-sharing-{mine.stage.space_id}",
               company_external_id=CLAIMS["external_id"], company_name="Eve"),
+        touch(email=other.things["email"][0], trk_token=f"tok-{tag}", source="direct"),
     )  # fmt: skip
     assert other.stored() == theirs
     contact_id, _, sharing_id = mine.things["contact"]

@@ -24,6 +24,7 @@ LIMIT_HEADERS = {"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Rese
 STATUSES = {
     "create_event": {202, 413, 415},
     "create_events": {202, 413, 415},
+    "create_touchpoints": {202, 413, 415},
     "list_events": {200},
     "get_event": {200, 404},
     "update_event": {200, 404, 413, 415},
@@ -35,6 +36,8 @@ STATUSES = {
     "detach_contact_company": {200, 404},
     "delete_contact_pii": {202, 404},
     "delete_contact_pii_by_email": {202, 404, 409},
+    "list_ads": {200},
+    "put_ads": {200, 413, 415},
     "list_companies": {200},
     "get_company": {200, 404},
     "update_company": {200, 404, 409, 413, 415},

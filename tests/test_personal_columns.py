@@ -5,12 +5,15 @@ those that can hold something.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import psycopg
 import pytest
 
-from headwater.events import accepted
+from headwater.attribution import accepted as touchpoints
+from headwater.attribution.accepted import AcceptedTouchpoint
+from headwater.events import accepted as events
 from headwater.events.accepted import AcceptedEvent
 from headwater.privacy.columns import COLUMNS, Column, Holds, personal, read_columns
 
@@ -105,7 +108,10 @@ def test_a_declaration_that_cannot_be_meant_is_refused(text: str) -> None:
         read_columns(text)
 
 
-def test_every_member_of_a_payload_is_declared() -> None:
-    members = {field.name for field in msgspec.structs.fields(AcceptedEvent)}
-    assert members == accepted.PERSONAL | accepted.KEPT
-    assert not accepted.PERSONAL & accepted.KEPT
+@pytest.mark.parametrize(
+    ("payload", "declared"), [(AcceptedEvent, events), (AcceptedTouchpoint, touchpoints)]
+)
+def test_every_member_of_a_payload_is_declared(payload: type, declared: Any) -> None:
+    members = {field.name for field in msgspec.structs.fields(payload)}
+    assert members == declared.PERSONAL | declared.KEPT
+    assert not declared.PERSONAL & declared.KEPT

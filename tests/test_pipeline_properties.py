@@ -6,9 +6,10 @@ import psycopg
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from headwater.attribution.accepted import AcceptedTouchpoint
 from headwater.events.accepted import AcceptedEvent
 from tests.identity_model import Model
-from tests.pipeline import DAY, MINUTE, T0, Stage, event, new_stage
+from tests.pipeline import DAY, MINUTE, T0, Stage, event, new_stage, touch
 
 SETTINGS = settings(
     max_examples=60,
@@ -23,14 +24,14 @@ def maybe(*values: str) -> st.SearchStrategy[str | None]:
     return st.none() | st.sampled_from(values)
 
 
-IDENTIFIERS = {
+WHO = {
     "email": maybe("a@acme.com", "b@acme.com", "c@corp.de", "d@gmail.com", "noreply@acme.com"),
     "tracking_id": maybe("u1", "u2", "null"),
     "trk_token": maybe("t1", "t2", "t3"),
     "fingerprint": maybe("f1", "f2"),
     "ip": maybe("10.0.0.1"),
-    "event_time": st.sampled_from(TIMES),
 }
+IDENTIFIERS = {**WHO, "event_time": st.sampled_from(TIMES)}
 OTHERS = {
     "event_name": st.sampled_from(["purchase", "upsell_purchase", "lead_generated"]),
     "full_name": maybe("Ann", "Bob"),
@@ -47,13 +48,23 @@ OTHERS = {
     ),
 }
 
+CAME = {
+    "occurred_at": st.sampled_from(TIMES),
+    "source": st.sampled_from(["google_ads", "sms", "direct"]),
+    "campaign_id": maybe("1"),
+    "campaign_name": maybe("Spring"),
+    "ad_name": maybe("Blue"),
+}
+touches = st.builds(touch, **WHO, **CAME)
+
 people = st.lists(st.builds(event, **IDENTIFIERS), min_size=1, max_size=14)
-journeys = st.lists(st.builds(event, **IDENTIFIERS, **OTHERS), min_size=1, max_size=14)
+conversions = st.builds(event, **IDENTIFIERS, **OTHERS)
+journeys = st.lists(conversions | touches, min_size=1, max_size=14)
 modes = st.sampled_from(["auto", "external_id"])
 
 
-def run(stage: Stage, events: list[AcceptedEvent], sizes: list[int]) -> None:
-    """Process events in batches of these sizes, and the rest at once."""
+def run(stage: Stage, events: list[AcceptedEvent | AcceptedTouchpoint], sizes: list[int]) -> None:
+    """Process rows in batches of these sizes, and the rest at once."""
     rest = list(events)
     for size in [*sizes, len(events)]:
         now, rest = rest[:size], rest[size:]
@@ -111,14 +122,19 @@ def test_invariants(
 
 def check_nothing_is_lost(stage: Stage, events: list) -> None:
     stored, dropped = stage.values("events", "id"), stage.values("duplicates", "id")
-    assert sorted(stored + dropped) == stage.receipts
+    sent = [receipt for receipt, alone in stage.rows("touchpoints", "id", "sent") if alone]
+    assert sorted(stored + sent + dropped) == stage.receipts
     assert stage.values("rejected", "id") == []
-    assert set(stage.values("touchpoints", "id")) <= set(stored)
-    kept = [each for each, receipt in zip(events, stage.receipts, strict=True) if receipt in stored]
+    assert set(stage.values("touchpoints", "id")) <= {*stored, *sent}
+    kept = [
+        each
+        for each, receipt in zip(events, stage.receipts, strict=True)
+        if receipt in (*stored, *sent)
+    ]
     links = set(stage.rows("contact_identifiers", "kind", "value"))
     for each in kept:
         for kind in ("email", "tracking_id", "trk_token", "phone"):
-            value = getattr(each, kind)
+            value = getattr(each, kind, None)
             assert value in (None, "null", "noreply@acme.com") or (kind, value) in links
 
 
@@ -149,7 +165,7 @@ def check_sources(stage: Stage) -> None:
 
 
 @SETTINGS
-@given(events=journeys)
+@given(events=st.lists(conversions, min_size=1, max_size=14))
 def test_replay_changes_nothing(connection: psycopg.Connection, events: list) -> None:
     stage = new_stage(connection)
     keyed = [
@@ -167,3 +183,35 @@ def test_replay_changes_nothing(connection: psycopg.Connection, events: list) ->
     assert len(after.pop("duplicates")) == len(before.pop("duplicates")) + len(keyed)
     assert before == after
     assert stored == len(after["events"])
+
+
+IMPORTED = {
+    "email": maybe("a@acme.com", "b@acme.com", "c@corp.de"),
+    "tracking_id": maybe("u1", "u2", "u3"),
+}
+identified = st.builds(touch, **IMPORTED, **CAME).filter(
+    lambda each: each.email is not None or each.tracking_id is not None
+)
+
+
+@SETTINGS
+@given(
+    events=st.lists(st.builds(event, **IDENTIFIERS, **OTHERS), max_size=6),
+    imported=st.lists(identified, min_size=1, max_size=10),
+    sizes=st.lists(st.integers(1, 5), max_size=5),
+)
+def test_importing_twice_changes_nothing_twice(
+    connection: psycopg.Connection, events: list, imported: list, sizes: list[int]
+) -> None:
+    stage = new_stage(connection)
+    run(stage, events, [])
+    run(stage, imported, sizes)
+    before = stage.dump()
+    run(stage, imported, sizes[::-1])
+    after = stage.dump()
+    dropped = len(after.pop("duplicates")) - len(before.pop("duplicates"))
+    assert dropped == len(imported)
+    # Identifiers have been seen once more; whose they are stays.
+    seen = [{row[:3] for row in dump.pop("contact_identifiers")} for dump in (before, after)]
+    assert seen[0] == seen[1]
+    assert before == after

@@ -71,6 +71,7 @@ def add_row(stage: Stage) -> None:
     stage.identifier(contact_id, "trk_token", "t")
     stage.touchpoint(contact_id, "google_ads")
     stage.event(contact_id, company_id=company_id, amount=5)
+    stage.ad("ad", f"of contact {contact_id}", "Blue")
 
 
 def test_every_list_is_known() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from headwater.events.accepted import KEPT, PERSONAL, AcceptedEvent
 from headwater.privacy.redaction import EMPTIED, Named
-from tests.pipeline import event
+from tests.pipeline import event, touch
 
 ADA = Named([
     ("email", "ada@acme.example"),
@@ -88,6 +88,17 @@ def test_what_cannot_be_read_is_emptied(kind: str, text: str) -> None:
 )
 def test_unless_it_names_nobody(kind: str, text: str) -> None:
     assert ADA.redact(kind, text) == text
+
+
+def test_a_touchpoint_loses_who_it_was() -> None:
+    told = {"url": "https://shop.example/", "referrer": "https://t.example", "campaign_id": "9"}
+    who = {"email": "ada@acme.example", "tracking_id": "x", "trk_token": "y", "fingerprint": "f",
+           "ip": "192.0.2.9"}  # fmt: skip
+    whole, left = (msgspec.json.encode(touch(**told, **some)).decode() for some in (who, {}))
+    assert ADA.redact("touchpoint", whole) == left
+    assert ADA.redact("event", whole) == EMPTIED
+    other = msgspec.json.encode(touch(email="bob@acme.example")).decode()
+    assert ADA.redact("touchpoint", other) == other
 
 
 def test_nobody_is_named_by_nothing() -> None:

@@ -64,17 +64,17 @@ def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
     stage.identifier(sharing_id, "email", shared)
     stage.identifier(sharing_id, "tracking_id", f"crm-sharing-{tag}")
     for source in ("google_ads", "direct"):
-        stage.touchpoint(contact_id, source, company_id=company_id, campaign_name=tag)
+        stage.touchpoint(contact_id, source, company_id=company_id, campaign_name=tag, ad_id=tag)
+    for kind in ("ad", "campaign"):
+        stage.ad(kind, tag, f"The {kind} {tag}")
     stage.hit(contact_id, stage.visit(contact_id, company_id=company_id), url=tag)
     stage.hit(sharing_id, stage.visit(sharing_id), url=tag)
     stage.event(sharing_id)
-    events = [stage.event(contact_id, company_id=company_id, event_name="custom_event_1")]
-    events += [
-        stage.event(
-            contact_id, company_id=company_id, amount=5, event_url=tag, order_id=f"{tag}-{n}"
-        )
-        for n in range(3)
-    ]
+    of_company = {"company_id": company_id}
+    events = [stage.event(contact_id, **of_company, event_name="custom_event_1")]
+    for n in range(3):
+        order = {"event_url": tag, "order_id": f"{tag}-{n}"}
+        events.append(stage.event(contact_id, **of_company, amount=5, **order))
     exports = [stage.export(kind, tag) for kind in ("events", "contacts", "companies")]
     accepted = client.post("/events/track", json={"event_name": "purchase", "email": shared})
     return {
@@ -107,7 +107,7 @@ def add_twins(mine: Stage, other: Stage) -> None:
     changes = {**twin, "space_id": other.space_id, "amount": 77}
     for table in (
         "companies", "contacts", "contact_identifiers", "events", "touchpoints", "visits", "hits",
-        "inbox", "exports",
+        "inbox", "exports", "ad_names",
     ):  # fmt: skip
         other.connection.execute(
             f"INSERT INTO {table} OVERRIDING SYSTEM VALUE"

@@ -21,6 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headwater.ads.routes import router as ads_router
 from headwater.companies.routes import router as companies_router
 from headwater.contacts.routes import router as contacts_router
 from headwater.database.pool import UNAVAILABLE, Database
@@ -33,7 +34,7 @@ from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
 from headwater.http.health import HEALTH_ROUTES, healthz
 from headwater.http.reference import reference_routes
 from headwater.ingest.documents import INGEST_PATHS, INGEST_SCHEMAS
-from headwater.ingest.endpoints import BUCKET, Batch, Ingest, Track
+from headwater.ingest.endpoints import BUCKET, EVENTS, TOUCHPOINTS, Batch, Ingest, Track
 from headwater.ingest.inbox import Inbox
 from headwater.ingest.routes import router as receipts_router
 from headwater.privacy.routes import router as privacy_router
@@ -44,7 +45,7 @@ API = "/public-api/v1"
 METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 
 ROUTERS = (
-    events_router, receipts_router, contacts_router, companies_router, exports_router,
+    events_router, receipts_router, contacts_router, companies_router, ads_router, exports_router,
     privacy_router,
 )  # fmt: skip
 
@@ -94,7 +95,8 @@ def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
         ("GET", "/healthz"): healthz,
         ("HEAD", "/healthz"): healthz,
         ("POST", f"{API}/events/track"): Track(ingest),
-        ("POST", f"{API}/events/batch"): Batch(ingest),
+        ("POST", f"{API}/events/batch"): Batch(ingest, EVENTS),
+        ("POST", f"{API}/touchpoints/batch"): Batch(ingest, TOUCHPOINTS),
     }
     return _Front(hot, _framework(headwater))
 

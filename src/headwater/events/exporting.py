@@ -41,7 +41,7 @@ def event_lines(connection: Connection[Any], space_id: int, selection: EventSele
     narrowed = narrowing(attribution, holders)
     bound |= narrowed.parameters | attribution.parameters()
     rows = credited_rows(attribution, SQL(" AND ").join([*conditions, narrowed.only]))
-    if any(fields.FIELDS[name].joins == "t" for name in selection.fields):
+    if any("t" in fields.FIELDS[name].joins for name in selection.fields):
         rows = STATEMENTS["as_stored"].format(rows=rows)
     query = STATEMENTS["credited_lines"].format(
         columns=fields.columns(selection.fields, MODELS[attribution.model].credit),

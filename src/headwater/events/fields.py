@@ -1,7 +1,8 @@
 """The fields an event row can show: each an SQL expression, and the tables it needs.
 
-A row of the page is `c`; `e`, `t` and `l` are the event, the touchpoint and the event's label,
-joined by primary key only when a chosen field reads them.
+A row of the page is `c`; `e`, `t` and `l` are the event, the touchpoint and the event's label, and
+`campaign`, `adset`, `ad` and `account` what the catalogue calls the touchpoint's ids: joined by
+primary key only when a chosen field reads them.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from psycopg.sql import SQL, Composable, Identifier
+from psycopg.sql import SQL, Composable, Identifier, Literal
 
+from headwater.ads.catalogue import KINDS as AD_KINDS
 from headwater.sources.catalogue import SOURCES
 
 TEXT: dict[str, Any] = {"type": "string"}
@@ -27,19 +29,33 @@ class Field:
     value: SQL
     """`{credit}` stands for the row's amount or credit."""
     schema: dict[str, Any]
-    joins: str | None = None
-    """The alias of the joined table that `value` reads."""
+    joins: tuple[str, ...] = ()
+    """The aliases of the joined tables that `value` reads."""
     of_touch: bool = False
     """Whether it exists only with `sources`."""
 
 
-JOINS = {
+JOINS: dict[str, Composable] = {
     "e": SQL("JOIN events e ON e.space_id = %(space_id)s AND e.id = c.event_id"),
     "l": SQL(
         "LEFT JOIN event_labels l ON l.space_id = %(space_id)s AND l.event_name = c.event_name"
     ),
     "t": SQL("JOIN touchpoints t ON t.space_id = %(space_id)s AND t.id = c.touchpoint_id"),
+    **{
+        kind: SQL(
+            "LEFT JOIN ad_names {alias} ON {alias}.space_id = %(space_id)s"
+            " AND {alias}.kind = {kind} AND {alias}.id = t.{id} AND t.{name} IS NULL"
+        ).format(
+            alias=Identifier(kind),
+            kind=Literal(kind),
+            id=Identifier(f"{kind}_id"),
+            name=Identifier(f"{kind}_name"),
+        )
+        for kind in AD_KINDS
+    },
 }
+"""In an order in which each finds what it is joined to."""
+
 
 AD_FIELDS = (
     "ad_id", "ad_name", "adset_id", "adset_name",
@@ -52,23 +68,32 @@ FIELDS = {
     "company_id": Field(SQL("c.company_id::text"), TEXT_OR_NULL),
     "space_id": Field(SQL("%(space_id)s::bigint::text"), TEXT),
     "event_name": Field(SQL("c.event_name"), TEXT),
-    "configured_name": Field(SQL("coalesce(l.label, c.event_name)"), TEXT, "l"),
+    "configured_name": Field(SQL("coalesce(l.label, c.event_name)"), TEXT, ("l",)),
     "amount": Field(SQL("trim_scale({credit})"), NUMBER_OR_NULL),
-    "is_upsell": Field(SQL("e.is_upsell"), {"type": "boolean"}, "e"),
+    "is_upsell": Field(SQL("e.is_upsell"), {"type": "boolean"}, ("e",)),
     "event_time_utc": Field(
         SQL("iso_utc(c.event_time)"), {"type": "string", "format": "date-time"}
     ),
-    "order_id": Field(SQL("e.order_id"), TEXT_OR_NULL, "e"),
-    "order_name": Field(SQL("e.order_name"), TEXT_OR_NULL, "e"),
-    "event_url": Field(SQL("e.event_url"), TEXT_OR_NULL, "e"),
-    "ad_id": Field(SQL("t.ad_id"), TEXT_OR_NULL, "t", of_touch=True),
-    "ad_name": Field(SQL("t.ad_name"), TEXT_OR_NULL, "t", of_touch=True),
-    "adset_id": Field(SQL("t.adset_id"), TEXT_OR_NULL, "t", of_touch=True),
-    "adset_name": Field(SQL("t.adset_name"), TEXT_OR_NULL, "t", of_touch=True),
-    "campaign_id": Field(SQL("t.campaign_id"), TEXT_OR_NULL, "t", of_touch=True),
-    "campaign_name": Field(SQL("t.campaign_name"), TEXT_OR_NULL, "t", of_touch=True),
-    "account_id": Field(SQL("t.account_id"), TEXT_OR_NULL, "t", of_touch=True),
-    "account_name": Field(SQL("t.account_name"), TEXT_OR_NULL, "t", of_touch=True),
+    "order_id": Field(SQL("e.order_id"), TEXT_OR_NULL, ("e",)),
+    "order_name": Field(SQL("e.order_name"), TEXT_OR_NULL, ("e",)),
+    "event_url": Field(SQL("e.event_url"), TEXT_OR_NULL, ("e",)),
+    "ad_id": Field(SQL("t.ad_id"), TEXT_OR_NULL, ("t",), of_touch=True),
+    "ad_name": Field(SQL("coalesce(t.ad_name, ad.name)"), TEXT_OR_NULL, ("t", "ad"), of_touch=True),
+    "adset_id": Field(SQL("t.adset_id"), TEXT_OR_NULL, ("t",), of_touch=True),
+    "adset_name": Field(
+        SQL("coalesce(t.adset_name, adset.name)"), TEXT_OR_NULL, ("t", "adset"), of_touch=True
+    ),
+    "campaign_id": Field(SQL("t.campaign_id"), TEXT_OR_NULL, ("t",), of_touch=True),
+    "campaign_name": Field(
+        SQL("coalesce(t.campaign_name, campaign.name)"),
+        TEXT_OR_NULL,
+        ("t", "campaign"),
+        of_touch=True,
+    ),
+    "account_id": Field(SQL("t.account_id"), TEXT_OR_NULL, ("t",), of_touch=True),
+    "account_name": Field(
+        SQL("coalesce(t.account_name, account.name)"), TEXT_OR_NULL, ("t", "account"), of_touch=True
+    ),
     "touchpoint_id": Field(SQL("c.touchpoint_id"), WHOLE, of_touch=True),
     "source": Field(
         SQL("(%(source_names)s::text[])[c.source_id]"),
@@ -100,5 +125,5 @@ def columns(names: Iterable[str], credit: Composable) -> Composable:
 
 def joins(names: Iterable[str], present: Collection[str] = ()) -> Composable:
     """The joins these fields need, apart from the tables already present."""
-    needed = {FIELDS[name].joins for name in names}.difference(present)
+    needed = {alias for name in names for alias in FIELDS[name].joins}.difference(present)
     return SQL("\n").join(join for alias, join in JOINS.items() if alias in needed)

@@ -46,11 +46,12 @@ class StoredEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True,
 
 
 class Duplicate(msgspec.Struct, frozen=True, gc=False):
-    """A request dropped because of the stored event it repeats."""
+    """A request dropped because of what it repeats."""
 
     id: int
-    reason: Literal["idempotency_key", "order_id"]
-    event_id: int
+    reason: Literal["idempotency_key", "order_id", "repeated_touch"]
+    event_id: int | None
+    """The stored event; of a touchpoint that was sent, none."""
     received_at: int
 
 

@@ -29,7 +29,7 @@ CROSS JOIN LATERAL (
 ) e;
 
 -- name: record_duplicates
--- Requests that were dropped, with the event each repeats.
+-- Requests that were dropped, with the event that each event among them repeats.
 INSERT INTO duplicates (space_id, id, reason, event_id, received_at)
 SELECT %(space_id)s, r.id, r.reason, r.event_id,
        'epoch'::timestamptz + r.received_at * interval '1 microsecond'

@@ -33,6 +33,8 @@ PER_MINUTE = {
     "list_companies": 15,
     "get_company": 30,
     "update_company": 60,
+    "list_ads": 30,
+    "put_ads": 60,
     "create_event_export": 5,
     "get_event_export": 30,
     "create_contact_export": 5,

@@ -13,6 +13,8 @@ from headwater.http.instants import ISO_SCHEMA, UNIX_SCHEMA
 from headwater.http.openapi import problems
 from headwater.ingest.endpoints import MAX_BATCH
 from headwater.ingest.payload import TrackPayload
+from headwater.ingest.touchpoints import AD_IDS, LONGEST_ID, TouchpointPayload
+from headwater.sources.catalogue import SOURCES
 
 Schema = dict[str, Any]
 
@@ -30,12 +32,13 @@ def _any_of(description: str, *schemas: Schema) -> Schema:
     return {"description": description, "anyOf": [*schemas, _NULL]}
 
 
-def _company_text(description: str, longest: int) -> Schema:
+def _code(description: str, longest: int) -> Schema:
     trimmed: Schema = {"type": "string", "pattern": rf"^\s*[\s\S]{{0,{longest}}}?\s*$"}
     return _any_of(description, trimmed, {"type": "integer"})
 
 
-_SPECIAL: dict[str, Schema] = {
+_TIMES = (ISO_SCHEMA, UNIX_SCHEMA, {"type": "number", "minimum": 946684800})
+_IDENTIFICATION: dict[str, Schema] = {
     "email": _any_of(
         "Identifies the contact. Trimmed and lower-cased.",
         {"type": "string", "format": "email", "maxLength": 254},
@@ -47,15 +50,15 @@ _SPECIAL: dict[str, Schema] = {
         {"type": "string", "format": "ipv6"},
         {**_BLANK, "maxLength": 64},
     ),
-    "company_external_id": _company_text("Your id of the company, up to 190 characters.", 190),
-    "company_name": _company_text("Up to 255 characters; only with company_external_id.", 255),
+}
+_OF_EVENTS: dict[str, Schema] = {
+    "company_external_id": _code("Your id of the company, up to 190 characters.", 190),
+    "company_name": _code("Up to 255 characters; only with company_external_id.", 255),
     "event_time": _any_of(
         "ISO 8601 (without an offset it is UTC) or Unix seconds, from 2000-01-01 to 24 hours "
         "from now. The time of receipt if absent.",
-        ISO_SCHEMA,
-        UNIX_SCHEMA,
+        *_TIMES,
         _BLANK,
-        {"type": "number", "minimum": 946684800},
     ),
     "amount": _any_of(
         "Rounded half-even to 4 decimals; negative is a refund.",
@@ -85,28 +88,63 @@ _NO_TEXT: Schema = {"anyOf": [_BLANK, _NULL]}
 _NO_FINGERPRINT: Schema = {"fingerprint": _NO_TEXT, "ip": _NO_TEXT}
 
 
-def _payload_schema() -> Schema:
-    _, schemas = msgspec.json.schema_components([TrackPayload], ref_template=_REF + "{name}")
-    payload = schemas["TrackPayload"]
-    properties: dict[str, Schema] = payload["properties"]
-    properties.update(_SPECIAL)
-    properties.update((f"profile_field_{slot}", _NUMBER_SLOT) for slot in NUMBER_SLOTS)
-    properties.update((f"profile_field_{slot}", _DATE_SLOT) for slot in DATE_SLOTS)
-    for schema in properties.values():
-        schema.pop("default", None)  # null everywhere, and it says nothing
+_IDENTIFIED = [
+    _given("fingerprint", "ip"),
+    *(
+        {**given, "properties": {**given["properties"], **_NO_FINGERPRINT}}
+        for given in (_given("email"), _given("trk_token"))
+    ),
+]
+_NEEDED = (
+    "At least one of email, trk_token, or fingerprint with ip is required; fingerprint and ip "
+    "only come together. Unknown keys are ignored, null and blank text count as absent, of a key "
+    "given twice the last counts. No text or key may hold NUL."
+)
+
+
+def _schema(payload: Any, special: dict[str, Schema]) -> Schema:
+    """The schema of a payload, where `special` says more of a field than its type does."""
+    _, schemas = msgspec.json.schema_components([payload], ref_template=_REF + "{name}")
+    schema = schemas[payload.__name__]
+    properties: dict[str, Schema] = schema["properties"] | _IDENTIFICATION | special
+    for each in properties.values():
+        each.pop("default", None)  # null everywhere, and it says nothing
+    return {**schema, "properties": properties}
+
+
+def _track_schema() -> Schema:
+    slots = {f"profile_field_{slot}": _NUMBER_SLOT for slot in NUMBER_SLOTS}
+    slots |= {f"profile_field_{slot}": _DATE_SLOT for slot in DATE_SLOTS}
     return {
-        **payload,
-        "description": (
-            "One event. At least one of email, trk_token, or fingerprint with ip is required; "
-            "fingerprint and ip only come together. Unknown keys are ignored, null and blank text "
-            "count as absent, of a key given twice the last counts. No text or key may hold NUL."
-        ),
-        "anyOf": [
-            _given("fingerprint", "ip"),
-            *(
-                {**given, "properties": {**given["properties"], **_NO_FINGERPRINT}}
-                for given in (_given("email"), _given("trk_token"))
+        **_schema(TrackPayload, _OF_EVENTS | slots),
+        "description": f"One event. {_NEEDED}",
+        "anyOf": _IDENTIFIED,
+    }
+
+
+def _touchpoint_schema() -> Schema:
+    special = {
+        "occurred_at": {
+            "description": (
+                "ISO 8601 (without an offset it is UTC) or Unix seconds, from 2000-01-01 to 24 "
+                "hours from now."
             ),
+            "anyOf": list(_TIMES),
+        },
+        "source": _any_of(
+            "Where the person came from. Without it, what `url` and `referrer` tell.",
+            {"type": "string", "enum": list(SOURCES)},
+            _BLANK,
+        ),
+        **{name: _code(f"Up to {LONGEST_ID} characters.", LONGEST_ID) for name in AD_IDS},
+    }
+    return {
+        **_schema(TouchpointPayload, special),
+        "required": ["occurred_at"],
+        "description": f"One touchpoint. One of source, url, referrer is required. {_NEEDED}",
+        "allOf": [
+            {"anyOf": _IDENTIFIED},
+            {"anyOf": [_given("source"), _given("url"), _given("referrer")]},
         ],
     }
 
@@ -125,8 +163,20 @@ _RESULT = {
 _STATUS: Schema = {"type": "integer", "const": 202}
 _MESSAGE: Schema = {"type": "string"}
 
+
+def _batch_schema(name: str, item: str) -> Schema:
+    items: Schema = {
+        "description": (
+            "Each is judged on its own: the valid ones are queued although others are not."
+        ),
+        "type": "array", "minItems": 1, "maxItems": MAX_BATCH, "items": {"$ref": _REF + item},
+    }  # fmt: skip
+    return {"type": "object", "required": [name], "properties": {name: items}}
+
+
 INGEST_SCHEMAS: dict[str, Any] = {
-    "TrackPayload": _payload_schema(),
+    "TrackPayload": _track_schema(),
+    "TouchpointPayload": _touchpoint_schema(),
     "Accepted": {
         "type": "object",
         "required": ["status", "message"],
@@ -141,20 +191,9 @@ INGEST_SCHEMAS: dict[str, Any] = {
             "results": {"type": "array", "items": _RESULT},
         },
     },
-    "Batch": {
-        "type": "object",
-        "required": ["events"],
-        "properties": {
-            "events": {
-                "description": (
-                    "Each is judged on its own: the valid ones are queued although others are not."
-                ),
-                "type": "array", "minItems": 1, "maxItems": MAX_BATCH,
-                "items": {"$ref": _REF + "TrackPayload"},
-            }
-        },
-    },
-}  # fmt: skip
+    "Batch": _batch_schema("events", "TrackPayload"),
+    "TouchpointBatch": _batch_schema("touchpoints", "TouchpointPayload"),
+}
 
 _RECEIPT_HEADER: Schema = {
     "description": "The receipt: ask GET /receipts/{receipt_id} what became of the event.",
@@ -219,5 +258,11 @@ INGEST_PATHS: dict[str, Any] = {
     ),
     "/public-api/v1/events/batch": _operation(
         "create_events", "Create up to 1,000 events", "Batch", {"content": _json("BatchAccepted")}
+    ),
+    "/public-api/v1/touchpoints/batch": _operation(
+        "create_touchpoints",
+        "Create up to 1,000 touchpoints",
+        "TouchpointBatch",
+        {"content": _json("BatchAccepted")},
     ),
 }

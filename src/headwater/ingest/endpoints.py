@@ -1,6 +1,6 @@
-"""POST /events/track and /events/batch, as plain ASGI.
+"""POST /events/track, and /events/batch and /touchpoints/batch, as plain ASGI.
 
-These two carry the traffic, so they stand before the framework's routing and dependency
+These carry the traffic, so they stand before the framework's routing and dependency
 machinery, which would cost several times the work itself. What they share with every other
 route (access, bodies, errors, limits) is the same code.
 """
@@ -11,6 +11,7 @@ import asyncio
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -29,8 +30,10 @@ from headwater.http.bodies import (
 )
 from headwater.http.errors import Invalid, Problem, Unavailable, plain
 from headwater.http.rate_limits import Quota
+from headwater.ingest.forms import Form
 from headwater.ingest.inbox import Inbox, Request
-from headwater.ingest.payload import accept
+from headwater.ingest.payload import EVENT_FORM, accept
+from headwater.ingest.touchpoints import TOUCHPOINT_FORM
 from headwater.spaces.access import Caller, KeyRing
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -54,14 +57,14 @@ class Answer(msgspec.Struct):
 
 
 class Ingest:
-    """What both endpoints work with."""
+    """What the endpoints work with."""
 
     def __init__(self, keys: KeyRing, inbox: Inbox) -> None:
         self.keys, self.inbox = keys, inbox
 
-    def request(self, caller: Caller, cost: int, rows: list[bytes]) -> Request:
-        """Rows to store, counted as `cost` against the caller's minute."""
-        return Request(caller.space_id, self.keys.limit(caller, BUCKET), cost, rows)
+    def request(self, caller: Caller, cost: int, rows: list[bytes], kind: str = "event") -> Request:
+        """Rows of a kind to store, counted as `cost` against the caller's minute."""
+        return Request(caller.space_id, self.keys.limit(caller, BUCKET), cost, rows, kind)
 
     async def put(self, request: Request) -> Answer | None:
         """Have the request stored, or say why it was not."""
@@ -136,25 +139,39 @@ class Track(Endpoint):
         return Answer(202, b'{"status":202,"message":"The event is queued."}', headers)
 
 
-class _Batch(msgspec.Struct):
-    events: list[Raw]
+@dataclass(frozen=True)
+class Items:
+    """What a batch holds."""
+
+    name: str
+    """In the plural, as the body's key and in messages."""
+    kind: str
+    """Of their rows in the inbox."""
+    form: Form[Any]
 
 
-_decode_batch = msgspec.json.Decoder(_Batch).decode
+EVENTS = Items("events", "event", EVENT_FORM)
+TOUCHPOINTS = Items("touchpoints", "touchpoint", TOUCHPOINT_FORM)
 
 
 class Batch(Endpoint):
-    """POST /events/batch: up to 1,000 events, of which the valid ones are queued."""
+    """Up to 1,000 items in one body, of which the valid ones are queued."""
 
     max_body = MAX_BATCH_BODY
 
+    def __init__(self, ingest: Ingest, items: Items) -> None:
+        super().__init__(ingest)
+        self.items = items
+        body = msgspec.defstruct("Body", [(items.name, list[Raw])])
+        self._decode = msgspec.json.Decoder(body).decode
+
     async def handle(self, caller: Caller, body: bytes) -> Answer:
         try:
-            events = _batch(body)
+            given = self._read(body)
         except Invalid as invalid:
             return await self.ingest.refuse(caller, 1, invalid)
-        results, rows = _accept_all(events)
-        request = self.ingest.request(caller, len(events), rows)
+        results, rows = _accept_all(self.items.form, given)
+        request = self.ingest.request(caller, len(given), rows, self.items.kind)
         not_stored = await self.ingest.put(request)
         if not_stored:
             return not_stored
@@ -162,40 +179,45 @@ class Batch(Endpoint):
         for result in results:
             if result["status"] == "queued":
                 result["receipt_id"] = str(next(receipts))
-        status = 202 if rows else 422
-        message = f"{len(rows)} of {len(events)} events are queued."
+        return Answer(*self._told(results, len(rows)), _quota_headers(request.quota))
+
+    def _read(self, body: bytes) -> list[Raw]:
+        name = self.items.name
+        try:
+            given: list[Raw] = getattr(self._decode(body), name)
+        except msgspec.ValidationError:
+            if body.lstrip().startswith(b"{"):
+                raise Invalid.of(name, f"must be an array of {name}.") from None
+            raise Invalid(NOT_AN_OBJECT) from None
+        except UNDECODABLE as error:
+            raise undecodable(body, error) from None
+        if not 1 <= len(given) <= MAX_BATCH:
+            raise Invalid.of(name, f"must hold 1 to {MAX_BATCH} {name}.")
+        return given
+
+    def _told(self, results: list[dict[str, Any]], queued: int) -> tuple[int, bytes]:
+        """The status and the body of an answer with these results."""
+        name = self.items.name
+        status = 202 if queued else 422
+        message = f"{queued} of {len(results)} {name} are queued."
         content: dict[str, Any] = {"status": status, "message": message, "results": results}
-        if not rows:
+        if not queued:
             content["errors"] = {
-                f"events.{result['index']}.{field}": told
+                f"{name}.{result['index']}.{field}": told
                 for result in results
                 for field, told in result["errors"].items()
             }
-        return Answer(status, _encode(content), _quota_headers(request.quota))
+        return status, _encode(content)
 
 
-def _batch(body: bytes) -> list[Raw]:
-    try:
-        events = _decode_batch(body).events
-    except msgspec.ValidationError:
-        if body.lstrip().startswith(b"{"):
-            raise Invalid.of("events", "must be an array of events.") from None
-        raise Invalid(NOT_AN_OBJECT) from None
-    except UNDECODABLE as error:
-        raise undecodable(body, error) from None
-    if not 1 <= len(events) <= MAX_BATCH:
-        raise Invalid.of("events", f"must hold 1 to {MAX_BATCH} events.")
-    return events
-
-
-def _accept_all(events: list[Raw]) -> tuple[list[dict[str, Any]], list[bytes]]:
-    """Each event's result, in order, and the normalised rows of the valid ones."""
+def _accept_all(form: Form[Any], given: list[Raw]) -> tuple[list[dict[str, Any]], list[bytes]]:
+    """Each item's result, in order, and the normalised rows of the valid ones."""
     now = time.time()
     results: list[dict[str, Any]] = []
     rows: list[bytes] = []
-    for index, raw in enumerate(events):
+    for index, raw in enumerate(given):
         try:
-            rows.append(_encode(accept(raw, now)))
+            rows.append(_encode(form.accept(raw, now)))
             results.append({"index": index, "status": "queued"})
         except Invalid as invalid:
             results.append({"index": index, "status": "invalid", "errors": invalid.errors})

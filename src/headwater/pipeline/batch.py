@@ -50,7 +50,7 @@ class Arrival(NamedTuple):
 
 @dataclass(frozen=True)
 class SpaceRules:
-    """What of a Space's settings decides how its events are processed."""
+    """What of a Space's settings decides how its rows are processed."""
 
     id: int
     timezone: str
@@ -67,23 +67,31 @@ class SpaceRules:
 
 
 class Item:
-    """One readable event of a batch, and what the steps have found out about it."""
+    """One readable row of a batch, and what the steps have found out about it: somebody at a
+    moment, and what the row says they did. A kind of row is the parts that it has.
+    """
 
     __slots__ = ("at", "contact", "event", "id", "mark", "received_at", "touch", "warnings", "who")
 
     contact: Contact
-    """As resolved when the event's turn came; `contact.final()` is where it ends up."""
+    """As resolved when the row's turn came; `contact.final()` is where it ends up."""
     mark: Mark
+    """Of an event: the sources before it."""
 
-    def __init__(self, arrival: Arrival, event: AcceptedEvent, who: Presented) -> None:
+    def __init__(self, arrival: Arrival, who: Presented) -> None:
         self.id = arrival.id
         self.received_at = arrival.received_at
-        self.event = event
         self.at = who.at
         self.who = who
         self.warnings: list[str] | None = None
+        self.event: AcceptedEvent | None = None
         self.touch: Touch | None = None
         """None as well when it repeats one already there."""
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether anything is left of it to store."""
+        return self.event is not None or self.touch is not None
 
 
 class Batch:
@@ -103,7 +111,7 @@ class Batch:
         """Sources, as bits, that the batch's touches add to stored events, by event id."""
 
     def timeline(self) -> Iterator[tuple[Item, list[Merge]]]:
-        """The events in order of arrival, each with the merges it caused, which come before it."""
+        """The items in order of arrival, each with the merges it caused, which come before it."""
         merges = self.directory.merges
         position = 0
         for item in self.items:

@@ -24,7 +24,7 @@ from headwater.pipeline.touchpoints import REPEAT_SPAN, Span, Touch, request_tou
 def load_known(connection: Connection[Any], batch: Batch) -> None:
     """Drop duplicates, and read the contacts and companies the other events name."""
     space_id = batch.space.id
-    events = [item.event for item in batch.items]
+    events = [item.event for item in batch.items if item.event is not None]
     recorded = request_recorded(
         connection,
         space_id,
@@ -47,7 +47,8 @@ def load_known(connection: Connection[Any], batch: Batch) -> None:
 def _company_names(batch: Batch) -> tuple[set[str], set[str]]:
     """The domains and external ids by which the Space's mode groups."""
     if batch.space.company_identity_mode == "external_id":
-        external = (item.event.company_external_id for item in batch.items)
+        events = (item.event for item in batch.items if item.event is not None)
+        external = (event.company_external_id for event in events)
         return set(), {name for name in external if name is not None}
     emails = {item.who.email for item in batch.items if item.who.email is not None}
     domains = map(business_domain, emails)

@@ -123,7 +123,7 @@ def run_batch(
 def _result(batch: Batch) -> BatchResult:
     return BatchResult(
         rows=len(batch.arrivals),
-        stored=len(batch.items),
+        stored=sum(item.is_stored for item in batch.items),
         duplicates=len(batch.duplicates),
         rejected=len(batch.rejections),
         contacts=len(batch.directory.created),

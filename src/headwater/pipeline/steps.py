@@ -1,12 +1,15 @@
 """The decisions of the pipeline, one step per function, in the order of `running.process`.
 
-All of them are pure: they look at nothing but the batch and walk its events in order of arrival.
+All of them are pure: they look at nothing but the batch and walk its items in order of arrival.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
+from headwater.attribution.accepted import AcceptedTouchpoint
 from headwater.companies.domains import business_domain
 from headwater.companies.grouping import Company
 from headwater.contacts.profiles import full_name
@@ -14,48 +17,70 @@ from headwater.events.accepted import AcceptedEvent
 from headwater.events.recording import Duplicate, Key
 from headwater.identity.matching import Identifiers, Presented, identify, without_junk
 from headwater.pipeline.batch import Arrival, Batch, Item, Rejection, RejectReason
-from headwater.pipeline.touchpoints import read_touch
+from headwater.pipeline.touchpoints import touch_of, touch_of_event
 
 EVENT = "event"
+TOUCHPOINT = "touchpoint"
 
-_decode = msgspec.json.Decoder(AcceptedEvent).decode
+_decode_event = msgspec.json.Decoder(AcceptedEvent).decode
+_decode_touchpoint = msgspec.json.Decoder(AcceptedTouchpoint).decode
 
 
 def parse(batch: Batch) -> None:
     """Read the payloads; rows that cannot be read are rejected here and now."""
     for arrival in batch.arrivals:
-        if arrival.kind != EVENT:
-            rejection = Rejection(arrival.id, RejectReason.UNKNOWN_KIND, "no event")
+        read = _READERS.get(arrival.kind)
+        if read is None:
+            rejection = Rejection(arrival.id, RejectReason.UNKNOWN_KIND, "no kind that is known")
             batch.rejections.append(rejection)
             continue
         try:
-            event = _decode(arrival.payload)
+            batch.items.append(read(batch, arrival))
         except (msgspec.DecodeError, UnicodeError) as error:
             detail = type(error).__name__
             rejection = Rejection(arrival.id, RejectReason.UNREADABLE_PAYLOAD, detail)
             batch.rejections.append(rejection)
-        else:
-            batch.items.append(_read(batch, arrival, event))
 
 
-def _read(batch: Batch, arrival: Arrival, event: AcceptedEvent) -> Item:
-    given = Identifiers(
-        event.email, event.tracking_id, event.trk_token, event.fingerprint, event.ip
-    )
+def _read_event(batch: Batch, arrival: Arrival) -> Item:
+    event = _decode_event(arrival.payload)
+    item = _identified(batch, arrival, event, event.event_time)
+    item.event = event
+    item.touch = touch_of_event(event, item.at)
+    return item
+
+
+def _read_touchpoint(batch: Batch, arrival: Arrival) -> Item:
+    touchpoint = _decode_touchpoint(arrival.payload)
+    item = _identified(batch, arrival, touchpoint, touchpoint.occurred_at)
+    item.touch = touch_of(touchpoint, item.at)
+    return item
+
+
+_READERS: dict[str, Callable[[Batch, Arrival], Item]] = {
+    EVENT: _read_event,
+    TOUCHPOINT: _read_touchpoint,
+}
+
+
+def _identified(
+    batch: Batch, arrival: Arrival, told: AcceptedEvent | AcceptedTouchpoint, at: int
+) -> Item:
+    """An item that does not yet say what was done, at this moment in ms since 1970."""
+    given = Identifiers(told.email, told.tracking_id, told.trk_token, told.fingerprint, told.ip)
     kept, warnings = without_junk(given, batch.space.junk)
     seen_with = kept.fingerprint is not None and kept.ip is not None
     who = Presented(
         receipt_id=arrival.id,
-        at=event.event_time * 1000,
+        at=at * 1000,
         received_at=arrival.received_at,
         email=kept.email,
         tracking_id=kept.tracking_id,
         trk_token=kept.trk_token,
         fingerprint=f"{kept.fingerprint}|{kept.ip}" if seen_with else None,
     )
-    item = Item(arrival, event, who)
+    item = Item(arrival, who)
     item.warnings = warnings or None
-    item.touch = read_touch(event, who.at)
     return item
 
 
@@ -78,6 +103,9 @@ def drop_duplicates(batch: Batch, by_key: dict[Key, int], by_order: dict[Key, in
     """
     kept: list[Item] = []
     for item in batch.items:
+        if item.event is None:
+            kept.append(item)
+            continue
         key, order = idempotency_key(item.event), order_key(item.event)
         if key in by_key:
             duplicate = Duplicate(item.id, "idempotency_key", by_key[key], item.received_at)
@@ -96,7 +124,7 @@ def drop_duplicates(batch: Batch, by_key: dict[Key, int], by_order: dict[Key, in
 
 
 def match_identities(batch: Batch) -> None:
-    """Find, make and merge the contacts of the events."""
+    """Find, make and merge the contacts of the items."""
     for item in batch.items:
         item.contact = identify(batch.directory, item.who)
 
@@ -107,9 +135,11 @@ def describe_contacts(batch: Batch) -> None:
     for item, merges in batch.timeline():
         for merge in merges:
             profiles.of(merge.survivor).fill_from(profiles.of(merge.loser))
-        event = item.event
+        profile, event = profiles.of(item.contact), item.event
+        if event is None:
+            profile.learn(item.who.email, None, None)
+            continue
         name = full_name(event.full_name, event.first_name, event.last_name)
-        profile = profiles.of(item.contact)
         profile.learn(item.who.email, name, event.phone)
         if event.profile_fields:
             profile.set_fields(event.profile_fields, zone)
@@ -134,7 +164,7 @@ def group_companies(batch: Batch) -> None:
 
 def _named_company(batch: Batch, item: Item) -> Company | None:
     event = item.event
-    if event.company_external_id is None:
+    if event is None or event.company_external_id is None:
         return None
     return batch.companies.of_external_id(
         event.company_external_id, event.company_name, item.received_at
@@ -158,7 +188,11 @@ def walk_paths(batch: Batch) -> None:
                 item.touch = None
             else:
                 path.add_touch(touch)
-        item.mark = path.add_event(item.at)
+        if item.event is not None:
+            item.mark = path.add_event(item.at)
+        elif item.touch is None:
+            repeated = Duplicate(item.id, "repeated_touch", None, item.received_at)
+            batch.duplicates.append(repeated)
 
 
 def settle(batch: Batch) -> None:

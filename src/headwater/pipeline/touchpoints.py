@@ -1,43 +1,77 @@
-"""Touchpoints that events bring with their attribution parameters: what one is, when it repeats
-an earlier one, and what it adds to the contact's path.
+"""Touchpoints that events bring with their attribution parameters, or that were sent by themselves:
+what one is, when it repeats an earlier one, and what it adds to the contact's path.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 from psycopg import Connection
 
+from headwater.attribution.accepted import AcceptedTouchpoint
 from headwater.database.rows import rows
 from headwater.database.statements import Statements
 from headwater.events.accepted import AcceptedEvent
 from headwater.sources.catalogue import SOURCE_IDS
-from headwater.sources.resolve import Parameters, resolve
+from headwater.sources.classify import explain
+from headwater.sources.evidence import Arrival, Parameters
+from headwater.sources.outcomes import Source
+from headwater.sources.resolve import resolve
 
 SQL = Statements(__name__, "touchpoints.sql")
 
 REPEAT_SPAN = 30 * 60 * 1_000_000
 """µs within which the same touch again makes no touchpoint."""
 
-Likeness = tuple[int, str | None, str | None, str | None, str | None, str | None, str | None]
-"""What makes two touches the same: source, campaign, ad group, ad and keyword."""
+Likeness = tuple[str | int | None, ...]
+"""What makes two touches the same: source, campaign, ad group, ad and keyword. What has an id is
+known by it, whatever its name."""
 
 
-class Touch(msgspec.Struct, frozen=True, gc=False):
-    """An event's attribution parameters, read."""
+class Ad(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, gc=False):
+    """The place of a touch in an ad account, as far as it is told."""
+
+    campaign_id: str | None = None
+    campaign_name: str | None = None
+    adset_id: str | None = None
+    adset_name: str | None = None
+    ad_id: str | None = None
+    ad_name: str | None = None
+    account_id: str | None = None
+    account_name: str | None = None
+    keyword: str | None = None
+
+
+class Touch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A moment, in µs since 1970, at which somebody came from a source."""
 
     at: int
-    likeness: Likeness
+    source_id: int
     source_rule: str
+    ad: Ad
+    url: str | None
+    referrer_host: str | None = None
 
     @property
     def source_bit(self) -> int:
-        return 1 << self.likeness[0]
+        return 1 << self.source_id
+
+    @property
+    def likeness(self) -> Likeness:
+        ad = self.ad
+        return (
+            self.source_id,
+            ad.campaign_id, None if ad.campaign_id is not None else ad.campaign_name,
+            ad.adset_id, None if ad.adset_id is not None else ad.adset_name,
+            ad.ad_id, None if ad.ad_id is not None else ad.ad_name,
+            ad.keyword,
+        )  # fmt: skip
 
 
-def read_touch(event: AcceptedEvent, at: int) -> Touch | None:
+def touch_of_event(event: AcceptedEvent, at: int) -> Touch | None:
     """The touch that an event at `at` (µs since 1970) carries, if it has any parameter of one."""
     if not (
         event.trk_source or event.trk_network or event.trk_campaign or event.trk_ad_group
@@ -46,20 +80,49 @@ def read_touch(event: AcceptedEvent, at: int) -> Touch | None:
         return None
     parameters = Parameters(event.trk_source, event.trk_network, event.trk_type)
     source, rule = resolve(parameters, event.url)
-    likeness = (
-        SOURCE_IDS[source],
-        *_id_or_name(event.trk_campaign),
-        *_id_or_name(event.trk_ad_group),
-        event.trk_ad_id,
-        event.trk_keyword,
-    )
-    return Touch(at, likeness, rule)
+    campaign_id, campaign_name = _id_or_name(event.trk_campaign)
+    adset_id, adset_name = _id_or_name(event.trk_ad_group)
+    ad = Ad(
+        campaign_id=campaign_id, campaign_name=campaign_name,
+        adset_id=adset_id, adset_name=adset_name,
+        ad_id=event.trk_ad_id, keyword=event.trk_keyword,
+    )  # fmt: skip
+    return Touch(at=at, source_id=SOURCE_IDS[source], source_rule=rule, ad=ad, url=event.url)
 
 
 def _id_or_name(value: str | None) -> tuple[str | None, str | None]:
     if value is not None and value.isascii() and value.isdigit():
         return value, None
     return None, value
+
+
+def touch_of(touchpoint: AcceptedTouchpoint, at: int) -> Touch:
+    """The touch that was sent by itself, at `at` (µs since 1970). What is not told of its ad is
+    read from its URL. It came from somewhere, so where a visit would make no touch it is direct.
+    """
+    parameters = Parameters(touchpoint.source)
+    told = explain(Arrival(touchpoint.url, touchpoint.referrer, parameters))
+    source, rule = (
+        (told.outcome.name, told.outcome.rule)
+        if isinstance(told.outcome, Source)
+        else ("direct", told.outcome.reason.value)
+    )
+    given = {name: getattr(touchpoint, name) for name in Ad.__struct_fields__}
+    ad = Ad(**given) if any(given.values()) else Ad(**msgspec.structs.asdict(told.ad))
+    return Touch(
+        at=at, source_id=SOURCE_IDS[source], source_rule=rule, ad=ad, url=touchpoint.url,
+        referrer_host=_host(touchpoint.referrer),
+    )  # fmt: skip
+
+
+def _host(address: str | None) -> str | None:
+    """The host of a URL, or of an address that lacks its scheme; None when there is none."""
+    if address is None:
+        return None
+    try:
+        return urlsplit(address if "//" in address else f"//{address.strip()}").hostname
+    except ValueError:
+        return None
 
 
 class Path:
@@ -115,7 +178,7 @@ class Mark:
         self.source_mask = source_mask
 
 
-class StoredTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, gc=False):
+class StoredTouchpoint(Ad, omit_defaults=True, frozen=True, kw_only=True, gc=False):
     """A touchpoint's row as it is first written. Times are µs since 1970."""
 
     id: int
@@ -125,13 +188,10 @@ class StoredTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=
     source_rule: str
     origin_id: int | None = None
     company_id: int | None = None
-    campaign_id: str | None = None
-    campaign_name: str | None = None
-    adset_id: str | None = None
-    adset_name: str | None = None
-    ad_id: str | None = None
-    keyword: str | None = None
     url: str | None = None
+    referrer_host: str | None = None
+    sent: bool = False
+    warnings: list[str] | None = None
 
 
 class Span(msgspec.Struct, frozen=True, gc=False):

@@ -1,7 +1,10 @@
 -- name: load
--- The touchpoints that a batch's touches could repeat.
+-- The touchpoints that a batch's touches could repeat, as far as they are told apart.
 SELECT s.contact_id, (extract(epoch FROM t.occurred_at) * 1000000)::bigint AS occurred_at,
-       t.source_id, t.campaign_id, t.campaign_name, t.adset_id, t.adset_name, t.ad_id, t.keyword
+       t.source_id,
+       t.campaign_id, CASE WHEN t.campaign_id IS NULL THEN t.campaign_name END AS campaign_name,
+       t.adset_id, CASE WHEN t.adset_id IS NULL THEN t.adset_name END AS adset_name,
+       t.ad_id, CASE WHEN t.ad_id IS NULL THEN t.ad_name END AS ad_name, t.keyword
 FROM json_to_recordset(%(spans)s::json) AS s (contact_id bigint, first bigint, last bigint)
 CROSS JOIN LATERAL (
     SELECT known.*
@@ -15,13 +18,17 @@ CROSS JOIN LATERAL (
 -- name: write
 -- New touchpoints.
 INSERT INTO touchpoints
-    (space_id, id, contact_id, origin_id, company_id, occurred_at, source_id, source_rule, campaign_id,
-     campaign_name, adset_id, adset_name, ad_id, keyword, url)
+    (space_id, id, contact_id, origin_id, company_id, occurred_at, source_id, source_rule,
+     campaign_id, campaign_name, adset_id, adset_name, ad_id, ad_name, account_id, account_name,
+     keyword, url, referrer_host, sent, warnings)
 SELECT %(space_id)s, r.id, r.contact_id, r.origin_id, r.company_id,
        'epoch'::timestamptz + r.occurred_at * interval '1 microsecond', r.source_id,
-       r.source_rule, r.campaign_id, r.campaign_name, r.adset_id, r.adset_name, r.ad_id,
-       r.keyword, r.url
+       r.source_rule, r.campaign_id, r.campaign_name, r.adset_id, r.adset_name, r.ad_id, r.ad_name,
+       r.account_id, r.account_name, r.keyword, r.url, r.referrer_host, coalesce(r.sent, false),
+       r.warnings
 FROM json_to_recordset(%(touchpoints)s::json)
      AS r (id bigint, contact_id bigint, origin_id bigint, company_id bigint, occurred_at bigint,
            source_id smallint, source_rule text, campaign_id text, campaign_name text,
-           adset_id text, adset_name text, ad_id text, keyword text, url text);
+           adset_id text, adset_name text, ad_id text, ad_name text, account_id text,
+           account_name text, keyword text, url text, referrer_host text, sent boolean,
+           warnings text[]);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import asdict
 from psycopg import Connection
 
 from headwater.companies.storing import write_companies
@@ -41,7 +42,8 @@ def write(connection: Connection[Any], batch: Batch) -> None:
     add_sources(connection, space_id, batch.late_sources)
     touches = [touchpoint for item in batch.items if (touchpoint := _touchpoint(batch, item))]
     write_touchpoints(connection, space_id, touches)
-    record_events(connection, space_id, [_event(batch, item) for item in batch.items])
+    events = [event for item in batch.items if (event := _event(batch, item))]
+    record_events(connection, space_id, events)
     record_duplicates(connection, space_id, batch.duplicates)
     failpoint("worker_after_events")
     reject_rows(connection, space_id, batch.rejections)
@@ -63,7 +65,7 @@ def _move(batch: Batch, profile: Profile) -> Move | None:
 
 
 def _origin(item: Item) -> int | None:
-    """The contact of an event when its turn came, if that was merged later in the batch."""
+    """The contact of an item when its turn came, if that was merged later in the batch."""
     return item.contact.id if item.contact.merged_into is not None else None
 
 
@@ -73,27 +75,27 @@ def _touchpoint(batch: Batch, item: Item) -> StoredTouchpoint | None:
         return None
     contact = item.contact.final()
     company = batch.profiles.of(contact).company
-    source_id, campaign_id, campaign_name, adset_id, adset_name, ad_id, keyword = touch.likeness
+    sent = item.event is None
     return StoredTouchpoint(
         id=item.id,
         contact_id=contact.id,
         origin_id=_origin(item),
         company_id=company and company.id,
         occurred_at=touch.at,
-        source_id=source_id,
+        source_id=touch.source_id,
         source_rule=touch.source_rule,
-        campaign_id=campaign_id,
-        campaign_name=campaign_name,
-        adset_id=adset_id,
-        adset_name=adset_name,
-        ad_id=ad_id,
-        keyword=keyword,
-        url=item.event.url,
+        url=touch.url,
+        referrer_host=touch.referrer_host,
+        sent=sent,
+        warnings=item.warnings if sent else None,
+        **asdict(touch.ad),
     )
 
 
-def _event(batch: Batch, item: Item) -> StoredEvent:
+def _event(batch: Batch, item: Item) -> StoredEvent | None:
     event = item.event
+    if event is None:
+        return None
     contact = item.contact.final()
     company = batch.profiles.of(contact).company
     return StoredEvent(

@@ -7,18 +7,30 @@ from typing import Any
 
 import msgspec
 
-from headwater.events.accepted import PERSONAL, AcceptedEvent
+from headwater.attribution import accepted as touchpoints
+from headwater.attribution.accepted import AcceptedTouchpoint
+from headwater.events import accepted as events
+from headwater.events.accepted import AcceptedEvent
 from headwater.identity.directory import EMAIL, FINGERPRINT, TRACKING_ID, TRK_TOKEN
-from headwater.pipeline.steps import EVENT
+from headwater.pipeline.steps import EVENT, TOUCHPOINT
 
 EMPTIED = "{}"
 """What is left of a payload that names the person and cannot be read."""
 
-_decode = msgspec.json.Decoder(AcceptedEvent).decode
-_FORGOTTEN: dict[str, Any] = {
-    field.name: {} if field.default is msgspec.NODEFAULT else field.default
-    for field in msgspec.structs.fields(AcceptedEvent)
-    if field.name in PERSONAL
+Accepted = AcceptedEvent | AcceptedTouchpoint
+
+_PERSONAL: dict[str, tuple[type[Accepted], frozenset[str]]] = {
+    EVENT: (AcceptedEvent, events.PERSONAL),
+    TOUCHPOINT: (AcceptedTouchpoint, touchpoints.PERSONAL),
+}
+_DECODE = {kind: msgspec.json.Decoder(form).decode for kind, (form, _) in _PERSONAL.items()}
+_FORGOTTEN: dict[str, dict[str, Any]] = {
+    kind: {
+        field.name: {} if field.default is msgspec.NODEFAULT else field.default
+        for field in msgspec.structs.fields(form)
+        if field.name in personal
+    }
+    for kind, (form, personal) in _PERSONAL.items()
 }
 
 
@@ -34,31 +46,32 @@ class Named:
         """The payload of a row of this kind without what it tells of the person: as it is, unless
         it names them.
         """
-        event = _read(kind, payload)
-        if event is None:
+        accepted = _read(kind, payload)
+        if accepted is None:
             return EMPTIED if self._mentioned_in(payload.casefold()) else payload
-        if self._identifiers.isdisjoint(_shown(event)):
+        if self._identifiers.isdisjoint(_shown(accepted)):
             return payload
-        return msgspec.json.encode(msgspec.structs.replace(event, **_FORGOTTEN)).decode()
+        return msgspec.json.encode(msgspec.structs.replace(accepted, **_FORGOTTEN[kind])).decode()
 
     def _mentioned_in(self, text: str) -> bool:
         return any(all(part in text for part in parts) for parts in self._written)
 
 
-def _read(kind: str, payload: str) -> AcceptedEvent | None:
+def _read(kind: str, payload: str) -> Accepted | None:
+    decode = _DECODE.get(kind)
     try:
-        return _decode(payload) if kind == EVENT else None
+        return decode(payload) if decode is not None else None
     except (msgspec.DecodeError, UnicodeError):
         return None
 
 
-def _shown(event: AcceptedEvent) -> list[tuple[str, str | None]]:
-    """The identifiers of an event."""
-    seen_with = f"{event.fingerprint}|{event.ip}" if event.fingerprint and event.ip else None
+def _shown(told: Accepted) -> list[tuple[str, str | None]]:
+    """The identifiers of an event or a touchpoint."""
+    seen_with = f"{told.fingerprint}|{told.ip}" if told.fingerprint and told.ip else None
     return [
-        (EMAIL, event.email),
-        (TRACKING_ID, event.tracking_id),
-        (TRK_TOKEN, event.trk_token),
+        (EMAIL, told.email),
+        (TRACKING_ID, told.tracking_id),
+        (TRK_TOKEN, told.trk_token),
         (FINGERPRINT, seen_with),
     ]
 

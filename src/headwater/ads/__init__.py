@@ -1,0 +1,1 @@
+"""The ad catalogue: what the ids of ad platforms are called."""

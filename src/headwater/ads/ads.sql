@@ -1,0 +1,25 @@
+-- name: put
+-- Names for ids, new or changed; a platform that is not told stays. In one order everywhere, so
+-- that two requests never wait for each other in a circle.
+INSERT INTO ad_names AS a (space_id, kind, id, name, platform)
+SELECT %(space_id)s, r.kind, r.id, r.name, r.platform
+FROM json_to_recordset(%(names)s::json) AS r (kind text, id text, name text, platform text)
+ORDER BY r.kind, r.id
+ON CONFLICT (space_id, kind, id) DO UPDATE
+SET name = excluded.name, platform = coalesce(excluded.platform, a.platform), updated_at = now()
+WHERE a.name <> excluded.name OR a.platform IS DISTINCT FROM coalesce(excluded.platform, a.platform);
+
+-- name: page
+-- A page of the catalogue, by the order in which ids were first named.
+SELECT (SELECT row_to_json(line)::text FROM (
+            SELECT a.kind, a.id, a.name, a.platform, iso_utc(a.updated_at) AS updated_at
+       ) line), a.number
+FROM (
+    SELECT a.kind, a.id, a.name, a.platform, a.updated_at, a.number
+    FROM ad_names a
+    WHERE a.space_id = %(space_id)s
+      AND a.number > %(after)s AND a.number < %(before)s
+    ORDER BY a.number {order}
+    LIMIT %(limit)s
+) a
+ORDER BY a.number DESC;

@@ -1,0 +1,92 @@
+"""The creation payload of a touchpoint: a visit that happened before Headwater could see it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headwater.attribution.accepted import AcceptedTouchpoint
+from headwater.http.instants import FORMS
+from headwater.ingest.forms import (
+    IDENTIFYING,
+    Address,
+    Attribution,
+    Check,
+    Code,
+    Form,
+    Identification,
+    Time,
+    code,
+    given_texts,
+    identification,
+)
+from headwater.ingest.times import parse_event_time
+from headwater.sources.catalogue import SOURCE_IDS
+
+LONGEST_ID = 512
+
+AD_IDS = ("campaign_id", "adset_id", "ad_id", "account_id")
+_PLAIN_TEXT = (
+    "trk_token", "fingerprint", "tracking_id", "url", "referrer", "campaign_name", "adset_name",
+    "ad_name", "account_name", "keyword",
+)  # fmt: skip
+_ORIGINS = frozenset({"source", "url", "referrer"})
+
+
+class TouchpointPayload(Identification, frozen=True, kw_only=True):
+    """The creation payload as it arrives."""
+
+    occurred_at: Time = None
+    source: Attribution = None
+    url: Address = None
+    referrer: Address = None
+    campaign_id: Code = None
+    campaign_name: Attribution = None
+    adset_id: Code = None
+    adset_name: Attribution = None
+    ad_id: Code = None
+    ad_name: Attribution = None
+    account_id: Code = None
+    account_name: Attribution = None
+    keyword: Attribution = None
+
+
+def _normalise(payload: Any, now: float, check: Check) -> AcceptedTouchpoint:
+    who = identification(payload, check)
+    values = given_texts(payload, _PLAIN_TEXT)
+    source = check(_source, "source", payload.source)
+    if not (source or values.keys() & _ORIGINS or "source" in check.errors):
+        check.add("source", "is required unless url or referrer is given.")
+    return AcceptedTouchpoint(
+        occurred_at=check(_occurred_at, "occurred_at", payload.occurred_at, now) or 0,
+        source=source,
+        **{name: check(code, name, getattr(payload, name), LONGEST_ID) for name in AD_IDS},
+        **who,
+        **values,
+    )
+
+
+def _source(value: str | None) -> str | None:
+    if value is None or not value.strip():
+        return None
+    source = value.strip().lower()
+    if source not in SOURCE_IDS:
+        raise ValueError(_RULES["source"])
+    return source
+
+
+def _occurred_at(value: str | float | None, now: float) -> int:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        raise ValueError("is required.")
+    return parse_event_time(value, now)
+
+
+_RULES = {
+    "occurred_at": FORMS,
+    "source": f"must be one of the {len(SOURCE_IDS)} sources.",
+    **dict.fromkeys(AD_IDS, "must be a string or an integer."),
+}
+
+TOUCHPOINT_FORM = Form(
+    TouchpointPayload, _normalise, _RULES, {},
+    alternatives=(IDENTIFYING, _ORIGINS, frozenset({"occurred_at"})),
+)  # fmt: skip

@@ -1,0 +1,237 @@
+"""POST /touchpoints/batch: what is accepted, and in what form it waits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import msgspec
+import psycopg
+import pytest
+
+from headwater.attribution.accepted import AcceptedTouchpoint
+from headwater.ingest.touchpoints import TouchpointPayload
+from headwater.sources.catalogue import SOURCES
+from tests.conftest import Running, client_for
+
+VALID = {"occurred_at": "2026-05-13T12:00:00Z", "email": "ada@example.com", "source": "sms"}
+NOON = 1778673600000
+FORMS = "must be an ISO 8601 date-time or a Unix timestamp in seconds."
+
+
+def send(client: httpx.Client, *touchpoints: Any) -> httpx.Response:
+    return client.post("/touchpoints/batch", json={"touchpoints": list(touchpoints)})
+
+
+def accepted(
+    client: httpx.Client, connection: psycopg.Connection, **fields: Any
+) -> AcceptedTouchpoint:
+    """What waits of a touchpoint with these fields."""
+    response = send(client, {**VALID, **fields})
+    assert response.status_code == 202, response.text
+    receipt = response.json()["results"][0]["receipt_id"]
+    row = connection.execute(
+        "SELECT payload FROM inbox WHERE id = %s AND kind = 'touchpoint'", (receipt,)
+    ).fetchone()
+    assert row is not None
+    return msgspec.json.decode(row[0], type=AcceptedTouchpoint)
+
+
+def errors(client: httpx.Client, fields: dict[str, Any]) -> dict[str, list[str]]:
+    response = send(client, fields)
+    assert response.status_code == 422
+    [result] = response.json()["results"]
+    assert (result["index"], result["status"]) == (0, "invalid")
+    assert response.json()["errors"] == {
+        f"touchpoints.0.{name}": told for name, told in result["errors"].items()
+    }
+    return result["errors"]
+
+
+def test_it_works(client: httpx.Client, connection: psycopg.Connection, space_id: int) -> None:
+    response = send(client, VALID, {**VALID, "source": "carrier_pigeon"}, {**VALID, "ad_id": 7})
+    assert response.status_code == 202
+    body = response.json()
+    assert (body["status"], body["message"]) == (202, "2 of 3 touchpoints are queued.")
+    first, second, third = body["results"]
+    assert second == {
+        "index": 1, "status": "invalid",
+        "errors": {"source": ["The source must be one of the 53 sources."]},
+    }  # fmt: skip
+    assert (first["index"], third["index"]) == (0, 2)
+    rows = connection.execute(
+        "SELECT id, kind, payload::json ->> 'ad_id' FROM inbox WHERE space_id = %s ORDER BY id",
+        (space_id,),
+    ).fetchall()
+    assert rows == [
+        (int(first["receipt_id"]), "touchpoint", None),
+        (int(third["receipt_id"]), "touchpoint", "7"),
+    ]
+
+
+def test_every_field_is_kept(client: httpx.Client, connection: psycopg.Connection) -> None:
+    given = {
+        name: f"some {name}" for name in TouchpointPayload.__struct_fields__
+        if name not in {"occurred_at", "email", "ip", "source"}
+    } | {"email": " Ada@Example.com ", "ip": "2001:DB8::1", "source": "Google_Ads "}  # fmt: skip
+    kept = accepted(client, connection, **given)
+    assert msgspec.structs.asdict(kept) == {
+        **given, "email": "ada@example.com", "ip": "2001:db8::1", "source": "google_ads",
+        "occurred_at": NOON,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("given", ["2026-05-13T14:00:00+02:00", NOON / 1000, "1778673600"])
+def test_times(client: httpx.Client, connection: psycopg.Connection, given: Any) -> None:
+    assert accepted(client, connection, occurred_at=given).occurred_at == NOON
+
+
+@pytest.mark.parametrize(
+    ("given", "rule"),
+    [
+        (None, "is required."),
+        (" ", "is required."),
+        ("yesterday", FORMS),
+        ([], FORMS),
+        ("1999-12-31", "must be between 2000-01-01 and 24 hours from now, in seconds if Unix."),
+        ("2999-01-01", "must be between 2000-01-01 and 24 hours from now, in seconds if Unix."),
+    ],
+)
+def test_other_times_are_refused(client: httpx.Client, given: Any, rule: str) -> None:
+    assert errors(client, {**VALID, "occurred_at": given}) == {
+        "occurred_at": [f"The occurred_at {rule}"]
+    }
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_source(client: httpx.Client, connection: psycopg.Connection, name: str) -> None:
+    assert accepted(client, connection, source=name).source == name
+
+
+@pytest.mark.parametrize("name", ["url", "referrer"])
+def test_a_source_is_not_needed_beside_an_address(
+    client: httpx.Client, connection: psycopg.Connection, name: str
+) -> None:
+    assert accepted(client, connection, source=" ", **{name: "https://x.example"}).source is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({}, {"source": "is required unless url or referrer is given."}),
+        ({"url": " ", "source": None}, {"source": "is required unless url or referrer is given."}),
+        ({"source": "fb"}, {"source": "must be one of the 53 sources."}),
+        ({"url": 5}, {"url": "must be a string of at most 2048 characters."}),
+        ({"url": "x" * 2049}, {"url": "must be a string of at most 2048 characters."}),
+        ({"source": 5}, {"source": "must be one of the 53 sources."}),
+    ],
+)
+def test_where_from_is_needed(
+    client: httpx.Client, fields: dict[str, Any], told: dict[str, str]
+) -> None:
+    given = {"occurred_at": 1778673600, "email": "ada@example.com", **fields}
+    assert errors(client, given) == {name: [f"The {name} {rule}"] for name, rule in told.items()}
+
+
+WHO = "is required unless trk_token, or fingerprint with ip, is given."
+
+
+@pytest.mark.parametrize(
+    ("who", "told"),
+    [
+        ({}, {"email": WHO}),
+        ({"tracking_id": "u1"}, {"email": WHO}),
+        ({"fingerprint": "f"}, {"ip": "is required when fingerprint is given."}),
+        ({"ip": "10.0.0.1"}, {"fingerprint": "is required when ip is given."}),
+        ({"email": "nobody"}, {"email": "must be a valid e-mail address."}),
+        ({"email": 5}, {"email": "must be a string of at most 320 characters."}),
+    ],
+)
+def test_somebody_is_needed(
+    client: httpx.Client, who: dict[str, Any], told: dict[str, str]
+) -> None:
+    given = {"occurred_at": 1778673600, "source": "sms", **who}
+    assert errors(client, given) == {name: [f"The {name} {rule}"] for name, rule in told.items()}
+
+
+@pytest.mark.parametrize(
+    "who", [{"trk_token": "t"}, {"fingerprint": "f", "ip": "10.0.0.1"}, {"email": "a@b.org"}]
+)
+def test_any_identification_does(client: httpx.Client, who: dict[str, str]) -> None:
+    assert send(client, {"occurred_at": 1778673600, "source": "sms", **who}).status_code == 202
+
+
+@pytest.mark.parametrize("name", ["campaign_id", "adset_id", "ad_id", "account_id"])
+def test_ids_may_be_numbers(
+    client: httpx.Client, connection: psycopg.Connection, name: str
+) -> None:
+    for given, kept in ((120, "120"), (" 9 ", "9"), (" ", None), (None, None)):
+        assert getattr(accepted(client, connection, **{name: given}), name) == kept
+    assert errors(client, {**VALID, name: True}) == {
+        name: [f"The {name} must be a string or an integer."]
+    }
+    assert errors(client, {**VALID, name: "x" * 513}) == {
+        name: [f"The {name} must be at most 512 characters long."]
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["campaign_name", "adset_name", "ad_name", "account_name", "keyword"]
+)
+def test_names_have_a_length(client: httpx.Client, name: str) -> None:
+    assert send(client, {**VALID, name: "x" * 512}).status_code == 202
+    assert errors(client, {**VALID, name: "x" * 513}) == {
+        name: [f"The {name} must be a string of at most 512 characters."]
+    }
+
+
+def test_everything_wrong_is_told_at_once(client: httpx.Client) -> None:
+    assert set(errors(client, {"occurred_at": [], "keyword": 5, "fingerprint": "f"})) == {
+        "occurred_at", "keyword", "ip", "source",
+    }  # fmt: skip
+
+
+def test_text_that_cannot_be_stored(client: httpx.Client) -> None:
+    assert errors(client, {**VALID, "keyword": "a\0b"}) == {
+        "keyword": ["The keyword holds a NUL character."]
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "told"),
+    [
+        ({}, "touchpoints", "The touchpoints must be an array of touchpoints."),
+        ({"touchpoints": 5}, "touchpoints", "The touchpoints must be an array of touchpoints."),
+        ({"touchpoints": []}, "touchpoints", "The touchpoints must hold 1 to 1000 touchpoints."),
+        (
+            {"touchpoints": [VALID] * 1001},
+            "touchpoints",
+            "The touchpoints must hold 1 to 1000 touchpoints.",
+        ),
+        ([], "body", "The body must be a JSON object."),
+    ],
+)
+def test_other_bodies_are_refused(client: httpx.Client, body: Any, field: str, told: str) -> None:
+    response = client.post("/touchpoints/batch", json=body)
+    assert response.status_code == 422
+    assert response.json() == {"message": told, "errors": {field: [told]}}
+
+
+def test_each_item_counts_as_an_event_would(client: httpx.Client) -> None:
+    before = send(client, VALID)
+    after = send(client, VALID, {}, VALID)
+    left = [int(response.headers["x-ratelimit-remaining"]) for response in (before, after)]
+    assert left[0] - left[1] in (3, 3 - 1_000_000 + left[0])  # a new minute may have begun
+
+
+def test_the_scope_is_that_of_events(server: Running, space_id: int, make_key: Any) -> None:
+    with client_for(server, make_key(space_id, ["events:read"])) as reader:
+        response = send(reader, VALID)
+    assert response.status_code == 403
+    assert response.json() == {"message": "The API key lacks the scope events:write."}
+
+
+def test_too_large(client: httpx.Client) -> None:
+    assert (
+        client.post("/touchpoints/batch", content=b" " * (8 * 1024 * 1024 + 1)).status_code == 413
+    )
