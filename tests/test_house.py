@@ -36,6 +36,7 @@ SPANS_SPACES: dict[str, str] = {
     "exports/jobs.sql::waiting": "a worker takes the job that has waited longest, of any Space",
     "exports/jobs.sql::spaces_to_tidy": "a worker asks which Spaces have old files",
     "privacy/erasures.sql::due": "the worker asks where erasures wait",
+    "webhooks/webhooks.sql::find": "the token says which Space it opens, likewise",
     "spaces/access.sql::callers": "the key says which Space it opens: that is the question",
 }
 """Statements that do not bind space_id, and why they may not."""
