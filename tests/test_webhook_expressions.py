@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +14,6 @@ from headwater.http.errors import Invalid
 from headwater.webhooks.expressions import parse
 from headwater.webhooks.models import Document, Settings
 from headwater.webhooks.options import read_settings
-import contextlib
 
 BODY = {
     "a": {"b": {"c": "deep"}, "odd name": 1, "dotted.name": 2},

@@ -14,6 +14,7 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from headwater.database.statements import Statements
+from headwater.events.accepted import EVENT_NAMES
 from headwater.http.errors import NotFound
 from headwater.spaces.access import Caller
 from headwater.spaces.changes import read_name
@@ -125,7 +126,7 @@ async def find_webhook(connection: AsyncConnection, token: str) -> Found | None:
 async def find_buyer(connection: AsyncConnection, space_id: int, order_id: str) -> dict[str, str]:
     """What identifies the contact who placed an order, as payload fields; nothing if unknown."""
     cursor = connection.cursor(row_factory=dict_row)
-    values = {"space_id": space_id, "order_id": order_id}
+    values = {"space_id": space_id, "order_id": order_id, "event_names": list(EVENT_NAMES)}
     row = await (await cursor.execute(SQL["buyer"], values)).fetchone() or {}
     known = [name for name in ("email", "trk_token") if row.get(name)]
     return {name: row[name] for name in known[:1]}
