@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
+import psycopg
+
 from headwater.privacy.erasing import erase_next
+from headwater.webhooks.deliveries import begin_delivery, finish_delivery, note, outcome_of
+from headwater.webhooks.models import Message, Reader, Settings
 from tests.factories import make_stage
 from tests.reading_fixtures import Api
 from tests.webhook_samples import ORDER
@@ -61,3 +67,29 @@ def test_a_space_s_own(webhooks: Hooks, api: Api) -> None:
         each.queue().process()
     erase(hook, api, EVE)
     assert (len(hook.deliveries("id")), len(theirs.deliveries("id"))) == (0, 1)
+
+
+def test_somebody_erased_while_they_are_delivered(
+    webhooks: Hooks, api: Api, database_url: str
+) -> None:
+    """The delivery is written down first, so that it is found, and does not come back after."""
+    hook = webhooks.generic()
+    hook.deliver({"email": EVE})
+    hook.queue().process()
+    reader = Reader(
+        "generic", Settings(events={"*": "purchase"}, mapping={"email": "email"}), "USD"
+    )
+    message = Message({}, b'{"email": "eve@example.com"}', 1_778_680_800.0)
+    space_id = hook.stage.space_id
+
+    async def deliver() -> None:
+        async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as own:
+            outcome = await outcome_of(own, space_id, reader, message)
+            noted = note(reader, message, outcome, believed=True)
+            delivery_id = await begin_delivery(own, space_id, hook.id, noted)
+            assert hook.deliveries("status", "receipt_id")[1] == ("refused", None)
+            erase(hook, api, EVE)
+            await finish_delivery(own, space_id, delivery_id, outcome, 7)
+
+    asyncio.run(deliver())
+    assert hook.deliveries("id") == []

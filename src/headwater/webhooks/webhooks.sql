@@ -51,10 +51,8 @@ SELECT c.email, (SELECT i.value FROM contact_identifiers i
                  WHERE i.space_id = %(space_id)s AND i.contact_id = c.id
                    AND i.kind = 'trk_token'
                  ORDER BY i.recency DESC LIMIT 1) AS trk_token
-FROM placed
-JOIN contacts c ON c.space_id = %(space_id)s AND c.id = placed.contact_id
-ORDER BY placed.id
-LIMIT 1;
+FROM (SELECT placed.contact_id FROM placed ORDER BY placed.id LIMIT 1) earliest
+JOIN contacts c ON c.space_id = %(space_id)s AND c.id = earliest.contact_id;
 
 -- name: installation_secret
 -- The secret made up when the database was set up.
