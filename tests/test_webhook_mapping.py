@@ -99,7 +99,8 @@ def test_shopify_s_order(topic: str) -> None:
         "url": "https://shop.example/products/x?utm_source=newsletter&utm_medium=email"
                "&utm_campaign=may",
         "trk_source": "email", "trk_type": "email", "trk_campaign": "may",
-        "company_external_id": "77", "company_name": "Acme", "idempotency_key": "shopify:e-1",
+        "company_external_id": "77", "company_name": "Acme",
+        "idempotency_key": "shopify:e-1:820982911946154508",
     }  # fmt: skip
 
 
@@ -218,10 +219,11 @@ def test_settings_go_over_what_is_ready_made() -> None:
         "map.idempotency_key": "data.object.id",
         "map.phone": "",
         "map.is_upsell": '"true"',
+        "map.amount": "12.5",
     }
     told = event_of("stripe", unpaid, settings=settings)
     assert (told["event_name"], told["amount"], told["is_upsell"]) == (
-        "initiate_checkout", "49", True,
+        "initiate_checkout", "12.5", True,
     )  # fmt: skip
     assert told["profile_fields"] == {"1": "payment", "16": "4900"}
     assert told["idempotency_key"] == "cs_1"

@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any, cast
 
@@ -27,6 +28,8 @@ from headwater.webhooks.models import Document
 HEADER = "$header"
 FORBIDDEN_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
 LONGEST = 2000
+
+_decode = msgspec.json.Decoder(float_hook=Decimal).decode
 
 _SPACE = re.compile(r"\s*")
 _CONSTANT = re.compile(
@@ -209,7 +212,7 @@ class _Parser:
         if constant:
             self._at = constant.end()
             try:
-                source = _Constant(msgspec.json.decode(constant[0]))
+                source = _Constant(_decode(constant[0]))
             except msgspec.DecodeError:
                 raise ValueError(f"holds a text that cannot be read: {constant[0]}") from None
         else:

@@ -74,8 +74,8 @@ def finish(draft: Draft, buyer: dict[str, str], reader: Reader, now: float) -> O
     """The outcome of a draft. `buyer` is what identifies the one whose order it is about, if the
     draft does not say who it is about and that is known.
     """
-    mapped = replace(draft.mapped, payload={**draft.mapped.payload, **buyer})
-    mapped.payload["event_name"] = draft.event_name
+    payload = {**draft.mapped.payload, **buyer, "event_name": draft.event_name}
+    mapped = replace(draft.mapped, payload=payload, left_out=[*draft.mapped.left_out])
     if mapped.order is not None and not buyer:
         return refused({"buyer_of_order": [NOBODY]}, f"{_shown(draft.topic)}: ")
     try:

@@ -33,11 +33,10 @@ def _topic(document: Document, _: Settings) -> str | None:
 
 
 def _identity(document: Document, topic: str) -> str | None:
-    event = document.headers.get("x-shopify-event-id")
-    if event:
-        return event
     number = parse("id").find(document)
-    return None if number is None else f"{topic}:{number}"
+    # The same in every delivery of what happened, whatever topics report it.
+    event = document.headers.get("x-shopify-event-id") or topic
+    return None if number is None else f"{event}:{number}"
 
 
 _LANDED = landing_fields(_LANDING, *_NOTES)
