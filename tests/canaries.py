@@ -14,6 +14,7 @@ from typing import Any
 
 import psycopg
 from psycopg.sql import SQL, Identifier
+from psycopg.types.json import Jsonb
 
 from tests.factories import Stage
 from tests.pipeline import Stage as Queue
@@ -147,6 +148,13 @@ class Person:
                 "event_name", "url", "referrer_host", "country", "device_type", "browser", "os"
             )}  # fmt: skip
             self.stage.hit(self.contact_id, visit, origin_id=origin, **words)
+        for place, text in (
+            ("body", f'{{"who": "{self.emails[1]}", "x": "{self.personal.text("delivered")}"}}'),
+            ("headers", Jsonb({"x-user": self.emails[0], "x": self.personal.text("header")})),
+            ("detail", f"Nothing is made of {self.emails[2]} {self.personal.text('detail')}."),
+            ("dedup_key", f"{self.tokens[0]} {self.personal.text('dedup')}"),
+        ):
+            self.stage.delivery(**{place: text})
 
     def comes_back(self) -> list[dict[str, Any]]:
         """What is accepted and not yet processed when the person is to be erased."""

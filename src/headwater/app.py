@@ -40,6 +40,8 @@ from headwater.ingest.routes import router as receipts_router
 from headwater.privacy.routes import router as privacy_router
 from headwater.settings import Settings
 from headwater.spaces.access import KeyRing
+from headwater.webhooks.routes import WEBHOOK_ROUTES
+from headwater.webhooks.sealing import derive_key
 
 API = "/public-api/v1"
 METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
@@ -63,6 +65,7 @@ class Headwater:
     storage: Storage
     base_url: str
     signing_key: bytes
+    sealing_key: bytes
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -81,6 +84,7 @@ class Headwater:
 def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
     """The service as one ASGI application on a migrated database."""
     database = Database(database_url)
+    secret = _secret(settings, database_url)
     headwater = Headwater(
         settings=settings,
         database=database,
@@ -88,7 +92,8 @@ def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
         inbox=Inbox(database_url, BUCKET),
         storage=open_storage(settings),
         base_url=settings.base_url or base_url,
-        signing_key=_signing_key(settings, database_url),
+        signing_key=_signing_key(secret),
+        sealing_key=derive_key(secret),
     )
     ingest = Ingest(headwater.keys, headwater.inbox)
     hot: dict[tuple[str, str], ASGIApp] = {
@@ -161,6 +166,7 @@ def _framework(headwater: Headwater) -> FastAPI:
         lifespan=lifespan, redirect_slashes=False,
         routes=[
             *HEALTH_ROUTES, *reference_routes(headwater.settings.brand), *DOWNLOAD_ROUTES,
+            *WEBHOOK_ROUTES,
         ],
     )  # fmt: skip
     app.state.headwater = headwater
@@ -207,11 +213,14 @@ def _unavailable(error: Exception) -> Problem:
     return Unavailable()
 
 
-def _signing_key(settings: Settings, database_url: str) -> bytes:
-    secret = settings.secret_key
-    if secret is None:
-        with psycopg.connect(database_url) as connection:
-            row = connection.execute("SELECT secret_key FROM installation").fetchone()
-            assert row is not None
-            secret = row[0]
+def _secret(settings: Settings, database_url: str) -> str:
+    if settings.secret_key is not None:
+        return settings.secret_key
+    with psycopg.connect(database_url) as connection:
+        row = connection.execute("SELECT secret_key FROM installation").fetchone()
+        assert row is not None
+        return row[0]
+
+
+def _signing_key(secret: str) -> bytes:
     return hashlib.sha256(b"headwater signing key\0" + secret.encode()).digest()

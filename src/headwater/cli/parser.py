@@ -27,6 +27,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_queue(commands)
     _add_export(commands)
     _add_source(commands)
+    _add_webhook(commands)
     return parser
 
 
@@ -219,3 +220,35 @@ def _add_source(commands: Commands) -> None:
     explain.add_argument("url", metavar="URL", help="the page that was opened")
     explain.add_argument("referrer", nargs="?", metavar="REFERRER", help="what led to it")
     _json(explain)
+
+
+def _add_webhook(commands: Commands) -> None:
+    webhook = _group(commands, "webhook", "look after webhooks that other services call")
+    create = _add(webhook, "create", ("webhooks", "create"), "create a webhook")
+    create.add_argument("--name", required=True, metavar="N")
+    create.add_argument("--secret-stdin", action="store_true", help="read the signing secret")
+    change = _add(webhook, "set", ("webhooks", "change"), "change how its deliveries are read")
+    change.add_argument("webhook_id", type=int, metavar="WEBHOOK_ID")
+    change.add_argument("changes", nargs="+", metavar="KEY=VALUE")
+    listed = _add(webhook, "list", ("webhooks", "list_all"), "list a Space's webhooks")
+    revoke = _add(webhook, "revoke", ("webhooks", "revoke"), "end a webhook at once")
+    revoke.add_argument("webhook_id", type=int, metavar="WEBHOOK_ID")
+    deliveries = _add(webhook, "deliveries", ("webhooks", "deliveries"), "list deliveries")
+    deliveries.add_argument("webhook_id", type=int, nargs="?", metavar="WEBHOOK_ID")
+    deliveries.add_argument("--limit", type=_rows, default=20, metavar="N", help="at most (20)")
+    deliveries.add_argument("--bodies", action="store_true", help="show what came, too")
+    replay = _add(webhook, "replay", ("webhooks", "replay"), "read a delivery once more")
+    replay.add_argument("delivery_id", type=int, metavar="DELIVERY_ID")
+    test = _add(webhook, "test", ("webhooks", "test"), "show what a body would become")
+    test.add_argument("file", metavar="FILE", help="a file with the body; - is standard input")
+    test.add_argument("--header", action="append", default=[], metavar="NAME=VALUE")
+    test.add_argument("--currency", default="USD", metavar="C", help="the Space's (USD)")
+    for command in (create, test):
+        command.add_argument("--type", required=True, metavar="T", help="generic, stripe, …")
+        command.add_argument(
+            "--set", dest="changes", action="append", default=[], metavar="KEY=VALUE"
+        )
+    for command in (create, change, listed, revoke, deliveries, replay):
+        _space(command)
+    for command in (create, change, listed, revoke, deliveries, replay, test):
+        _json(command)

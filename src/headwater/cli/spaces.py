@@ -36,7 +36,7 @@ def create_space(settings: Settings, arguments: Namespace) -> int:
 
 def set_space(settings: Settings, arguments: Namespace) -> int:
     with told(settings):
-        changes = read_changes(_pairs(arguments.changes))
+        changes = read_changes(pairs(arguments.changes))
 
     async def act(connection: AsyncConnection) -> dict[str, Any]:
         space = await spaces.change_space(connection, arguments.space, changes)
@@ -95,13 +95,14 @@ async def _whole(connection: AsyncConnection, space: Space) -> dict[str, Any]:
     return asdict(space) | {"limits": await spaces.fetch_limits(connection, space.id)}
 
 
-def _pairs(texts: list[str]) -> dict[str, str]:
-    pairs: dict[str, str] = {}
+def pairs(texts: list[str]) -> dict[str, str]:
+    """KEY=VALUE arguments, each key once. Raises Failure."""
+    found: dict[str, str] = {}
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals:
             raise Failure(f"{text}: must be KEY=VALUE")
-        if key in pairs:
+        if key in found:
             raise Failure(f"{key}: given twice")
-        pairs[key] = value
-    return pairs
+        found[key] = value
+    return found

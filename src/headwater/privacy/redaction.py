@@ -53,6 +53,10 @@ class Named:
             return payload
         return msgspec.json.encode(msgspec.structs.replace(accepted, **_FORGOTTEN[kind])).decode()
 
+    def is_in(self, text: str) -> bool:
+        """Whether a text names them: JSON, however its letters are written, or any other."""
+        return self._mentioned_in(_plainly_written(text).casefold())
+
     def _mentioned_in(self, text: str) -> bool:
         return any(all(part in text for part in parts) for parts in self._written)
 
@@ -80,3 +84,11 @@ def _written(kind: str, value: str) -> Iterable[str]:
     """How an identifier stands in JSON text, whatever the case; a fingerprint and its ip apart."""
     parts = value.rsplit("|", 1) if kind == FINGERPRINT else [value]
     return (msgspec.json.encode(part).decode()[1:-1].casefold() for part in parts)
+
+
+def _plainly_written(text: str) -> str:
+    """JSON text with no more escapes than it needs."""
+    try:
+        return msgspec.json.encode(msgspec.json.decode(text)).decode()
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return text

@@ -27,6 +27,8 @@ def scrub(connection: Connection[Any], space_id: int, contact_id: int) -> None:
     group = [row[0] for row in connection.execute(SQL["group"], values)]
     values = {"space_id": space_id, "group": group}
     person = Named(connection.execute(SQL["identifiers"], values).fetchall())
+    # Before the queues: until it is deleted, a delivery can be replayed into one.
+    _delete_deliveries(connection, space_id, group, person)
     _redact(connection, space_id, "inbox", person)
     _redact(connection, space_id, "rejected", person)
     connection.execute(SQL["forget_identifiers"], values)
@@ -49,6 +51,17 @@ def _redact(connection: Connection[Any], space_id: int, queue: str, person: Name
     ]
     if redacted:
         connection.cursor().executemany(SQL["redact"].format(**table), redacted)
+
+
+def _delete_deliveries(
+    connection: Connection[Any], space_id: int, group: list[int], person: Named
+) -> None:
+    """Delete the webhooks' deliveries that became the person's events, or name them."""
+    values = {"space_id": space_id, "group": group}
+    rows = connection.cursor().stream(SQL["deliveries"], values)
+    found = [row_id for row_id, theirs, texts in rows if theirs or any(map(person.is_in, texts))]
+    if found:
+        connection.execute(SQL["delete_deliveries"], {"space_id": space_id, "ids": found})
 
 
 def _clear(statement: str, columns: Iterable[str]) -> Composed:

@@ -27,6 +27,22 @@ SELECT q.id, q.kind, q.payload FROM {queue} q WHERE q.space_id = %(space_id)s;
 -- A row of a queue, with what is left of its payload.
 UPDATE {queue} q SET payload = %(payload)s WHERE q.space_id = %(space_id)s AND q.id = %(id)s;
 
+-- name: deliveries
+-- Every delivery of a webhook: whether it became an event of the group, and all that it may name
+-- somebody in.
+SELECT d.id,
+       EXISTS (SELECT FROM events e
+               WHERE e.space_id = %(space_id)s AND e.id = d.receipt_id
+                 AND e.contact_id = ANY(%(group)s::bigint[])),
+       ARRAY[coalesce(d.body, ''), d.headers::text, d.detail, coalesce(d.dedup_key, '')]
+FROM webhook_deliveries d
+WHERE d.space_id = %(space_id)s;
+
+-- name: delete_deliveries
+-- Deliveries of webhooks, whole.
+DELETE FROM webhook_deliveries d
+WHERE d.space_id = %(space_id)s AND d.id = ANY(%(ids)s::bigint[]);
+
 -- name: forget_identifiers
 -- E-mails, phones, names, locations, tracking ids, tokens, fingerprints: nobody finds the contact
 -- by them any more.

@@ -1,0 +1,136 @@
+"""`headwater webhook …`: where other services report to, and what came of it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import Namespace
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from psycopg import AsyncConnection
+
+from headwater.cli.connect import in_transaction, told
+from headwater.cli.failure import Failure
+from headwater.cli.output import show
+from headwater.cli.spaces import pairs
+from headwater.settings import Settings
+from headwater.webhooks import deliveries as kept
+from headwater.webhooks import hooks
+from headwater.webhooks.models import Message, Outcome, Reader, Webhook
+from headwater.webhooks.options import check_type, read_settings
+from headwater.webhooks.reading import draft_event, finish
+from headwater.webhooks.sealing import derive_key
+
+LOCAL = "http://127.0.0.1:8080"
+"""Where `serve` listens unless told otherwise."""
+
+
+def create(settings: Settings, arguments: Namespace) -> int:
+    secret = sys.stdin.readline().strip() if arguments.secret_stdin else None
+    with told(settings):
+        check_type(arguments.type, has_secret=bool(secret))
+        read = read_settings(arguments.type, pairs(arguments.changes))
+    if read.signature_header and not secret:
+        raise Failure("signature_header: give the signing secret with --secret-stdin")
+    new = hooks.NewWebhook(arguments.type, arguments.name, read, secret or None)
+
+    async def act(connection: AsyncConnection) -> tuple[str, int]:
+        own = settings.secret_key or await hooks.fetch_installation_secret(connection)
+        return await hooks.create_webhook(connection, arguments.space, new, derive_key(own))
+
+    token, webhook_id = in_transaction(settings, act)
+    url = f"{settings.base_url or LOCAL}{hooks.PATH}/{token}"
+    show({"url": url, "id": webhook_id, "type": new.type, "name": new.name}, as_json=arguments.json)
+    return 0
+
+
+def change(settings: Settings, arguments: Namespace) -> int:
+    changes = pairs(arguments.changes)
+
+    async def act(connection: AsyncConnection) -> Webhook:
+        space_id, webhook_id = arguments.space, arguments.webhook_id
+        before = await hooks.fetch_webhook(connection, space_id, webhook_id)
+        read = read_settings(before.type, changes, before.settings)
+        await hooks.change_webhook(connection, space_id, webhook_id, read)
+        return await hooks.fetch_webhook(connection, space_id, webhook_id)
+
+    show(_webhook(in_transaction(settings, act)), as_json=arguments.json)
+    return 0
+
+
+def list_all(settings: Settings, arguments: Namespace) -> int:
+    async def act(connection: AsyncConnection) -> list[Webhook]:
+        return await hooks.list_webhooks(connection, arguments.space)
+
+    show([_webhook(each) for each in in_transaction(settings, act)], as_json=arguments.json)
+    return 0
+
+
+def revoke(settings: Settings, arguments: Namespace) -> int:
+    async def act(connection: AsyncConnection) -> Webhook:
+        return await hooks.revoke_webhook(connection, arguments.space, arguments.webhook_id)
+
+    show(_webhook(in_transaction(settings, act)), as_json=arguments.json)
+    return 0
+
+
+def deliveries(settings: Settings, arguments: Namespace) -> int:
+    async def act(connection: AsyncConnection) -> list[kept.Delivery]:
+        return await kept.list_deliveries(
+            connection, arguments.space, arguments.webhook_id, arguments.limit
+        )
+
+    hidden = set[str]() if arguments.bodies else {"headers", "body"}
+    rows = [asdict(each) for each in in_transaction(settings, act)]
+    shown = [{name: row[name] for name in row if name not in hidden} for row in rows]
+    show(shown, as_json=arguments.json)
+    return 0
+
+
+def replay(settings: Settings, arguments: Namespace) -> int:
+    async def act(connection: AsyncConnection) -> tuple[Outcome, int | None]:
+        return await kept.replay_delivery(connection, arguments.space, arguments.delivery_id)
+
+    outcome, receipt_id = in_transaction(settings, act)
+    result = {"status": outcome.status, "detail": outcome.detail, "receipt_id": receipt_id}
+    show(result, as_json=arguments.json)
+    return 0
+
+
+def test(settings: Settings, arguments: Namespace) -> int:
+    """Show what a body would become, and store nothing."""
+    headers = {name.lower(): text for name, text in pairs(arguments.header).items()}
+    message = Message(headers, _read(arguments.file), time.time())
+    with told(settings):
+        check_type(arguments.type, has_secret=True)
+        read = read_settings(arguments.type, pairs(arguments.changes))
+    reader = Reader(arguments.type, read, arguments.currency.upper())
+    draft = draft_event(reader, message)
+    if isinstance(draft, Outcome):
+        outcome = draft
+    else:
+        outcome = finish(draft, _somebody(draft.mapped.order), reader, message.received_at)
+    event = None if outcome.event is None else msgspec.to_builtins(outcome.event)
+    result = {"status": outcome.status, "detail": outcome.detail, "event": event}
+    show(result, as_json=arguments.json)
+    return 0
+
+
+def _somebody(order: str | None) -> dict[str, str]:
+    """A stand-in for the buyer of an order, who is only known where the order is stored."""
+    return {} if order is None else {"email": "the-buyer@example.com"}
+
+
+def _read(file: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise Failure(f"{file}: {error.strerror}") from None
+
+
+def _webhook(webhook: Webhook) -> dict[str, Any]:
+    told_of = asdict(webhook)
+    return {**told_of, **told_of.pop("settings")}

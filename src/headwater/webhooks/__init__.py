@@ -1,0 +1,1 @@
+"""Inbound webhooks: what other services report, checked, mapped and accepted as events."""

@@ -1,0 +1,147 @@
+"""The last deliveries of each webhook: kept as they came, listed, replayed.
+
+A delivery is written down before its event is accepted, and what became of it afterwards. The
+other way round, somebody erased in between would come back with the note.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from headwater.database.statements import Statements
+from headwater.http.errors import Conflict, NotFound
+from headwater.ingest.inbox import SQL as INBOX
+from headwater.spaces.spaces import fetch_space
+from headwater.webhooks.hooks import fetch_webhook, find_buyer
+from headwater.webhooks.models import Delivery, Message, Outcome, Reader, Status
+from headwater.webhooks.reading import draft_event, finish, headers_kept
+
+SQL = Statements(__name__, "deliveries.sql")
+
+KEPT = 200
+UNFINISHED = "It was not finished; the sender will try again."
+
+
+async def outcome_of(
+    connection: AsyncConnection, space_id: int, reader: Reader, message: Message
+) -> Outcome:
+    """What a believed message amounts to."""
+    draft = draft_event(reader, message)
+    if isinstance(draft, Outcome):
+        return draft
+    order = draft.mapped.order
+    buyer = {} if order is None else await find_buyer(connection, space_id, order)
+    return finish(draft, buyer, reader, message.received_at)
+
+
+async def begin_delivery(
+    connection: AsyncConnection, space_id: int, webhook_id: int, noted: Mapping[str, Any]
+) -> int:
+    """Write a delivery down, drop what is too many, and return its id."""
+    values = {"space_id": space_id, "webhook_id": webhook_id, "kept": KEPT, **noted}
+    row = await (await connection.execute(SQL["begin"], values)).fetchone()
+    assert row is not None
+    await connection.execute(SQL["trim"], values)
+    return row[0]
+
+
+def note(reader: Reader, message: Message, outcome: Outcome, *, believed: bool) -> dict[str, Any]:
+    """A delivery's columns before its event, if it is one, is accepted. What nobody signed is not
+    kept: its body may be anything.
+    """
+    kept = headers_kept(reader)
+    headers = {name: text for name, text in message.headers.items() if name in kept}
+    accepted = outcome.status is Status.ACCEPTED
+    return {
+        "received_at": datetime.fromtimestamp(message.received_at, UTC),
+        "headers": Jsonb({name: text.replace("\0", "") for name, text in headers.items()}),
+        "body": _text(message.body) if believed else None,
+        "status": Status.REFUSED if accepted else outcome.status,
+        "detail": UNFINISHED if accepted else outcome.detail,
+        "dedup_key": _key(outcome),
+    }
+
+
+async def finish_delivery(
+    connection: AsyncConnection, space_id: int, delivery_id: int, outcome: Outcome,
+    receipt_id: int | None,
+) -> None:  # fmt: skip
+    """Write down what became of a delivery."""
+    values = {
+        "space_id": space_id, "id": delivery_id, "status": outcome.status,
+        "detail": outcome.detail, "receipt_id": receipt_id, "dedup_key": _key(outcome),
+    }  # fmt: skip
+    await connection.execute(SQL["finish"], values)
+
+
+async def forget_delivery(connection: AsyncConnection, space_id: int, delivery_id: int) -> None:
+    """Drop a delivery that was turned away and will come again."""
+    await connection.execute(SQL["forget"], {"space_id": space_id, "id": delivery_id})
+
+
+async def list_deliveries(
+    connection: AsyncConnection, space_id: int, webhook_id: int | None, limit: int
+) -> list[Delivery]:
+    """The latest deliveries, the latest first. Raises NotFound."""
+    await fetch_space(connection, space_id)
+    if webhook_id is not None:
+        await fetch_webhook(connection, space_id, webhook_id)
+    cursor = connection.cursor(row_factory=class_row(Delivery))
+    values = {"space_id": space_id, "webhook_id": webhook_id, "limit": limit}
+    return await (await cursor.execute(SQL["list"], values)).fetchall()
+
+
+async def replay_delivery(
+    connection: AsyncConnection, space_id: int, delivery_id: int
+) -> tuple[Outcome, int | None]:
+    """Read a kept delivery once more, by its webhook's settings as they are now, and accept its
+    event: the outcome, and the receipt. What was accepted before is dropped as a duplicate.
+
+    Raises NotFound, and Conflict for one whose body was not kept.
+    """
+    space = await fetch_space(connection, space_id)
+    cursor = connection.cursor(row_factory=class_row(Delivery))
+    await cursor.execute(SQL["hold"], {"space_id": space_id, "id": delivery_id})
+    delivery = await cursor.fetchone()
+    if delivery is None:
+        raise NotFound("Delivery")
+    if delivery.body is None:
+        raise Conflict("Nothing proved who had sent this delivery, so its body was not kept.")
+    webhook = await fetch_webhook(connection, space_id, delivery.webhook_id)
+    reader = Reader(webhook.type, webhook.settings, space.currency)
+    received_at = delivery.received_at.timestamp()
+    message = Message(delivery.headers, delivery.body.encode(), received_at)
+    outcome = await outcome_of(connection, space_id, reader, message)
+    receipt_id = await _append(connection, space_id, outcome) if outcome.event else None
+    await finish_delivery(connection, space_id, delivery_id, outcome, receipt_id)
+    return outcome, receipt_id
+
+
+async def _append(connection: AsyncConnection, space_id: int, outcome: Outcome) -> int:
+    """Put the event on the inbox with the caller's transaction."""
+    values = {
+        "spaces": [space_id],
+        "kinds": ["event"],
+        "payloads": msgspec.json.encode(outcome.event).decode(),
+        "received_at": datetime.fromtimestamp(time.time(), UTC),
+    }
+    row = await (await connection.execute(INBOX["append"], values)).fetchone()
+    assert row is not None
+    return row[0]
+
+
+def _key(outcome: Outcome) -> str | None:
+    return outcome.event.idempotency_key if outcome.event else None
+
+
+def _text(body: bytes) -> str:
+    """A body as text that can be stored; JSON is."""
+    return body.decode("utf-8", "replace").replace("\0", "�")

@@ -1,0 +1,44 @@
+-- name: begin
+-- A delivery that has come in, as one that was not finished until more is known.
+INSERT INTO webhook_deliveries (space_id, webhook_id, received_at, headers, body, status, detail,
+                                dedup_key)
+VALUES (%(space_id)s, %(webhook_id)s, %(received_at)s, %(headers)s, %(body)s, %(status)s,
+        %(detail)s, %(dedup_key)s)
+RETURNING id;
+
+-- name: trim
+-- Only the latest of a webhook are kept.
+DELETE FROM webhook_deliveries d
+WHERE d.space_id = %(space_id)s AND d.webhook_id = %(webhook_id)s
+  AND d.id <= (SELECT older.id FROM webhook_deliveries older
+               WHERE older.space_id = %(space_id)s AND older.webhook_id = %(webhook_id)s
+               ORDER BY older.id DESC OFFSET %(kept)s LIMIT 1);
+
+-- name: finish
+-- What became of a delivery, unless it has been erased meanwhile.
+UPDATE webhook_deliveries d
+SET status = %(status)s, detail = %(detail)s, receipt_id = %(receipt_id)s,
+    dedup_key = %(dedup_key)s
+WHERE d.space_id = %(space_id)s AND d.id = %(id)s;
+
+-- name: forget
+-- A delivery that was turned away and will come again.
+DELETE FROM webhook_deliveries d WHERE d.space_id = %(space_id)s AND d.id = %(id)s;
+
+-- name: list
+-- The latest deliveries of a Space, or of one of its webhooks.
+SELECT d.id, d.webhook_id, d.received_at, d.status, d.detail, d.receipt_id, d.dedup_key,
+       d.headers, d.body
+FROM webhook_deliveries d
+WHERE d.space_id = %(space_id)s
+  AND (%(webhook_id)s::bigint IS NULL OR d.webhook_id = %(webhook_id)s)
+ORDER BY d.id DESC
+LIMIT %(limit)s;
+
+-- name: hold
+-- A delivery to be replayed. Erasing its person waits, or came first.
+SELECT d.id, d.webhook_id, d.received_at, d.status, d.detail, d.receipt_id, d.dedup_key,
+       d.headers, d.body
+FROM webhook_deliveries d
+WHERE d.space_id = %(space_id)s AND d.id = %(id)s
+FOR UPDATE;

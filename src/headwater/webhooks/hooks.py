@@ -1,0 +1,164 @@
+"""Webhooks: made, listed, changed, revoked, and found by the token in their URL. The token is
+shown once; only its hash is stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+
+from headwater.database.statements import Statements
+from headwater.events.accepted import EVENT_NAMES
+from headwater.http.errors import NotFound
+from headwater.spaces.access import Caller
+from headwater.spaces.changes import read_name
+from headwater.spaces.spaces import fetch_space
+from headwater.webhooks.models import Reader, Settings, Webhook
+from headwater.webhooks.sealing import seal, unseal
+
+SQL = Statements(__name__, "webhooks.sql")
+
+PATH = "/webhooks"
+SCOPE = "events:write"
+
+
+@dataclass(frozen=True)
+class NewWebhook:
+    """A webhook to be made; `secret` is what its sender signs with."""
+
+    type: str
+    name: str
+    settings: Settings
+    secret: str | None = None
+
+
+@dataclass(frozen=True)
+class Found:
+    """The webhook that a token opens."""
+
+    id: int
+    caller: Caller
+    """Its token may do what a key for sending events may."""
+    reader: Reader
+    token_hash: bytes
+    sealed: bytes | None
+
+    def secret(self, key: bytes) -> bytes | None:
+        """The signing secret. Raises Unsealable."""
+        return None if self.sealed is None else unseal(key, self.sealed, self.token_hash)
+
+
+def hash_token(token: str) -> bytes:
+    """What is stored of a token."""
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+
+
+async def create_webhook(
+    connection: AsyncConnection, space_id: int, new: NewWebhook, key: bytes
+) -> tuple[str, int]:
+    """A new webhook as (its token, its id); `key` seals its secret. Raises Invalid for a name that
+    cannot be used, NotFound for an unknown Space.
+    """
+    token = secrets.token_urlsafe(32)
+    token_hash = hash_token(token)
+    values = {
+        "space_id": (await fetch_space(connection, space_id)).id,
+        "type": new.type,
+        "name": read_name(new.name),
+        "token_hash": token_hash,
+        "hint": token[-4:],
+        "secret": None if new.secret is None else seal(key, new.secret, token_hash),
+        **_columns(new.settings),
+    }
+    row = await (await connection.execute(SQL["create"], values)).fetchone()
+    assert row is not None
+    return token, row[0]
+
+
+async def list_webhooks(connection: AsyncConnection, space_id: int) -> list[Webhook]:
+    """A Space's webhooks, revoked ones included, the oldest first. Raises NotFound."""
+    await fetch_space(connection, space_id)
+    return await _read(connection, space_id, None)
+
+
+async def fetch_webhook(connection: AsyncConnection, space_id: int, webhook_id: int) -> Webhook:
+    """One of them. Raises NotFound."""
+    found = await _read(connection, space_id, webhook_id)
+    if not found:
+        raise NotFound("Webhook")
+    return found[0]
+
+
+async def change_webhook(
+    connection: AsyncConnection, space_id: int, webhook_id: int, settings: Settings
+) -> None:
+    """Have its deliveries read otherwise from now on."""
+    values = {"space_id": space_id, "webhook_id": webhook_id, **_columns(settings)}
+    await connection.execute(SQL["change"], values)
+
+
+async def revoke_webhook(connection: AsyncConnection, space_id: int, webhook_id: int) -> Webhook:
+    """End a webhook, from the commit on. Raises NotFound; revoking twice changes nothing."""
+    values = {"space_id": space_id, "webhook_id": webhook_id}
+    await connection.execute(SQL["revoke"], values)
+    return await fetch_webhook(connection, space_id, webhook_id)
+
+
+async def find_webhook(connection: AsyncConnection, token: str) -> Found | None:
+    """The webhook of a token that is not revoked."""
+    token_hash = hash_token(token)
+    cursor = connection.cursor(row_factory=dict_row)
+    row = await (await cursor.execute(SQL["find"], {"token_hash": token_hash})).fetchone()
+    if row is None:
+        return None
+    scopes = frozenset({SCOPE})
+    caller = Caller(row["space_id"], row["id"], scopes, row["active"], row["limits"])
+    reader = Reader(row["type"], _settings(row), row["currency"])
+    return Found(row["id"], caller, reader, token_hash, row["secret"])
+
+
+async def find_buyer(connection: AsyncConnection, space_id: int, order_id: str) -> dict[str, str]:
+    """What identifies the contact who placed an order, as payload fields; nothing if unknown."""
+    cursor = connection.cursor(row_factory=dict_row)
+    values = {"space_id": space_id, "order_id": order_id, "event_names": list(EVENT_NAMES)}
+    row = await (await cursor.execute(SQL["buyer"], values)).fetchone() or {}
+    known = [name for name in ("email", "trk_token") if row.get(name)]
+    return {name: row[name] for name in known[:1]}
+
+
+async def fetch_installation_secret(connection: AsyncConnection) -> str:
+    """The secret that the installation uses unless HEADWATER_SECRET_KEY names another."""
+    row = await (await connection.execute(SQL["installation_secret"])).fetchone()
+    assert row is not None
+    return row[0]
+
+
+async def _read(
+    connection: AsyncConnection, space_id: int, webhook_id: int | None
+) -> list[Webhook]:
+    cursor = connection.cursor(row_factory=dict_row)
+    await cursor.execute(SQL["list"], {"space_id": space_id, "webhook_id": webhook_id})
+    shown = ("id", "type", "name", "hint", "signed", "created_at", "revoked_at")
+    return [
+        Webhook(settings=_settings(row), **{name: row[name] for name in shown})
+        for row in await cursor.fetchall()
+    ]
+
+
+def _settings(row: dict[str, Any]) -> Settings:
+    return Settings(row["signature_header"], row["topic"], row["event_names"], row["mapping"])
+
+
+def _columns(settings: Settings) -> dict[str, Any]:
+    return {
+        "signature_header": settings.signature_header,
+        "topic": settings.topic,
+        "event_names": Jsonb(settings.events),
+        "mapping": Jsonb(settings.mapping),
+    }

@@ -1,0 +1,57 @@
+"""Calendly: https://developer.calendly.com/api-docs, webhook subscriptions.
+
+Moving a meeting cancels one booking and makes another; the new one is a case of its own, as
+nobody booked twice.
+"""
+
+from __future__ import annotations
+
+from headwater.webhooks.expressions import parse
+from headwater.webhooks.models import Document, Message, Settings
+from headwater.webhooks.providers.provider import Provider
+from headwater.webhooks.signatures import check_timestamped
+
+TOLERANCE_SECONDS = 180
+
+
+def _check(secret: bytes, message: Message, _: Settings) -> None:
+    check_timestamped(secret, message, "calendly-webhook-signature", TOLERANCE_SECONDS)
+
+
+def _topic(document: Document, _: Settings) -> str | None:
+    topic = parse("event").find(document)
+    if not isinstance(topic, str):
+        return None
+    moved = topic == "invitee.created" and parse("payload.old_invitee").find(document)
+    return f"{topic}.rescheduled" if moved else topic
+
+
+def _identity(document: Document, topic: str) -> str | None:
+    uri = parse("payload.uri").find(document)
+    return f"{topic}:{uri}" if isinstance(uri, str) else None
+
+
+CALENDLY = Provider(
+    type="calendly",
+    needs_secret=True,
+    check=_check,
+    topic=_topic,
+    identity=_identity,
+    events={"invitee.created": "schedule"},
+    fields={
+        "invitee": {
+            "email": "payload.email",
+            "full_name": "payload.name",
+            "first_name": "payload.first_name",
+            "last_name": "payload.last_name",
+            "phone": "payload.text_reminder_number",
+            "event_time": "payload.created_at | created_at",
+            "amount": "payload.payment.amount",
+            "currency": "payload.payment.currency",
+            "trk_source": "payload.tracking.utm_source",
+            "trk_type": "payload.tracking.utm_medium",
+            "trk_campaign": "payload.tracking.utm_campaign",
+            "trk_keyword": "payload.tracking.utm_term",
+        }
+    },
+)

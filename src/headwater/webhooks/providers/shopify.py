@@ -1,0 +1,102 @@
+"""Shopify: https://shopify.dev/docs/api/webhooks.
+
+The same order is reported when it is made and when it is paid; they share the order id, so that a
+shop that sends both counts one purchase.
+"""
+
+from __future__ import annotations
+
+from headwater.webhooks.expressions import parse
+from headwater.webhooks.models import Document, Message, Settings
+from headwater.webhooks.providers.provider import (
+    Fields,
+    Provider,
+    landing_fields,
+    listed,
+    listed_fields,
+)
+from headwater.webhooks.signatures import check_base64
+
+_NOTES = ("note_attributes", "name")
+_LANDING = "landing_site > within(order_status_url)"
+
+
+def _check(secret: bytes, message: Message, _: Settings) -> None:
+    check_base64(secret, message, "x-shopify-hmac-sha256")
+
+
+def _topic(document: Document, _: Settings) -> str | None:
+    topic = document.headers.get("x-shopify-topic")
+    if topic is not None and document.headers.get("x-shopify-test", "").lower() == "true":
+        return f"{topic}.test"
+    return topic
+
+
+def _identity(document: Document, topic: str) -> str | None:
+    number = parse("id").find(document)
+    # The same in every delivery of what happened, whatever topics report it.
+    event = document.headers.get("x-shopify-event-id") or topic
+    return None if number is None else f"{event}:{number}"
+
+
+_LANDED = landing_fields(_LANDING, *_NOTES)
+_ORDER: Fields = {
+    "email": "email | contact_email | customer.email",
+    "phone": "phone | customer.phone | shipping_address.phone | billing_address.phone",
+    "first_name": "customer.first_name | billing_address.first_name",
+    "last_name": "customer.last_name | billing_address.last_name",
+    "event_time": "processed_at | created_at",
+    "amount": "total_price",
+    "currency": "currency",
+    "order_id": "id",
+    "order_name": "name",
+    "checkout_token": "checkout_token | cart_token",
+    "user_agent": "client_details.user_agent",
+    "ip": "browser_ip | client_details.browser_ip",
+    "url": _LANDING,
+    **listed_fields(*_NOTES),
+    **_LANDED,
+    "trk_source": f"{_LANDED['trk_source']} | referring_site > host",
+    "company_external_id": f"company.id | {listed(*_NOTES, 'company_external_id')}",
+    "company_name": f"billing_address.company | {listed(*_NOTES, 'company_name')}",
+}
+_REFUND: Fields = {
+    "event_time": "processed_at | created_at",
+    "amount": "transactions[*].amount > sum > negative",
+    "currency": "transactions[0].currency",
+    "order_name": "order_id",
+    # A refund does not say whose it is.
+    "buyer_of_order": "order_id",
+}
+_CUSTOMER: Fields = {
+    "email": "email",
+    "phone": "phone | default_address.phone",
+    "first_name": "first_name",
+    "last_name": "last_name",
+    "event_time": "created_at",
+}
+
+SHOPIFY = Provider(
+    type="shopify",
+    needs_secret=True,
+    check=_check,
+    topic=_topic,
+    identity=_identity,
+    events={
+        "orders/create": "purchase",
+        "orders/paid": "purchase",
+        "refunds/create": "purchase",
+        "customers/create": "sign_up",
+    },
+    fields={
+        "orders/create": _ORDER,
+        "orders/paid": _ORDER,
+        "orders/updated": _ORDER,
+        "refunds/create": _REFUND,
+        "customers/create": _CUSTOMER,
+    },
+    headers=frozenset({
+        "x-shopify-topic", "x-shopify-event-id", "x-shopify-webhook-id", "x-shopify-shop-domain",
+        "x-shopify-test", "x-shopify-triggered-at", "x-shopify-api-version",
+    }),
+)  # fmt: skip

@@ -1,0 +1,124 @@
+"""Stripe: https://docs.stripe.com/webhooks.
+
+One payment makes several of Stripe's events. Those that are purchases share an order id (the
+invoice, else the payment intent), so that an endpoint that sends two of them counts one.
+"""
+
+from __future__ import annotations
+
+from headwater.webhooks.expressions import parse
+from headwater.webhooks.models import Document, Message, Settings
+from headwater.webhooks.providers.provider import Fields, Provider, utm_fields
+from headwater.webhooks.signatures import check_timestamped
+
+TOLERANCE_SECONDS = 300
+
+
+def _check(secret: bytes, message: Message, _: Settings) -> None:
+    check_timestamped(secret, message, "stripe-signature", TOLERANCE_SECONDS)
+
+
+def _topic(document: Document, _: Settings) -> str | None:
+    topic = parse("type").find(document)
+    if not isinstance(topic, str):
+        return None
+    if topic == "checkout.session.completed":
+        status = parse("data.object.payment_status").find(document)
+        return topic if status == "paid" else f"{topic}.{status}"
+    if topic == "invoice.paid" and parse("data.object.amount_paid").find(document) == 0:
+        return "invoice.paid.nothing"
+    return topic
+
+
+def _identity(document: Document, _: str) -> str | None:
+    identity = parse("id").find(document)
+    return identity if isinstance(identity, str) else None
+
+
+_METADATA = "data.object.metadata"
+_ABOUT: Fields = {
+    "event_time": "created",
+    "trk_token": f"{_METADATA}.trk_token",
+    "company_external_id": f"{_METADATA}.company_external_id",
+    "company_name": f"{_METADATA}.company_name",
+    **utm_fields(_METADATA),
+}
+
+
+def _money(member: str) -> Fields:
+    amount = f"data.object.{member} > minor(data.object.currency)"
+    return {"amount": amount, "currency": "data.object.currency"}
+
+
+_SESSION: Fields = {
+    **_ABOUT,
+    **_money("amount_total"),
+    "email": "data.object.customer_details.email | data.object.customer_email",
+    "full_name": "data.object.customer_details.name",
+    "phone": "data.object.customer_details.phone",
+    "trk_token": f"{_METADATA}.trk_token | data.object.client_reference_id",
+    "order_id": "data.object.payment_intent | data.object.invoice | data.object.id",
+    "checkout_token": "data.object.id",
+}
+_INTENT: Fields = {
+    **_ABOUT,
+    **_money("amount_received"),
+    "email": "data.object.receipt_email | data.object.charges.data[0].billing_details.email"
+             f" | {_METADATA}.email",
+    "full_name": "data.object.shipping.name | data.object.charges.data[0].billing_details.name",
+    "phone": "data.object.shipping.phone",
+    "order_id": "data.object.invoice | data.object.id",
+}  # fmt: skip
+_INVOICE: Fields = {
+    **_ABOUT,
+    **_money("amount_paid"),
+    "email": "data.object.customer_email",
+    "full_name": "data.object.customer_name",
+    "phone": "data.object.customer_phone",
+    "trk_token": f"{_METADATA}.trk_token"
+                 " | data.object.parent.subscription_details.metadata.trk_token"
+                 " | data.object.subscription_details.metadata.trk_token",
+    "order_id": "data.object.id",
+    "order_name": "data.object.number",
+}  # fmt: skip
+_REFUND: Fields = {
+    **_ABOUT,
+    # All that was refunded so far, less what that was before.
+    "amount": "data.object.amount_refunded > minus(data.previous_attributes.amount_refunded)"
+              " > minor(data.object.currency) > negative",
+    "currency": "data.object.currency",
+    "email": "data.object.billing_details.email | data.object.receipt_email",
+    "full_name": "data.object.billing_details.name",
+    "phone": "data.object.billing_details.phone",
+    "order_name": "data.object.invoice | data.object.payment_intent | data.object.id",
+    "buyer_of_order": "data.object.invoice | data.object.payment_intent",
+}  # fmt: skip
+_CUSTOMER: Fields = {
+    **_ABOUT,
+    "email": "data.object.email",
+    "full_name": "data.object.name",
+    "phone": "data.object.phone",
+}
+
+STRIPE = Provider(
+    type="stripe",
+    needs_secret=True,
+    check=_check,
+    topic=_topic,
+    identity=_identity,
+    events={
+        "checkout.session.completed": "purchase",
+        "checkout.session.async_payment_succeeded": "purchase",
+        "payment_intent.succeeded": "purchase",
+        "invoice.paid": "purchase",
+        "charge.refunded": "purchase",
+        "customer.created": "sign_up",
+    },
+    fields={
+        "checkout.session": _SESSION,
+        "payment_intent": _INTENT,
+        "invoice": _INVOICE,
+        "charge": _REFUND,
+        "customer": _CUSTOMER,
+    },
+)

@@ -1,0 +1,108 @@
+"""WooCommerce: https://developer.woocommerce.com/docs/webhooks.
+
+An order is reported each time anything of it changes. What it then means is its status, which is
+why the topics of orders are order.processing, order.completed and so on; each counts once.
+"""
+
+from __future__ import annotations
+
+import re
+
+from headwater.webhooks.expressions import parse
+from headwater.webhooks.models import Document, Message, Settings
+from headwater.webhooks.providers.provider import Fields, Provider, listed, listed_fields
+from headwater.webhooks.signatures import check_base64
+
+PING = "WooCommerce's ping, which it sends when a webhook is saved."
+
+_PING_BODY = re.compile(rb"webhook_id=[0-9]{1,18}")
+_META = ("meta_data", "key")
+
+
+def _check(secret: bytes, message: Message, _: Settings) -> None:
+    check_base64(secret, message, "x-wc-webhook-signature")
+
+
+def _not_json(message: Message) -> str | None:
+    return PING if _PING_BODY.fullmatch(message.body.strip()) else None
+
+
+def _topic(document: Document, _: Settings) -> str | None:
+    topic = document.headers.get("x-wc-webhook-topic")
+    if topic in ("order.created", "order.updated"):
+        status = parse("status").find(document)
+        return f"order.{status}" if isinstance(status, str) else topic
+    return topic
+
+
+def _identity(document: Document, topic: str) -> str | None:
+    number = parse("id").find(document)
+    if number is None:
+        return None
+    shop = parse("$header.x-wc-webhook-source > host").find(document)
+    return f"{shop or ''}:{topic}:{number}"
+
+
+def _attribution(name: str, member: str) -> str:
+    """Our own note on the order, or what WooCommerce's order attribution kept."""
+    return f"{listed(*_META, name)} | {listed(*_META, f'_wc_order_attribution_{member}')}"
+
+
+_ENTRY = f"{listed(*_META, '_wc_order_attribution_session_entry')}"
+_PERSON: Fields = {
+    "email": "billing.email",
+    "phone": "billing.phone",
+    "first_name": "billing.first_name",
+    "last_name": "billing.last_name",
+    "currency": "currency",
+    **listed_fields(*_META),
+    "ip": "customer_ip_address",
+    "company_name": f"billing.company | {listed(*_META, 'company_name')}",
+}
+_ORDER: Fields = {
+    **_PERSON,
+    "event_time": "date_paid_gmt | date_created_gmt",
+    "amount": "total",
+    "order_id": "id",
+    "order_name": "number",
+    "checkout_token": "order_key",
+    "user_agent": "customer_user_agent",
+    "url": _ENTRY,
+    "trk_source": f"{listed(*_META, 'trk_source')} | {_ENTRY} > source"
+                  f" | {listed(*_META, '_wc_order_attribution_utm_source')}",
+    "trk_type": _attribution("trk_type", "utm_medium"),
+    "trk_campaign": _attribution("trk_campaign", "utm_campaign"),
+    "trk_keyword": _attribution("trk_keyword", "utm_term"),
+}  # fmt: skip
+_REFUNDED: Fields = {
+    **_PERSON,
+    "event_time": "date_modified_gmt",
+    "amount": "total > negative",
+    "order_name": "number",
+}
+_CUSTOMER: Fields = {
+    "email": "email",
+    "first_name": "first_name",
+    "last_name": "last_name",
+    "phone": "billing.phone",
+    "event_time": "date_created_gmt",
+}
+
+WOOCOMMERCE = Provider(
+    type="woocommerce",
+    needs_secret=True,
+    check=_check,
+    topic=_topic,
+    identity=_identity,
+    events={
+        "order.processing": "purchase",
+        "order.completed": "purchase",
+        "order.refunded": "purchase",
+        "customer.created": "sign_up",
+    },
+    fields={"order": _ORDER, "order.refunded": _REFUNDED, "customer": _CUSTOMER},
+    headers=frozenset({
+        "x-wc-webhook-topic", "x-wc-webhook-source", "x-wc-webhook-id", "x-wc-webhook-delivery-id",
+    }),
+    not_json=_not_json,
+)  # fmt: skip

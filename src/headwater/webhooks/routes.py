@@ -1,0 +1,106 @@
+"""POST /webhooks/{token}: where other services deliver. The token is the credential.
+
+It is answered with success once the event is on disk and not before, so that whoever tries again
+after a failure loses nothing; the idempotency key drops what comes twice.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import msgspec
+import structlog
+from starlette.requests import Request as HttpRequest
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from headwater.http.bodies import MAX_BODY, read_body, refuse_encoding
+from headwater.http.errors import Invalid, Problem, Unavailable, plain
+from headwater.ingest.endpoints import BUCKET
+from headwater.ingest.inbox import Request
+from headwater.webhooks.deliveries import (
+    begin_delivery,
+    finish_delivery,
+    forget_delivery,
+    note,
+    outcome_of,
+)
+from headwater.webhooks.hooks import PATH, SCOPE, Found, find_webhook
+from headwater.webhooks.models import Message, Outcome, Refused, Status
+from headwater.webhooks.providers import PROVIDERS
+from headwater.webhooks.reading import check_signature
+from headwater.webhooks.sealing import Unsealable
+
+log = structlog.get_logger()
+
+
+async def receive(request: HttpRequest) -> Response:
+    """Take a delivery."""
+    headwater = request.app.state.headwater
+    async with headwater.database.connection() as connection:
+        found = await find_webhook(connection, request.path_params["token"])
+    if found is None:
+        raise plain(404)
+    found.caller.authorize(SCOPE)
+    refuse_encoding(request.headers.get("content-encoding"))
+    message = await _read(request)
+    distrust = _distrust(found, headwater.sealing_key, message)
+    async with headwater.database.transaction() as connection:
+        space_id = found.caller.space_id
+        outcome = distrust or await outcome_of(connection, space_id, found.reader, message)
+        noted = note(found.reader, message, outcome, believed=distrust is None)
+        delivery_id = await begin_delivery(connection, space_id, found.id, noted)
+    receipt_id = await _accept(request, found, outcome, delivery_id)
+    if distrust is not None:
+        raise Problem(outcome.detail, 401)
+    if outcome.status is Status.REFUSED and PROVIDERS[found.reader.type].refuses_unmappable:
+        raise Invalid(outcome.errors)
+    told = {"status": outcome.status.value, "message": outcome.detail}
+    return JSONResponse(told if receipt_id is None else {**told, "receipt_id": str(receipt_id)})
+
+
+async def _read(request: HttpRequest) -> Message:
+    # Of a header given twice the first counts, as everywhere else.
+    headers = dict(reversed(request.headers.items()))
+    return Message(headers, await read_body(request.receive, MAX_BODY), time.time())
+
+
+def _distrust(found: Found, sealing_key: bytes, message: Message) -> Outcome | None:
+    """Why a message is not believed, if it is not. Raises Unavailable when that cannot be told."""
+    try:
+        check_signature(found.reader, found.secret(sealing_key), message)
+    except Refused as refusal:
+        return Outcome(Status.REFUSED, str(refusal))
+    except Unsealable:
+        log.warning("webhook_secret_unreadable", space_id=found.caller.space_id, webhook=found.id)
+        raise Unavailable from None
+    return None
+
+
+async def _accept(
+    request: HttpRequest, found: Found, outcome: Outcome, delivery_id: int
+) -> int | None:
+    """Count the delivery against the Space's minute, have its event stored if it is one, and
+    return the receipt. One that is turned away leaves nothing behind: it will come again.
+    """
+    headwater: Any = request.app.state.headwater
+    space_id = found.caller.space_id
+    rows = [msgspec.json.encode(outcome.event)] if outcome.event else []
+    wanted = Request(space_id, headwater.keys.limit(found.caller, BUCKET), 1, rows)
+    try:
+        await headwater.inbox.put(wanted)
+    except Problem:
+        async with headwater.database.connection() as connection:
+            await forget_delivery(connection, space_id, delivery_id)
+        raise
+    finally:
+        request.scope["headwater.quota"] = wanted.quota
+    if not wanted.receipts:
+        return None
+    async with headwater.database.connection() as connection:
+        await finish_delivery(connection, space_id, delivery_id, outcome, wanted.receipts[0])
+    return wanted.receipts[0]
+
+
+WEBHOOK_ROUTES = [Route(f"{PATH}/{{token}}", receive, methods=["POST"])]

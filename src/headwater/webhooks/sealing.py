@@ -1,0 +1,39 @@
+"""Signing secrets at rest: encrypted with a key derived from the installation's secret, and bound
+to their webhook, so that one copied to another row does not open.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+NONCE_BYTES = 12
+
+
+class Unsealable(Exception):
+    """A secret that this key does not open: the installation's secret has changed since."""
+
+
+def derive_key(installation_secret: str) -> bytes:
+    """The 256-bit key for signing secrets."""
+    kdf = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"headwater webhook secrets")
+    return kdf.derive(installation_secret.encode())
+
+
+def seal(key: bytes, secret: str, token_hash: bytes) -> bytes:
+    """The secret of the webhook with this token, encrypted."""
+    nonce = secrets.token_bytes(NONCE_BYTES)
+    return nonce + AESGCM(key).encrypt(nonce, secret.encode(), token_hash)
+
+
+def unseal(key: bytes, sealed: bytes, token_hash: bytes) -> bytes:
+    """What `seal` was given. Raises Unsealable."""
+    nonce, rest = sealed[:NONCE_BYTES], sealed[NONCE_BYTES:]
+    try:
+        return AESGCM(key).decrypt(nonce, rest, token_hash)
+    except InvalidTag:
+        raise Unsealable from None

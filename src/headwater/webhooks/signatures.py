@@ -1,0 +1,67 @@
+"""Whether a delivery was signed with the secret, by each sender's documented scheme. Pure.
+
+Every scheme is HMAC-SHA256 over the bytes as they came; they differ in what stands before the
+body, how the result is written, and in which header.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import re
+
+from headwater.webhooks.models import Message, Refused
+
+_SECONDS = re.compile("[0-9]{1,12}")
+
+MISSING = "The signature is missing: no header {header}."
+WRONG = "The signature does not match: the signing secret is another one, or the body was changed."
+UNREADABLE = "The signature in {header} cannot be read."
+OLD = "The signature is more than {minutes} minutes old."
+
+
+def check_timestamped(secret: bytes, message: Message, header: str, tolerance: int) -> None:
+    """`t=<seconds>,v1=<hex>`, over `<seconds>.<body>`. While a secret is being replaced there is
+    a v1 of each; parts with other names are other schemes'. Raises Refused, also when the
+    signature is older than `tolerance` seconds.
+    """
+    pairs = [part.strip().partition("=") for part in _header(message, header).split(",")]
+    times = [value for name, _, value in pairs if name == "t"]
+    given = [value for name, _, value in pairs if name == "v1"]
+    if len(times) != 1 or not _SECONDS.fullmatch(times[0]) or not given:
+        raise Refused(UNREADABLE.format(header=header))
+    expected = hmac.digest(secret, times[0].encode() + b"." + message.body, "sha256").hex()
+    if not _any_equal(given, expected):
+        raise Refused(WRONG)
+    if int(times[0]) < message.received_at - tolerance:
+        raise Refused(OLD.format(minutes=tolerance // 60))
+
+
+def check_base64(secret: bytes, message: Message, header: str) -> None:
+    """The body's HMAC in base64. Raises Refused."""
+    expected = base64.b64encode(hmac.digest(secret, message.body, "sha256")).decode()
+    if not _any_equal([_header(message, header).strip()], expected):
+        raise Refused(WRONG)
+
+
+def check_any_form(secret: bytes, message: Message, header: str) -> None:
+    """The body's HMAC in hex, with or without `sha256=` before it, or in base64. Raises Refused."""
+    digest = hmac.digest(secret, message.body, "sha256")
+    given = [_header(message, header).strip().removeprefix("sha256=")]
+    in_hex = _any_equal([given[0].lower()], digest.hex())
+    if not _any_equal(given, base64.b64encode(digest).decode()) and not in_hex:
+        raise Refused(WRONG)
+
+
+def _header(message: Message, header: str) -> str:
+    value = message.headers.get(header)
+    if value is None:
+        raise Refused(MISSING.format(header=header))
+    return value
+
+
+def _any_equal(given: list[str], expected: str) -> bool:
+    """Whether one of them is the expected text; takes the same time wherever they differ."""
+    wanted = expected.encode()
+    matches = [hmac.compare_digest(each.encode("utf-8", "replace"), wanted) for each in given]
+    return any(matches)

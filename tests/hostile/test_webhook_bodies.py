@@ -1,0 +1,104 @@
+"""Hostile deliveries: whatever comes is answered, and nothing breaks."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.webhook_samples import BOOKING, ORDER, SESSION, WOO, stripe
+from tests.webhooks import Hooks
+
+GOOD: dict[str, Any] = {
+    "stripe": stripe("checkout.session.completed", SESSION), "shopify": ORDER,
+    "woocommerce": WOO, "calendly": BOOKING, "generic": {"email": "ada@example.com", "amount": 1},
+}  # fmt: skip
+
+BODIES = {
+    "nothing": b"",
+    "no JSON": b"hello",
+    "a form": b"email=ada%40example.com&webhook_id=1",
+    "null": b"null",
+    "a number": b"12",
+    "text": b'"ada@example.com"',
+    "a list": b"[]",
+    "NaN": b'{"email": "ada@example.com", "amount": NaN}',
+    "a number beyond all bounds": b'{"email": "ada@example.com", "amount": 1e9999999999999999999}',
+    "many digits": b'{"email": "ada@example.com", "amount": ' + b"9" * 5000 + b"}",
+    "a large exponent": b'{"email": "ada@example.com", "amount": 1e400}',
+    "deep": b'{"email": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "deep objects": b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
+    "NUL": b'{"email": "ada@example.com", "amount": 1, "x": "\\u0000"}',
+    "NUL in the address": b'{"email": "ada\\u0000@example.com"}',
+    "a NUL byte": b'{"email": "ada@example.com"}\0',
+    "half a pair": b'{"email": "\\ud800ada@example.com"}',
+    "no UTF-8": b'{"email": "ada@example.com", "x": "\xff"}',
+    "UTF-16": '{"email": "ada@example.com"}'.encode("utf-16"),
+    "a byte order mark": b'\xef\xbb\xbf{"email": "ada@example.com"}',
+    "a key twice": b'{"email": "x", "email": "ada@example.com"}',
+    "huge": b'{"email": "' + b"a" * 1_000_000 + b'"}',
+    "many keys": json.dumps({f"k{n}": n for n in range(50_000)}).encode(),
+}
+
+
+@pytest.mark.parametrize("kind", GOOD)
+@pytest.mark.parametrize("name", BODIES)
+def test_it_works(webhooks: Hooks, kind: str, name: str) -> None:
+    hook = _hook(webhooks, kind)
+    answer = hook.deliver(BODIES[name])
+    assert answer.status_code in (200, 422), answer.text
+    assert isinstance(answer.json()["message"], str)
+    hook.queue().process()
+    assert hook.queue().values("rejected", "id") == []
+    assert len(hook.deliveries("status")) == 1
+
+
+WEIRD = st.one_of(
+    st.none(), st.booleans(), st.integers(-(10**30), 10**30), st.floats(allow_nan=False),
+    st.text(max_size=300), st.just("\0"), st.lists(st.integers(), max_size=2),
+    st.dictionaries(st.text(max_size=3), st.integers(), max_size=2), st.just("9" * 5000),
+    st.just("http://["), st.just({"data": [{}]}),
+)  # fmt: skip
+
+
+def _hook(webhooks: Hooks, kind: str) -> Any:
+    return webhooks.generic() if kind == "generic" else webhooks.make(kind)
+
+
+def _replaced(value: Any, path: list[int], weird: Any) -> Any:
+    """The value with something else in one place."""
+    if not path or not isinstance(value, dict | list) or not value:
+        return weird
+    keys = list(value) if isinstance(value, dict) else list(range(len(value)))
+    key = keys[path[0] % len(keys)]
+    changed = dict(value) if isinstance(value, dict) else list(value)
+    changed[key] = _replaced(value[key], path[1:], weird)  # type: ignore[index]
+    return changed
+
+
+@pytest.mark.parametrize("kind", GOOD)
+@settings(max_examples=60, deadline=None,
+          suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
+@given(path=st.lists(st.integers(0, 40), min_size=1, max_size=4), weird=WEIRD)
+def test_anything_anywhere(webhooks: Hooks, kind: str, path: list[int], weird: Any) -> None:
+    hook = _hook(webhooks, kind)
+    answer = hook.deliver(_replaced(GOOD[kind], path, weird))
+    assert answer.status_code in (200, 422), answer.text
+    hook.queue().process()
+    assert hook.queue().values("rejected", "id") == []
+
+
+@pytest.mark.parametrize(
+    "value", ["", "t=", "t=1,v1=", ",,,", "é".encode(), b"\xff" * 100, "=" * 9]
+)
+def test_signatures(webhooks: Hooks, value: Any) -> None:
+    for kind, header in (
+        ("stripe", "Stripe-Signature"), ("calendly", "Calendly-Webhook-Signature"),
+        ("shopify", "X-Shopify-Hmac-Sha256"), ("woocommerce", "X-WC-Webhook-Signature"),
+    ):  # fmt: skip
+        hook = webhooks.make(kind)
+        assert httpx.post(hook.url, content=b"{}", headers={header: value}).status_code == 401
