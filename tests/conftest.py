@@ -158,4 +158,4 @@ def client_for(server: Running, key: str) -> httpx.Client:
 
 
 # Fixtures of their own, shared by several files.
-pytest_plugins = ["tests.reading_fixtures", "tests.exports"]
+pytest_plugins = ["tests.reading_fixtures", "tests.exports", "tests.importing"]

@@ -26,6 +26,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_contact(commands)
     _add_queue(commands)
     _add_export(commands)
+    _add_import(commands)
     return parser
 
 
@@ -210,3 +211,24 @@ def _add_export(commands: Commands) -> None:
         _json(command)
     exporter = _add(commands, "exporter", ("exports", "exporter"), "work on exports of the API")
     _leash(exporter)
+
+
+def _add_import(commands: Commands) -> None:
+    group = _group(commands, "import", "bring in what happened before, from a file")
+    for kind, about in (
+        ("events", "events"),
+        ("touchpoints", "touchpoints that no event carries"),
+        ("contacts", "contacts, or more about those there are"),
+        ("ads", "names for the ids of ad platforms"),
+    ):
+        command = _add(group, kind, ("imports", "import_file"), about)
+        _space(command)
+        command.add_argument("file", metavar="FILE", help="NDJSON or CSV, or - for standard input")
+        command.add_argument("--format", choices=("ndjson", "csv"), help="if FILE's name says none")
+        command.add_argument(
+            "--map", action="append", default=[], metavar="COLUMN=FIELD", help="repeatable"
+        )
+        command.add_argument("--dry-run", action="store_true", help="check all and store nothing")
+        command.add_argument("--again", action="store_true", help="also if it was imported before")
+        command.set_defaults(kind=kind)
+        _json(command)
