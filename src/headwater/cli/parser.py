@@ -28,6 +28,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_export(commands)
     _add_source(commands)
     _add_webhook(commands)
+
+    _add_import(commands)
     return parser
 
 
@@ -251,4 +253,25 @@ def _add_webhook(commands: Commands) -> None:
     for command in (create, change, listed, revoke, deliveries, replay):
         _space(command)
     for command in (create, change, listed, revoke, deliveries, replay, test):
+        _json(command)
+
+
+def _add_import(commands: Commands) -> None:
+    group = _group(commands, "import", "bring in what happened before, from a file")
+    for kind, about in (
+        ("events", "events"),
+        ("touchpoints", "touchpoints that no event carries"),
+        ("contacts", "contacts, or more about those there are"),
+        ("ads", "names for the ids of ad platforms"),
+    ):
+        command = _add(group, kind, ("imports", "import_file"), about)
+        _space(command)
+        command.add_argument("file", metavar="FILE", help="NDJSON or CSV, or - for standard input")
+        command.add_argument("--format", choices=("ndjson", "csv"), help="if FILE's name says none")
+        command.add_argument(
+            "--map", action="append", default=[], metavar="COLUMN=FIELD", help="repeatable"
+        )
+        command.add_argument("--dry-run", action="store_true", help="check all and store nothing")
+        command.add_argument("--again", action="store_true", help="also if it was imported before")
+        command.set_defaults(kind=kind)
         _json(command)

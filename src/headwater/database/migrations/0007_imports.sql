@@ -12,3 +12,20 @@ ALTER TABLE duplicates
     DROP CONSTRAINT duplicates_reason_check,
     ADD CHECK (reason IN ('idempotency_key', 'order_id', 'repeated_touch')),
     ADD CHECK ((event_id IS NULL) = (reason = 'repeated_touch'));
+
+-- Files brought in at a terminal, by what is in them: how far each is, written in the transactions
+-- that store its rows.
+CREATE TABLE imports (
+    space_id bigint NOT NULL,
+    kind text NOT NULL CHECK (kind IN ('events', 'touchpoints', 'contacts', 'ads')),
+    -- SHA-256 of the file.
+    digest bytea NOT NULL CHECK (length(digest) = 32),
+    -- Which column was read as which field: another mapping is another import.
+    mapping text NOT NULL,
+    rows_done bigint NOT NULL DEFAULT 0,
+    taken bigint NOT NULL DEFAULT 0,
+    refused bigint NOT NULL DEFAULT 0,
+    started_at timestamptz NOT NULL DEFAULT now(),
+    finished_at timestamptz,
+    PRIMARY KEY (space_id, kind, digest, mapping)
+);

@@ -1,0 +1,86 @@
+"""`headwater import …`: events, touchpoints, contacts and ad names from a file."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from psycopg import AsyncConnection
+from tqdm import tqdm
+
+from headwater.cli.connect import database_url, told
+from headwater.cli.failure import Failure
+from headwater.cli.output import say, show
+from headwater.imports.columns import Columns, read_mapping
+from headwater.imports.files import STANDARD_INPUT, Source, UnreadableError, open_source
+from headwater.imports.kinds import KINDS
+from headwater.imports.refusals import SHOWN, Refusals
+from headwater.imports.running import Import
+from headwater.settings import Settings
+from headwater.spaces.spaces import fetch_space
+
+
+def import_file(settings: Settings, arguments: Namespace) -> int:
+    """Bring a file in. Returns 1 when some of its rows were refused."""
+    url = database_url(settings)
+    try:
+        columns = Columns(KINDS[arguments.kind].fields, read_mapping(arguments.map))
+        with told(settings), open_source(arguments.file, arguments.format) as source:
+            columns.check(source.columns())
+            return asyncio.run(_run(url, source, columns, arguments))
+    except UnreadableError as error:
+        raise Failure(str(error)) from None
+    except OSError as error:
+        raise Failure(f"{error.filename or arguments.file}: {error.strerror}") from None
+
+
+async def _run(url: str, source: Source, columns: Columns, arguments: Namespace) -> int:
+    refusals = Refusals(_target(arguments.file), dry=arguments.dry_run)
+    async with await AsyncConnection.connect(url, autocommit=True, connect_timeout=5) as connection:
+        job = Import(
+            await fetch_space(connection, arguments.space), arguments.kind, source, columns,
+            refusals, arguments.dry_run,
+        )  # fmt: skip
+        already = not await job.begin(connection, again=arguments.again)
+        if not already:
+            with tqdm(total=source.size, unit="B", unit_scale=True, disable=None) as bar:
+                async for progress in job.chunks(connection):
+                    bar.update(source.raw.tell() - bar.n)
+                    bar.set_postfix_str(f"{progress.rows_done} rows, {progress.refused} refused")
+    _report(job, already=already, as_json=arguments.json)
+    return 1 if job.progress.refused else 0
+
+
+def _target(file: str) -> Path:
+    name = "stdin" if file == STANDARD_INPUT else file
+    return Path(f"{name}.refused.ndjson").absolute()
+
+
+def _report(job: Import, *, already: bool, as_json: bool) -> None:
+    progress = job.progress
+    report: dict[str, Any] = {
+        "rows": progress.rows_done,
+        job.kind.taken: progress.taken,
+        "refused": progress.refused,
+        "rows_done_before": job.resumed,
+        "dry_run": job.dry,
+        "finished_before": progress.finished_at if already else None,
+        "refused_file": str(job.refusals.target) if progress.refused else None,
+    }
+    if not as_json:
+        _tell_refusals(job)
+        if already:
+            say("This file is imported already; --again imports it once more.")
+    show(report, as_json=as_json)
+
+
+def _tell_refusals(job: Import) -> None:
+    for each in job.refusals.first:
+        rules = " ".join(rule for rules in each.errors.values() for rule in rules)
+        print(f"line {each.line}: {rules}", file=sys.stderr)  # noqa: T201
+    more = job.progress.refused - len(job.refusals.first)
+    if more > 0 and len(job.refusals.first) == SHOWN:
+        print(f"and {more} more", file=sys.stderr)  # noqa: T201

@@ -1,0 +1,148 @@
+"""Contacts of a file: each row makes one, or adds to the one that has its e-mail address.
+
+A chunk is a few statements, however many rows it has. Nothing is dropped: values that are new are
+added, and what was empty is filled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from psycopg import AsyncConnection
+from psycopg.sql import SQL, Identifier
+
+from headwater.contacts.bodies import COLLECTIONS, ContactValues, read_new_contact
+from headwater.contacts.fields import DATE_SLOTS, SLOTS
+from headwater.contacts.profiles import instant
+from headwater.database.rows import rows
+from headwater.database.statements import Statements
+from headwater.http.errors import Errors
+from headwater.spaces.models import Space
+from headwater.spaces.spaces import lock_identities
+
+STATEMENTS = Statements(__name__, "contacts.sql")
+
+_SINGLE = {collection.kind: name for name, collection in COLLECTIONS.items()}
+_SLOTS = tuple(name for _, name in SLOTS)
+FIELDS = (*COLLECTIONS, *_SINGLE, *_SLOTS)
+
+_FILL = STATEMENTS["fill"].format(
+    columns=SQL(", ").join(
+        SQL("{0} = coalesce(c.{0}, d.{0})").format(Identifier(name)) for name in (*_SINGLE, *_SLOTS)
+    )
+)
+
+
+def read(values: dict[str, Any], _: float) -> ContactValues:
+    """A row as POST /contacts would take it. Lists may be texts with `;` between their items, and
+    single values stand before those of the list. Raises Invalid.
+    """
+    body: dict[str, Any] = {}
+    for single, name in _SINGLE.items():
+        items = _items(values.get(name))
+        if isinstance(items, list) and not _blank(values.get(single)):
+            items = [values[single], *cast("list[Any]", items)]
+        if items != []:
+            body[name] = items
+    fields = {name: values[name] for name in _SLOTS if not _blank(values.get(name))}
+    return read_new_contact({**body, "custom_fields": fields} if fields else body)
+
+
+def _items(given: object) -> object:
+    if given is None:
+        return []
+    if isinstance(given, str):
+        return [part.strip() for part in given.split(";") if part.strip()]
+    return given
+
+
+def _blank(value: object) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+@dataclass
+class _Target:
+    """A contact that rows of a chunk make or add to."""
+
+    id: int = 0
+    """0 until a new one has its id."""
+    columns: dict[str, str] = field(default_factory=dict[str, str])
+    values: dict[tuple[str, str], None] = field(default_factory=dict[tuple[str, str], None])
+    """Kind and value, the most recent last: of a row, that is the first; of rows, the last."""
+
+    def take(self, given: ContactValues, space: Space) -> None:
+        for name, items in given.collections.items():
+            kind = COLLECTIONS[name].kind
+            for item in reversed(items):
+                self.values.setdefault((kind, item))
+            if items:
+                self.columns.setdefault(kind, items[0])
+        names = dict(SLOTS)
+        for slot, value in (given.custom_fields or {}).items():
+            stored = instant(value, space.zone) if slot in DATE_SLOTS else value
+            self.columns.setdefault(names[slot], stored)
+
+
+async def store(
+    connection: AsyncConnection, space: Space, items: Sequence[ContactValues]
+) -> list[Errors | None]:
+    """Store a chunk; a row whose addresses are of several contacts is refused."""
+    await lock_identities(connection, space.id)
+    targets, conflicts = _assign(items, await _holders(connection, space.id, items), space)
+    new = [target for target in targets if not target.id]
+    if new:
+        bound = {"space_id": space.id, "count": len(new)}
+        ids = await (await connection.execute(STATEMENTS["create"], bound)).fetchall()
+        for target, (number,) in zip(new, sorted(ids), strict=True):
+            target.id = number
+    contacts = rows({"id": target.id, **target.columns} for target in targets)
+    await connection.execute(_FILL, {"space_id": space.id, "contacts": contacts})
+    values = rows(
+        {"contact_id": target.id, "kind": kind, "value": value}
+        for target in targets for kind, value in target.values
+    )  # fmt: skip
+    await connection.execute(STATEMENTS["add_values"], {"space_id": space.id, "values": values})
+    return [_told(conflict) if conflict else None for conflict in conflicts]
+
+
+async def _holders(
+    connection: AsyncConnection, space_id: int, items: Sequence[ContactValues]
+) -> dict[str, list[_Target]]:
+    """The stored contacts that have one of the rows' addresses, by address."""
+    emails = list({email for item in items for email in item.collections["emails"]})
+    bound = {"space_id": space_id, "emails": emails}
+    found: dict[int, _Target] = {}
+    holders: dict[str, list[_Target]] = {}
+    for email, number in await (await connection.execute(STATEMENTS["holders"], bound)).fetchall():
+        holders.setdefault(email, []).append(found.setdefault(number, _Target(number)))
+    return holders
+
+
+def _assign(
+    items: Sequence[ContactValues], holders: dict[str, list[_Target]], space: Space
+) -> tuple[list[_Target], list[list[_Target] | None]]:
+    """The contacts that the rows make or add to; and for each row, the contacts that it could be
+    of when there are several. Earlier rows count as stored.
+    """
+    targets: dict[int, _Target] = {}
+    conflicts: list[list[_Target] | None] = []
+    for item in items:
+        emails = item.collections["emails"]
+        of_row = {id(each): each for email in emails for each in holders.get(email, ())}
+        if len(of_row) > 1:
+            conflicts.append(list(of_row.values()))
+            continue
+        conflicts.append(None)
+        target = next(iter(of_row.values()), None) or _Target()
+        targets[id(target)] = target
+        target.take(item, space)
+        for email in emails:
+            holders[email] = [target]
+    return list(targets.values()), conflicts
+
+
+def _told(conflict: list[_Target]) -> Errors:
+    ids = ", ".join(str(target.id) for target in sorted(conflict, key=lambda each: each.id))
+    return {"emails": [f"The emails belong to several contacts: {ids}."]}

@@ -1,0 +1,188 @@
+"""A file's rows, whatever its form: NDJSON or CSV, compressed or not, a path or standard input.
+
+A row that cannot be read is a row all the same, so that it is counted and told.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import shutil
+import sys
+import tempfile
+import zlib
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import msgspec
+
+from headwater.http.bodies import UNDECODABLE, refuse_bad_text, undecodable
+from headwater.http.errors import Errors, Invalid
+
+STANDARD_INPUT = "-"
+FORMATS = ("ndjson", "csv")
+LONGEST_ROW = 256 * 1024
+"""Bytes, as of a request that brings one event."""
+
+_SUFFIXES = {".ndjson": "ndjson", ".jsonl": "ndjson", ".csv": "csv"}
+_GZIP = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+_TOO_LONG: Errors = {"row": ["The row is longer than 256 KB."]}
+_decode = msgspec.json.Decoder(float_hook=Decimal).decode
+
+
+class UnreadableError(Exception):
+    """A file that cannot be imported at all; the text says why."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: its number from 1, the line it ends on, and what it holds by column."""
+
+    number: int
+    line: int
+    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    errors: Errors | None = None
+    """Why it cannot be read."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """An open file. Its bytes are read from `raw`, which tells how far they have been read."""
+
+    raw: BinaryIO
+    form: str
+    """One of FORMATS."""
+    size: int
+    digest: bytes
+    """SHA-256 of the file as it is."""
+
+    def columns(self) -> list[str] | None:
+        """The columns that a CSV file's header names. Raises UnreadableError."""
+        return next(_table(self._lines()))[1] if self.form == "csv" else None
+
+    def rows(self) -> Iterator[Row]:
+        """Every row from the beginning. Raises UnreadableError."""
+        try:
+            yield from _csv_rows(self._lines()) if self.form == "csv" else _json_rows(self._lines())
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise UnreadableError(f"the compressed file is damaged: {error}") from None
+
+    def _lines(self) -> BinaryIO:
+        self.raw.seek(0)
+        compressed = self.raw.read(len(_GZIP)) == _GZIP
+        self.raw.seek(0)
+        return cast("BinaryIO", gzip.GzipFile(fileobj=self.raw)) if compressed else self.raw
+
+
+@contextmanager
+def open_source(name: str, form: str | None) -> Generator[Source]:
+    """A file by its path, or all of standard input. Raises UnreadableError, or an OSError."""
+    form = form or _form_of(name)
+    with tempfile.TemporaryFile() if name == STANDARD_INPUT else Path(name).open("rb") as file:
+        raw = cast("BinaryIO", file)
+        if name == STANDARD_INPUT:
+            shutil.copyfileobj(sys.stdin.buffer, raw)
+            raw.seek(0)
+        digest = hashlib.file_digest(cast("Any", file), "sha256").digest()
+        yield Source(raw, form, raw.tell(), digest)
+
+
+def _form_of(name: str) -> str:
+    form = _SUFFIXES.get(Path(name.removesuffix(".gz")).suffix.lower())
+    if form is None:
+        raise UnreadableError(f"{name}: say --format {' or --format '.join(FORMATS)}")
+    return form
+
+
+def _json_rows(stream: BinaryIO) -> Iterator[Row]:
+    number = 0
+    for line, text in enumerate(stream, start=1):
+        text = text.removeprefix(_BOM) if line == 1 else text  # noqa: PLW2901
+        if not text.strip():
+            continue
+        number += 1
+        try:
+            yield Row(number, line, _object(text))
+        except Invalid as invalid:
+            yield Row(number, line, errors=invalid.errors)
+
+
+def _object(text: bytes) -> dict[str, Any]:
+    if len(text) > LONGEST_ROW:
+        raise Invalid(_TOO_LONG)
+    try:
+        value = _decode(text)
+    except UNDECODABLE as error:
+        raise undecodable(text, error) from None
+    if not isinstance(value, dict):
+        raise Invalid({"row": ["The row must be a JSON object."]})
+    refuse_bad_text(value)
+    return cast("dict[str, Any]", value)
+
+
+def _table(stream: BinaryIO) -> Generator[tuple[int, list[str]]]:
+    """The header of a CSV file and then its rows, each with the line it ends on. A row that cannot
+    be read is empty.
+    """
+    csv.field_size_limit(LONGEST_ROW)
+    text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
+    try:
+        reader = csv.reader(text)
+        yield reader.line_num, _header(reader)
+        for cells in _readable(reader):
+            yield reader.line_num, cells
+    finally:
+        text.detach()  # the stream outlives the text that was read from it
+
+
+def _header(reader: Iterator[list[str]]) -> list[str]:
+    header = [name.strip() for name in next(reader, cast("list[str]", []))]
+    named = [name for name in header if name]
+    if not named:
+        raise UnreadableError("the file has no header")
+    if len(set(named)) < len(named):
+        twice = next(name for name in named if named.count(name) > 1)
+        raise UnreadableError(f"the header names the column {twice} twice")
+    return header
+
+
+def _readable(reader: Iterator[list[str]]) -> Iterator[list[str]]:
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            yield []
+        else:
+            if cells:  # an empty line is none
+                yield cells
+
+
+def _csv_rows(stream: BinaryIO) -> Iterator[Row]:
+    table = _table(stream)
+    _, header = next(table)
+    for number, (line, cells) in enumerate(table, start=1):
+        try:
+            yield Row(number, line, _cells(header, cells))
+        except Invalid as invalid:
+            yield Row(number, line, errors=invalid.errors)
+
+
+def _cells(header: list[str], cells: list[str]) -> dict[str, Any]:
+    if not cells:
+        raise Invalid({"row": ["The row cannot be read."]})
+    if len(cells) > len(header):
+        raise Invalid({"row": ["The row has more cells than the header."]})
+    if sum(map(len, cells)) > LONGEST_ROW:
+        raise Invalid(_TOO_LONG)
+    values = {name: cell for name, cell in zip(header, cells, strict=False) if name}
+    refuse_bad_text(values)
+    return values

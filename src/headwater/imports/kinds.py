@@ -1,0 +1,107 @@
+"""What can be imported: the fields of each kind, the checks its rows pass, which are the API's own,
+and how a chunk of them is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from psycopg import AsyncConnection
+
+from headwater.ads.bodies import read_name
+from headwater.ads.catalogue import put_names
+from headwater.database.arrays import array
+from headwater.http.errors import Errors, Invalid
+from headwater.imports import contacts
+from headwater.ingest.forms import Form
+from headwater.ingest.inbox import SQL as INBOX
+from headwater.ingest.payload import EVENT_FORM
+from headwater.ingest.touchpoints import TOUCHPOINT_FORM
+from headwater.spaces.models import Space
+
+Store = Callable[[AsyncConnection, Space, Sequence[Any]], Awaitable[list[Errors | None]]]
+"""Stores what was read, in the caller's transaction; tells for each whether it is refused."""
+
+_encode = msgspec.json.Encoder(decimal_format="number").encode
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of rows."""
+
+    fields: tuple[str, ...]
+    read: Callable[[dict[str, Any], float], Any]
+    """A row's values by field, checked; the second argument is now, in Unix seconds. Raises
+    Invalid."""
+    store: Store
+    taken: str
+    """What has become of the rows that were taken."""
+    numbers: tuple[str, ...] = ()
+    """Fields whose text in a CSV file has to become a number; others take text."""
+    flags: tuple[str, ...] = ()
+    """Likewise true or false."""
+
+
+def _queueing(kind: str) -> Store:
+    async def store(
+        connection: AsyncConnection, space: Space, items: Sequence[Any]
+    ) -> list[Errors | None]:
+        bound = {
+            "spaces": array([space.id] * len(items)),
+            "kinds": array([kind] * len(items)),
+            "payloads": b"\n".join(map(_encode, items)).decode(),
+            "received_at": datetime.now(UTC),
+        }
+        await connection.execute(INBOX["append"], bound)
+        return [None] * len(items)
+
+    return store
+
+
+def _read_event(values: dict[str, Any], now: float) -> Any:
+    """An event of the past is not told to ad platforms, unless the row says so."""
+    if values.get("do_not_capi") in (None, ""):
+        values = {**values, "do_not_capi": True}
+    return _accepted(EVENT_FORM, values, now)
+
+
+def _read_touchpoint(values: dict[str, Any], now: float) -> Any:
+    return _accepted(TOUCHPOINT_FORM, values, now)
+
+
+def _accepted(form: Form[Any], values: dict[str, Any], now: float) -> Any:
+    return form.accept(_encode(values), now)
+
+
+def _read_ad(values: dict[str, Any], _: float) -> Any:
+    try:
+        return read_name(values)
+    except Invalid as invalid:
+        raise Invalid(
+            {name: [f"The {name} {rule}" for rule in told] for name, told in invalid.errors.items()}
+        ) from None
+
+
+async def _store_ads(
+    connection: AsyncConnection, space: Space, items: Sequence[Any]
+) -> list[Errors | None]:
+    await put_names(connection, space.id, items)
+    return [None] * len(items)
+
+
+KINDS = {
+    "events": Kind(
+        EVENT_FORM.payload.__struct_fields__, _read_event, _queueing("event"), "queued",
+        numbers=("amount",), flags=("is_upsell", "do_not_capi"),
+    ),
+    "touchpoints": Kind(
+        TOUCHPOINT_FORM.payload.__struct_fields__, _read_touchpoint, _queueing("touchpoint"),
+        "queued",
+    ),
+    "contacts": Kind(contacts.FIELDS, contacts.read, contacts.store, "stored"),
+    "ads": Kind(("kind", "id", "name", "platform"), _read_ad, _store_ads, "stored"),
+}  # fmt: skip
