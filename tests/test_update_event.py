@@ -94,3 +94,11 @@ def test_it_needs_the_scope(client: httpx.Client, connection: psycopg.Connection
     event_id = reader.event(reader.contact())
     response = Api(client, reader.key).send("PUT", f"/events/{event_id}", json={"amount": 5})
     assert response.status_code == 403
+
+
+def test_a_number_beyond_all_bounds_is_refused(api: Api, stage: Stage) -> None:
+    event_id = stage.event(stage.contact())
+    body = b'{"amount": 1e9999999999999999999}'
+    told = api.send("PUT", f"/events/{event_id}", content=body)
+    assert told.status_code == 422
+    assert "beyond all bounds" in told.json()["errors"]["body"][0]

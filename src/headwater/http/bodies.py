@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, cast
 
 import msgspec
@@ -60,7 +60,7 @@ async def read_json(request: Request) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
-UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, InvalidOperation)
 """What decoding raises for bytes that are no JSON value Headwater takes."""
 
 
@@ -120,5 +120,7 @@ def _fault(text: str) -> str | None:
 def _reason(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "it is not UTF-8"
+    if isinstance(error, InvalidOperation):
+        return "it holds a number beyond all bounds"
     text = str(error).partition(" - at `")[0]  # a path in terms of the decoder
     return text[:1].lower() + text[1:]

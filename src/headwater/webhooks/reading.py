@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any, cast
 
 import msgspec
@@ -110,8 +110,6 @@ def _read_body(body: bytes) -> Any:
         value = _decode(body)
     except UNDECODABLE as error:
         raise undecodable(body, error) from None
-    except InvalidOperation:
-        raise Invalid({"body": ["The body holds a number beyond all bounds."]}) from None
     if isinstance(value, dict | list):
         return cast("Any", value)
     raise Invalid(NOT_AN_OBJECT)
