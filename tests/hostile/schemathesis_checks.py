@@ -29,6 +29,7 @@ UNSTATED = re.compile(
     r"|must not contain NUL characters\."
     r")$"
     r"|^The company_id must be an integer of at most 18 digits\.$"
+    r"|^The ads\.\d+\.id must be a string of at most 512 characters or an integer\.$"
     r"|^The .* holds (a NUL character|a key with NUL or text that is not Unicode)\.$",
     re.DOTALL,
 )
