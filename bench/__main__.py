@@ -1,5 +1,5 @@
 """`make bench`: prints the whole table. `--quick` leaves out the largest size; names of parts
-(start, ingest, flow, pipeline, listing, people, exports) run only those.
+(start, ingest, flow, pipeline, listing, people, exports, sources) run only those.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ import argparse
 import os
 import platform
 
-from bench import exports, ingest, listing, people, pipeline
+from bench import exports, ingest, listing, people, pipeline, sources
 from bench.stage import Stage, staged
 from headwater import logs
 
-PARTS = ("start", "ingest", "flow", "pipeline", "listing", "people", "exports")
+PARTS = ("start", "ingest", "flow", "pipeline", "listing", "people", "exports", "sources")
 
 
 def say(*cells: object) -> None:
@@ -53,6 +53,7 @@ def main() -> None:
             "listing": lambda: listing.measure(stage, say, sizes),
             "people": lambda: people.measure(stage, say, sizes),
             "exports": lambda: exports.measure(stage, say, sizes),
+            "sources": lambda: sources.measure(say),
         }
         for part in parts:
             runs[part]()
