@@ -18,6 +18,9 @@ from headwater.supervisor import Child
 PAUSE_SECONDS = 0.5
 """Between two starts: a process that cannot work must not be started in a tight loop."""
 
+TIDY_SECONDS = 2.0
+"""Between two looks for files to remove, which pass over every file that is kept."""
+
 
 def exporting(settings: Settings) -> Duty:
     """Have a process at work while exports wait."""
@@ -42,9 +45,18 @@ def exporting(settings: Settings) -> Duty:
 def tidying(settings: Settings) -> Duty:
     """Remove files that nobody may have any more."""
     storage = open_storage(settings)
+    looked = -TIDY_SECONDS
+
+    def waiting(connection: Connection[Any]) -> list[int]:
+        nonlocal looked
+        now = time.monotonic()
+        if now - looked < TIDY_SECONDS:
+            return []
+        looked = now
+        return spaces_to_tidy(connection)
 
     def attend(connection: Connection[Any], space_id: int) -> bool:
         tidy(connection, storage, space_id)
         return False
 
-    return Duty(spaces_to_tidy, attend)
+    return Duty(waiting, attend)

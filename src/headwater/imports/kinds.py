@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -14,11 +13,10 @@ from psycopg import AsyncConnection
 
 from headwater.ads.bodies import read_name
 from headwater.ads.catalogue import put_names
-from headwater.database.arrays import array
 from headwater.http.errors import Errors, Invalid
 from headwater.imports import contacts
 from headwater.ingest.forms import Form
-from headwater.ingest.inbox import SQL as INBOX
+from headwater.ingest.inbox import append
 from headwater.ingest.payload import EVENT_FORM
 from headwater.ingest.touchpoints import TOUCHPOINT_FORM
 from headwater.spaces.models import Space
@@ -50,14 +48,9 @@ def _queueing(kind: str) -> Store:
     async def store(
         connection: AsyncConnection, space: Space, items: Sequence[Any]
     ) -> list[Errors | None]:
-        bound = {
-            "spaces": array([space.id] * len(items)),
-            "kinds": array([kind] * len(items)),
-            "payloads": b"\n".join(map(_encode, items)).decode(),
-            "received_at": datetime.now(UTC),
-        }
-        await connection.execute(INBOX["append"], bound)
-        return [None] * len(items)
+        count = len(items)
+        await append(connection, [space.id] * count, [kind] * count, list(map(_encode, items)))
+        return [None] * count
 
     return store
 

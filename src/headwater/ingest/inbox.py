@@ -207,20 +207,34 @@ class Inbox:
 
 async def _insert(connection: AsyncConnection, group: list[Request]) -> None:
     """Store the group's rows in their order and hand out the receipts. Commits by itself."""
-    cursor = await connection.execute(
-        SQL["append"],
-        {
-            # The driver's own array encoding would cost half of the whole request.
-            "spaces": array([request.space_id for request in group for _ in request.rows]),
-            "kinds": array([request.kind for request in group for _ in request.rows]),
-            "payloads": b"\n".join([row for request in group for row in request.rows]).decode(),
-            "received_at": datetime.now(UTC),
-        },
+    ids = await append(
+        connection,
+        [request.space_id for request in group for _ in request.rows],
+        [request.kind for request in group for _ in request.rows],
+        [row for request in group for row in request.rows],
     )
-    # Ids are drawn in row order, so sorted they are the rows' receipts.
-    ids = sorted(row[0] for row in await cursor.fetchall())
     start = 0
     for request in group:
         end = start + len(request.rows)
         request.receipts = ids[start:end]
         start = end
+
+
+async def append(
+    connection: AsyncConnection, spaces: list[int], kinds: list[str], payloads: list[bytes]
+) -> list[int]:
+    """Put accepted rows on the inbox, each of its Space and kind, and return their receipts. They
+    wait as soon as the connection commits.
+    """
+    cursor = await connection.execute(
+        SQL["append"],
+        {
+            # The driver's own array encoding would cost half of the whole request.
+            "spaces": array(spaces),
+            "kinds": array(kinds),
+            "payloads": b"\n".join(payloads).decode(),
+            "received_at": datetime.now(UTC),
+        },
+    )
+    # Ids are drawn in row order, so sorted they are the rows' receipts.
+    return sorted([row[0] for row in await cursor.fetchall()])

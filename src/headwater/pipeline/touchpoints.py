@@ -18,7 +18,8 @@ from headwater.events.accepted import AcceptedEvent
 from headwater.sources.catalogue import SOURCE_IDS
 from headwater.sources.classify import explain
 from headwater.sources.evidence import Arrival, Parameters
-from headwater.sources.outcomes import Source
+from headwater.sources.hierarchy import field_of
+from headwater.sources.outcomes import Ad, Source
 from headwater.sources.resolve import resolve
 
 SQL = Statements(__name__, "touchpoints.sql")
@@ -29,20 +30,6 @@ REPEAT_SPAN = 30 * 60 * 1_000_000
 Likeness = tuple[str | int | None, ...]
 """What makes two touches the same: source, campaign, ad group, ad and keyword. What has an id is
 known by it, whatever its name."""
-
-
-class Ad(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, gc=False):
-    """The place of a touch in an ad account, as far as it is told."""
-
-    campaign_id: str | None = None
-    campaign_name: str | None = None
-    adset_id: str | None = None
-    adset_name: str | None = None
-    ad_id: str | None = None
-    ad_name: str | None = None
-    account_id: str | None = None
-    account_name: str | None = None
-    keyword: str | None = None
 
 
 class Touch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -80,20 +67,12 @@ def touch_of_event(event: AcceptedEvent, at: int) -> Touch | None:
         return None
     parameters = Parameters(event.trk_source, event.trk_network, event.trk_type)
     source, rule = resolve(parameters, event.url)
-    campaign_id, campaign_name = _id_or_name(event.trk_campaign)
-    adset_id, adset_name = _id_or_name(event.trk_ad_group)
-    ad = Ad(
-        campaign_id=campaign_id, campaign_name=campaign_name,
-        adset_id=adset_id, adset_name=adset_name,
-        ad_id=event.trk_ad_id, keyword=event.trk_keyword,
+    told = (
+        ("campaign", event.trk_campaign), ("adset", event.trk_ad_group),
+        ("ad_id", event.trk_ad_id), ("keyword", event.trk_keyword),
     )  # fmt: skip
+    ad = Ad(**{field_of(level, value): value for level, value in told if value is not None})
     return Touch(at=at, source_id=SOURCE_IDS[source], source_rule=rule, ad=ad, url=event.url)
-
-
-def _id_or_name(value: str | None) -> tuple[str | None, str | None]:
-    if value is not None and value.isascii() and value.isdigit():
-        return value, None
-    return None, value
 
 
 def touch_of(touchpoint: AcceptedTouchpoint, at: int) -> Touch:
@@ -108,7 +87,7 @@ def touch_of(touchpoint: AcceptedTouchpoint, at: int) -> Touch:
         else ("direct", told.outcome.reason.value)
     )
     given = {name: getattr(touchpoint, name) for name in Ad.__struct_fields__}
-    ad = Ad(**given) if any(given.values()) else Ad(**msgspec.structs.asdict(told.ad))
+    ad = Ad(**given) if any(given.values()) else told.ad
     return Touch(
         at=at, source_id=SOURCE_IDS[source], source_rule=rule, ad=ad, url=touchpoint.url,
         referrer_host=_host(touchpoint.referrer),

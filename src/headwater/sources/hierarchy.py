@@ -40,7 +40,7 @@ def ad_of(given: dict[str, str], source: str | None) -> Ad:
     for parameter, level in (*LEVELS, ("utm_term", _meaning_of_term(source))):
         value = given.get(parameter)
         if value is not None:
-            found.setdefault(_field(level, value), value)
+            found.setdefault(field_of(level, value), value)
     return Ad(**found)
 
 
@@ -49,7 +49,10 @@ def _meaning_of_term(source: str | None) -> str:
     return "adset" if source in _PAID and source not in _SEARCH_ADS else "keyword"
 
 
-def _field(level: str, value: str) -> str:
+def field_of(level: str, value: str) -> str:
+    """The field of an Ad that a value is for: a level that says neither id nor name takes digits
+    for an id.
+    """
     if level not in ("campaign", "adset", "ad"):
         return level
     return f"{level}_id" if value.isascii() and value.isdigit() else f"{level}_name"

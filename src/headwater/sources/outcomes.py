@@ -37,9 +37,10 @@ Outcome = Source | Nothing
 
 
 class Ad(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """The place of an ad in its account, as far as a URL tells."""
+    """The place of an ad in its account, as far as it is told. A URL tells no account's name."""
 
     account_id: str | None = None
+    account_name: str | None = None
     campaign_id: str | None = None
     campaign_name: str | None = None
     adset_id: str | None = None

@@ -6,7 +6,6 @@ other way round, somebody erased in between would come back with the note.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -18,7 +17,7 @@ from psycopg.types.json import Jsonb
 
 from headwater.database.statements import Statements
 from headwater.http.errors import Conflict, NotFound
-from headwater.ingest.inbox import SQL as INBOX
+from headwater.ingest.inbox import append
 from headwater.spaces.spaces import fetch_space
 from headwater.webhooks.hooks import fetch_webhook, find_buyer
 from headwater.webhooks.models import Delivery, Message, Outcome, Reader, Status
@@ -120,22 +119,12 @@ async def replay_delivery(
     received_at = delivery.received_at.timestamp()
     message = Message(delivery.headers, delivery.body.encode(), received_at)
     outcome = await outcome_of(connection, space_id, reader, message)
-    receipt_id = await _append(connection, space_id, outcome) if outcome.event else None
+    receipt_id = None
+    if outcome.event:
+        payload = msgspec.json.encode(outcome.event)
+        (receipt_id,) = await append(connection, [space_id], ["event"], [payload])
     await finish_delivery(connection, space_id, delivery_id, outcome, receipt_id)
     return outcome, receipt_id
-
-
-async def _append(connection: AsyncConnection, space_id: int, outcome: Outcome) -> int:
-    """Put the event on the inbox with the caller's transaction."""
-    values = {
-        "spaces": [space_id],
-        "kinds": ["event"],
-        "payloads": msgspec.json.encode(outcome.event).decode(),
-        "received_at": datetime.fromtimestamp(time.time(), UTC),
-    }
-    row = await (await connection.execute(INBOX["append"], values)).fetchone()
-    assert row is not None
-    return row[0]
 
 
 def _key(outcome: Outcome) -> str | None:
