@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from headwater.ads.catalogue import KINDS, AdName
 from headwater.http.errors import Errors, Invalid
+from headwater.http.openapi import answer, body
 from headwater.http.pagination import CURSOR, Cursors, Position, envelope_schema
 from headwater.http.parameters import One, Query, whole_number
 
@@ -137,27 +138,20 @@ _ROW: Schema = {
 }  # fmt: skip
 
 
-def _json(schema: Schema) -> Schema:
-    return {"content": {"application/json": {"schema": schema}}}
-
-
-BODY: Schema = {
-    "required": True,
-    **_json(
-        {
-            "type": "object",
-            "required": ["ads"],
-            "properties": {
-                "ads": {
-                    "description": "All are stored, or none. Of an id given twice the last counts.",
-                    "type": "array", "minItems": 1, "maxItems": MOST_NAMES, "items": _ITEM,
-                }
-            },
-        }
-    ),
-}  # fmt: skip
-STORED: Schema = {
-    "description": "All names are stored.",
-    **_json({"type": "object", "required": ["message"], "properties": {"message": _TEXT}}),
-}
-PAGE: Schema = {"description": "One page.", **_json(envelope_schema(_ROW))}
+BODY: Schema = body(
+    {
+        "type": "object",
+        "required": ["ads"],
+        "properties": {
+            "ads": {
+                "description": "All are stored, or none. Of an id given twice the last counts.",
+                "type": "array", "minItems": 1, "maxItems": MOST_NAMES, "items": _ITEM,
+            }
+        },
+    }
+)  # fmt: skip
+STORED: Schema = answer(
+    "All names are stored.",
+    {"type": "object", "required": ["message"], "properties": {"message": _TEXT}},
+)
+PAGE: Schema = answer("One page.", envelope_schema(_ROW))

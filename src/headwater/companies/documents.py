@@ -10,7 +10,7 @@ from headwater.companies.changing import (
     LONGEST_NAME,
     NOT_IN_A_HOST,
 )
-from headwater.http.openapi import answer, conflict
+from headwater.http.openapi import answer, body, conflict
 from headwater.http.pagination import envelope_schema
 
 _ID: dict[str, Any] = {"type": "integer"}
@@ -42,36 +42,31 @@ CHANGED = answer("The company as it is now.", _object("id", "domain", "external_
 CLAIMED = conflict(
     field={"type": "string", "enum": ["domain", "external_id"]}, conflicting_company_id=_ID
 )
-BODY_OF_CHANGE: dict[str, Any] = {
-    "required": True,
-    "content": {
-        "application/json": {
-            "schema": {
-                "type": "object",
-                "anyOf": [{"required": [name]} for name in ("domain", "external_id", "name")],
-                "properties": {
-                    "domain": {
-                        "description": "Null or blank releases it.",
-                        "anyOf": [
-                            {
-                                "type": "string",
-                                "pattern": rf"^\s*[^{NOT_IN_A_HOST}]*\s*$",
-                                "maxLength": LONGEST_DOMAIN,
-                            },
-                            {"type": "null"},
-                        ],
+BODY_OF_CHANGE = body(
+    {
+        "type": "object",
+        "anyOf": [{"required": [name]} for name in ("domain", "external_id", "name")],
+        "properties": {
+            "domain": {
+                "description": "Null or blank releases it.",
+                "anyOf": [
+                    {
+                        "type": "string",
+                        "pattern": rf"^\s*[^{NOT_IN_A_HOST}]*\s*$",
+                        "maxLength": LONGEST_DOMAIN,
                     },
-                    "external_id": {
-                        "description": "Trimmed, compared as written. Null or blank releases it.",
-                        "anyOf": [
-                            {"type": "string", "maxLength": LONGEST_EXTERNAL_ID},
-                            {"type": "integer"},
-                            {"type": "null"},
-                        ],
-                    },
-                    "name": {"type": "string", "pattern": r"\S", "maxLength": LONGEST_NAME},
-                },
-            }
-        }
-    },
-}
+                    {"type": "null"},
+                ],
+            },
+            "external_id": {
+                "description": "Trimmed, compared as written. Null or blank releases it.",
+                "anyOf": [
+                    {"type": "string", "maxLength": LONGEST_EXTERNAL_ID},
+                    {"type": "integer"},
+                    {"type": "null"},
+                ],
+            },
+            "name": {"type": "string", "pattern": r"\S", "maxLength": LONGEST_NAME},
+        },
+    }
+)

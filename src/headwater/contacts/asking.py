@@ -15,7 +15,7 @@ from headwater.contacts.naming import shown_names
 from headwater.http.pagination import CURSOR, Cursors
 from headwater.http.parameters import Kind, One, Query, one_of, whole_number
 from headwater.http.timerange import EVER, MOMENT_SCHEMA, TimeRange, between, parse_moment
-from headwater.identity.emails import parse_email
+from headwater.identity.emails import parse_written_email
 from headwater.spaces.models import Space
 
 MOST_EMAILS = 100
@@ -27,12 +27,8 @@ _FLAG = one_of((0, 1))
 _BETWEEN_COMMAS = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^,])+', re.DOTALL)
 
 
-def _address(text: str) -> str:
-    return parse_email(text.strip().lower())
-
-
 EMAIL = One(
-    name="email", kind=Kind({"type": "string", "pattern": "@"}, _address), required=True,
+    name="email", kind=Kind({"type": "string", "pattern": "@"}, parse_written_email), required=True,
     description="The address to look for, exact but for case and blanks around it.",
 )  # fmt: skip
 EMAILS: dict[str, Any] = {
@@ -155,7 +151,7 @@ def read_email(query: Query, in_path: str = "") -> str:
     if any(text.strip() for text in query.many(EMAIL.name)):
         query.refuse(EMAIL.name, "must be given in the path or in the query, not in both.")
     try:
-        return _address(in_path)
+        return parse_written_email(in_path)
     except ValueError as error:
         query.refuse(EMAIL.name, str(error))
         return ""
@@ -178,7 +174,7 @@ def _emails(query: Query) -> tuple[str, ...]:
         query.refuse("email", f"must not have more than {MOST_EMAILS} addresses.")
         return ()
     try:
-        return tuple({_address(text): None for text in texts})
+        return tuple({parse_written_email(text): None for text in texts})
     except ValueError as error:
         query.refuse("email", str(error))
         return ()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from headwater.events.changing import NUMERIC
 from headwater.events.fields import FIELDS
-from headwater.http.openapi import answer
+from headwater.http.openapi import answer, body
 from headwater.http.pagination import envelope_schema
 
 _EVENT_FIELDS = (
@@ -42,24 +40,19 @@ DONE = answer(
         "properties": {"message": {"type": "string"}, "status": {"type": "integer", "const": 200}},
     },
 )
-BODY_OF_CHANGE: dict[str, Any] = {
-    "required": True,
-    "content": {
-        "application/json": {
-            "schema": {
-                "type": "object",
-                "required": ["amount"],
-                "properties": {
-                    "amount": {
-                        "description": "From 0 to 1e14; a numeric string is taken; null clears it.",
-                        "anyOf": [
-                            {"type": "number", "minimum": 0, "maximum": 1e14},
-                            {"type": "string", "pattern": rf"^\s*{NUMERIC}\s*$"},
-                            {"type": "null"},
-                        ],
-                    }
-                },
+BODY_OF_CHANGE = body(
+    {
+        "type": "object",
+        "required": ["amount"],
+        "properties": {
+            "amount": {
+                "description": "From 0 to 1e14; a numeric string is taken; null clears it.",
+                "anyOf": [
+                    {"type": "number", "minimum": 0, "maximum": 1e14},
+                    {"type": "string", "pattern": rf"^\s*{NUMERIC}\s*$"},
+                    {"type": "null"},
+                ],
             }
-        }
-    },
-}
+        },
+    }
+)

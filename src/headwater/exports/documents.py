@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headwater.exports.kinds import KINDS
+from headwater.http.openapi import answer, body
 
 _TEXT = {"type": "string"}
 _MOMENT = {"type": "string", "format": "date-time"}
@@ -12,7 +13,7 @@ _MOMENT = {"type": "string", "format": "date-time"}
 
 def _answer(description: str, required: list[str], properties: dict[str, Any]) -> dict[str, Any]:
     schema = {"type": "object", "required": required, "properties": properties}
-    return {"description": description, "content": {"application/json": {"schema": schema}}}
+    return answer(description, schema)
 
 
 QUEUED = _answer(
@@ -55,4 +56,4 @@ def body_of(kind: str) -> dict[str, Any]:
             for name, one in zip(names, told, strict=True)
         },
     }
-    return {"required": True, "content": {"application/json": {"schema": schema}}}
+    return body(schema)

@@ -69,6 +69,11 @@ def answer(description: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"description": description, "content": {"application/json": {"schema": schema}}}
 
 
+def body(schema: dict[str, Any]) -> dict[str, Any]:
+    """A request's body of JSON, for an operation's `requestBody`."""
+    return {"required": True, "content": {"application/json": {"schema": schema}}}
+
+
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The error responses of an operation, for its `responses`."""
     return {status: {"description": PROBLEMS[status][1]} for status in statuses}

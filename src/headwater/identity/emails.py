@@ -14,6 +14,11 @@ _EMAIL = re.compile(
 )
 
 
+def parse_written_email(text: str) -> str:
+    """The address in a text as people write it, trimmed and lower-cased. Raises ValueError."""
+    return parse_email(text.strip().lower())
+
+
 def parse_email(address: str) -> str:
     """A trimmed, lower-case address, if it is one. Raises ValueError."""
     if len(address) <= 254 and address.find("@") <= 64 and _EMAIL.fullmatch(address):

@@ -10,7 +10,7 @@ import msgspec
 
 from headwater.contacts.fields import DATE_SLOTS, NUMBER_SLOTS, NUMBER_TEXT_SCHEMA
 from headwater.http.instants import ISO_SCHEMA, UNIX_SCHEMA
-from headwater.http.openapi import problems
+from headwater.http.openapi import answer, problems
 from headwater.ingest.endpoints import MAX_BATCH
 from headwater.ingest.payload import TrackPayload
 from headwater.ingest.touchpoints import AD_IDS, LONGEST_ID, TouchpointPayload
@@ -205,25 +205,19 @@ _RECEIPT_LINK: Schema = {
     "parameters": {"receipt_id": "$response.header.X-Receipt-Id"},
 }
 
-RECEIPT: Schema = {
-    "description": "What became of the event.",
-    "content": {
-        "application/json": {
-            "schema": {
-                "type": "object",
-                "required": ["id", "status", "event_id", "reason"],
-                "properties": {
-                    "id": {"type": "string"},
-                    "status": {
-                        "type": "string", "enum": ["queued", "stored", "duplicate", "rejected"],
-                    },
-                    "event_id": {"type": ["string", "null"]},
-                    "reason": {"type": ["string", "null"]},
-                },
-            }
-        }
+RECEIPT: Schema = answer(
+    "What became of the event.",
+    {
+        "type": "object",
+        "required": ["id", "status", "event_id", "reason"],
+        "properties": {
+            "id": {"type": "string"},
+            "status": {"type": "string", "enum": ["queued", "stored", "duplicate", "rejected"]},
+            "event_id": {"type": ["string", "null"]},
+            "reason": {"type": ["string", "null"]},
+        },
     },
-}  # fmt: skip
+)
 
 
 def _operation(name: str, summary: str, body: str, accepted: Schema) -> Schema:

@@ -16,7 +16,7 @@ from msgspec import Meta, Raw
 
 from headwater.http.bodies import NOT_AN_OBJECT, UNDECODABLE, refuse_bad_text, undecodable
 from headwater.http.errors import Errors, Invalid
-from headwater.identity.emails import parse_email
+from headwater.identity.emails import parse_written_email
 
 Accepted = TypeVar("Accepted")
 
@@ -198,4 +198,4 @@ def _ip(value: str | None) -> str | None:
 def _email(value: str | None) -> str | None:
     if value is None or not value.strip():
         return None
-    return parse_email(value.strip().lower())
+    return parse_written_email(value)

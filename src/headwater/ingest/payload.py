@@ -11,6 +11,7 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 from headwater.contacts.fields import (
     DATE_FORMS,
     DATE_SLOTS,
+    LONGEST_TEXT,
     NUMBER_SLOTS,
     SLOTS,
     TEXT_SLOTS,
@@ -36,7 +37,7 @@ from headwater.ingest.forms import (
 from headwater.ingest.times import parse_event_time
 
 Name = Annotated[str, Meta(max_length=255)] | None
-SlotText = Annotated[str, Meta(max_length=10_240)] | None
+SlotText = Annotated[str, Meta(max_length=LONGEST_TEXT)] | None
 SlotNumber = str | int | float | None
 
 MAX_AMOUNT = Decimal(10) ** 14

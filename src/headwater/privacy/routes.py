@@ -7,12 +7,13 @@ from typing import Annotated
 import msgspec
 from fastapi import APIRouter, Path, Request, Response
 
+from headwater.contacts.documents import SEVERAL
 from headwater.contacts.finding import find_by_email, resolve
 from headwater.http.errors import Invalid
 from headwater.http.ids import parse_id
 from headwater.http.openapi import problems
 from headwater.http.parameters import Query
-from headwater.privacy.documents import EMAIL, QUEUED, SEVERAL
+from headwater.privacy.documents import EMAIL, QUEUED
 from headwater.privacy.erasures import request_erasure
 from headwater.spaces.access import Caller, requires
 
