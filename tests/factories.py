@@ -11,6 +11,7 @@ import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 from psycopg.sql import SQL, Identifier, Placeholder
@@ -46,11 +47,13 @@ class Stage:
         return self._insert("contact_identifiers", {**defaults, **columns}, returning="recency")
 
     def visit(self, contact_id: int, **columns: Any) -> int:
-        defaults = {"id": self._next("receipt_ids"), "started_at": NOON, "last_hit_at": NOON}
+        defaults = {"id": self._next("receipt_ids"), "device": str(uuid4()), "started_at": NOON,
+                    "last_hit_at": NOON}  # fmt: skip
         return self._insert("visits", {**defaults, "contact_id": contact_id, **columns})
 
     def hit(self, contact_id: int, visit_id: int, **columns: Any) -> int:
-        defaults = {"id": self._next("receipt_ids"), "occurred_at": NOON, "event_name": "page_view"}
+        defaults = {"id": self._next("receipt_ids"), "key": str(uuid4()), "occurred_at": NOON,
+                    "event_name": "page_view"}  # fmt: skip
         given = {**defaults, "contact_id": contact_id, "visit_id": visit_id, **columns}
         return self._insert("hits", given)
 

@@ -52,7 +52,9 @@ def test_it_works(cli: Cli) -> None:
     assert space == {
         "id": space["id"], "name": "Café 東京", "timezone": "America/New_York",
         "currency": "EUR", "company_identity_mode": "external_id", "subscription": "active",
-        "phone_region": None, "ignored_identifiers": [], "event_labels": {}, "field_labels": {},
+        "phone_region": None, "ignored_identifiers": [], "own_domains": [],
+        "excluded_referrers": [], "heeded_referrers": [], "ad_consent": "unknown",
+        "event_labels": {}, "field_labels": {},
         "limits": {},
     }  # fmt: skip
     assert cli.json("space", "show", "--space", space["id"]) == space

@@ -51,8 +51,9 @@ FILL_A_CONTACT = (
     FROM generate_series(1, %(count)s) n
     """,
     """
-    INSERT INTO hits (space_id, id, contact_id, visit_id, occurred_at, event_name)
-    SELECT %(space_id)s, nextval('receipt_ids'), %(contact_id)s, 1, now(), 'page_view'
+    INSERT INTO hits (space_id, id, key, contact_id, visit_id, occurred_at, event_name)
+    SELECT %(space_id)s, nextval('receipt_ids'), gen_random_uuid(), %(contact_id)s, 1, now(),
+           'page_view'
     FROM generate_series(1, %(count)s)
     """,
 )

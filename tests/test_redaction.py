@@ -58,9 +58,11 @@ def test_what_happened_stays() -> None:
     values: dict[str, Any] = {
         field.name: {1: "x"} if field.name == "profile_fields" else f"some {field.name}"
         for field in msgspec.structs.fields(AcceptedEvent)
-        if field.name not in {"event_name", "event_time", "is_upsell", "do_not_capi"}
+        if field.name not in {"event_name", "event_time"}
     }
-    whole = event(**{**values, "email": "ada@acme.example", "is_upsell": True, "do_not_capi": True})
+    said = ("is_upsell", "do_not_capi", "ad_user_data", "ad_personalization")
+    values |= {"email": "ada@acme.example", "cookies": {"fbp": "x"}, **dict.fromkeys(said, True)}
+    whole = event(**values)
     left = msgspec.json.decode(ADA.redact("event", msgspec.json.encode(whole).decode()))
     assert left.keys() == KEPT
     assert not left.keys() & PERSONAL

@@ -8,10 +8,10 @@ import hmac
 
 import pytest
 
+from headwater.spaces.sealing import Unsealable, derive_key, seal, unseal
 from headwater.webhooks.models import Message, Reader, Refused, Settings
 from headwater.webhooks.options import read_settings
 from headwater.webhooks.reading import check_signature
-from headwater.webhooks.sealing import Unsealable, derive_key, seal, unseal
 from tests.webhooks import RECEIVED
 
 BODY = b'{"id": "evt_1", "type": "x"}\n'

@@ -15,11 +15,11 @@ import msgspec
 import psycopg
 import pytest
 
+from headwater.spaces.sealing import derive_key
 from headwater.webhooks import hooks
 from headwater.webhooks.models import Message, Outcome, Reader
 from headwater.webhooks.options import read_settings
 from headwater.webhooks.reading import draft_event, finish
-from headwater.webhooks.sealing import derive_key
 from tests.conftest import Running
 from tests.factories import Stage
 from tests.pipeline import Stage as Queue

@@ -40,8 +40,8 @@ from headwater.ingest.routes import router as receipts_router
 from headwater.privacy.routes import router as privacy_router
 from headwater.settings import Settings
 from headwater.spaces.access import KeyRing
+from headwater.spaces.sealing import derive_key
 from headwater.webhooks.routes import WEBHOOK_ROUTES
-from headwater.webhooks.sealing import derive_key
 
 API = "/public-api/v1"
 METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")

@@ -7,6 +7,7 @@ that guesses at a mistyped setting is worse than one that does not start.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -15,6 +16,10 @@ from urllib.parse import urlsplit
 
 PREFIX = "HEADWATER_"
 STORAGE_SCHEMES = ("s3", "gs", "az")
+PLATFORMS = (
+    "meta", "google", "tiktok", "linkedin", "reddit", "pinterest", "snapchat", "microsoft",
+)  # fmt: skip
+"""The ad platforms whose interface can be had elsewhere, as for trying it out."""
 
 
 class SettingError(ValueError):
@@ -42,6 +47,28 @@ class Settings:
     """Networks whose X-Forwarded-For is believed."""
     brand: str = "Headwater"
     """The name shown to people."""
+    geoip_db: Path | None = None
+    """A MaxMind database of cities or countries, to tell where visitors are."""
+    tracker_script: str = "/t.js"
+    """The path of the tracker's script."""
+    tracker_endpoint: str = "/t"
+    """The path that the tracker reports to."""
+    meta_url: str = "https://graph.facebook.com"
+    """The origin of Meta's interface."""
+    google_url: str = "https://datamanager.googleapis.com"
+    """The origin of Google's."""
+    tiktok_url: str = "https://business-api.tiktok.com"
+    """The origin of TikTok's."""
+    linkedin_url: str = "https://api.linkedin.com"
+    """The origin of LinkedIn's."""
+    reddit_url: str = "https://ads-api.reddit.com"
+    """The origin of Reddit's."""
+    pinterest_url: str = "https://api.pinterest.com"
+    """The origin of Pinterest's."""
+    snapchat_url: str = "https://tr.snapchat.com"
+    """The origin of Snapchat's."""
+    microsoft_url: str = "https://capi.uet.microsoft.com"
+    """The origin of Microsoft's."""
     log_level: str = "info"
     """debug, info, warning or error."""
 
@@ -79,6 +106,19 @@ def _base_url(text: str) -> str:
     if parts.path or parts.query or parts.fragment or parts.username:
         raise ValueError("must be an origin without a path or trailing slash")
     return text
+
+
+def _path(text: str) -> str:
+    if not re.fullmatch("(/[A-Za-z0-9._~-]+)+", text, re.ASCII):
+        raise ValueError("must be a path of letters, digits and - . _ ~, such as /t.js")
+    return text
+
+
+def _file(text: str) -> Path:
+    path = Path(text)
+    if not path.is_file():
+        raise ValueError(f"{text} is no file")
+    return path
 
 
 def _secret_key(text: str) -> str:
@@ -123,5 +163,9 @@ READERS = {
     "rate_limit_factor": _factor,
     "trusted_proxies": _networks,
     "brand": str,
+    "geoip_db": _file,
+    "tracker_script": _path,
+    "tracker_endpoint": _path,
+    **{f"{platform}_url": _base_url for platform in PLATFORMS},
     "log_level": _log_level,
 }

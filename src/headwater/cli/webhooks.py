@@ -17,12 +17,12 @@ from headwater.cli.failure import Failure
 from headwater.cli.output import show
 from headwater.cli.spaces import pairs
 from headwater.settings import Settings
+from headwater.spaces.sealing import derive_key
 from headwater.webhooks import deliveries as kept
 from headwater.webhooks import hooks
 from headwater.webhooks.models import Message, Outcome, Reader, Webhook
 from headwater.webhooks.options import check_type, read_settings
 from headwater.webhooks.reading import draft_event, finish
-from headwater.webhooks.sealing import derive_key
 
 LOCAL = "http://127.0.0.1:8080"
 """Where `serve` listens unless told otherwise."""

@@ -54,11 +54,18 @@ class AcceptedEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=Tru
     `YYYY-MM-DD` for a day in the Space's zone, else a UTC instant `YYYY-MM-DDTHH:MM:SS.mmmZ`."""
     idempotency_key: str | None = None
     do_not_capi: bool = False
+    currency: str | None = None
+    """Of the amount; the Space's where the event does not say."""
+    ad_user_data: bool | None = None
+    ad_personalization: bool | None = None
+    """What the person agreed to have done with their data; None where nobody said."""
+    cookies: dict[str, str] = {}
+    """Some of browsing.accepted.COOKIES."""
 
 
 PERSONAL = frozenset({
     "email", "trk_token", "fingerprint", "ip", "tracking_id", "full_name", "first_name",
-    "last_name", "phone", "user_agent", "profile_fields",
+    "last_name", "phone", "user_agent", "profile_fields", "cookies",
 })  # fmt: skip
 """The members that tell who somebody is: erasing a person takes them out of a payload."""
 
@@ -66,6 +73,6 @@ KEPT = frozenset({
     "event_name", "event_time", "company_external_id", "company_name", "url", "amount", "order_id",
     "order_name", "checkout_token", "is_upsell", "upsell_common_id", "trk_source", "trk_network",
     "trk_campaign", "trk_ad_group", "trk_ad_id", "trk_keyword", "trk_type", "idempotency_key",
-    "do_not_capi",
+    "do_not_capi", "currency", "ad_user_data", "ad_personalization",
 })  # fmt: skip
 """The members that tell what happened and whence: they stay with the event."""

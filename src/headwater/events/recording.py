@@ -42,6 +42,10 @@ class StoredEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True,
     user_agent: str | None = None
     ip: str | None = None
     do_not_capi: bool = False
+    currency: str | None = None
+    ad_user_data: bool | None = None
+    ad_personalization: bool | None = None
+    cookies: dict[str, str] | None = None
     warnings: list[str] | None = None
 
 

@@ -41,19 +41,22 @@ FROM json_to_recordset(%(duplicates)s::json)
 INSERT INTO events
     (space_id, id, contact_id, origin_id, company_id, event_name, event_time, amount, is_upsell,
      order_id, order_name, checkout_token, upsell_common_id, idempotency_key, company_external_id,
-     event_url, user_agent, ip, do_not_capi, source_mask, warnings, received_at)
+     event_url, user_agent, ip, do_not_capi, currency, ad_user_data, ad_personalization,
+     cookies, source_mask, warnings, received_at)
 SELECT %(space_id)s, r.id, r.contact_id, r.origin_id, r.company_id, r.event_name,
        'epoch'::timestamptz + r.event_time * interval '1 microsecond', r.amount,
        coalesce(r.is_upsell, false), r.order_id, r.order_name, r.checkout_token,
        r.upsell_common_id, r.idempotency_key, r.company_external_id, r.event_url, r.user_agent,
-       r.ip, coalesce(r.do_not_capi, false), r.source_mask, r.warnings,
+       r.ip, coalesce(r.do_not_capi, false), r.currency, r.ad_user_data, r.ad_personalization,
+       r.cookies, r.source_mask, r.warnings,
        'epoch'::timestamptz + r.received_at * interval '1 microsecond'
 FROM json_to_recordset(%(events)s::json)
      AS r (id bigint, contact_id bigint, origin_id bigint, company_id bigint, event_name text,
            event_time bigint, amount numeric, is_upsell boolean, order_id text, order_name text,
            checkout_token text, upsell_common_id text, idempotency_key text,
            company_external_id text, event_url text, user_agent text, ip text,
-           do_not_capi boolean, source_mask bigint, warnings text[], received_at bigint);
+           do_not_capi boolean, currency text, ad_user_data boolean, ad_personalization boolean,
+           cookies jsonb, source_mask bigint, warnings text[], received_at bigint);
 
 -- name: find_later
 -- Stored events that a new touchpoint precedes and that do not know its source yet.

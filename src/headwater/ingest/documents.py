@@ -60,6 +60,21 @@ _OF_EVENTS: dict[str, Schema] = {
         *_TIMES,
         _BLANK,
     ),
+    "currency": _any_of(
+        "Of the amount, for ad platforms: a code of three letters. The Space's if absent.",
+        {"type": "string", "pattern": r"^\s*[A-Za-z]{3}\s*$"},
+        _BLANK,
+    ),
+    "consent": _any_of(
+        "What the person agreed to, for ad platforms. The Space's default where nothing is said.",
+        {
+            "type": "object",
+            "properties": {
+                "ad_user_data": {"type": ["boolean", "null"]},
+                "ad_personalization": {"type": ["boolean", "null"]},
+            },
+        },
+    ),
     "amount": _any_of(
         "Rounded half-even to 4 decimals; negative is a refund.",
         {"type": "number", "minimum": -1e14, "maximum": 1e14},

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
 
+from headwater.browsing.accepted import COOKIES
 from headwater.contacts.fields import (
     DATE_FORMS,
     DATE_SLOTS,
@@ -35,12 +36,20 @@ from headwater.ingest.forms import (
     identification,
 )
 from headwater.ingest.times import parse_event_time
+from headwater.spaces.currencies import CURRENCY_RULE, parse_currency
 
 Name = Annotated[str, Meta(max_length=255)] | None
 SlotText = Annotated[str, Meta(max_length=LONGEST_TEXT)] | None
 SlotNumber = str | int | float | None
 
 MAX_AMOUNT = Decimal(10) ** 14
+
+
+class Consent(msgspec.Struct, frozen=True):
+    """What the person agreed to; what is left out nobody said."""
+
+    ad_user_data: bool | None = None
+    ad_personalization: bool | None = None
 
 
 class _Fields(Identification, frozen=True, kw_only=True):
@@ -69,6 +78,13 @@ class _Fields(Identification, frozen=True, kw_only=True):
     trk_type: Attribution = None
     idempotency_key: Identifier = None
     do_not_capi: bool | None = None
+    currency: str | None = None
+    consent: Consent | None = None
+    fbp: Identifier = None
+    fbc: Annotated[str, Meta(max_length=1024)] | None = None
+    ttp: Identifier = None
+    scid: Identifier = None
+    rdt_uuid: Identifier = None
 
 
 def slot_type(slot: int) -> Any:
@@ -96,6 +112,7 @@ PLAIN_TEXT = (
 
 def _normalise(payload: Any, now: float, check: Check) -> AcceptedEvent:
     who = identification(payload, check)
+    consent: Consent = payload.consent or Consent()
     return AcceptedEvent(
         event_name=payload.event_name,
         event_time=check(parse_event_time, "event_time", payload.event_time, now) or 0,
@@ -104,10 +121,18 @@ def _normalise(payload: Any, now: float, check: Check) -> AcceptedEvent:
         amount=check(parse_amount, "amount", payload.amount),
         is_upsell=payload.is_upsell or False,
         do_not_capi=payload.do_not_capi or False,
+        currency=check(_currency, "currency", payload.currency),
+        ad_user_data=consent.ad_user_data,
+        ad_personalization=consent.ad_personalization,
+        cookies=given_texts(payload, COOKIES),
         profile_fields=_profile_fields(payload, check),
         **who,
         **given_texts(payload, PLAIN_TEXT),
     )
+
+
+def _currency(value: str | None) -> str | None:
+    return parse_currency(value) if value is not None and value.strip() else None
 
 
 def _profile_fields(payload: Any, check: Check) -> dict[int, str]:
@@ -129,6 +154,8 @@ _RULES = {
     "event_time": FORMS,
     **dict.fromkeys(("company_external_id", "company_name"), "must be a string or an integer."),
     **dict.fromkeys(("is_upsell", "do_not_capi"), "must be true or false."),
+    "currency": CURRENCY_RULE,
+    "consent": "must be an object of ad_user_data and ad_personalization, each true or false.",
     **{f"profile_field_{slot}": "must be a number or text holding one." for slot in NUMBER_SLOTS},
     **{f"profile_field_{slot}": DATE_FORMS for slot in DATE_SLOTS},
 }

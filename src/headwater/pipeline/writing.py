@@ -119,5 +119,9 @@ def _event(batch: Batch, item: Item) -> StoredEvent | None:
         user_agent=event.user_agent,
         ip=event.ip,
         do_not_capi=event.do_not_capi,
+        currency=event.currency,
+        ad_user_data=event.ad_user_data,
+        ad_personalization=event.ad_personalization,
+        cookies=event.cookies or None,
         warnings=item.warnings,
     )

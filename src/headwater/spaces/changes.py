@@ -13,6 +13,8 @@ from importlib.resources import files
 
 from headwater.http.errors import Errors, Invalid
 from headwater.http.rate_limits import PER_MINUTE
+from headwater.sources.addresses import read_address
+from headwater.spaces.currencies import parse_currency
 
 MAX_TEXT = 255
 MAX_IGNORED = 1000
@@ -108,12 +110,6 @@ def zone_names() -> frozenset[str]:
     return frozenset(files("tzdata").joinpath("zones").read_text(encoding="ascii").split())
 
 
-def _currency(value: str) -> str:
-    if not re.fullmatch("[A-Z]{3}", value.upper(), re.ASCII):
-        raise ValueError("must be a currency code of three letters, such as EUR")
-    return value.upper()
-
-
 def _phone_region(value: str) -> str:
     if not re.fullmatch("([A-Z]{2})?", value.upper(), re.ASCII):
         raise ValueError("must be a country code of two letters, such as DE, or empty")
@@ -136,6 +132,18 @@ def _ignored(value: str) -> list[str]:
     return [_text(part) for part in values]
 
 
+def _hosts(value: str) -> list[str]:
+    hosts: set[str] = set()
+    for part in filter(None, map(str.strip, value.split(","))):
+        address = read_address(part)
+        if address is None or "." not in address.host:
+            raise ValueError(f"{part!r} is no host")
+        hosts.add(address.host)
+    if len(hosts) > MAX_IGNORED:
+        raise ValueError(f"must not hold more than {MAX_IGNORED} hosts")
+    return sorted(hosts)
+
+
 def _limit(value: str) -> int | None:
     if not value:
         return None
@@ -147,11 +155,15 @@ def _limit(value: str) -> int | None:
 SETTINGS: dict[str, Callable[[str], Setting]] = {
     "name": _name,
     "timezone": _timezone,
-    "currency": _currency,
+    "currency": parse_currency,
     "company_identity_mode": _one_of("auto", "external_id"),
     "subscription": _one_of("active", "inactive"),
     "phone_region": _phone_region,
     "ignored_identifiers": _ignored,
+    "own_domains": _hosts,
+    "excluded_referrers": _hosts,
+    "heeded_referrers": _hosts,
+    "ad_consent": _one_of("granted", "denied", "unknown"),
 }
 GROUPS: dict[str, tuple[str, ...]] = {
     "event_label": CUSTOM_EVENTS,

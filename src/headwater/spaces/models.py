@@ -21,6 +21,14 @@ class Space:
     subscription: Literal["active", "inactive"]
     phone_region: str | None
     ignored_identifiers: list[str]
+    own_domains: list[str]
+    """Hosts whose pages, and all below them, are the Space's: a visit from one has no source."""
+    excluded_referrers: list[str]
+    """Hosts that are no source besides those that ship with Headwater."""
+    heeded_referrers: list[str]
+    """Hosts that ship as no source and are one here."""
+    ad_consent: Literal["granted", "denied", "unknown"]
+    """What events say about consent when they do not say it themselves."""
     event_labels: dict[str, str]
     """`custom_event_N` to the name people gave it."""
     field_labels: dict[str, str]

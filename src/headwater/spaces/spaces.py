@@ -19,7 +19,7 @@ connection, before its deadline cuts that off, and one busy Space cannot keep th
 
 _COLUMNS = (
     "name", "timezone", "currency", "company_identity_mode", "subscription", "phone_region",
-    "ignored_identifiers",
+    "ignored_identifiers", "own_domains", "excluded_referrers", "heeded_referrers", "ad_consent",
 )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 -- name: fetch
 -- One Space with its labels.
 SELECT s.id, s.name, s.timezone, s.currency, s.company_identity_mode, s.subscription,
-       s.phone_region, s.ignored_identifiers,
+       s.phone_region, s.ignored_identifiers, s.own_domains, s.excluded_referrers,
+       s.heeded_referrers, s.ad_consent,
        coalesce((SELECT jsonb_object_agg(l.event_name, l.label) FROM event_labels l
                  WHERE l.space_id = %(space_id)s), '{}') AS event_labels,
        coalesce((SELECT jsonb_object_agg(l.field, l.label) FROM field_labels l
@@ -38,7 +39,11 @@ UPDATE spaces SET
     company_identity_mode = coalesce(%(company_identity_mode)s, company_identity_mode),
     subscription = coalesce(%(subscription)s, subscription),
     phone_region = nullif(coalesce(%(phone_region)s, phone_region), ''),
-    ignored_identifiers = coalesce(%(ignored_identifiers)s::text[], ignored_identifiers)
+    ignored_identifiers = coalesce(%(ignored_identifiers)s::text[], ignored_identifiers),
+    own_domains = coalesce(%(own_domains)s::text[], own_domains),
+    excluded_referrers = coalesce(%(excluded_referrers)s::text[], excluded_referrers),
+    heeded_referrers = coalesce(%(heeded_referrers)s::text[], heeded_referrers),
+    ad_consent = coalesce(%(ad_consent)s, ad_consent)
 WHERE id = %(space_id)s;
 
 -- name: put_event_label

@@ -18,9 +18,9 @@ from headwater.events.accepted import EVENT_NAMES
 from headwater.http.errors import NotFound
 from headwater.spaces.access import Caller
 from headwater.spaces.changes import read_name
+from headwater.spaces.sealing import seal, unseal
 from headwater.spaces.spaces import fetch_space
 from headwater.webhooks.models import Reader, Settings, Webhook
-from headwater.webhooks.sealing import seal, unseal
 
 SQL = Statements(__name__, "webhooks.sql")
 

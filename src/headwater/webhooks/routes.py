@@ -19,6 +19,7 @@ from headwater.http.bodies import MAX_BODY, read_body, refuse_encoding
 from headwater.http.errors import Invalid, Problem, Unavailable, plain
 from headwater.ingest.endpoints import BUCKET
 from headwater.ingest.inbox import Request
+from headwater.spaces.sealing import Unsealable
 from headwater.webhooks.deliveries import (
     begin_delivery,
     finish_delivery,
@@ -30,7 +31,6 @@ from headwater.webhooks.hooks import PATH, SCOPE, Found, find_webhook
 from headwater.webhooks.models import Message, Outcome, Refused, Status
 from headwater.webhooks.providers import PROVIDERS
 from headwater.webhooks.reading import check_signature
-from headwater.webhooks.sealing import Unsealable
 
 log = structlog.get_logger()
 

@@ -1,5 +1,6 @@
-"""Signing secrets at rest: encrypted with a key derived from the installation's secret, and bound
-to their webhook, so that one copied to another row does not open.
+"""Secrets of others at rest (signing secrets, platform tokens): encrypted with a key derived from
+the installation's secret, and bound to the row they belong to, so that one copied elsewhere does
+not open.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ class Unsealable(Exception):
 
 
 def derive_key(installation_secret: str) -> bytes:
-    """The 256-bit key for signing secrets."""
+    """The 256-bit key for secrets at rest."""
     kdf = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"headwater webhook secrets")
     return kdf.derive(installation_secret.encode())
 
 
-def seal(key: bytes, secret: str, token_hash: bytes) -> bytes:
-    """The secret of the webhook with this token, encrypted."""
+def seal(key: bytes, secret: str, bound_to: bytes) -> bytes:
+    """A secret, encrypted; `bound_to` tells the row it belongs to."""
     nonce = secrets.token_bytes(NONCE_BYTES)
-    return nonce + AESGCM(key).encrypt(nonce, secret.encode(), token_hash)
+    return nonce + AESGCM(key).encrypt(nonce, secret.encode(), bound_to)
 
 
-def unseal(key: bytes, sealed: bytes, token_hash: bytes) -> bytes:
+def unseal(key: bytes, sealed: bytes, bound_to: bytes) -> bytes:
     """What `seal` was given. Raises Unsealable."""
     nonce, rest = sealed[:NONCE_BYTES], sealed[NONCE_BYTES:]
     try:
-        return AESGCM(key).decrypt(nonce, rest, token_hash)
+        return AESGCM(key).decrypt(nonce, rest, bound_to)
     except InvalidTag:
         raise Unsealable from None

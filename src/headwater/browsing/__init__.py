@@ -1,0 +1,1 @@
+"""Visits: page views, where they begin and what brought them."""

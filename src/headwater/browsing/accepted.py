@@ -1,0 +1,65 @@
+"""What browsers report, as it was accepted: the normalised payloads that wait in the inbox.
+
+The tracker's endpoint writes them and the pipeline reads them; nothing between validates again.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+COOKIES = ("fbp", "fbc", "ttp", "scid", "rdt_uuid")
+"""The ad platforms' own cookies that a browser may have, without the leading underscore."""
+
+
+class AcceptedVisitor(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
+    """Who looks at pages, as far as the browser shows: its token, or its fingerprint with the
+    address it was seen from.
+    """
+
+    occurred_at: int
+    """Milliseconds since 1970, by the server's clock."""
+    trk_token: str | None = None
+    fingerprint: str | None = None
+    ip: str | None = None
+
+
+class AcceptedHit(AcceptedVisitor, frozen=True, kw_only=True):
+    """A page view (inbox kind `hit`)."""
+
+    key: str
+    """A UUID: the same page view sent again has the same."""
+    url: str
+    referrer: str | None = None
+    event_name: str = "page_view"
+    cookies: dict[str, str] = {}
+    """Some of COOKIES."""
+    country: str | None = None
+    """ISO 3166-1 alpha-2."""
+    state: str | None = None
+    city: str | None = None
+    device_type: str | None = None
+    """desktop, mobile, tablet, tv, console, wearable or other."""
+    browser: str | None = None
+    os: str | None = None
+    language: str | None = None
+    """A BCP 47 tag, such as en-GB."""
+
+
+class AcceptedPerson(AcceptedVisitor, frozen=True, kw_only=True):
+    """Somebody who says who they are (inbox kind `identify`)."""
+
+    email: str | None = None
+    tracking_id: str | None = None
+    full_name: str | None = None
+    first_name: str | None = None
+    last_name: str | None = None
+    phone: str | None = None
+    profile_fields: dict[int, str] = {}
+    """As in AcceptedEvent."""
+
+
+class AcceptedBots(msgspec.Struct, frozen=True, kw_only=True):
+    """Page views by bots, which are only counted (inbox kind `bots`)."""
+
+    site_id: int
+    hits: int

@@ -1,0 +1,1 @@
+"""The ad platforms, one folder each."""

@@ -1,0 +1,85 @@
+"""What a platform is to the rest: data and pure functions. Everything that differs from platform to
+platform is behind this, and nothing here does I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from headwater.forwarding.models import (
+    Answer,
+    Call,
+    Conversion,
+    Destination,
+    SkipReason,
+    Verdict,
+)
+
+DAY = 86_400.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one call may hold and how old an event may be."""
+
+    batch: int
+    """Events in one call."""
+    age: float
+    """Seconds after which the platform does not take an event any more."""
+
+
+@dataclass(frozen=True)
+class TokenExchange:
+    """How a short-lived access token is had from the destination's secrets."""
+
+    request: Callable[[Destination, float], Call]
+    """The call that asks for one, at a Unix time."""
+    read: Callable[[Answer], tuple[str, float] | Verdict]
+    """The token and the seconds it lives, or why there is none."""
+
+
+@dataclass(frozen=True)
+class Platform:
+    """An ad platform's server-side conversion interface."""
+
+    name: str
+    """As in commands and in HEADWATER_<NAME>_URL."""
+    title: str
+    url: str
+    """The origin its interface is reached at unless the operator names another."""
+    sources: frozenset[str]
+    """Listed sources whose credit makes an event this platform's."""
+    settings: type[Any]
+    """A frozen msgspec struct: what a destination is told besides secrets. Every field is annotated
+    with Meta(description=…)."""
+    secrets: Mapping[str, str]
+    """Names of the tokens it needs, with what each is."""
+    limits: Limits
+    why_not: Callable[[Conversion, Destination], SkipReason | None]
+    """Why this platform cannot take a conversion. What is the same everywhere (opt-out, mapping,
+    attribution, age) is decided before."""
+    build: Callable[[Conversion, Destination], dict[str, Any]]
+    """The conversion's part of a call."""
+    request: Callable[[Sequence[dict[str, Any]], Destination], Call]
+    """A call with these parts."""
+    classify: Callable[[Answer, int], Verdict]
+    """What an answer to a call with so many parts means: the body is judged before the status."""
+    redact: Callable[[dict[str, Any]], dict[str, Any]]
+    """A part fit to be shown: without what tells who somebody is."""
+    optional_secrets: frozenset[str] = frozenset()
+    event_names: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Our event names → the platform's. Where it has an id for each account instead, empty: only
+    what a destination maps itself is sent."""
+    token: TokenExchange | None = None
+
+
+def event_name_of(
+    platform: Platform, destination: Destination, conversion: Conversion
+) -> str | None:
+    """The platform's name or id for an event; None when it has none and is not sent."""
+    name = conversion.event_name
+    if name in destination.event_names:
+        return destination.event_names[name] or None
+    return platform.event_names.get(name)

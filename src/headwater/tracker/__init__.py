@@ -1,0 +1,1 @@
+"""The tracker: the script that pages load, and where it reports to."""
