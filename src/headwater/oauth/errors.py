@@ -1,0 +1,36 @@
+"""What OAuth answers when it says no, to the letter of RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2
+and RFC 8707 §2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from starlette.responses import JSONResponse
+
+NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+CORS = {"Access-Control-Allow-Origin": "*"}
+"""Of what holds no secret of whoever asks and may be read by any page: there is no cookie here."""
+
+Code = Literal[
+    "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client",
+    "unsupported_grant_type", "unsupported_response_type", "invalid_scope", "invalid_target",
+    "access_denied", "server_error", "temporarily_unavailable", "invalid_redirect_uri",
+    "invalid_client_metadata",
+]  # fmt: skip
+
+
+@dataclass(eq=False)
+class OAuthError(Exception):
+    """A request of an OAuth client that gets `error` instead of what it asked for."""
+
+    error: Code
+    description: str
+    status: int = 400
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+
+    def answer(self) -> JSONResponse:
+        """As JSON, for clients that ask directly."""
+        body = {"error": self.error, "error_description": self.description}
+        return JSONResponse(body, self.status, headers=NO_STORE | CORS | self.headers)

@@ -1,0 +1,69 @@
+"""What clients discover: the authorization server (RFC 8414) and each Space's protected resource
+(RFC 9728). Everything is built from the one base URL, so that issuer, `iss` and resource agree byte
+for byte whatever the Host header says. Nothing tells whether a Space exists.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+SCOPE = "mcp:use"
+
+AUTHORIZE = "/mcp/oauth/authorize"
+TOKEN = "/mcp/oauth/token"  # noqa: S105 - a path
+REGISTER = "/mcp/oauth/register"
+
+_SPACE_PATH = re.compile(r"/mcp/([1-9][0-9]{0,17})/public-api", re.ASCII)
+
+
+def resource_path(space_id: int) -> str:
+    """The path of a Space's MCP resource."""
+    return f"/mcp/{space_id}/public-api"
+
+
+def resource_url(base_url: str, space_id: int) -> str:
+    """The one name of a Space's MCP resource, as clients send it in `resource`."""
+    return base_url + resource_path(space_id)
+
+
+def space_of_path(path: str) -> int | None:
+    """The Space whose MCP resource has this path."""
+    found = _SPACE_PATH.fullmatch(path)
+    return int(found[1]) if found else None
+
+
+def space_of_resource(base_url: str, resource: str) -> int | None:
+    """The Space that a `resource` names; None when it is none of ours."""
+    return space_of_path(resource.removeprefix(base_url)) if resource.startswith(base_url) else None
+
+
+def server_metadata(base_url: str, *, hosted_documents: bool) -> dict[str, Any]:
+    """The authorization server's metadata. `hosted_documents` tells whether clients may name
+    themselves by the URL of a metadata document.
+    """
+    return {
+        "issuer": base_url,
+        "authorization_endpoint": base_url + AUTHORIZE,
+        "token_endpoint": base_url + TOKEN,
+        "registration_endpoint": base_url + REGISTER,
+        "response_types_supported": ["code"],
+        "response_modes_supported": ["query"],
+        "grant_types_supported": ["authorization_code"],
+        "code_challenge_methods_supported": ["S256"],
+        "scopes_supported": [SCOPE],
+        "token_endpoint_auth_methods_supported": ["none"],
+        "authorization_response_iss_parameter_supported": True,
+        "client_id_metadata_document_supported": hosted_documents,
+    }
+
+
+def resource_metadata(base_url: str, brand: str, space_id: int) -> dict[str, Any]:
+    """A Space's protected resource, whether or not the Space exists."""
+    return {
+        "resource": resource_url(base_url, space_id),
+        "resource_name": f"{brand} MCP",
+        "authorization_servers": [base_url],
+        "scopes_supported": [SCOPE],
+        "bearer_methods_supported": ["header"],
+    }

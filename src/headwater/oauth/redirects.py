@@ -1,0 +1,167 @@
+"""Where an authorization answer may be sent. Pure.
+
+A redirect address is compared as text, never after being made to look alike: what a browser and we
+could read differently is refused, when a client registers it as well as when it asks for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from enum import StrEnum
+from urllib.parse import SplitResult, urlsplit
+
+LONGEST = 2000
+
+LOOPBACK_HOSTS = frozenset({"127.0.0.1", "[::1]", "localhost"})
+
+APPLICATION_SCHEMES = frozenset({
+    "antigravity", "claude", "cline", "cursor", "goose", "jetbrains", "raycast", "vscode",
+    "vscode-insiders", "vscodium", "warp", "windsurf", "zed",
+})  # fmt: skip
+"""Schemes of well-known applications, which the system hands over to them."""
+
+ASSISTANT_HOSTS = frozenset({
+    "antigravity.google", "chatgpt.com", "claude.ai", "claude.com", "grok.com",
+    "insiders.vscode.dev", "vscode.dev", "www.cursor.com",
+})  # fmt: skip
+"""Hosts of assistants that run elsewhere, unless the operator names others."""
+
+# What RFC 3986 lets stand in an address as it is; no backslash, no quote, no angle bracket.
+_WRITTEN = re.compile(r"[a-z][a-z0-9+.-]*:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+", re.ASCII)
+_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})|%(?:0[0-9A-Fa-f]|1[0-9A-Fa-f]|7[Ff]|2[EeFf]|5[Cc])")
+"""A broken escape, or one of a control character, a dot, a slash or a backslash."""
+_DOT_SEGMENT = re.compile(r"/\.{1,2}(/|$)")
+_HOST = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)*")
+_REVERSE_DNS = re.compile(r"[a-z][a-z0-9]*(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+")
+_PORT = re.compile(r"[1-9][0-9]{0,4}", re.ASCII)
+
+
+class Refusal(StrEnum):
+    """Why a redirect address cannot be used, in words for whoever wrote the client."""
+
+    MALFORMED = "is not an absolute address written as RFC 3986 has it"
+    FRAGMENT = "must not have a fragment"
+    USERINFO = "must not have a user or a password"
+    BAD_HOST = "has no host that can be used"
+    BAD_PORT = "has a port that can not be used"
+    PLAIN_HTTP = "must be https, or http on the loopback interface"
+    UNKNOWN_HOST = "is on a host that is not on this installation's list of assistants"
+    OTHER_ORIGIN = "must be on the loopback interface or on the client's own origin"
+    UNKNOWN_SCHEME = "has a scheme that belongs to no known application"
+
+
+class Redirect:
+    """A redirect address that can be read in one way only."""
+
+    __slots__ = ("host", "parts", "port", "scheme", "text")
+
+    def __init__(self, text: str, parts: SplitResult, host: str, port: str | None) -> None:
+        self.text, self.parts, self.host, self.port = text, parts, host, port
+        self.scheme = parts.scheme
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether it stays on the person's own machine."""
+        return self.scheme == "http" and self.host in LOOPBACK_HOSTS
+
+    @property
+    def is_application(self) -> bool:
+        """Whether the system hands it to an application by its scheme."""
+        return self.scheme not in ("http", "https")
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port as written."""
+        return f"{self.scheme}://{self.host}" + (f":{self.port}" if self.port else "")
+
+    @property
+    def shown(self) -> str:
+        """Where it leads, for people."""
+        return f"{self.scheme}:" if self.is_application else self.host
+
+    def is_same_as(self, asked: Redirect) -> bool:
+        """Whether an address that is asked for is this registered one: the same text, except that
+        on the loopback interface an application takes whatever port is free (RFC 8252 §7.3).
+        """
+        if self.text == asked.text:
+            return True
+        return (
+            self.is_loopback
+            and asked.is_loopback
+            and self.host == asked.host
+            and self.parts.path == asked.parts.path
+            and self.parts.query == asked.parts.query
+            and ("?" in self.text) == ("?" in asked.text)
+        )
+
+
+def read_redirect(text: str) -> Redirect | Refusal:
+    """An address, or why it is none that could be used anywhere."""
+    scheme, parts = text.partition(":")[0], _split(text)
+    if parts is None or parts.scheme != scheme or _DOT_SEGMENT.search(parts.path):
+        return Refusal.MALFORMED
+    if "#" in text:
+        return Refusal.FRAGMENT
+    if "@" in parts.netloc:
+        return Refusal.USERINFO
+    if scheme not in ("http", "https"):
+        return Redirect(text, parts, parts.netloc, None)
+    return _read_web(text, parts)
+
+
+def _split(text: str) -> SplitResult | None:
+    if len(text) > LONGEST or not _WRITTEN.fullmatch(text) or _ESCAPE.search(text):
+        return None
+    try:
+        return urlsplit(text)
+    except ValueError:
+        return None
+
+
+def _read_web(text: str, parts: SplitResult) -> Redirect | Refusal:
+    bracketed = re.fullmatch(r"(\[[^]]*\])(?::(.*))?", parts.netloc)
+    if bracketed:
+        host, port = bracketed[1], bracketed[2]
+    else:
+        host, colon, given = parts.netloc.partition(":")
+        port = given if colon else None
+    if not (host == "[::1]" or _HOST.fullmatch(host)):
+        return Refusal.BAD_HOST
+    if port is not None and not (_PORT.fullmatch(port) and int(port) <= 65_535):
+        return Refusal.BAD_PORT
+    return Redirect(text, parts, host, port)
+
+
+def refuse_registered(
+    redirect: Redirect, hosts: Collection[str] = ASSISTANT_HOSTS
+) -> Refusal | None:
+    """Why a client that registers itself cannot have this address, if it cannot."""
+    if redirect.is_loopback:
+        return None
+    if redirect.scheme == "http":
+        return Refusal.PLAIN_HTTP
+    if redirect.scheme == "https":
+        on_list = redirect.host in hosts and redirect.port in (None, "443")
+        return None if on_list else Refusal.UNKNOWN_HOST
+    known = redirect.scheme in APPLICATION_SCHEMES or _REVERSE_DNS.fullmatch(redirect.scheme)
+    return None if known else Refusal.UNKNOWN_SCHEME
+
+
+def refuse_hosted(redirect: Redirect, client: Redirect) -> Refusal | None:
+    """Why the client whose metadata document is at `client` cannot have this address."""
+    if redirect.is_loopback:
+        return None
+    if redirect.scheme == "http":
+        return Refusal.PLAIN_HTTP
+    return None if redirect.origin == client.origin else Refusal.OTHER_ORIGIN
+
+
+def find_registered(registered: Collection[str], asked: str) -> Redirect | None:
+    """The address that is asked for, if it is one of the registered ones."""
+    wanted = read_redirect(asked)
+    if isinstance(wanted, Refusal):
+        return None
+    known = (read_redirect(each) for each in registered)
+    same = (isinstance(each, Redirect) and each.is_same_as(wanted) for each in known)
+    return wanted if any(same) else None
