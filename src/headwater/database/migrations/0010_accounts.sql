@@ -89,6 +89,8 @@ CREATE TABLE oauth_codes (
     space_id bigint NOT NULL REFERENCES spaces,
     id bigint GENERATED ALWAYS AS IDENTITY,
     code_hash bytea NOT NULL UNIQUE CHECK (length(code_hash) = 32),
+    -- The page on which somebody agreed: it makes one code.
+    consent_hash bytea NOT NULL UNIQUE CHECK (length(consent_hash) = 32),
     user_id bigint NOT NULL REFERENCES users,
     client_id text NOT NULL,
     client_name text NOT NULL,
