@@ -54,9 +54,11 @@ async def exchange(
     it has done to the code and to its token is to be kept.
     """
     grant = await use_code(connection, form.one("code") or "")
+    if grant is None:
+        return _invalid("The code is unknown, or was used before.")
     refusal = _refuse(form, grant, base_url)
-    if grant is None or refusal is not None:
-        return refusal or _invalid("The code is unknown, or was used before.")
+    if refusal is not None:
+        return refusal
     name = grant.client_name
     new = NewToken(grant.user_id, "oauth", name, grant.client_id, LIFETIME)
     try:
@@ -74,18 +76,19 @@ async def exchange(
     }
 
 
-def _refuse(form: Parameters, grant: Grant | None, base_url: str) -> OAuthError | None:
+def _refuse(form: Parameters, grant: Grant, base_url: str) -> OAuthError | None:
     """Why a code is worth nothing to whoever shows it. Whatever it is, the code is used up."""
-    if grant is None:
-        return _invalid("The code is unknown, or was used before.")
-    if not grant.fresh:
-        return _invalid("The code has expired.")
-    if form.one("client_id") != grant.client_id:
-        return _invalid("The code was given to another client.")
-    if form.one("redirect_uri") != grant.redirect_uri:
-        return _invalid("The redirect_uri is not the one of the authorization request.")
-    if not grant.is_verified_by(form.one("code_verifier") or ""):
-        return _invalid("The code_verifier does not fit the code_challenge.")
+    rules = (
+        (grant.fresh, "The code has expired."),
+        (form.one("client_id") == grant.client_id, "The code was given to another client."),
+        (form.one("redirect_uri") == grant.redirect_uri,
+         "The redirect_uri is not the one of the authorization request."),
+        (grant.is_verified_by(form.one("code_verifier") or ""),
+         "The code_verifier does not fit the code_challenge."),
+    )  # fmt: skip
+    broken = next((words for holds, words in rules if not holds), None)
+    if broken is not None:
+        return _invalid(broken)
     resource = form.one("resource")
     if resource is not None and space_of_resource(base_url, resource) != grant.space_id:
         return OAuthError("invalid_target", "The resource is not the one that was granted.")
