@@ -21,8 +21,10 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headwater.accounts.passwords import Passwords
 from headwater.ads.routes import router as ads_router
 from headwater.companies.routes import router as companies_router
+from headwater.console.routes import console_routes
 from headwater.contacts.routes import router as contacts_router
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.events.routes import router as events_router
@@ -66,6 +68,7 @@ class Headwater:
     base_url: str
     signing_key: bytes
     sealing_key: bytes
+    passwords: Passwords
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -81,8 +84,10 @@ class Headwater:
             await self.database.close()
 
 
-def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
-    """The service as one ASGI application on a migrated database."""
+def create_app(
+    settings: Settings, database_url: str, base_url: str, passwords: Passwords | None = None
+) -> ASGIApp:
+    """The service as one ASGI application on a migrated database; `passwords` may be cheaper."""
     database = Database(database_url)
     secret = _secret(settings, database_url)
     headwater = Headwater(
@@ -94,6 +99,7 @@ def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
         base_url=settings.base_url or base_url,
         signing_key=_signing_key(secret),
         sealing_key=derive_key(secret),
+        passwords=passwords or Passwords(),
     )
     ingest = Ingest(headwater.keys, headwater.inbox)
     hot: dict[tuple[str, str], ASGIApp] = {
@@ -166,7 +172,7 @@ def _framework(headwater: Headwater) -> FastAPI:
         lifespan=lifespan, redirect_slashes=False,
         routes=[
             *HEALTH_ROUTES, *reference_routes(headwater.settings.brand), *DOWNLOAD_ROUTES,
-            *WEBHOOK_ROUTES,
+            *WEBHOOK_ROUTES, *console_routes(headwater),
         ],
     )  # fmt: skip
     app.state.headwater = headwater
