@@ -39,6 +39,8 @@ SPANS_SPACES: dict[str, str] = {
     "privacy/erasures.sql::any_up_to": "likewise",
     "privacy/erasures.sql::due": "the worker asks where erasures wait",
     "webhooks/webhooks.sql::find": "the token says which Space it opens, likewise",
+    "spaces/spaces.sql::any": "an operator sets the installation up",
+    "accounts/members.sql::adopt": "likewise",
     "accounts/members.sql::joined": "which Spaces a user belongs to is the question",
     "accounts/tokens.sql::find": "the token says which Space it opens, likewise",
     "accounts/invitations.sql::find": "the link says which Space it offers, likewise",

@@ -21,8 +21,10 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headwater.accounts.passwords import Passwords
 from headwater.ads.routes import router as ads_router
 from headwater.companies.routes import router as companies_router
+from headwater.console.routes import console_routes
 from headwater.contacts.routes import router as contacts_router
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.egress.client import Egress
@@ -71,6 +73,7 @@ class Headwater:
     sealing_key: bytes
     egress: Egress
     hosted_clients: HostedClients
+    passwords: Passwords
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -87,8 +90,10 @@ class Headwater:
             await self.egress.close()
 
 
-def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
-    """The service as one ASGI application on a migrated database."""
+def create_app(
+    settings: Settings, database_url: str, base_url: str, passwords: Passwords | None = None
+) -> ASGIApp:
+    """The service as one ASGI application on a migrated database; `passwords` may be cheaper."""
     database = Database(database_url)
     secret = _secret(settings, database_url)
     egress = Egress()
@@ -103,6 +108,7 @@ def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
         sealing_key=derive_key(secret),
         egress=egress,
         hosted_clients=HostedClients(egress, settings.brand),
+        passwords=passwords or Passwords(),
     )
     ingest = Ingest(headwater.keys, headwater.inbox)
     hot: dict[tuple[str, str], ASGIApp] = {
@@ -175,7 +181,7 @@ def _framework(headwater: Headwater) -> FastAPI:
         lifespan=lifespan, redirect_slashes=False,
         routes=[
             *HEALTH_ROUTES, *reference_routes(headwater.settings.brand), *DOWNLOAD_ROUTES,
-            *WEBHOOK_ROUTES, *OAUTH_ROUTES,
+            *WEBHOOK_ROUTES, *OAUTH_ROUTES, *console_routes(headwater),
         ],
     )  # fmt: skip
     app.state.headwater = headwater
