@@ -35,8 +35,8 @@ class Dates:
 
 
 def read_dates(words: str, today: date) -> Dates:
-    """The days that words mean on a certain day; weeks begin on Monday, and what is not over yet ends
-    today. ValueError tells what there is.
+    """The days that words mean on a certain day; weeks begin on Monday, and what is not over yet
+    ends today. ValueError tells what there is.
     """
     text = re.sub(r"[\s_]+", " ", words.strip().lower())
     text = re.sub(r"^(the|in|during|for|of) ", "", text)
@@ -59,7 +59,7 @@ def _this_or_last(match: re.Match[str], today: date) -> Dates:
 
 
 def _last_few(match: re.Match[str], today: date) -> Dates:
-    """The last few days end yesterday; the last few weeks, months or years with the last whole one."""
+    """Days end yesterday; weeks, months and years with the last that is over."""
     count, unit = int(match[1]), match[2]
     if not 1 <= count <= LONGEST_COUNT:
         raise ValueError(count)

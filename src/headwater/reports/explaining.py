@@ -1,5 +1,5 @@
-"""One event under every attribution model: its path, and who gets how much. The credits are those of
-List Events, from the one definition there is.
+"""One event under every attribution model: its path, and who gets how much. The credits are those
+of List Events, from the one definition there is.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from headwater.mcp.tools import companies, contacts, events
+from headwater.mcp.tools import attribution, companies, contacts, events, space
 
-TOOLS = (*events.TOOLS, *contacts.TOOLS, *companies.TOOLS)
+TOOLS = (
+    *space.TOOLS, *attribution.TOOLS, *events.TOOLS, *contacts.TOOLS, *companies.TOOLS,
+)  # fmt: skip
