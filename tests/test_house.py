@@ -39,6 +39,13 @@ SPANS_SPACES: dict[str, str] = {
     "privacy/erasures.sql::any_up_to": "likewise",
     "privacy/erasures.sql::due": "the worker asks where erasures wait",
     "webhooks/webhooks.sql::find": "the token says which Space it opens, likewise",
+    "accounts/members.sql::joined": "which Spaces a user belongs to is the question",
+    "accounts/tokens.sql::find": "the token says which Space it opens, likewise",
+    "accounts/invitations.sql::find": "the link says which Space it offers, likewise",
+    "accounts/invitations.sql::accept": "likewise",
+    "oauth/codes.sql::use": "the code says which Space it is for, likewise",
+    "oauth/codes.sql::revoke_token": "likewise",
+    "oauth/codes.sql::forget": "the operator's side: codes of long ago, of any Space",
     "spaces/access.sql::callers": "the key says which Space it opens: that is the question",
 }
 """Statements that do not bind space_id, and why they may not."""

@@ -25,6 +25,7 @@ from headwater.ads.routes import router as ads_router
 from headwater.companies.routes import router as companies_router
 from headwater.contacts.routes import router as contacts_router
 from headwater.database.pool import UNAVAILABLE, Database
+from headwater.egress.client import Egress
 from headwater.events.routes import router as events_router
 from headwater.exports.routes import DOWNLOAD_ROUTES
 from headwater.exports.routes import router as exports_router
@@ -37,6 +38,8 @@ from headwater.ingest.documents import INGEST_PATHS, INGEST_SCHEMAS
 from headwater.ingest.endpoints import BUCKET, EVENTS, TOUCHPOINTS, Batch, Ingest, Track
 from headwater.ingest.inbox import Inbox
 from headwater.ingest.routes import router as receipts_router
+from headwater.oauth.hosted import HostedClients
+from headwater.oauth.routes import OAUTH_ROUTES
 from headwater.privacy.routes import router as privacy_router
 from headwater.settings import Settings
 from headwater.spaces.access import KeyRing
@@ -66,6 +69,8 @@ class Headwater:
     base_url: str
     signing_key: bytes
     sealing_key: bytes
+    egress: Egress
+    hosted_clients: HostedClients
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -79,12 +84,14 @@ class Headwater:
             await self.inbox.stop()
             await self.keys.stop()
             await self.database.close()
+            await self.egress.close()
 
 
 def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
     """The service as one ASGI application on a migrated database."""
     database = Database(database_url)
     secret = _secret(settings, database_url)
+    egress = Egress()
     headwater = Headwater(
         settings=settings,
         database=database,
@@ -94,6 +101,8 @@ def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
         base_url=settings.base_url or base_url,
         signing_key=_signing_key(secret),
         sealing_key=derive_key(secret),
+        egress=egress,
+        hosted_clients=HostedClients(egress, settings.brand),
     )
     ingest = Ingest(headwater.keys, headwater.inbox)
     hot: dict[tuple[str, str], ASGIApp] = {
@@ -166,7 +175,7 @@ def _framework(headwater: Headwater) -> FastAPI:
         lifespan=lifespan, redirect_slashes=False,
         routes=[
             *HEALTH_ROUTES, *reference_routes(headwater.settings.brand), *DOWNLOAD_ROUTES,
-            *WEBHOOK_ROUTES,
+            *WEBHOOK_ROUTES, *OAUTH_ROUTES,
         ],
     )  # fmt: skip
     app.state.headwater = headwater

@@ -53,6 +53,13 @@ class Settings:
     """The path of the tracker's script."""
     tracker_endpoint: str = "/t"
     """The path that the tracker reports to."""
+    hosted_clients: bool = True
+    """Whether assistants may name themselves by the URL of a metadata document."""
+    assistant_hosts: tuple[str, ...] = (
+        "antigravity.google", "chatgpt.com", "claude.ai", "claude.com", "grok.com",
+        "insiders.vscode.dev", "vscode.dev", "www.cursor.com",
+    )  # fmt: skip
+    """Hosts of assistants that may register themselves."""
     meta_url: str = "https://graph.facebook.com"
     """The origin of Meta's interface."""
     google_url: str = "https://datamanager.googleapis.com"
@@ -148,6 +155,20 @@ def _networks(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
     return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())
 
 
+def _yes_or_no(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError("must be true or false")
+    return text.lower() == "true"
+
+
+def _hosts(text: str) -> tuple[str, ...]:
+    hosts = tuple(part.strip().lower() for part in text.split(",") if part.strip())
+    for host in hosts:
+        if not re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", host, re.ASCII):
+            raise ValueError(f"{host} is no host")
+    return hosts
+
+
 def _log_level(text: str) -> str:
     if text.lower() not in ("debug", "info", "warning", "error"):
         raise ValueError("must be debug, info, warning or error")
@@ -166,6 +187,8 @@ READERS = {
     "geoip_db": _file,
     "tracker_script": _path,
     "tracker_endpoint": _path,
+    "hosted_clients": _yes_or_no,
+    "assistant_hosts": _hosts,
     **{f"{platform}_url": _base_url for platform in PLATFORMS},
     "log_level": _log_level,
 }

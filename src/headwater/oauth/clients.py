@@ -14,7 +14,6 @@ import msgspec
 
 from headwater.oauth.errors import OAuthError
 from headwater.oauth.redirects import (
-    ASSISTANT_HOSTS,
     Redirect,
     Refusal,
     find_registered,
@@ -62,9 +61,7 @@ class Registration:
     recorded: dict[str, Any]
 
 
-def read_registration(
-    given: Mapping[str, Any], brand: str, hosts: Collection[str] = ASSISTANT_HOSTS
-) -> Registration:
+def read_registration(given: Mapping[str, Any], brand: str, hosts: Collection[str]) -> Registration:
     """A client that registers itself. Raises OAuthError; of its redirect addresses those that can
     be used are kept, and one has to be left.
     """

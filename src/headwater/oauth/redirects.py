@@ -21,12 +21,6 @@ APPLICATION_SCHEMES = frozenset({
 })  # fmt: skip
 """Schemes of well-known applications, which the system hands over to them."""
 
-ASSISTANT_HOSTS = frozenset({
-    "antigravity.google", "chatgpt.com", "claude.ai", "claude.com", "grok.com",
-    "insiders.vscode.dev", "vscode.dev", "www.cursor.com",
-})  # fmt: skip
-"""Hosts of assistants that run elsewhere, unless the operator names others."""
-
 # What RFC 3986 lets stand in an address as it is; no backslash, no quote, no angle bracket.
 _WRITTEN = re.compile(r"[a-z][a-z0-9+.-]*:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+", re.ASCII)
 _ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})|%(?:0[0-9A-Fa-f]|1[0-9A-Fa-f]|7[Ff]|2[EeFf]|5[Cc])")
@@ -133,10 +127,10 @@ def _read_web(text: str, parts: SplitResult) -> Redirect | Refusal:
     return Redirect(text, parts, host, port)
 
 
-def refuse_registered(
-    redirect: Redirect, hosts: Collection[str] = ASSISTANT_HOSTS
-) -> Refusal | None:
-    """Why a client that registers itself cannot have this address, if it cannot."""
+def refuse_registered(redirect: Redirect, hosts: Collection[str]) -> Refusal | None:
+    """Why a client that registers itself cannot have this address, if it cannot. `hosts` are those
+    of assistants that run elsewhere.
+    """
     if redirect.is_loopback:
         return None
     if redirect.scheme == "http":

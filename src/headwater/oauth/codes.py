@@ -1,0 +1,107 @@
+"""Authorization codes: made when a person agrees, worth one token to whoever has the verifier."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from headwater.database.statements import Statements
+from headwater.oauth.requests import AuthorizationRequest
+
+SQL = Statements(__name__, "codes.sql")
+
+PREFIX = "trk_code_"
+LIFETIME = timedelta(seconds=60)
+VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Grant:
+    """What a person agreed to: this client, in one Space, in their name."""
+
+    space_id: int
+    id: int
+    user_id: int
+    client_id: str
+    client_name: str
+    redirect_uri: str
+    code_challenge: str
+    resource: str | None
+    fresh: bool
+    """Whether its code was used in time."""
+
+    def is_verified_by(self, verifier: str) -> bool:
+        """Whether this is what the challenge was made of (RFC 7636 §4.6)."""
+        if not VERIFIER.fullmatch(verifier):
+            return False
+        digest = hashlib.sha256(verifier.encode()).digest()
+        made = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+        return hmac.compare_digest(made, self.code_challenge)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """A person's yes to a request, for one Space."""
+
+    request: AuthorizationRequest
+    redirect_uri: str
+    """As it was asked for, byte for byte."""
+    space_id: int
+    user_id: int
+    consent: bytes
+    """What tells this yes from any other: it makes one code."""
+
+
+async def make_code(connection: AsyncConnection, agreement: Agreement) -> str | None:
+    """A code for it; None when this consent has made one before."""
+    code = PREFIX + secrets.token_urlsafe(32)
+    request = agreement.request
+    values = {
+        "space_id": agreement.space_id,
+        "code_hash": _hash(code),
+        "consent_hash": hashlib.sha256(agreement.consent).digest(),
+        "user_id": agreement.user_id,
+        "client_id": request.client.id,
+        "client_name": request.client.name,
+        "redirect_uri": agreement.redirect_uri,
+        "code_challenge": request.code_challenge,
+        "resource": request.resource,
+        "lifetime": LIFETIME,
+    }
+    row = await (await connection.execute(SQL["make"], values)).fetchone()
+    return code if row is not None else None
+
+
+async def use_code(connection: AsyncConnection, code: str) -> Grant | None:
+    """What a code is worth; None for one that is unknown or was used before, in which case the
+    token that it made is revoked.
+    """
+    values = {"code_hash": _hash(code)}
+    cursor = connection.cursor(row_factory=class_row(Grant))
+    grant = await (await cursor.execute(SQL["use"], values)).fetchone()
+    if grant is None:
+        await connection.execute(SQL["revoke_token"], values)
+    return grant
+
+
+async def note_token(connection: AsyncConnection, grant: Grant, token_id: int) -> None:
+    """Keep which token a code made, in case it is shown again."""
+    values = {"space_id": grant.space_id, "id": grant.id, "token_id": token_id}
+    await connection.execute(SQL["note_token"], values)
+
+
+async def forget_codes(connection: AsyncConnection) -> None:
+    """Remove codes of long ago."""
+    await connection.execute(SQL["forget"])
+
+
+def _hash(code: str) -> bytes:
+    return hashlib.sha256(code.encode("utf-8", "surrogateescape")).digest()

@@ -1,0 +1,178 @@
+"""An authorization request: what a client asks for in the browser's address, read to the letter of
+RFC 6749, RFC 7636, RFC 8707 and RFC 9207. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from headwater.oauth.clients import Client
+from headwater.oauth.errors import Code, OAuthError
+from headwater.oauth.metadata import SCOPE, space_of_resource
+from headwater.oauth.redirects import Redirect
+
+CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
+"""base64url of 32 bytes, without padding."""
+
+MOST_PARAMETERS = 50
+
+
+class Untrusted(Exception):
+    """A request whose client or redirect address cannot be believed: it is told to the person, and
+    nothing is ever sent on.
+    """
+
+
+class Refused(Exception):
+    """A request that is answered to the client with an error."""
+
+    def __init__(self, error: Code, description: str) -> None:
+        super().__init__(description)
+        self.error: Code = error
+        self.description = description
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The parameters of a request, each with all the values it was given."""
+
+    given: Mapping[str, Sequence[str]]
+
+    def one(self, name: str) -> str | None:
+        """A parameter's value; of one given twice or empty, None."""
+        values = self.given.get(name, ())
+        return values[0] if len(values) == 1 and values[0] else None
+
+    def repeated(self) -> str | None:
+        """The name of one that was given twice, which RFC 6749 §3.1 forbids."""
+        return next((name for name, values in self.given.items() if len(values) > 1), None)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """Where and how a client is answered."""
+
+    redirect_uri: str
+    state: str | None
+    issuer: str
+
+    def success(self, code: str) -> str:
+        """The address that brings the client its code."""
+        return self._with({"code": code})
+
+    def failure(self, error: Code, description: str) -> str:
+        """The address that brings the client an error."""
+        return self._with({"error": error, "error_description": description})
+
+    def _with(self, answer: Mapping[str, str]) -> str:
+        parts = urlsplit(self.redirect_uri)
+        state = {} if self.state is None else {"state": self.state}
+        added = urlencode({**answer, **state, "iss": self.issuer})
+        query = f"{parts.query}&{added}" if parts.query else added
+        return urlunsplit(parts._replace(query=query))
+
+
+@dataclass(frozen=True)
+class AuthorizationRequest:
+    """A request that can be put before a person."""
+
+    client: Client
+    redirect: Redirect
+    code_challenge: str
+    resource: str | None
+    space_id: int | None
+    """The Space that `resource` names, which then is the only one to choose."""
+
+
+def read_parameters(query: bytes) -> Parameters:
+    """The parameters of a query or of a form. Raises Untrusted for one that cannot be read."""
+    try:
+        pairs = parse_qsl(
+            query.decode("ascii"), keep_blank_values=True, errors="strict",
+            max_num_fields=MOST_PARAMETERS,
+        )  # fmt: skip
+    except ValueError:
+        raise Untrusted("The address cannot be read.") from None
+    given: dict[str, list[str]] = {}
+    for name, value in pairs:
+        given.setdefault(name, []).append(value)
+    return Parameters(given)
+
+
+def client_id_of(parameters: Parameters) -> str:
+    """The client that asks. Raises Untrusted."""
+    client_id = parameters.one("client_id")
+    if client_id is None:
+        raise Untrusted("The address does not say, or not once, which client_id asks.")
+    return client_id
+
+
+def reply_of(parameters: Parameters, client: Client, issuer: str) -> tuple[Redirect, Reply]:
+    """Where the client is answered. Raises Untrusted: a redirect address that is not one of the
+    client's is never followed, and there is none by default.
+    """
+    asked = parameters.one("redirect_uri")
+    if asked is None:
+        raise Untrusted("The address does not say, or not once, the redirect_uri.")
+    redirect = client.find_redirect(asked)
+    if redirect is None:
+        raise Untrusted("The redirect_uri is not one of those that the client has registered.")
+    return redirect, Reply(asked, parameters.one("state"), issuer)
+
+
+def read_request(
+    parameters: Parameters, client: Client, redirect: Redirect, base_url: str
+) -> AuthorizationRequest:
+    """What is asked for. Raises Refused."""
+    repeated = parameters.repeated()
+    if repeated == "resource":
+        raise Refused("invalid_target", "There can be one resource only.")
+    if repeated is not None:
+        raise Refused("invalid_request", f"{repeated} must not be given twice.")
+    _check_response(parameters)
+    granted_scope(parameters.one("scope"))
+    resource = parameters.one("resource")
+    space_id = None if resource is None else space_of_resource(base_url, resource)
+    if resource is not None and space_id is None:
+        raise Refused("invalid_target", "The resource is none of this server's.")
+    return AuthorizationRequest(client, redirect, _challenge(parameters), resource, space_id)
+
+
+def granted_scope(asked: str | None) -> str:
+    """The scope that is granted: there is one. Raises Refused when only others are asked for."""
+    scopes: Collection[str] = asked.split() if asked is not None else ()
+    if scopes and SCOPE not in scopes:
+        raise Refused("invalid_scope", f"The only scope is {SCOPE}.")
+    return SCOPE
+
+
+def _check_response(parameters: Parameters) -> None:
+    kind = parameters.one("response_type")
+    if kind is None:
+        raise Refused("invalid_request", "response_type is required.")
+    if kind != "code":
+        raise Refused("unsupported_response_type", "The only response_type is code.")
+    if parameters.one("response_mode") not in (None, "query"):
+        raise Refused("invalid_request", "The only response_mode is query.")
+    for name in ("request", "request_uri"):
+        if name in parameters.given:
+            raise Refused("invalid_request", f"{name} is not supported.")
+
+
+def _challenge(parameters: Parameters) -> str:
+    challenge = parameters.one("code_challenge")
+    if challenge is None:
+        raise Refused("invalid_request", "code_challenge is required (PKCE).")
+    if parameters.one("code_challenge_method") != "S256":
+        raise Refused("invalid_request", "code_challenge_method must be S256.")
+    if not CHALLENGE.fullmatch(challenge):
+        raise Refused("invalid_request", "code_challenge must be 43 characters of base64url.")
+    return challenge
+
+
+def told(error: Refused) -> OAuthError:
+    """The same refusal where the client asks directly."""
+    return OAuthError(error.error, error.description)
