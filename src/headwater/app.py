@@ -40,6 +40,8 @@ from headwater.ingest.documents import INGEST_PATHS, INGEST_SCHEMAS
 from headwater.ingest.endpoints import BUCKET, EVENTS, TOUCHPOINTS, Batch, Ingest, Track
 from headwater.ingest.inbox import Inbox
 from headwater.ingest.routes import router as receipts_router
+from headwater.mcp.asking import Service
+from headwater.mcp.endpoint import SpaceEndpoint
 from headwater.oauth.hosted import HostedClients
 from headwater.oauth.routes import OAUTH_ROUTES
 from headwater.privacy.routes import router as privacy_router
@@ -49,6 +51,7 @@ from headwater.spaces.sealing import derive_key
 from headwater.webhooks.routes import WEBHOOK_ROUTES
 
 API = "/public-api/v1"
+SPACE_PATH = "/mcp/{space_id:int}/public-api"
 METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 
 ROUTERS = (
@@ -74,6 +77,7 @@ class Headwater:
     egress: Egress
     hosted_clients: HostedClients
     passwords: Passwords
+    assistants: SpaceEndpoint
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -82,7 +86,8 @@ class Headwater:
         self.keys.start()
         self.inbox.start()
         try:
-            yield
+            async with self.assistants.running():
+                yield
         finally:
             await self.inbox.stop()
             await self.keys.stop()
@@ -96,19 +101,22 @@ def create_app(
     """The service as one ASGI application on a migrated database; `passwords` may be cheaper."""
     database = Database(database_url)
     secret = _secret(settings, database_url)
-    egress = Egress()
+    egress, inbox = Egress(), Inbox(database_url, BUCKET)
+    origin, signing_key = settings.base_url or base_url, _signing_key(secret)
+    asked = Service(database, inbox, origin, signing_key, settings.rate_limit_factor)
     headwater = Headwater(
         settings=settings,
         database=database,
         keys=KeyRing(database, settings.rate_limit_factor),
-        inbox=Inbox(database_url, BUCKET),
+        inbox=inbox,
         storage=open_storage(settings),
-        base_url=settings.base_url or base_url,
-        signing_key=_signing_key(secret),
+        base_url=origin,
+        signing_key=signing_key,
         sealing_key=derive_key(secret),
         egress=egress,
         hosted_clients=HostedClients(egress, settings.brand),
         passwords=passwords or Passwords(),
+        assistants=SpaceEndpoint(asked, settings.brand),
     )
     ingest = Ingest(headwater.keys, headwater.inbox)
     hot: dict[tuple[str, str], ASGIApp] = {
@@ -181,7 +189,9 @@ def _framework(headwater: Headwater) -> FastAPI:
         lifespan=lifespan, redirect_slashes=False,
         routes=[
             *HEALTH_ROUTES, *reference_routes(headwater.settings.brand), *DOWNLOAD_ROUTES,
-            *WEBHOOK_ROUTES, *OAUTH_ROUTES, *console_routes(headwater),
+            *WEBHOOK_ROUTES, *OAUTH_ROUTES,
+            Route(SPACE_PATH, headwater.assistants, include_in_schema=False),
+            *console_routes(headwater),
         ],
     )  # fmt: skip
     app.state.headwater = headwater

@@ -41,6 +41,13 @@ EMAILS: dict[str, Any] = {
     "style": "form", "explode": True,
     "schema": {"type": "array", "items": {"type": "string"}, "maxItems": MOST_EMAILS},
 }  # fmt: skip
+EMAILS_ARGUMENT: dict[str, Any] = {
+    EMAILS["name"]: {
+        **EMAILS["schema"],
+        "description": "Only contacts with one of these addresses.",
+    }
+}
+"""The same as a member of a JSON body."""
 START_DATE = One(
     name="start_date", kind=_MOMENT,
     description=(

@@ -236,6 +236,30 @@ DOCUMENTATION: dict[str, Any] = {
 }
 
 
+ARGUMENT: dict[str, Any] = {
+    PARAMETER: {
+        "type": "array",
+        "maxItems": MOST_CONDITIONS,
+        "description": (
+            "Conditions on the contact's custom fields, all of which must hold. A field needs a "
+            "label in the Space. Operators by type of field: "
+            + "; ".join(f"{kind}: {', '.join(table)}" for kind, table in OPERATORS.items())
+            + ". `between` takes `start` and `end`, `any` and `unknown` take nothing, the others "
+            "`value`; days are YYYY-MM-DD, ages a number of days."
+        ),
+        "items": {
+            "type": "object",
+            "required": ["field", "operator"],
+            "properties": {
+                "field": {"type": "string", "pattern": "^profile_field_[0-9]{1,2}$"},
+                **{name: {"type": "string"} for name in ("operator", "value", "start", "end")},
+            },
+        },
+    }
+}
+"""The conditions as a member of a JSON body."""
+
+
 def read_conditions(query: Query, labels: dict[str, str], clock: Clock) -> tuple[Condition, ...]:
     """The conditions of a query; `labels` has the slots that are configured."""
     given = query.objects(PARAMETER)

@@ -8,7 +8,7 @@ Parameters that no definition reads are ignored.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, cast
 from urllib.parse import unquote_to_bytes, urlencode
@@ -36,19 +36,28 @@ class Query:
 
     @classmethod
     def of_body(cls, body: dict[str, Any]) -> Query:
-        """The members of a JSON body: texts and whole numbers, or arrays of them. Null counts as
-        absent.
+        """The members of a JSON body: texts and whole numbers, arrays of them, or arrays of objects
+        of them. Null counts as absent.
         """
         query = cls(b"")
         for name, value in body.items():
             if isinstance(value, list):
                 items = cast("list[Any]", value)
-                query._given[name] = [("[]", query._text(name, item)) for item in items]
+                query._given[name] = list(query._items(name, items))
                 if not items:
                     query.refuse(name, "must not be empty.")
             elif value is not None:
                 query._given[name] = [(_SINGLE, query._text(name, value))]
         return query
+
+    def _items(self, name: str, items: list[Any]) -> Iterator[tuple[str, str]]:
+        for index, item in enumerate(items):
+            if isinstance(item, dict):
+                for member, value in cast("dict[str, Any]", item).items():
+                    if value is not None:
+                        yield f"[{index}][{member}]", self._text(name, value)
+            else:
+                yield "[]", self._text(name, item)
 
     def _text(self, name: str, value: object) -> str:
         if isinstance(value, bool):

@@ -41,6 +41,7 @@ PER_MINUTE = {
     "get_contact_export": 30,
     "create_company_export": 5,
     "get_company_export": 30,
+    "mcp": 60,
 }
 """Every bucket and its limit for a Space, unless the Space has its own."""
 

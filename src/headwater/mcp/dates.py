@@ -1,0 +1,107 @@
+"""Words for stretches of time, such as 'last month', as dates on a Space's clock. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+EXAMPLES = (
+    "today, yesterday, this week, last week, this month, last month, this quarter, last quarter, "
+    "this year, last year, last 30 days, last 12 weeks, last 6 months, 2026, 2026-Q3, 2026-03, "
+    "2026-03-14, 2026-03-01 to 2026-03-14"
+)
+LONGEST_COUNT = 1000
+
+_ONE_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Dates:
+    """Whole days, both included."""
+
+    first: date
+    last: date
+
+    @property
+    def days(self) -> int:
+        return (self.last - self.first).days + 1
+
+    @property
+    def before(self) -> Dates:
+        """As many days just before."""
+        return Dates(self.first - timedelta(days=self.days), self.first - _ONE_DAY)
+
+
+def read_dates(words: str, today: date) -> Dates:
+    """The days that words mean on a certain day; weeks begin on Monday, and what is not over yet
+    ends today. ValueError tells what there is.
+    """
+    text = re.sub(r"[\s_]+", " ", words.strip().lower())
+    text = re.sub(r"^(the|in|during|for|of) ", "", text)
+    for pattern, read in _FORMS:
+        match = re.fullmatch(pattern, text)
+        if match is not None:
+            try:
+                return read(match, today)
+            except (ValueError, OverflowError):
+                break
+    raise ValueError(f"cannot be read; there are: {EXAMPLES}.")
+
+
+def _this_or_last(match: re.Match[str], today: date) -> Dates:
+    which, unit = match[1], match[2]
+    first = _start(today, unit)
+    if which in ("this", "current"):
+        return Dates(first, today)
+    return Dates(_start(first - _ONE_DAY, unit), first - _ONE_DAY)
+
+
+def _last_few(match: re.Match[str], today: date) -> Dates:
+    """Days end yesterday; weeks, months and years with the last that is over."""
+    count, unit = int(match[1]), match[2]
+    if not 1 <= count <= LONGEST_COUNT:
+        raise ValueError(count)
+    end = today if unit == "day" else _start(today, unit)
+    first = end
+    for _ in range(count):
+        first = first - _ONE_DAY if unit == "day" else _start(first - _ONE_DAY, unit)
+    return Dates(first, end - _ONE_DAY)
+
+
+def _start(day: date, unit: str) -> date:
+    """The first day of the unit that a day is in."""
+    if unit == "week":
+        return day - timedelta(days=day.weekday())
+    month = {"month": day.month, "quarter": day.month - (day.month - 1) % 3, "year": 1}[unit]
+    return date(day.year, month, 1)
+
+
+def _through(first: date, months: int) -> Dates:
+    place = first.year * 12 + first.month - 1 + months
+    return Dates(first, date(place // 12, place % 12 + 1, 1) - _ONE_DAY)
+
+
+def _between(match: re.Match[str], _: date) -> Dates:
+    first, last = date.fromisoformat(match[1]), date.fromisoformat(match[2])
+    if last < first:
+        raise ValueError(last)
+    return Dates(first, last)
+
+
+_DAY = "([0-9]{4}-[0-9]{2}-[0-9]{2})"
+_FORMS: tuple[tuple[str, Callable[[re.Match[str], date], Dates]], ...] = (
+    ("today", lambda _, today: Dates(today, today)),
+    ("yesterday", lambda _, today: Dates(today - _ONE_DAY, today - _ONE_DAY)),
+    ("(this|current|last|previous) (week|month|quarter|year)", _this_or_last),
+    ("(?:last|past|previous) ([0-9]{1,4}) (day|week|month|quarter|year)s?", _last_few),
+    ("([0-9]{4})", lambda match, _: _through(date(int(match[1]), 1, 1), 12)),
+    ("([0-9]{4})[- ]?q([1-4])",
+     lambda match, _: _through(date(int(match[1]), 3 * int(match[2]) - 2, 1), 3)),
+    ("q([1-4])[- ]?([0-9]{4})",
+     lambda match, _: _through(date(int(match[2]), 3 * int(match[1]) - 2, 1), 3)),
+    ("([0-9]{4})-([0-9]{2})", lambda match, _: _through(date(int(match[1]), int(match[2]), 1), 1)),
+    (_DAY, lambda match, _: Dates(date.fromisoformat(match[1]), date.fromisoformat(match[1]))),
+    (f"(?:from )?{_DAY} (?:to|until|through|-) {_DAY}", _between),
+)  # fmt: skip

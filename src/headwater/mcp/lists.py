@@ -1,0 +1,29 @@
+"""Pages of lists as assistants get them: rows and the next cursor, nothing of the web."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from headwater.http.pagination import CURSOR, Cursors, Page
+from headwater.http.parameters import One, whole_number
+
+MOST_ROWS = 200
+
+PER_PAGE = One(
+    name="per_page", kind=whole_number(1, MOST_ROWS), default=50,
+    description="How many rows to get at most. Ask for few and page on when needed.",
+)  # fmt: skip
+PAGING = (PER_PAGE, CURSOR)
+
+
+def paged(given: dict[str, Any]) -> dict[str, Any]:
+    """Arguments with the number of rows that a page has when none is asked for."""
+    return {**given, PER_PAGE.name: given.get(PER_PAGE.name) or PER_PAGE.default}
+
+
+def told(page: Page, cursors: Cursors) -> dict[str, Any]:
+    """A page of a list."""
+    rows = [msgspec.json.decode(line) for line in page.lines]
+    return {"rows": rows, "next_cursor": cursors.write(page.next) if page.next else None}

@@ -1,0 +1,121 @@
+"""Prompts: questions worth asking, written so that an assistant goes about them well."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from string import Template
+
+from mcp_types import GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
+
+LONGEST_ARGUMENT = 500
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What a person fills in; `default` stands for what they leave out, None if they must not."""
+
+    description: str
+    default: str | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """A prompt: `text` is a template of its arguments."""
+
+    name: str
+    title: str
+    description: str
+    arguments: dict[str, Argument]
+    text: str
+
+
+_QUESTIONS = (
+    Question(
+        name="channel_review",
+        title="Review the channels",
+        description="Which channels and campaigns brought revenue, against the period before.",
+        arguments={
+            "period": Argument("The time to look at, in words.", "last month"),
+            "attribution_model": Argument("The model to share out revenue by.", "u_shaped"),
+            "attribution_window": Argument("Days before an event that count.", "30"),
+        },
+        text=(
+            "Review how the channels did in $period.\n\n"
+            "1. Get the Space with get_space, and the period's dates with resolve_date_range.\n"
+            "2. Call query_report grouped by source, with the measures credited_revenue and "
+            "credited_events, model $attribution_model, window $attribution_window days, compared "
+            "with the period before.\n"
+            "3. Call it again grouped by campaign for the three sources with the most credit.\n"
+            "4. Say which channels grew and which fell, by how much, and what share of revenue is "
+            "unattributed. Name the model and the window with every number. Keep apart what the "
+            "numbers show from what you suspect."
+        ),
+    ),
+    Question(
+        name="explain_conversion",
+        title="Explain a conversion",
+        description="What brought one event, under every attribution model.",
+        arguments={"event_id": Argument("The event's id.")},
+        text=(
+            "Explain what brought event $event_id.\n\n"
+            "1. Get it with get_event, and explain_attribution for its touchpoints and the credit "
+            "under every model.\n"
+            "2. Get the contact's journey with get_contact_journey.\n"
+            "3. Tell the story in order of time: how the person first came, what brought them "
+            "back, what came last before the event. Then say how the models differ and why."
+        ),
+    ),
+    Question(
+        name="data_quality_check",
+        title="Check the data",
+        description="Whether events arrive, are attributed, and reach the ad platforms.",
+        arguments={"period": Argument("The time to look at, in words.", "the last 7 days")},
+        text=(
+            "Check the quality of the data of $period.\n\n"
+            "1. Get the dates with resolve_date_range.\n"
+            "2. query_report by day with the measures events and revenue: look for gaps, jumps.\n"
+            "3. query_report by source: how large is the share of unattributed and of direct? By "
+            "event: does any name that should be there lack?\n"
+            "4. list_rejected_events: what was not stored, and why?\n"
+            "5. list_deliveries with status failed and with status skipped: what did not reach the "
+            "ad platforms, and why?\n"
+            "6. List what is wrong by weight, each with what to do about it. Say so when all is "
+            "well."
+        ),
+    ),
+)
+PROMPTS = {question.name: question for question in _QUESTIONS}
+
+
+def describe_prompt(question: Question) -> Prompt:
+    """A prompt as it is listed."""
+    return Prompt(
+        name=question.name,
+        title=question.title,
+        description=question.description,
+        arguments=[
+            PromptArgument(
+                name=name, description=argument.description, required=argument.default is None
+            )
+            for name, argument in question.arguments.items()
+        ],
+    )
+
+
+def render_prompt(question: Question, given: Mapping[str, str]) -> GetPromptResult:
+    """A prompt with its arguments filled in. ValueError says what is wrong with them."""
+    unknown = given.keys() - question.arguments.keys()
+    if unknown:
+        raise ValueError(f"There is no argument {min(unknown)}.")
+    values: dict[str, str] = {}
+    for name, argument in question.arguments.items():
+        value = given.get(name, "").strip() or argument.default
+        if value is None:
+            raise ValueError(f"The {name} is required.")
+        if len(value) > LONGEST_ARGUMENT:
+            raise ValueError(f"The {name} must not be longer than {LONGEST_ARGUMENT} characters.")
+        values[name] = value
+    text = Template(question.text).substitute(values)
+    message = PromptMessage(role="user", content=TextContent(type="text", text=text))
+    return GetPromptResult(description=question.description, messages=[message])

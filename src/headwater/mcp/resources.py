@@ -1,0 +1,116 @@
+"""Resources: what an assistant may want to know of a Space, or of our words, before it asks."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from mcp_types import Resource
+
+from headwater.attribution.models import WINDOWS
+from headwater.contacts.fields import SLOTS
+from headwater.contacts.filters import OPERATORS, SLOT_TYPES
+from headwater.events.accepted import EVENT_NAMES
+from headwater.mcp.asking import Asking
+from headwater.mcp.words import MODELS_IN_WORDS, describe_space
+from headwater.sources.catalogue import PAID_IDS, SOURCE_IDS
+
+JSON = "application/json"
+
+
+@dataclass(frozen=True)
+class Readable:
+    """A resource; `content` gives what becomes its JSON."""
+
+    uri: str
+    name: str
+    title: str
+    description: str
+    content: Callable[[Asking], Awaitable[Any]]
+    mime_type: str = JSON
+
+    async def read(self, asking: Asking) -> str:
+        """Its text, now."""
+        return msgspec.json.encode(await self.content(asking)).decode()
+
+
+async def _space(asking: Asking) -> Any:
+    async with asking.transaction() as connection:
+        return describe_space(await asking.space(connection), asking.bearer.role)
+
+
+async def _models(_: Asking) -> Any:
+    return {
+        "models": [{"name": name, "meaning": words} for name, words in MODELS_IN_WORDS.items()],
+        "windows_in_days": list(WINDOWS),
+        "note": "Window 0 has no lower bound. Credits of an event add up to its amount exactly.",
+    }
+
+
+async def _sources(_: Asking) -> Any:
+    return {
+        "sources": [
+            {"name": name, "is_paid": number in PAID_IDS} for name, number in SOURCE_IDS.items()
+        ],
+        "note": "unattributed in reports: no touchpoint in the window that the model credits.",
+    }
+
+
+async def _event_names(asking: Asking) -> Any:
+    async with asking.transaction() as connection:
+        space = await asking.space(connection)
+    labels = space.event_labels
+    return {"event_names": [{"name": name, "label": labels.get(name)} for name in EVENT_NAMES]}
+
+
+async def _profile_fields(asking: Asking) -> Any:
+    async with asking.transaction() as connection:
+        space = await asking.space(connection)
+    return {
+        "profile_fields": [
+            {"name": name, "type": SLOT_TYPES[name], "label": space.field_labels.get(name)}
+            for _, name in SLOTS
+        ],
+        "operators": {kind: list(table) for kind, table in OPERATORS.items()},
+        "note": "Only fields with a label can be filtered on.",
+    }
+
+
+_READABLE = (
+    Readable(
+        uri="trk://space", name="space", title="The Space",
+        description="Name, time zone, currency and the names people gave to events and fields.",
+        content=_space,
+    ),
+    Readable(
+        uri="trk://attribution-models", name="attribution-models", title="Attribution models",
+        description="Every attribution model in words, and the windows there are.",
+        content=_models,
+    ),
+    Readable(
+        uri="trk://sources", name="sources", title="Sources",
+        description="Every source a visit can have, and which of them are paid.",
+        content=_sources,
+    ),
+    Readable(
+        uri="trk://event-names", name="event-names", title="Event names",
+        description="Every name an event can have, and what custom events are called here.",
+        content=_event_names,
+    ),
+    Readable(
+        uri="trk://profile-fields", name="profile-fields", title="Profile fields",
+        description="The 30 custom fields of contacts: types, labels, operators of filters.",
+        content=_profile_fields,
+    ),
+)  # fmt: skip
+RESOURCES = {each.uri: each for each in _READABLE}
+
+
+def describe_resource(each: Readable) -> Resource:
+    """A resource as it is listed."""
+    return Resource(
+        uri=each.uri, name=each.name, title=each.title, description=each.description,
+        mime_type=each.mime_type,
+    )  # fmt: skip

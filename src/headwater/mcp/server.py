@@ -1,0 +1,145 @@
+"""The MCP server on the official SDK: the tools, resources and prompts of this room, offered in
+both eras of the protocol. It keeps no session: every request brings who asks along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mcp.server.caching import CacheHint
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    TextResourceContents,
+    ToolAnnotations,
+)
+from mcp_types import Tool as ToolDescription
+from mcp_types.methods import CacheableMethod
+
+from headwater.mcp.asking import Asking
+from headwater.mcp.calling import call_tool, visible_tools
+from headwater.mcp.prompts import PROMPTS, describe_prompt, render_prompt
+from headwater.mcp.resources import RESOURCES, describe_resource
+from headwater.mcp.tool import Tool
+
+VERSION = "2.3.0"
+
+ASKING = "headwater.asking"
+"""Where in a request's scope the Asking is."""
+
+Context = ServerRequestContext[Any, Any]
+
+INSTRUCTIONS = (
+    "Headwater tells a business which channels, campaigns and ads brought its purchases, leads and "
+    "sign-ups. Everything is about one Space. Times are on the clock of the Space's time zone: get "
+    "it with get_space, and turn words such as 'last month' into dates with resolve_date_range. "
+    "For totals by channel, campaign, event, day or country use query_report; use list_events only "
+    "for single events. Say which attribution model and window a number is under."
+)
+
+_HINTS: dict[CacheableMethod, CacheHint] = {
+    "tools/list": CacheHint(ttl_ms=300_000, scope="private"),
+    "prompts/list": CacheHint(ttl_ms=300_000, scope="private"),
+    "resources/list": CacheHint(ttl_ms=300_000, scope="private"),
+}
+
+
+def build_server(brand: str, tools: Sequence[Tool]) -> Server[Any]:
+    """The server with these tools."""
+    by_name = {tool.name: tool for tool in tools}
+
+    async def list_tools(context: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
+        shown = visible_tools(tools, _asking(context))
+        return ListToolsResult(tools=[_describe(tool) for tool in shown])
+
+    async def call(context: Context, params: CallToolRequestParams) -> CallToolResult:
+        return await call_tool(by_name, _asking(context), params.name, params.arguments or {})
+
+    return Server(
+        f"{brand} Conversion Tracking",
+        version=VERSION,
+        instructions=INSTRUCTIONS,
+        cache_hints=_HINTS,
+        get_tool_input_schema=lambda name: by_name[name].input_schema if name in by_name else None,
+        on_list_tools=list_tools,
+        on_call_tool=call,
+        on_list_resources=_list_resources,
+        on_list_resource_templates=_list_templates,
+        on_read_resource=_read_resource,
+        on_list_prompts=_list_prompts,
+        on_get_prompt=_get_prompt,
+    )
+
+
+def _asking(context: Context) -> Asking:
+    assert context.request is not None
+    return context.request.scope[ASKING]
+
+
+def _describe(tool: Tool) -> ToolDescription:
+    return ToolDescription(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.input_schema,
+        output_schema=tool.answer,
+        annotations=ToolAnnotations(
+            title=tool.title,
+            read_only_hint=not tool.writes,
+            destructive_hint=tool.destructive,
+            idempotent_hint=tool.idempotent or not tool.writes,
+            open_world_hint=False,
+        ),
+    )
+
+
+async def _list_resources(_: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
+    return ListResourcesResult(resources=[describe_resource(each) for each in RESOURCES.values()])
+
+
+async def _list_templates(
+    _: Context, __: PaginatedRequestParams | None
+) -> ListResourceTemplatesResult:
+    return ListResourceTemplatesResult(resource_templates=[])
+
+
+async def _read_resource(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+    uri = str(params.uri)
+    resource = RESOURCES.get(uri)
+    if resource is None:
+        known = ", ".join(RESOURCES)
+        message = f"There is no resource {uri}. There are: {known}."
+        raise MCPError(code=INVALID_PARAMS, message=message, data={"uri": uri})
+    text = await resource.read(_asking(context))
+    contents = TextResourceContents(uri=uri, mime_type=resource.mime_type, text=text)
+    return ReadResourceResult(contents=[contents])
+
+
+async def _list_prompts(_: Context, __: PaginatedRequestParams | None) -> ListPromptsResult:
+    return ListPromptsResult(prompts=[describe_prompt(each) for each in PROMPTS.values()])
+
+
+async def _get_prompt(_: Context, params: GetPromptRequestParams) -> GetPromptResult:
+    prompt = PROMPTS.get(params.name)
+    if prompt is None:
+        known = ", ".join(PROMPTS)
+        message = f"There is no prompt {params.name}. There are: {known}."
+        raise MCPError(code=INVALID_PARAMS, message=message)
+    try:
+        return render_prompt(prompt, params.arguments or {})
+    except ValueError as error:
+        raise MCPError(code=INVALID_PARAMS, message=str(error)) from None

@@ -1,0 +1,120 @@
+"""What a tool is: a name and words that tell an assistant when to use it, the arguments it takes,
+the shape of its answer, and the call of a domain function behind it.
+
+Arguments are described by the definitions that read them in the public API, so that the two cannot
+differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from headwater.http.errors import Conflict, Invalid, NotFound, Problem
+from headwater.http.parameters import Many, One
+from headwater.mcp.asking import Asking
+
+Schema = dict[str, Any]
+Arguments = dict[str, Any]
+Call = Callable[[Asking, Arguments], Awaitable[Any]]
+
+ID: Schema = {"type": "integer", "minimum": 1}
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool. `call` raises Problem for what the assistant can mend."""
+
+    name: str
+    title: str
+    description: str
+    answer: Schema
+    """The JSON schema of what `call` returns: an object."""
+    call: Call
+    arguments: Mapping[str, Schema] = field(default_factory=dict[str, Schema])
+    required: tuple[str, ...] = ()
+    writes: bool = False
+    destructive: bool = False
+    """Whether something is gone afterwards that was there before."""
+    idempotent: bool = False
+    """Whether the same call again changes nothing more."""
+    hint: str = ""
+    """What to do when the thing that was asked for is not there."""
+
+    @property
+    def input_schema(self) -> Schema:
+        """The JSON schema of the arguments; there are no others."""
+        return {
+            "type": "object",
+            "properties": dict(self.arguments),
+            "required": list(self.required),
+            "additionalProperties": False,
+        }
+
+    def check(self, given: Arguments) -> None:
+        """Raises Invalid for arguments that are unknown or missing."""
+        errors = {
+            name: [
+                f"There is no argument {name}; there are: {', '.join(self.arguments) or 'none'}."
+            ]
+            for name in given
+            if name not in self.arguments
+        }
+        errors |= {
+            name: [f"The {name} is required."] for name in self.required if given.get(name) is None
+        }
+        if errors:
+            raise Invalid(errors)
+
+    def explain(self, problem: Problem) -> str:
+        """What went wrong and what to do about it, for an assistant."""
+        lines = [problem.message]
+        if isinstance(problem, Invalid):
+            lines = [told for rules in problem.errors.values() for told in rules]
+        elif isinstance(problem, Conflict):
+            lines.append(msgspec.json.encode(problem.extra).decode())
+        elif isinstance(problem, NotFound) and self.hint:
+            lines.append(self.hint)
+        return "\n".join(lines)
+
+
+def arguments_of(*parameters: One[Any] | Many[Any]) -> dict[str, Schema]:
+    """Arguments read by these definitions."""
+    described = {parameter.name: parameter.openapi() for parameter in parameters}
+    return {
+        name: {**told["schema"], "description": told["description"]}
+        for name, told in described.items()
+    }
+
+
+def required_of(*parameters: One[Any] | Many[Any]) -> tuple[str, ...]:
+    """Those of them that have to be given."""
+    return tuple(each.name for each in parameters if isinstance(each, One) and each.required)
+
+
+def object_of(members: Mapping[str, Schema], *optional: str) -> Schema:
+    """The schema of an object with these members."""
+    required = [name for name in members if name not in optional]
+    return {"type": "object", "required": required, "properties": dict(members)}
+
+
+def list_of(row: Schema) -> Schema:
+    """The schema of one page of a list."""
+    next_cursor = {
+        "type": ["string", "null"],
+        "description": "Give it as `cursor` for the next page; null on the last.",
+    }
+    return object_of({"rows": {"type": "array", "items": row}, "next_cursor": next_cursor})
+
+
+def schema_of(answer: Mapping[str, Any]) -> Schema:
+    """The schema of an answer of the public API."""
+    return answer["content"]["application/json"]["schema"]
+
+
+def rows_schema(page: Mapping[str, Any]) -> Schema:
+    """The schema of the rows of a list of the public API."""
+    return schema_of(page)["properties"]["data"]["items"]

@@ -1,0 +1,119 @@
+"""The tool that explains one event."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headwater.attribution.models import MODELS, WINDOWS
+from headwater.events.asking import QUERY_MODE
+from headwater.http.parameters import One, Query, one_of
+from headwater.mcp.asking import Asking
+from headwater.mcp.tool import ID, Arguments, Tool, arguments_of, object_of
+from headwater.reports.explaining import Explanation, explain_event
+
+WINDOW = One(
+    name="attribution_window", kind=one_of(WINDOWS), default=30,
+    description="How many days before the event a touchpoint may lie; 0 is no limit.",
+)  # fmt: skip
+
+_TEXT_OR_NULL = {"type": ["string", "null"]}
+_NUMBER_OR_NULL = {"type": ["number", "null"]}
+
+
+async def _explain(asking: Asking, given: Arguments) -> Any:
+    query = Query.of_body({name: given[name] for name in given if name != "event_id"})
+    window, mode = WINDOW.read(query), QUERY_MODE.read(query)
+    query.finish()
+    async with asking.transaction() as connection:
+        found = await explain_event(
+            connection, asking.space_id, given["event_id"], window or 0,
+            by_company=mode == "company",
+        )  # fmt: skip
+    return {
+        "event": {"id": given["event_id"], **_plain(found.event)},
+        "attribution_window": window,
+        "path": [_plain(touch) for touch in found.path],
+        "models": [_told(name, found) for name in MODELS],
+    }
+
+
+def _told(model: str, found: Explanation) -> dict[str, Any]:
+    credited = found.credits[model]
+    return {
+        "model": model,
+        "unattributed": not credited,
+        "credits": [
+            {"touchpoint_id": touch["id"], "source": touch["source"],
+             "amount": _number(credited[touch["id"]])}
+            for touch in found.path if touch["id"] in credited
+        ],
+    }  # fmt: skip
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: _number(value) if name == "amount" else value for name, value in row.items()}
+
+
+def _number(amount: Any) -> float | None:
+    return None if amount is None else float(amount)
+
+
+TOOLS = (
+    Tool(
+        name="explain_attribution",
+        title="Explain an event's attribution",
+        description=(
+            "What brought one event: its touchpoints in order of time, each with the rule that "
+            "named its source, and the credit each gets under every attribution model."
+        ),
+        arguments={"event_id": {**ID, "description": "The event's id, from list_events."}}
+        | arguments_of(WINDOW, QUERY_MODE),
+        required=("event_id",),
+        answer=object_of(
+            {
+                "event": object_of(
+                    {
+                        "id": ID, "contact_id": ID, "company_id": {"type": ["integer", "null"]},
+                        "amount": _NUMBER_OR_NULL, "event_name": {"type": "string"},
+                        "event_time_utc": {"type": "string"},
+                    }
+                ),
+                "attribution_window": {"type": "integer"},
+                "path": {
+                    "type": "array",
+                    "items": object_of(
+                        {
+                            "id": ID, "event_time_utc": {"type": "string"}, "contact_id": ID,
+                            "source": {"type": "string"}, "source_rule": {"type": "string"},
+                            "is_paid": {"type": "boolean"}, "event_url": _TEXT_OR_NULL,
+                            "referrer_host": _TEXT_OR_NULL, "campaign_id": _TEXT_OR_NULL,
+                            "campaign_name": _TEXT_OR_NULL, "adset_id": _TEXT_OR_NULL,
+                            "adset_name": _TEXT_OR_NULL, "ad_id": _TEXT_OR_NULL,
+                            "ad_name": _TEXT_OR_NULL, "keyword": _TEXT_OR_NULL,
+                        }
+                    ),
+                },
+                "models": {
+                    "type": "array",
+                    "items": object_of(
+                        {
+                            "model": {"enum": list(MODELS)},
+                            "unattributed": {"type": "boolean"},
+                            "credits": {
+                                "type": "array",
+                                "items": object_of(
+                                    {
+                                        "touchpoint_id": ID, "source": {"type": "string"},
+                                        "amount": _NUMBER_OR_NULL,
+                                    }
+                                ),
+                            },
+                        }
+                    ),
+                },
+            }
+        ),
+        call=_explain,
+        hint="Find the event's id with list_events.",
+    ),
+)  # fmt: skip

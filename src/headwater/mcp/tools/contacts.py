@@ -1,0 +1,271 @@
+"""Tools about contacts: lists, one contact, their journey, making, changing, grouping, erasing."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from headwater.contacts import asking as parameters
+from headwater.contacts import bodies, filters
+from headwater.contacts.changing import create_contact, update_contact
+from headwater.contacts.documents import CONTACT, CONVERSION, PAGE, TOUCHPOINT
+from headwater.contacts.finding import find_by_email, resolve
+from headwater.contacts.membership import attach_company, detach_company
+from headwater.contacts.reading import STATEMENTS, fetch_contact, list_contacts
+from headwater.contacts.routes import JOURNEY_SECONDS, RESTAMPING_SECONDS
+from headwater.http.bodies import refuse_bad_text
+from headwater.http.parameters import One, Query, whole_number
+from headwater.mcp.asking import Asking
+from headwater.mcp.lists import PAGING, paged, told
+from headwater.mcp.tool import (
+    ID,
+    Arguments,
+    Tool,
+    arguments_of,
+    list_of,
+    object_of,
+    rows_schema,
+    schema_of,
+)
+from headwater.privacy.erasures import request_erasure
+
+_CONTACT_ID = {
+    "contact_id": {**ID, "description": "The contact's id, or that of one merged into it."}
+}
+_UNKNOWN = "Find the contact's id with find_contact_by_email or list_contacts."
+_MOST_ITEMS = One(
+    name="limit", kind=whole_number(1, 500), default=100,
+    description="How many of the latest items to get at most.",
+)  # fmt: skip
+_INCLUDED = (parameters.TRK_TOKENS, parameters.ALL_EMAILS, parameters.CUSTOM_FIELDS)
+
+
+async def _list_contacts(asking: Asking, given: Arguments) -> Any:
+    query = Query.of_body(paged(given))
+    cursors = parameters.cursors(query, asking.service.signing_key, asking.space_id)
+    async with asking.transaction() as connection:
+        space = await asking.space(connection)
+        asked = parameters.read_list_contacts(query, space, cursors, datetime.now(UTC))
+        page = await list_contacts(connection, space, asked)
+    return told(page, cursors)
+
+
+async def _get_contact(asking: Asking, given: Arguments) -> Any:
+    asked = parameters.read_get_contact(_but(given, "contact_id"))
+    async with asking.transaction() as connection:
+        await connection.execute(STATEMENTS["snapshot"])
+        space = await asking.space(connection)
+        canonical = await resolve(connection, space.id, given["contact_id"])
+        contact = await fetch_contact(connection, space, canonical, asked)
+    return msgspec.json.decode(contact)
+
+
+async def _find_contact(asking: Asking, given: Arguments) -> Any:
+    query = Query.of_body(given)
+    email = parameters.read_email(query, "")
+    asked = parameters.read_get_contact(query)
+    async with asking.transaction() as connection:
+        await connection.execute(STATEMENTS["snapshot"])
+        space = await asking.space(connection)
+        found = await find_by_email(connection, space.id, email)
+        contact = await fetch_contact(connection, space, found, asked)
+    return msgspec.json.decode(contact)
+
+
+async def _get_journey(asking: Asking, given: Arguments) -> Any:
+    query = _but(given, "contact_id")
+    most = _MOST_ITEMS.read(query) or 0
+    hide = parameters.HIDE_DIRECT.read(query)
+    query.finish()
+    wanted = Query.of_body({"include_events": 1, "hide_direct_touchpoints": hide})
+    asked = parameters.read_get_contact(wanted)
+    async with asking.transaction(JOURNEY_SECONDS) as connection:
+        await connection.execute(STATEMENTS["snapshot"])
+        space = await asking.space(connection)
+        canonical = await resolve(connection, space.id, given["contact_id"])
+        contact = msgspec.json.decode(await fetch_contact(connection, space, canonical, asked))
+    items = contact["events"]
+    return {"id": contact["id"], "items": items[:most], "left_out": max(0, len(items) - most)}
+
+
+async def _create_contact(asking: Asking, given: Arguments) -> Any:
+    refuse_bad_text(given)
+    values = bodies.read_new_contact(given)
+    async with asking.transaction() as connection:
+        space = await asking.space(connection)
+        contact_id = await create_contact(connection, space, values)
+    return msgspec.json.decode(bodies.answer(contact_id, values, space.zone, "Contact created."))
+
+
+async def _update_contact(asking: Asking, given: Arguments) -> Any:
+    refuse_bad_text(given)
+    values = bodies.read_changes(given)
+    async with asking.transaction() as connection:
+        space = await asking.space(connection)
+        canonical = await update_contact(connection, space, given["contact_id"], values)
+    return msgspec.json.decode(bodies.answer(canonical, values, space.zone, "Contact updated."))
+
+
+async def _attach_company(asking: Asking, given: Arguments) -> Any:
+    company_id = bodies.read_company_id(given)
+    async with asking.transaction(RESTAMPING_SECONDS) as connection:
+        canonical = await attach_company(
+            connection, asking.space_id, given["contact_id"], company_id
+        )
+    return {"id": canonical, "company_id": company_id}
+
+
+async def _detach_company(asking: Asking, given: Arguments) -> Any:
+    async with asking.transaction(RESTAMPING_SECONDS) as connection:
+        canonical = await detach_company(connection, asking.space_id, given["contact_id"])
+    return {"id": canonical, "company_id": None}
+
+
+async def _delete_pii(asking: Asking, given: Arguments) -> Any:
+    async with asking.transaction() as connection:
+        found = await resolve(connection, asking.space_id, given["contact_id"])
+        await request_erasure(connection, asking.space_id, found)
+    message = "The contact's personal data will be erased within minutes."
+    return {"contact_id": found, "status": "queued", "message": message}
+
+
+def _but(given: Arguments, name: str) -> Query:
+    """A query of the arguments but one."""
+    return Query.of_body({key: value for key, value in given.items() if key != name})
+
+
+_LISTED = (parameters.START_DATE, parameters.END_DATE, *PAGING, *_INCLUDED, parameters.LABELS)
+_SHOWN = (parameters.TRK_TOKENS, parameters.LABELS)
+_VALUES = schema_of(bodies.BODY_OF_NEW)["properties"]
+
+READING = (
+    Tool(
+        name="list_contacts",
+        title="List contacts",
+        description=(
+            "Contacts made in a time range, with certain e-mail addresses, or both, newest first. "
+            "Conditions on custom fields need the field to have a label: see trk://profile-fields."
+        ),
+        arguments=arguments_of(*_LISTED) | parameters.EMAILS_ARGUMENT | filters.ARGUMENT,
+        answer=list_of(rows_schema(PAGE)),
+        call=_list_contacts,
+    ),
+    Tool(
+        name="get_contact",
+        title="Get a contact",
+        description="One contact: addresses, phones, names, locations, custom fields.",
+        arguments=_CONTACT_ID | arguments_of(*_SHOWN),
+        required=("contact_id",),
+        answer=schema_of(CONTACT),
+        call=_get_contact,
+        hint=_UNKNOWN,
+    ),
+    Tool(
+        name="find_contact_by_email",
+        title="Find a contact by e-mail",
+        description="The one contact with an e-mail address. Several with it: their ids are told.",
+        arguments=arguments_of(parameters.EMAIL, *_SHOWN),
+        required=("email",),
+        answer=schema_of(CONTACT),
+        call=_find_contact,
+        hint="Nobody has this address. Check its spelling, or search with list_contacts.",
+    ),
+    Tool(
+        name="get_contact_journey",
+        title="Get a contact's journey",
+        description=(
+            "What a contact did, most recent first: touchpoints (where they came from) and "
+            "conversions (what they did)."
+        ),
+        arguments=_CONTACT_ID | arguments_of(parameters.HIDE_DIRECT, _MOST_ITEMS),
+        required=("contact_id",),
+        answer=object_of(
+            {
+                "id": ID,
+                "items": {"type": "array", "items": {"oneOf": [CONVERSION, TOUCHPOINT]}},
+                "left_out": {"type": "integer", "description": "Older items that are not shown."},
+            }
+        ),
+        call=_get_journey,
+        hint=_UNKNOWN,
+    ),
+)
+WRITING = (
+    Tool(
+        name="create_contact",
+        title="Create a contact",
+        description=(
+            "Make a new contact, even when another has the same address: look with "
+            "find_contact_by_email first."
+        ),
+        arguments=_VALUES,
+        required=("emails",),
+        answer=schema_of(bodies.CREATED),
+        call=_create_contact,
+        writes=True,
+    ),
+    Tool(
+        name="update_contact",
+        title="Change a contact",
+        description=(
+            "Replace whole collections of a contact, or all its custom fields; whatever is not "
+            "given stays. Get the contact first and send what should remain as well."
+        ),
+        arguments=_CONTACT_ID | _VALUES,
+        required=("contact_id",),
+        answer=schema_of(bodies.UPDATED),
+        call=_update_contact,
+        writes=True,
+        destructive=True,
+        idempotent=True,
+        hint=_UNKNOWN,
+    ),
+    Tool(
+        name="attach_contact_company",
+        title="Make a contact a company's",
+        description="Make a contact a member of a company, in place of any other.",
+        arguments=_CONTACT_ID
+        | {"company_id": {**ID, "description": "The company's id, from list_companies."}},
+        required=("contact_id", "company_id"),
+        answer=schema_of(bodies.ATTACHED),
+        call=_attach_company,
+        writes=True,
+        destructive=True,
+        idempotent=True,
+        hint="Find ids with find_contact_by_email and list_companies.",
+    ),
+    Tool(
+        name="detach_contact_company",
+        title="Take a contact out of its company",
+        description="Take a contact out of its company, with all it has done.",
+        arguments=_CONTACT_ID,
+        required=("contact_id",),
+        answer=schema_of(bodies.DETACHED),
+        call=_detach_company,
+        writes=True,
+        destructive=True,
+        idempotent=True,
+        hint=_UNKNOWN,
+    ),
+    Tool(
+        name="delete_contact_pii",
+        title="Erase a person",
+        description=(
+            "Erase a contact's personal data for good: addresses, names, phones, devices, page "
+            "views, custom fields. Events stay. Ask the person first: it cannot be undone."
+        ),
+        arguments=_CONTACT_ID,
+        required=("contact_id",),
+        answer=object_of(
+            {"contact_id": ID, "status": {"const": "queued"}, "message": {"type": "string"}}
+        ),
+        call=_delete_pii,
+        writes=True,
+        destructive=True,
+        idempotent=True,
+        hint=_UNKNOWN,
+    ),
+)
+TOOLS = (*READING, *WRITING)

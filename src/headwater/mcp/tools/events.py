@@ -1,0 +1,150 @@
+"""Tools about events: lists with credits, one event, recording, changing and deleting."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from headwater.contacts import filters
+from headwater.events import asking as parameters
+from headwater.events.changing import delete_event, read_change, update_event
+from headwater.events.documents import BODY_OF_CHANGE, EVENT, PAGE
+from headwater.events.reading import STATEMENTS, fetch_event, list_events
+from headwater.http.bodies import refuse_bad_text
+from headwater.http.parameters import Query
+from headwater.ingest.documents import INGEST_SCHEMAS
+from headwater.ingest.endpoints import BUCKET
+from headwater.ingest.inbox import Request
+from headwater.ingest.payload import EVENT_FORM
+from headwater.mcp.asking import Asking
+from headwater.mcp.lists import PAGING, paged, told
+from headwater.mcp.tool import (
+    ID,
+    Arguments,
+    Tool,
+    arguments_of,
+    list_of,
+    object_of,
+    required_of,
+    rows_schema,
+    schema_of,
+)
+
+_EVENT_ID = {"event_id": {**ID, "description": "The event's id, from list_events."}}
+_DONE = object_of({"message": {"type": "string"}})
+_UNKNOWN = "Find the event's id with list_events."
+
+
+async def _list_events(asking: Asking, given: Arguments) -> Any:
+    query = Query.of_body(paged(given))
+    cursors = parameters.cursors(query, asking.service.signing_key, asking.space_id)
+    async with asking.transaction() as connection:
+        await connection.execute(STATEMENTS["snapshot"])
+        space = await asking.space(connection)
+        asked = parameters.read_list_events(query, space, cursors, datetime.now(UTC))
+        page = await list_events(connection, space.id, asked)
+    return told(page, cursors)
+
+
+async def _get_event(asking: Asking, given: Arguments) -> Any:
+    async with asking.transaction() as connection:
+        event = await fetch_event(connection, asking.space_id, given["event_id"])
+    return msgspec.json.decode(event)
+
+
+async def _track_event(asking: Asking, given: Arguments) -> Any:
+    refuse_bad_text(given)
+    row = msgspec.json.encode(EVENT_FORM.accept(msgspec.json.encode(given), time.time()))
+    request = Request(asking.space_id, asking.limit(BUCKET), 1, [row])
+    await asking.service.inbox.put(request)
+    return {"message": "The event is queued.", "receipt_id": str(request.receipts[0])}
+
+
+async def _update_amount(asking: Asking, given: Arguments) -> Any:
+    change = read_change({"amount": given.get("amount")})
+    async with asking.transaction() as connection:
+        await update_event(connection, asking.space_id, given["event_id"], change)
+    return {"message": "Event updated."}
+
+
+async def _delete_event(asking: Asking, given: Arguments) -> Any:
+    async with asking.transaction() as connection:
+        await fetch_event(connection, asking.space_id, given["event_id"])
+        await delete_event(connection, asking.space_id, given["event_id"])
+    return {"message": "Event deleted."}
+
+
+_LISTED = (parameters.START_DATE, parameters.END_DATE, *parameters.SELECTION, *PAGING)
+
+TOOLS = (
+    Tool(
+        name="list_events",
+        title="List events",
+        description=(
+            "Single events (purchases, sign-ups, leads, …) of a time range, newest first. With "
+            "`sources`, an attribution model and a window: one row for each touchpoint that gets "
+            "credit, `amount` being the credit. For totals by channel, campaign, day or country "
+            "use query_report instead; it is one call and adds up everything."
+        ),
+        arguments=arguments_of(*_LISTED) | filters.ARGUMENT,
+        required=required_of(*_LISTED),
+        answer=list_of(rows_schema(PAGE)),
+        call=_list_events,
+    ),
+    Tool(
+        name="get_event",
+        title="Get an event",
+        description="One event by its id. To see where it came from, use explain_attribution.",
+        arguments=_EVENT_ID,
+        required=("event_id",),
+        answer=schema_of(EVENT),
+        call=_get_event,
+        hint=_UNKNOWN,
+    ),
+    Tool(
+        name="track_event",
+        title="Record an event",
+        description=(
+            "Record something that happened, now or in the past. It needs an e-mail, a trk_token, "
+            "or a fingerprint with an ip. Give an idempotency_key, so that recording it twice "
+            "counts once. It is stored within seconds."
+        ),
+        arguments=INGEST_SCHEMAS["TrackPayload"]["properties"],
+        required=("event_name",),
+        answer=object_of({"message": {"type": "string"}, "receipt_id": {"type": "string"}}),
+        call=_track_event,
+        writes=True,
+    ),
+    Tool(
+        name="update_event_amount",
+        title="Change an event's amount",
+        description=(
+            "Set an event's amount, as after a partial refund, or clear it with null. What was "
+            "forwarded to ad platforms before is not changed there."
+        ),
+        arguments=_EVENT_ID | schema_of(BODY_OF_CHANGE)["properties"],
+        required=("event_id",),
+        answer=_DONE,
+        call=_update_amount,
+        writes=True,
+        destructive=True,
+        idempotent=True,
+        hint=_UNKNOWN,
+    ),
+    Tool(
+        name="delete_event",
+        title="Delete an event",
+        description="Delete an event for good. Ask the person first: it cannot be undone.",
+        arguments=_EVENT_ID,
+        required=("event_id",),
+        answer=_DONE,
+        call=_delete_event,
+        writes=True,
+        destructive=True,
+        idempotent=True,
+        hint=_UNKNOWN,
+    ),
+)

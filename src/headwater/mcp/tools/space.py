@@ -1,0 +1,105 @@
+"""Tools about the Space itself: what it is, its custom events, and dates on its clock."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from headwater.events.accepted import CUSTOM_NAMES
+from headwater.http.errors import Invalid
+from headwater.mcp.asking import Asking
+from headwater.mcp.dates import EXAMPLES, Dates, read_dates
+from headwater.mcp.tool import ID, Arguments, Tool, object_of
+from headwater.mcp.words import describe_space
+
+_TEXT = {"type": "string"}
+_LABELS = {"type": "object", "additionalProperties": _TEXT}
+
+
+async def _get_space(asking: Asking, _: Arguments) -> Any:
+    async with asking.transaction() as connection:
+        return describe_space(await asking.space(connection), asking.bearer.role)
+
+
+async def _list_custom_events(asking: Asking, _: Arguments) -> Any:
+    async with asking.transaction() as connection:
+        labels = (await asking.space(connection)).event_labels
+    named = [{"name": name, "label": labels[name]} for name in CUSTOM_NAMES if name in labels]
+    return {"custom_events": named, "unnamed": len(CUSTOM_NAMES) - len(named)}
+
+
+async def _resolve_date_range(asking: Asking, given: Arguments) -> Any:
+    async with asking.transaction() as connection:
+        space = await asking.space(connection)
+    words, today = given["words"], datetime.now(UTC).astimezone(space.zone).date()
+    if not isinstance(words, str):
+        raise Invalid.of("words", "must be a string.")
+    try:
+        dates = read_dates(words, today)
+    except ValueError as error:
+        raise Invalid.of("words", str(error)) from None
+    before = dates.before
+    return {
+        **_written(dates),
+        "days": dates.days,
+        "timezone": space.timezone,
+        "today": today.isoformat(),
+        "previous_period": _written(before),
+    }
+
+
+def _written(dates: Dates) -> dict[str, str]:
+    return {"start_date": f"{dates.first} 00:00:00", "end_date": f"{dates.last} 23:59:59"}
+
+
+_DATES = {"start_date": _TEXT, "end_date": _TEXT}
+
+TOOLS = (
+    Tool(
+        name="get_space",
+        title="Get the Space",
+        description=(
+            "The Space's name, time zone, currency and the names people gave to custom events and "
+            "fields. Call it first: all times and amounts are on its clock and in its currency."
+        ),
+        answer=object_of(
+            {
+                "id": ID, "name": _TEXT, "timezone": _TEXT, "currency": _TEXT,
+                "company_identity_mode": _TEXT, "event_labels": _LABELS, "field_labels": _LABELS,
+                "may_write": {"type": "boolean"},
+            }
+        ),
+        call=_get_space,
+    ),
+    Tool(
+        name="list_custom_events",
+        title="List custom events",
+        description="What custom_event_1 to custom_event_50 are called in this Space.",
+        answer=object_of(
+            {
+                "custom_events": {
+                    "type": "array", "items": object_of({"name": _TEXT, "label": _TEXT})
+                },
+                "unnamed": {"type": "integer", "description": "Custom events without a name."},
+            }
+        ),
+        call=_list_custom_events,
+    ),
+    Tool(
+        name="resolve_date_range",
+        title="Turn words into dates",
+        description=(
+            "Turn words for a stretch of time into start_date and end_date on the Space's clock, "
+            "as the other tools want them, with the same number of days before."
+        ),
+        arguments={"words": {**_TEXT, "maxLength": 100, "description": f"One of: {EXAMPLES}."}},
+        required=("words",),
+        answer=object_of(
+            {
+                **_DATES, "days": {"type": "integer"}, "timezone": _TEXT, "today": _TEXT,
+                "previous_period": object_of(_DATES),
+            }
+        ),
+        call=_resolve_date_range,
+    ),
+)  # fmt: skip

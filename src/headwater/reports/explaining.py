@@ -1,0 +1,79 @@
+"""One event under every attribution model: its path, and who gets how much. The credits are those
+of List Events, from the one definition there is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import dict_row
+from psycopg.sql import SQL, Literal
+
+from headwater.attribution.models import MODELS
+from headwater.attribution.query import Attribution, credited_rows
+from headwater.database.statements import Statements
+from headwater.http.errors import NotFound
+from headwater.sources.catalogue import PAID_IDS, SOURCE_IDS, SOURCES
+
+STATEMENTS = Statements(__name__, "explaining.sql")
+
+_THIS_EVENT = SQL("e.id = %(event_id)s")
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What brought an event."""
+
+    event: dict[str, Any]
+    """`contact_id, company_id, amount, event_name, event_time_utc`."""
+    path: list[dict[str, Any]]
+    """Its touchpoints in the window, the earliest first."""
+    credits: dict[str, dict[int, Decimal | None]]
+    """By model: touchpoint id → its part of the amount; None where the event has no amount. A model
+    that credits no touchpoint has nothing."""
+
+
+async def explain_event(
+    connection: AsyncConnection, space_id: int, event_id: int, window_days: int, *, by_company: bool
+) -> Explanation:
+    """An event under every model. Raises NotFound."""
+    values = {"space_id": space_id, "event_id": event_id}
+    cursor = connection.cursor(row_factory=dict_row)
+    event = await (await cursor.execute(STATEMENTS["event"], values)).fetchone()
+    if event is None:
+        raise NotFound("Event")
+    credited = await _credits(connection, values, window_days, by_company=by_company)
+    touches = {
+        "space_id": space_id,
+        "ids": sorted({touch for found in credited.values() for touch in found}),
+        "source_names": list(SOURCES),
+        "paid": sorted(PAID_IDS),
+    }
+    path = await (await cursor.execute(STATEMENTS["touchpoints"], touches)).fetchall()
+    return Explanation(event, path, credited)
+
+
+async def _credits(
+    connection: AsyncConnection, event: dict[str, int], window_days: int, *, by_company: bool
+) -> dict[str, dict[int, Decimal | None]]:
+    every_source = tuple(SOURCE_IDS.values())
+    asked = {
+        name: Attribution(name, window_days, every_source, by_company=by_company) for name in MODELS
+    }
+    statement = SQL(" UNION ALL ").join(
+        STATEMENTS["of_model"].format(
+            model=Literal(name),
+            credit=MODELS[name].credit,
+            rows=credited_rows(attribution, _THIS_EVENT),
+        )
+        for name, attribution in asked.items()
+    )
+    bound = {**event, **asked["linear"].parameters()}
+    found: dict[str, dict[int, Decimal | None]] = {name: {} for name in MODELS}
+    cursor = await connection.execute(statement, bound, prepare=False)
+    for model, touchpoint_id, credit in await cursor.fetchall():
+        found[model][touchpoint_id] = credit
+    return found

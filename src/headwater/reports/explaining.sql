@@ -1,0 +1,29 @@
+-- name: event
+-- The event that is explained.
+SELECT e.contact_id, e.company_id, trim_scale(e.amount) AS amount, e.event_name,
+       iso_utc(e.event_time) AS event_time_utc
+FROM events e
+WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s;
+
+-- name: of_model
+-- Which touches of one event a model credits, and with how much.
+SELECT {model} AS model, c.touchpoint_id, {credit} AS credit FROM ({rows}) c
+
+-- name: touchpoints
+-- Those touches, in the order of their path, with the names of their ads.
+SELECT t.id, iso_utc(t.occurred_at) AS event_time_utc, t.contact_id,
+       (%(source_names)s::text[])[t.source_id] AS source, t.source_rule,
+       t.source_id = ANY(%(paid)s::int[]) AS is_paid, t.url AS event_url, t.referrer_host,
+       t.campaign_id, coalesce(t.campaign_name, campaign.name) AS campaign_name,
+       t.adset_id, coalesce(t.adset_name, adset.name) AS adset_name,
+       t.ad_id, coalesce(t.ad_name, ad.name) AS ad_name, t.keyword
+FROM touchpoints t
+LEFT JOIN ad_names ad
+    ON ad.space_id = %(space_id)s AND ad.kind = 'ad' AND ad.id = t.ad_id
+LEFT JOIN ad_names adset
+    ON adset.space_id = %(space_id)s AND adset.kind = 'adset' AND adset.id = t.adset_id
+LEFT JOIN ad_names campaign
+    ON campaign.space_id = %(space_id)s AND campaign.kind = 'campaign'
+    AND campaign.id = t.campaign_id
+WHERE t.space_id = %(space_id)s AND t.id = ANY(%(ids)s::bigint[])
+ORDER BY t.occurred_at, t.id;
