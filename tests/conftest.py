@@ -24,6 +24,7 @@ from headwater.accounts.passwords import Passwords
 from headwater.app import create_app
 from headwater.database.embedded import Embedded
 from headwater.database.migrate import migrate
+from headwater.egress.client import Egress
 from headwater.http.server import make_server
 from headwater.settings import Settings
 from tests.waiting import wait_until
@@ -113,12 +114,15 @@ class Running:
 
 
 def run_application(
-    settings: Settings, database_url: str, passwords: Passwords | None = None
+    settings: Settings,
+    database_url: str,
+    passwords: Passwords | None = None,
+    egress: Egress | None = None,
 ) -> Running:
     """Start the application on a free port and wait until it answers."""
     listener = socket.create_server(("127.0.0.1", 0))
     base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    server = make_server(create_app(settings, database_url, base_url, passwords))
+    server = make_server(create_app(settings, database_url, base_url, passwords, egress))
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()
     wait_until(lambda: server.started or not thread.is_alive())
@@ -162,5 +166,6 @@ def client_for(server: Running, key: str) -> httpx.Client:
 
 # Fixtures of their own, shared by several files.
 pytest_plugins = [
-    "tests.reading_fixtures", "tests.exports", "tests.webhooks", "tests.importing", "tests.conformance.node",
+    "tests.reading_fixtures", "tests.exports", "tests.webhooks", "tests.importing",
+    "tests.conformance.node",
 ]  # fmt: skip

@@ -42,6 +42,7 @@ from headwater.ingest.inbox import Inbox
 from headwater.ingest.routes import router as receipts_router
 from headwater.mcp.asking import Service
 from headwater.mcp.endpoint import SpaceEndpoint
+from headwater.oauth.authorizing import authorize_routes
 from headwater.oauth.hosted import HostedClients
 from headwater.oauth.routes import OAUTH_ROUTES
 from headwater.privacy.routes import router as privacy_router
@@ -96,12 +97,18 @@ class Headwater:
 
 
 def create_app(
-    settings: Settings, database_url: str, base_url: str, passwords: Passwords | None = None
+    settings: Settings,
+    database_url: str,
+    base_url: str,
+    passwords: Passwords | None = None,
+    egress: Egress | None = None,
 ) -> ASGIApp:
-    """The service as one ASGI application on a migrated database; `passwords` may be cheaper."""
+    """The service as one ASGI application on a migrated database; `passwords` may be cheaper, and
+    `egress` lead to another network.
+    """
     database = Database(database_url)
     secret = _secret(settings, database_url)
-    egress, inbox = Egress(), Inbox(database_url, BUCKET)
+    egress, inbox = egress or Egress(), Inbox(database_url, BUCKET)
     origin, signing_key = settings.base_url or base_url, _signing_key(secret)
     asked = Service(database, inbox, origin, signing_key, settings.rate_limit_factor)
     headwater = Headwater(
@@ -191,7 +198,7 @@ def _framework(headwater: Headwater) -> FastAPI:
             *HEALTH_ROUTES, *reference_routes(headwater.settings.brand), *DOWNLOAD_ROUTES,
             *WEBHOOK_ROUTES, *OAUTH_ROUTES,
             Route(SPACE_PATH, headwater.assistants, include_in_schema=False),
-            *console_routes(headwater),
+            *authorize_routes(headwater), *console_routes(headwater),
         ],
     )  # fmt: skip
     app.state.headwater = headwater

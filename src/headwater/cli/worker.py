@@ -11,6 +11,7 @@ from headwater import logs
 from headwater.cli import leash
 from headwater.cli.connect import database_url
 from headwater.cli.exporting import exporting, tidying
+from headwater.oauth.tidying import forgetting
 from headwater.pipeline.worker import Worker, processing
 from headwater.privacy.erasing import ERASING
 from headwater.settings import Settings
@@ -28,6 +29,6 @@ def worker(settings: Settings, arguments: Namespace) -> int:
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
     leash.hold(arguments)
-    duties = [processing(), ERASING, exporting(settings), tidying(settings)]
+    duties = [processing(), ERASING, exporting(settings), tidying(settings), forgetting()]
     Worker(database_url(settings), stop, duties).run()
     return 0

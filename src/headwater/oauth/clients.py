@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, cast
 
 import msgspec
@@ -26,9 +27,13 @@ LONGEST_NAME = 120
 MOST_REDIRECTS = 20
 LONGEST_RECORDED = 2000
 
-RECORDED = ("client_uri", "grant_types", "response_types", "application_type", "logo_uri",
-            "policy_uri", "tos_uri", "software_id", "software_version", "scope")  # fmt: skip
+RECORDED_TEXTS = ("client_uri", "application_type", "logo_uri", "policy_uri", "tos_uri",
+                  "software_id", "software_version", "scope")  # fmt: skip
+RECORDED_LISTS = ("grant_types", "response_types")
 """What else a client may say; it is kept and never enforced."""
+
+_HIDDEN = ("Cc", "Cs", "Zl", "Zp")
+"""Categories of what has no place in a name: controls, halves of characters, line separators."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +43,15 @@ class Client:
     id: str
     name: str
     redirect_uris: tuple[str, ...]
-    host: str | None
+    host: str | None = None
     """Where its metadata document is hosted; None when it registered itself."""
+    registered_at: datetime | None = None
+    """When it registered itself."""
+
+    @property
+    def shown(self) -> str:
+        """Its name as pages show it."""
+        return shown_name(self.name)
 
     def find_redirect(self, asked: str) -> Redirect | None:
         """The redirect address that is asked for, if it is one of the client's."""
@@ -82,7 +94,7 @@ def read_document(url: str, given: Mapping[str, Any], brand: str) -> Client:
     """
     own = read_redirect(url)
     if isinstance(own, Refusal):
-        raise OAuthError("invalid_client", f"The client_id {own}.")
+        raise OAuthError("invalid_client", f"The client_id {own}.", 401)
     if given.get("client_id") != url:
         raise _bad_document("client_id is not the document's own URL")
     if given.get("token_endpoint_auth_method") != "none":
@@ -102,7 +114,8 @@ def read_document(url: str, given: Mapping[str, Any], brand: str) -> Client:
 
 
 def _bad_document(why: str) -> OAuthError:
-    return OAuthError("invalid_client", f"The client's metadata document cannot be used: {why}.")
+    told = f"The client's metadata document cannot be used: {why}."
+    return OAuthError("invalid_client", told, 401)
 
 
 def _accepted(uri: str, hosts: Collection[str]) -> bool:
@@ -134,13 +147,15 @@ def _name(given: Any, brand: str) -> str:
 
 def check_client_name(given: Any, brand: str) -> str:
     """A name fit for a consent page. ValueError says what is wrong with it."""
-    if not isinstance(given, str) or not given.strip():
+    if not isinstance(given, str) or not shown_name(given).strip():
         raise ValueError("is required")
     if len(given) > LONGEST_NAME:
         raise ValueError(f"must not be longer than {LONGEST_NAME} characters")
-    if any(unicodedata.category(each) in ("Cc", "Cs") for each in given):
+    if any(unicodedata.category(each) in _HIDDEN for each in given):
         raise ValueError("must not hold control characters")
-    if re.search(rf"(?<!\w){re.escape(brand)}(?!\w)", given, re.IGNORECASE):
+    # As people read it: with other forms of the same letters, and without marks that hide in it.
+    read = unicodedata.normalize("NFKC", shown_name(given))
+    if re.search(rf"(?<!\w){re.escape(brand)}(?!\w)", read, re.IGNORECASE):
         raise ValueError(f"must not hold the name {brand}")
     return given.strip()
 
@@ -156,9 +171,17 @@ def _refuse_secrets(given: Mapping[str, Any], code: Any) -> None:
 
 
 def _recorded(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What else was said, as far as it is of a sane size."""
+    """What else was said, as far as it is of the right kind and of a sane size."""
+    kept = {name: given[name] for name in RECORDED_TEXTS if isinstance(given.get(name), str)}
+    kept |= {name: given[name] for name in RECORDED_LISTS if _is_texts(given.get(name))}
     return {
-        name: given[name]
-        for name in RECORDED
-        if given.get(name) is not None and len(msgspec.json.encode(given[name])) <= LONGEST_RECORDED
+        name: value
+        for name, value in kept.items()
+        if len(msgspec.json.encode(value)) <= LONGEST_RECORDED
     }
+
+
+def _is_texts(given: Any) -> bool:
+    return isinstance(given, list) and all(
+        isinstance(each, str) for each in cast("list[Any]", given)
+    )

@@ -13,6 +13,7 @@ from datetime import timedelta
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
+from headwater.accounts.hashing import hash_secret
 from headwater.database.statements import Statements
 from headwater.oauth.requests import AuthorizationRequest
 
@@ -52,11 +53,9 @@ class Agreement:
     """A person's yes to a request, for one Space."""
 
     request: AuthorizationRequest
-    redirect_uri: str
-    """As it was asked for, byte for byte."""
     space_id: int
     user_id: int
-    consent: bytes
+    consent: str
     """What tells this yes from any other: it makes one code."""
 
 
@@ -66,12 +65,12 @@ async def make_code(connection: AsyncConnection, agreement: Agreement) -> str | 
     request = agreement.request
     values = {
         "space_id": agreement.space_id,
-        "code_hash": _hash(code),
-        "consent_hash": hashlib.sha256(agreement.consent).digest(),
+        "code_hash": hash_secret(code),
+        "consent_hash": hash_secret(agreement.consent),
         "user_id": agreement.user_id,
         "client_id": request.client.id,
-        "client_name": request.client.name,
-        "redirect_uri": agreement.redirect_uri,
+        "client_name": request.client.shown,
+        "redirect_uri": request.redirect.text,
         "code_challenge": request.code_challenge,
         "resource": request.resource,
         "lifetime": LIFETIME,
@@ -80,11 +79,17 @@ async def make_code(connection: AsyncConnection, agreement: Agreement) -> str | 
     return code if row is not None else None
 
 
+async def find_code(connection: AsyncConnection, code: str) -> tuple[int, str] | None:
+    """The Space and the client's id of a code that has not been used, which it still is not."""
+    values = {"code_hash": hash_secret(code)}
+    return await (await connection.execute(SQL["find"], values)).fetchone()
+
+
 async def use_code(connection: AsyncConnection, code: str) -> Grant | None:
     """What a code is worth; None for one that is unknown or was used before, in which case the
     token that it made is revoked.
     """
-    values = {"code_hash": _hash(code)}
+    values = {"code_hash": hash_secret(code)}
     cursor = connection.cursor(row_factory=class_row(Grant))
     grant = await (await cursor.execute(SQL["use"], values)).fetchone()
     if grant is None:
@@ -96,12 +101,3 @@ async def note_token(connection: AsyncConnection, grant: Grant, token_id: int) -
     """Keep which token a code made, in case it is shown again."""
     values = {"space_id": grant.space_id, "id": grant.id, "token_id": token_id}
     await connection.execute(SQL["note_token"], values)
-
-
-async def forget_codes(connection: AsyncConnection) -> None:
-    """Remove codes of long ago."""
-    await connection.execute(SQL["forget"])
-
-
-def _hash(code: str) -> bytes:
-    return hashlib.sha256(code.encode("utf-8", "surrogateescape")).digest()

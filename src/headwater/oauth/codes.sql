@@ -7,6 +7,11 @@ VALUES (%(space_id)s, %(code_hash)s, %(consent_hash)s, %(user_id)s, %(client_id)
 ON CONFLICT (consent_hash) DO NOTHING
 RETURNING id;
 
+-- name: find
+-- What a code that can be used is for: which Space is the question.
+SELECT space_id, client_id FROM oauth_codes
+WHERE code_hash = %(code_hash)s AND used_at IS NULL;
+
 -- name: use
 -- Take a code that nobody has used, so that of several who show it at once one gets it. Which Space
 -- it is for is the question.
@@ -26,7 +31,3 @@ UPDATE mcp_tokens t SET revoked_at = coalesce(t.revoked_at, now())
 FROM oauth_codes c
 WHERE c.code_hash = %(code_hash)s AND c.used_at IS NOT NULL
   AND t.space_id = c.space_id AND t.id = c.token_id;
-
--- name: forget
--- For the operator's side: codes of long ago.
-DELETE FROM oauth_codes WHERE expires_at < now() - interval '1 day';

@@ -4,6 +4,7 @@ and RFC 8707 §2.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -21,6 +22,11 @@ Code = Literal[
 ]  # fmt: skip
 
 
+def described(text: str) -> str:
+    """A description in the characters that RFC 6749 has for one."""
+    return re.sub(r"[^\x20-\x21\x23-\x5b\x5d-\x7e]", "?", text)
+
+
 @dataclass(eq=False)
 class OAuthError(Exception):
     """A request of an OAuth client that gets `error` instead of what it asked for."""
@@ -32,5 +38,5 @@ class OAuthError(Exception):
 
     def answer(self) -> JSONResponse:
         """As JSON, for clients that ask directly."""
-        body = {"error": self.error, "error_description": self.description}
+        body = {"error": self.error, "error_description": described(self.description)}
         return JSONResponse(body, self.status, headers=NO_STORE | CORS | self.headers)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import structlog
 from psycopg import AsyncConnection
 
+from headwater.accounts.members import lock_members
 from headwater.accounts.tokens import NewToken, TooManyTokens, issue_token
 from headwater.http.errors import NotFound
-from headwater.oauth.codes import Grant, note_token, use_code
+from headwater.oauth.clients import Client
+from headwater.oauth.codes import Grant, find_code, note_token, use_code
 from headwater.oauth.errors import OAuthError
 from headwater.oauth.metadata import SCOPE, space_of_resource
 from headwater.oauth.requests import Parameters
@@ -20,6 +23,8 @@ LONGEST = 4096
 
 _REQUIRED = ("code", "redirect_uri", "code_verifier")
 _SECRETS = ("client_secret", "client_assertion", "client_assertion_type")
+
+log = structlog.get_logger()
 
 
 def check_form(form: Parameters) -> str:
@@ -48,15 +53,15 @@ def check_form(form: Parameters) -> str:
 
 
 async def exchange(
-    connection: AsyncConnection, form: Parameters, base_url: str
+    connection: AsyncConnection, form: Parameters, client: Client | None, base_url: str
 ) -> dict[str, Any] | OAuthError:
-    """The answer to a checked form of a known client. A refusal is returned, not raised, as what
-    it has done to the code and to its token is to be kept.
+    """The answer to a checked form; `client` is None for one that the code was not given to. A
+    refusal is returned, not raised, as what it has done to the code and to its token is to be kept.
     """
-    grant = await use_code(connection, form.one("code") or "")
+    grant = await _use(connection, form.one("code") or "")
     if grant is None:
         return _invalid("The code is unknown, or was used before.")
-    refusal = _refuse(form, grant, base_url)
+    refusal = _refuse(form, client, grant, base_url)
     if refusal is not None:
         return refusal
     name = grant.client_name
@@ -68,6 +73,7 @@ async def exchange(
     except NotFound:
         return _invalid("The user is no member of the Space any more.")
     await note_token(connection, grant, token_id)
+    log.info("oauth_token_issued", space_id=grant.space_id, user_id=grant.user_id, client=name)
     return {
         "access_token": token,
         "token_type": "Bearer",
@@ -76,13 +82,29 @@ async def exchange(
     }
 
 
-def _refuse(form: Parameters, grant: Grant, base_url: str) -> OAuthError | None:
+async def _use(connection: AsyncConnection, code: str) -> Grant | None:
+    """Use a code up. The Space's memberships are held first: whoever ends one ends its codes
+    next, and the two must not wait for each other.
+    """
+    found = await find_code(connection, code)
+    if found is not None:
+        await lock_members(connection, found[0])
+    return await use_code(connection, code)
+
+
+def _refuse(
+    form: Parameters, client: Client | None, grant: Grant, base_url: str
+) -> OAuthError | None:
     """Why a code is worth nothing to whoever shows it. Whatever it is, the code is used up."""
+    redirect_uri = form.one("redirect_uri") or ""
     rules = (
         (grant.fresh, "The code has expired."),
-        (form.one("client_id") == grant.client_id, "The code was given to another client."),
-        (form.one("redirect_uri") == grant.redirect_uri,
+        (client is not None and client.id == grant.client_id,
+         "The code was given to another client."),
+        (redirect_uri == grant.redirect_uri,
          "The redirect_uri is not the one of the authorization request."),
+        (client is not None and client.find_redirect(redirect_uri) is not None,
+         "The redirect_uri is not one of the client's any more."),
         (grant.is_verified_by(form.one("code_verifier") or ""),
          "The code_verifier does not fit the code_challenge."),
     )  # fmt: skip

@@ -1,6 +1,6 @@
 """Clients that host a metadata document and are named by its URL: fetched, checked, and remembered
-for as long as the document's server allows. A failure is remembered as such for half a minute, so
-that nobody can have us ask a server over and over.
+for as long as the document's server allows. A failure is remembered as such for half a minute, and
+a host is asked so many times a minute: nobody can have us ask a server over and over.
 """
 
 from __future__ import annotations
@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from dataclasses import dataclass
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -27,6 +28,7 @@ LONGEST_FRESH_SECONDS = 24 * 3600.0
 FAILURE_SECONDS = 30.0
 MOST_KNOWN = 1000
 AT_A_TIME = 8
+PER_HOST_A_MINUTE = 60
 
 _MAX_AGE = re.compile(r"(?:^|[\s,])max-age\s*=\s*\"?([0-9]{1,10})", re.IGNORECASE)
 _NOT_KEPT = re.compile(r"(?:^|[\s,])no-(?:store|cache)(?:$|[\s,=])", re.IGNORECASE)
@@ -48,11 +50,15 @@ class HostedClients:
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._under_way: dict[str, asyncio.Task[_Known]] = {}
         self._room = asyncio.Semaphore(AT_A_TIME)
+        self._minute = 0.0
+        self._asked: Counter[str] = Counter()
 
     async def fetch(self, url: str) -> Client:
         """The client with this URL as its id. Raises OAuthError. Everybody who waits for the same
         document shares one request.
         """
+        if not is_document_url(url):
+            raise OAuthError("invalid_client", "The client_id is not the URL of a document.", 401)
         known = self._known.get(url)
         if known is None or known.until <= time.monotonic():
             known = await self._join(url)
@@ -68,6 +74,7 @@ class HostedClients:
         return await asyncio.shield(task)
 
     async def _learn(self, url: str) -> _Known:
+        self._count(url)
         try:
             answer = await self._ask(url)
             known = _Known(
@@ -83,13 +90,26 @@ class HostedClients:
         return known
 
     async def _ask(self, url: str) -> Answer:
-        if not is_document_url(url):
-            raise OAuthError("invalid_client", "The client_id is not the URL of a document.")
         try:
             async with self._room:
                 return await self._egress.send(Call(url=url, method="GET"), DEADLINE_SECONDS)
         except EgressError as error:
             raise _unfetched(str(error)) from None
+
+    def _count(self, url: str) -> None:
+        """Raise OAuthError when the URL's host was asked as often as it may be in a minute."""
+        now = time.monotonic()
+        if now - self._minute >= 60:
+            self._minute = now
+            self._asked.clear()
+        host = urlsplit(url).netloc
+        if self._asked[host] >= PER_HOST_A_MINUTE:
+            raise OAuthError(
+                "temporarily_unavailable",
+                f"{host} was asked for too many metadata documents; try again in a minute.",
+                503,
+            )
+        self._asked[host] += 1
 
 
 def is_document_url(client_id: str) -> bool:
@@ -131,4 +151,5 @@ def _read_json(answer: Answer) -> dict[str, Any]:
 
 
 def _unfetched(why: str) -> OAuthError:
-    return OAuthError("invalid_client", f"The client's metadata document cannot be had: {why}")
+    told = f"The client's metadata document cannot be had: {why}"
+    return OAuthError("invalid_client", told, 401)

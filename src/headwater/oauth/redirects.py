@@ -65,8 +65,17 @@ class Redirect:
         return self.scheme not in ("http", "https")
 
     @property
-    def origin(self) -> str:
-        """Scheme, host and port as written."""
+    def origin(self) -> tuple[str, str, str]:
+        """Scheme, host and port, of which https has one of its own."""
+        return self.scheme, self.host, self.port or "443"
+
+    @property
+    def form_target(self) -> str:
+        """What a page's security policy has to name, so that the answer to a form may lead here.
+        It has no way to name an address of IPv6, nor the host of an application's scheme.
+        """
+        if self.is_application or self.host.startswith("["):
+            return f"{self.scheme}:"
         return f"{self.scheme}://{self.host}" + (f":{self.port}" if self.port else "")
 
     @property

@@ -1,24 +1,26 @@
-"""Assistants that register themselves (RFC 7591): kept, found again, forgotten when unused."""
+"""Assistants that register themselves (RFC 7591): kept and found again."""
 
 from __future__ import annotations
 
 import secrets
-import time
 from typing import Any
 
 from psycopg import AsyncConnection
+from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from headwater.accounts.throttling import take_attempt
 from headwater.database.statements import Statements
 from headwater.oauth.clients import Client, Registration
 from headwater.oauth.errors import OAuthError
+from headwater.oauth.metadata import REGISTER, SCOPE
 
 SQL = Statements(__name__, "registrations.sql")
 
 PREFIX = "trk_client_"
 PER_HOUR = 10
 HOUR = 3600
+LONGEST_ID = 128
 
 
 async def count_registration(connection: AsyncConnection, address: str) -> None:
@@ -37,36 +39,56 @@ async def register_client(
     connection: AsyncConnection, registration: Registration, base_url: str
 ) -> dict[str, Any]:
     """A new client, told what was accepted of what it said."""
-    client_id = PREFIX + secrets.token_urlsafe(24)
     values = {
-        "id": client_id,
+        "id": PREFIX + secrets.token_urlsafe(24),
         "name": registration.name,
         "redirect_uris": list(registration.redirect_uris),
         "metadata": Jsonb(registration.recorded),
     }
-    await connection.execute(SQL["register"], values)
-    return {
-        "client_id": client_id,
-        "client_id_issued_at": int(time.time()),
-        "client_name": registration.name,
-        "redirect_uris": list(registration.redirect_uris),
-        "token_endpoint_auth_method": "none",
-        "grant_types": ["authorization_code"],
-        "response_types": ["code"],
-        "scope": "mcp:use",
-        "registration_client_uri": f"{base_url}/mcp/oauth/register/{client_id}",
-        **{name: value for name, value in registration.recorded.items() if name == "client_uri"},
-    }
+    cursor = connection.cursor(row_factory=dict_row)
+    row = await (await cursor.execute(SQL["register"], values)).fetchone()
+    assert row is not None
+    return _told(row, base_url)
+
+
+async def tell_client(
+    connection: AsyncConnection, client_id: str, base_url: str
+) -> dict[str, Any] | None:
+    """What a registered client was told when it registered; it holds no secret."""
+    row = await _fetch(connection, "show", client_id)
+    return None if row is None else _told(row, base_url)
 
 
 async def fetch_client(connection: AsyncConnection, client_id: str) -> Client | None:
-    """A registered client."""
-    if not client_id.startswith(PREFIX) or len(client_id) > 128:
+    """A registered client, which is used with this."""
+    row = await _fetch(connection, "fetch", client_id)
+    if row is None:
         return None
-    row = await (await connection.execute(SQL["fetch"], {"id": client_id})).fetchone()
-    return None if row is None else Client(row[0], row[1], tuple(row[2]), None)
+    uris = tuple(row["redirect_uris"])
+    return Client(row["id"], row["name"], uris, registered_at=row["created_at"])
 
 
-async def forget_clients(connection: AsyncConnection) -> None:
-    """Remove those that nobody used for a month."""
-    await connection.execute(SQL["forget"])
+async def _fetch(
+    connection: AsyncConnection, statement: str, client_id: str
+) -> dict[str, Any] | None:
+    if not client_id.startswith(PREFIX) or len(client_id) > LONGEST_ID:
+        return None
+    cursor = connection.cursor(row_factory=dict_row)
+    return await (await cursor.execute(SQL[statement], {"id": client_id})).fetchone()
+
+
+def _told(row: dict[str, Any], base_url: str) -> dict[str, Any]:
+    """The answer to a registration: what the client said of itself, with what it gets instead of
+    what it may have asked for.
+    """
+    return row["metadata"] | {
+        "client_id": row["id"],
+        "client_id_issued_at": int(row["created_at"].timestamp()),
+        "client_name": row["name"],
+        "redirect_uris": row["redirect_uris"],
+        "token_endpoint_auth_method": "none",
+        "grant_types": ["authorization_code"],
+        "response_types": ["code"],
+        "scope": SCOPE,
+        "registration_client_uri": f"{base_url}{REGISTER}/{row['id']}",
+    }

@@ -1,17 +1,17 @@
 -- name: register
 -- An assistant that registered itself.
 INSERT INTO oauth_clients (id, name, redirect_uris, metadata)
-VALUES (%(id)s, %(name)s, %(redirect_uris)s, %(metadata)s);
+VALUES (%(id)s, %(name)s, %(redirect_uris)s, %(metadata)s)
+RETURNING id, name, redirect_uris, metadata, created_at;
+
+-- name: show
+-- One of them.
+SELECT id, name, redirect_uris, metadata, created_at FROM oauth_clients WHERE id = %(id)s;
 
 -- name: fetch
--- One of them; that it is used is noted once an hour at most.
+-- One of them, used; that it is used is noted once an hour at most.
 WITH used AS (
     UPDATE oauth_clients SET last_used_at = now()
     WHERE id = %(id)s AND (last_used_at IS NULL OR last_used_at < now() - interval '1 hour')
 )
-SELECT id, name, redirect_uris FROM oauth_clients WHERE id = %(id)s;
-
--- name: forget
--- Those that nobody used for a month; one that comes back registers again.
-DELETE FROM oauth_clients
-WHERE coalesce(last_used_at, created_at) < now() - interval '30 days';
+SELECT id, name, redirect_uris, created_at FROM oauth_clients WHERE id = %(id)s;

@@ -7,10 +7,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode
 
 from headwater.oauth.clients import Client
-from headwater.oauth.errors import Code, OAuthError
+from headwater.oauth.errors import Code, described
 from headwater.oauth.metadata import SCOPE, space_of_resource
 from headwater.oauth.redirects import Redirect
 
@@ -18,6 +18,7 @@ CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 """base64url of 32 bytes, without padding."""
 
 MOST_PARAMETERS = 50
+LONGEST_QUERY = 8 * 1024
 
 
 class Untrusted(Exception):
@@ -65,14 +66,13 @@ class Reply:
 
     def failure(self, error: Code, description: str) -> str:
         """The address that brings the client an error."""
-        return self._with({"error": error, "error_description": description})
+        return self._with({"error": error, "error_description": described(description)})
 
     def _with(self, answer: Mapping[str, str]) -> str:
-        parts = urlsplit(self.redirect_uri)
         state = {} if self.state is None else {"state": self.state}
         added = urlencode({**answer, **state, "iss": self.issuer})
-        query = f"{parts.query}&{added}" if parts.query else added
-        return urlunsplit(parts._replace(query=query))
+        joint = "&" if "?" in self.redirect_uri else "?"
+        return f"{self.redirect_uri}{joint}{added}"
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,8 @@ def read_parameters(query: bytes) -> Parameters:
         )  # fmt: skip
     except ValueError:
         raise Untrusted("The address cannot be read.") from None
+    if any("\0" in part for pair in pairs for part in pair):
+        raise Untrusted("The address holds a NUL character.")
     given: dict[str, list[str]] = {}
     for name, value in pairs:
         given.setdefault(name, []).append(value)
@@ -171,8 +173,3 @@ def _challenge(parameters: Parameters) -> str:
     if not CHALLENGE.fullmatch(challenge):
         raise Refused("invalid_request", "code_challenge must be 43 characters of base64url.")
     return challenge
-
-
-def told(error: Refused) -> OAuthError:
-    """The same refusal where the client asks directly."""
-    return OAuthError(error.error, error.description)

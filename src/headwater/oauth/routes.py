@@ -13,11 +13,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from headwater.console.login import address_subject
 from headwater.database.pool import UNAVAILABLE
-from headwater.http.bodies import read_body
+from headwater.http.bodies import read_body, refuse_bad_text
 from headwater.http.clients import client_address
-from headwater.http.errors import Problem
+from headwater.http.errors import Invalid, Problem
 from headwater.oauth.clients import Client, read_registration
+from headwater.oauth.codes import find_code
 from headwater.oauth.errors import CORS, NO_STORE, OAuthError
 from headwater.oauth.exchanging import check_form, exchange
 from headwater.oauth.hosted import is_document_url
@@ -28,7 +30,12 @@ from headwater.oauth.metadata import (
     server_metadata,
     space_of_path,
 )
-from headwater.oauth.registrations import count_registration, fetch_client, register_client
+from headwater.oauth.registrations import (
+    count_registration,
+    fetch_client,
+    register_client,
+    tell_client,
+)
 from headwater.oauth.requests import Untrusted, read_parameters
 
 MAX_BODY = 64 * 1024
@@ -89,7 +96,7 @@ async def register(request: Request) -> Response:
     """Register a client (RFC 7591)."""
     headwater = request.app.state.headwater
     settings = headwater.settings
-    address = client_address(request.scope, settings.trusted_proxies) or "unknown"
+    address = address_subject(client_address(request.scope, settings.trusted_proxies))
     async with headwater.database.transaction() as connection:
         await count_registration(connection, address)
     given = _read_json(await _read_body(request))
@@ -100,13 +107,24 @@ async def register(request: Request) -> Response:
     return JSONResponse(told, 201, headers=NO_STORE | CORS)
 
 
+async def show_client(request: Request) -> Response:
+    """What a client was told when it registered."""
+    headwater = request.app.state.headwater
+    client_id = request.path_params["client_id"]
+    async with headwater.database.connection() as connection:
+        told = await tell_client(connection, client_id, headwater.base_url)
+    if told is None:
+        raise OAuthError("invalid_client", "The client is not known.", 401)
+    return JSONResponse(told, headers=NO_STORE | CORS)
+
+
 async def give_token(request: Request) -> Response:
     """Exchange a code for a token (RFC 6749 §4.1.3, RFC 7636 §4.5)."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != FORM:
         raise OAuthError("invalid_request", f"The body must be {FORM}.")
     if "authorization" in request.headers:
-        challenge = {"WWW-Authenticate": "Basic"}
+        challenge = {"WWW-Authenticate": 'Basic realm="clients have no secret"'}
         raise OAuthError("invalid_client", "Clients have no secret here.", 401, challenge)
     try:
         form = read_parameters(await _read_body(request))
@@ -114,23 +132,41 @@ async def give_token(request: Request) -> Response:
         raise OAuthError("invalid_request", "The body cannot be read.") from None
     client_id = check_form(form)
     headwater = request.app.state.headwater
-    if await find_client(headwater, client_id) is None:
-        raise OAuthError("invalid_client", "The client is not known.", 401)
+    client = await _who_asks(headwater, client_id, form.one("code") or "")
     async with headwater.database.transaction() as connection:
-        answer = await exchange(connection, form, headwater.base_url)
+        answer = await exchange(connection, form, client, headwater.base_url)
     if isinstance(answer, OAuthError):
         raise answer
     return JSONResponse(answer, headers=NO_STORE | CORS)
+
+
+async def _who_asks(headwater: Any, client_id: str, code: str) -> Client | None:
+    """The client that asks for a token. None for one with a document to whom the code was not
+    given: only who was let in by a person has us ask another server, and no stranger.
+    """
+    if _hosts_document(headwater, client_id):
+        async with headwater.database.connection() as connection:
+            found = await find_code(connection, code)
+        if found is None or found[1] != client_id:
+            return None
+    client = await find_client(headwater, client_id)
+    if client is None:
+        raise OAuthError("invalid_client", "The client is not known.", 401)
+    return client
 
 
 async def find_client(headwater: Any, client_id: str) -> Client | None:
     """The client with an id: registered, or hosting its document there. Raises OAuthError when the
     document cannot be used.
     """
-    if headwater.settings.hosted_clients and is_document_url(client_id):
+    if _hosts_document(headwater, client_id):
         return await headwater.hosted_clients.fetch(client_id)
     async with headwater.database.transaction() as connection:
         return await fetch_client(connection, client_id)
+
+
+def _hosts_document(headwater: Any, client_id: str) -> bool:
+    return headwater.settings.hosted_clients and is_document_url(client_id)
 
 
 async def _read_body(request: Request) -> bytes:
@@ -147,6 +183,10 @@ def _read_json(body: bytes) -> dict[str, Any]:
         raise OAuthError("invalid_client_metadata", "The body must be JSON.") from None
     if not isinstance(given, dict):
         raise OAuthError("invalid_client_metadata", "The body must be a JSON object.")
+    try:
+        refuse_bad_text(given)
+    except Invalid as error:
+        raise OAuthError("invalid_client_metadata", error.message) from None
     return cast("dict[str, Any]", given)
 
 
@@ -169,5 +209,6 @@ OAUTH_ROUTES = [
     _route(f"/.well-known/{_RESOURCE}/{{path:path}}", show_resource, "GET"),
     _route(f"/{{path:path}}/.well-known/{_RESOURCE}", show_resource, "GET"),
     _route(REGISTER, register, "POST"),
+    _route(f"{REGISTER}/{{client_id}}", show_client, "GET"),
     _route(TOKEN, give_token, "POST"),
 ]
