@@ -1,0 +1,81 @@
+"""A Headwater that people reach at its own address, behind a proxy on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from ipaddress import ip_network
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+from argon2 import PasswordHasher
+
+from headwater.accounts.passwords import Passwords
+from headwater.settings import Settings
+from tests.accounts import CHEAP, Accounts
+from tests.conftest import Running, run_application
+from tests.oauth.internet import Internet
+from tests.oauth.staging import Assistant, Installation, Person
+
+
+@pytest.fixture(scope="session")
+def internet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Internet]:
+    """The world outside."""
+    made = Internet(tmp_path_factory.mktemp("internet"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def assisted(database_url: str, data_dir: Path, internet: Internet) -> Iterator[Running]:
+    """The application, with cheap passwords and its way out into `internet`."""
+    settings = Settings(
+        rate_limit_factor=1000, data_dir=data_dir, trusted_proxies=(ip_network("127.0.0.0/8"),)
+    )
+    passwords = Passwords(PasswordHasher(**CHEAP))
+    running = run_application(settings, database_url, passwords, internet.egress())
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def installation(
+    assisted: Running,
+    database_url: str,
+    connection: psycopg.Connection,
+    internet: Internet,
+    make_space: Callable[..., int],
+) -> Iterator[Installation]:
+    """The application with people and assistants."""
+    with httpx.Client(base_url=assisted.base_url, timeout=20) as http:
+        made = Installation(
+            assisted.base_url, Accounts(database_url), connection, internet, make_space, http
+        )
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def person(installation: Installation, space_id: int) -> Person:
+    """The owner of the test's Space, logged in."""
+    return installation.person(space_id)
+
+
+@pytest.fixture
+def assistant(installation: Installation) -> Assistant:
+    """A client that has registered itself."""
+    return installation.assistant()
+
+
+@pytest.fixture(scope="session")
+def plain(database_url: str, data_dir: Path) -> Iterator[Running]:
+    """The application at another address than it listens on, without a proxy and without clients
+    that host documents.
+    """
+    settings = Settings(
+        data_dir=data_dir, base_url="https://headwater.example", hosted_clients=False
+    )
+    running = run_application(settings, database_url, Passwords(PasswordHasher(**CHEAP)))
+    yield running
+    running.stop()

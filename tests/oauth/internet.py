@@ -1,0 +1,167 @@
+"""The world outside for the one way out: names with addresses, and web servers over TLS. Only the
+last step is a stand-in: an address that may be called is dialled at a port of this machine.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import socketserver
+import ssl
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import httpcore2
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from headwater.egress.client import Egress
+
+PUBLIC = "9.9.9.9"
+DOMAIN = "clients.example"
+
+Page = Callable[[ssl.SSLSocket], None]
+
+
+def page(
+    body: bytes | dict[str, Any], status: int = 200, kind: str = "application/json", **headers: str
+) -> Page:
+    """A page that is answered whole."""
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    given = {"Content-Type": kind, "Content-Length": str(len(content)), **headers}
+    lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in given.items())
+
+    def answer(wire: ssl.SSLSocket) -> None:
+        wire.sendall(f"HTTP/1.1 {status} X\r\nConnection: close\r\n{lines}\r\n".encode() + content)
+
+    return answer
+
+
+def chunked(size: int) -> Page:
+    """A page that does not say how large it is."""
+
+    def answer(wire: ssl.SSLSocket) -> None:
+        head = (
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
+        )
+        wire.sendall(head + b"\r\n" + b"%x\r\n%s\r\n0\r\n\r\n" % (size, b" " * size))
+
+    return answer
+
+
+def dripping(wire: ssl.SSLSocket) -> None:
+    """A page that never ends."""
+    wire.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
+    with suppress(OSError):
+        while True:
+            wire.sendall(b" ")
+            time.sleep(0.02)
+
+
+class Internet:
+    """Serves pages by address; every name under DOMAIN has a certificate that is trusted."""
+
+    def __init__(self, folder: Path) -> None:
+        self.pages: dict[str, Page] = {}
+        """By URL, without its scheme."""
+        self.names: dict[str, list[list[str]]] = {}
+        """What a name server says of a name, one answer after the other; PUBLIC if it is unknown."""
+        self.dialled: list[tuple[str, int]] = []
+        self.asked: list[str] = []
+        trusted, other = (certify(folder, name) for name in (f"*.{DOMAIN}", "other.invalid"))
+        self._tls = ssl.create_default_context(cafile=trusted)
+        self._trusted, self._other = _Site(self, trusted), _Site(self, other)
+        self.untrusted: set[str] = set()
+        """Addresses whose server has a certificate that is not trusted."""
+
+    def close(self) -> None:
+        for site in (self._trusted, self._other):
+            site.shutdown()
+            site.server_close()
+
+    def egress(self) -> Egress:
+        """The one way out, into this world."""
+        made = Egress(resolver=self._resolve, tls=self._tls)
+        cast("Any", made._pool._network_backend)._plain = _Wire(self)
+        return made
+
+    async def _resolve(self, name: str, _: int) -> list[str]:
+        answers = self.names.get(name)
+        if answers is None:
+            return [PUBLIC]
+        return answers.pop(0) if len(answers) > 1 else answers[0]
+
+    def port(self, address: str) -> int:
+        site = self._other if address in self.untrusted else self._trusted
+        return int(site.server_address[1])
+
+
+class _Wire(httpcore2.AsyncNetworkBackend):
+    def __init__(self, internet: Internet) -> None:
+        self._internet = internet
+        self._plain: Any = httpcore2.AnyIOBackend()
+
+    async def connect_tcp(
+        self, host: str, port: int, *rest: Any, **_: Any
+    ) -> httpcore2.AsyncNetworkStream:
+        self._internet.dialled.append((host, port))
+        return await self._plain.connect_tcp("127.0.0.1", self._internet.port(host), *rest)
+
+
+class _Site(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, internet: Internet, file: Path) -> None:
+        self.internet = internet
+        self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.tls.load_cert_chain(file)
+        super().__init__(("127.0.0.1", 0), _Handler)
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+
+class _Handler(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        site = cast("_Site", self.server)
+        with suppress(OSError, ssl.SSLError):
+            wire = site.tls.wrap_socket(cast("socket.socket", self.request), server_side=True)
+            head = b""
+            while b"\r\n\r\n" not in head:
+                piece = wire.recv(4096)
+                if not piece:
+                    return
+                head += piece
+            lines = head.decode().split("\r\n")
+            host = next(line[6:] for line in lines if line.lower().startswith("host: "))
+            url = host + lines[0].split(" ")[1]
+            site.internet.asked.append(url)
+            site.internet.pages.get(url, page(b"{}", 404))(wire)
+            wire.close()
+
+
+def certify(folder: Path, name: str) -> Path:
+    """A self-signed certificate for a name, with its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(subject).issuer_name(subject).public_key(key.public_key())
+        .serial_number(1).not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )  # fmt: skip
+    secret = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    file = folder / f"{name.strip('*.')}.pem"
+    file.write_bytes(secret + made.public_bytes(serialization.Encoding.PEM))
+    return file

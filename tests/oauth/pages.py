@@ -1,0 +1,57 @@
+"""Pages as a browser without scripts reads them: the forms, and the text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+
+
+@dataclass
+class PageForm:
+    """A form: where it goes, its fields as they stand, the values of its choices."""
+
+    action: str
+    fields: dict[str, str] = field(default_factory=dict[str, str])
+    options: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """Values of radio fields that can be chosen, and of buttons."""
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.forms: list[PageForm] = []
+        self.words: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag == "form":
+            self.forms.append(PageForm(given.get("action", "")))
+        if tag in ("input", "button") and self.forms and "name" in given:
+            form, name, value = self.forms[-1], given["name"], given.get("value", "")
+            if tag == "button" or given.get("type") == "radio":
+                if "disabled" not in given:
+                    form.options.setdefault(name, []).append(value)
+            else:
+                form.fields[name] = value
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def read_forms(html: str) -> list[PageForm]:
+    reader = _Reader()
+    reader.feed(html)
+    return reader.forms
+
+
+def read_form_to(html: str, path: str) -> PageForm:
+    """The one form that goes to a path."""
+    (form,) = [form for form in read_forms(html) if form.action.partition("?")[0] == path]
+    return form
+
+
+def read_text(html: str) -> str:
+    """What there is to read, with single spaces."""
+    reader = _Reader()
+    reader.feed(html)
+    return " ".join(" ".join(reader.words).split())

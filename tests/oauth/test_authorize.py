@@ -1,0 +1,287 @@
+"""GET /mcp/oauth/authorize: what is believed, what is told to the client, and who is asked."""
+
+from __future__ import annotations
+
+import socket
+from urllib.parse import quote, urlencode
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headwater.oauth.requests import Reply
+from tests.oauth.pages import read_form_to, read_text
+from tests.oauth.staging import (
+    AUTHORIZE,
+    LOOPBACK,
+    Assistant,
+    Installation,
+    Person,
+    query_of,
+)
+
+
+def untrusted(answer: httpx.Response) -> str:
+    """A page for the person, and nothing for the client."""
+    assert answer.status_code == 400
+    assert "location" not in answer.headers
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.headers["cache-control"] == "no-store"
+    assert "http-equiv" not in answer.text
+    return read_text(answer.text)
+
+
+def refused(installation: Installation, answer: httpx.Response, error: str) -> dict[str, str]:
+    """An answer for the client."""
+    assert answer.status_code == 303, answer.text
+    assert answer.headers["location"].startswith(LOOPBACK + "?")
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    told = query_of(answer.headers["location"])
+    assert (told["error"], told["iss"]) == (error, installation.base_url)
+    assert "code" not in told
+    return told
+
+
+def test_it_works(
+    installation: Installation, person: Person, assistant: Assistant, space_id: int
+) -> None:
+    shown = person.look(assistant.request())
+    assert shown.status_code == 200
+    answer = person.submit(shown, AUTHORIZE, decision="approve")
+    assert answer.status_code == 303
+    assert answer.headers["location"].startswith(LOOPBACK + "?code=trk_code_")
+    told = query_of(answer.headers["location"])
+    assert set(told) == {"code", "state", "iss"}
+    assert (told["state"], told["iss"]) == ("st", installation.base_url)
+    code = told["code"].removeprefix("trk_code_")
+    assert len(code) == 43
+    token = installation.exchange(assistant, told["code"]).json()["access_token"]
+    assert installation.knock(space_id, token).status_code == 200
+
+
+def test_who_is_not_logged_in_logs_in_first(
+    installation: Installation, assistant: Assistant, space_id: int
+) -> None:
+    person = installation.person(space_id, logged_in=False)
+    query = urlencode(assistant.request(state="a b&c=ä"))
+    asked = person.look(query)
+    assert asked.status_code == 303
+    here = f"{AUTHORIZE}?{query}"
+    assert asked.headers["location"] == f"/login?next={quote(here, safe='/')}"
+    answer = person.log_in(here)
+    assert answer.headers["location"] == here
+    shown = person.browser.get(answer.headers["location"])
+    answer = person.submit(shown, AUTHORIZE, decision="approve")
+    assert query_of(answer.headers["location"])["state"] == "a b&c=ä"
+
+
+def test_nothing_is_fetched_or_sent_on_for_strangers(installation: Installation) -> None:
+    client = installation.host()
+    stranger = httpx.Client(base_url=installation.base_url)
+    for changes in ({}, {"response_type": "token"}, {"redirect_uri": "https://evil.example/"}):
+        answer = stranger.get(AUTHORIZE, params=client.request(**changes))
+        assert answer.headers["location"].startswith("/login?next=")
+    stranger.close()
+    assert client.id.removeprefix("https://") not in installation.internet.asked
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"client_id": None}, "client_id"),
+        ({"client_id": ""}, "client_id"),
+        ({"client_id": "trk_client_unknown"}, "not known"),
+        ({"client_id": "x" * 3000}, "not known"),
+        ({"client_id": "a\0b"}, "NUL"),
+        ({"redirect_uri": None}, "redirect_uri"),
+        ({"redirect_uri": ""}, "redirect_uri"),
+        ({"redirect_uri": "https://evil.example/"}, "redirect_uri"),
+        ({"redirect_uri": LOOPBACK + "/"}, "redirect_uri"),
+        ({"redirect_uri": "javascript:alert(1)"}, "redirect_uri"),
+        ({"state": "x" * 9000}, "longer than 8 KB"),
+    ],
+)
+def test_what_cannot_be_believed(
+    person: Person, assistant: Assistant, changes: dict[str, str | None], words: str
+) -> None:
+    assert words in untrusted(person.look(assistant.request(**changes)))
+
+
+@pytest.mark.parametrize("name", ["client_id", "redirect_uri"])
+def test_who_asks_is_said_once(person: Person, assistant: Assistant, name: str) -> None:
+    request = assistant.request()
+    query = urlencode([*request.items(), (name, request[name])])
+    assert name in untrusted(person.look(query))
+
+
+@pytest.mark.parametrize(
+    "query", ["%ff=1", "a=%80", "&".join(f"a{n}=1" for n in range(60)), "", "client_id=%00"]
+)
+def test_an_address_that_cannot_be_read(person: Person, query: str) -> None:
+    untrusted(person.look(query))
+
+
+def test_bytes_that_no_address_has(installation: Installation, person: Person) -> None:
+    host, port = installation.base_url.removeprefix("http://").split(":")
+    cookie = person.browser.cookies["headwater_session"].encode()
+    with socket.create_connection((host, int(port)), 5) as wire:
+        wire.sendall(
+            b"GET /mcp/oauth/authorize?client_id=\xff HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+            b"Cookie: headwater_session=" + cookie + b"\r\n\r\n"
+        )
+        assert wire.recv(65536).split(b" ")[1] == b"400"
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"response_type": None}, "invalid_request"),
+        ({"response_type": "token"}, "unsupported_response_type"),
+        ({"response_type": "code id_token"}, "unsupported_response_type"),
+        ({"code_challenge": None}, "invalid_request"),
+        ({"code_challenge": ""}, "invalid_request"),
+        ({"code_challenge": "a" * 42}, "invalid_request"),
+        ({"code_challenge": "a" * 44}, "invalid_request"),
+        ({"code_challenge": "a" * 42 + "="}, "invalid_request"),
+        ({"code_challenge": "a" * 42 + "+"}, "invalid_request"),
+        ({"code_challenge": "a" * 42 + "\n"}, "invalid_request"),
+        ({"code_challenge_method": None}, "invalid_request"),
+        ({"code_challenge_method": "plain"}, "invalid_request"),
+        ({"code_challenge_method": "s256"}, "invalid_request"),
+        ({"scope": "offline_access"}, "invalid_scope"),
+        ({"scope": "mcp:use2"}, "invalid_scope"),
+        ({"scope": "MCP:USE"}, "invalid_scope"),
+        ({"response_mode": "fragment"}, "invalid_request"),
+        ({"response_mode": "form_post"}, "invalid_request"),
+        ({"request": "eyJ"}, "invalid_request"),
+        ({"request_uri": "https://evil.example/"}, "invalid_request"),
+        ({"resource": "https://other.example/mcp/1/public-api"}, "invalid_target"),
+        ({"resource": "x"}, "invalid_target"),
+    ],
+)
+def test_what_is_told_to_the_client(
+    installation: Installation, person: Person, assistant: Assistant,
+    changes: dict[str, str | None], error: str,
+) -> None:  # fmt: skip
+    told = refused(installation, person.look(assistant.request(**changes)), error)
+    assert told["state"] == "st"
+    assert told["error_description"]
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [("state", "invalid_request"), ("scope", "invalid_request"), ("resource", "invalid_target"),
+     ("code_challenge", "invalid_request"), ("nonsense", "invalid_request"),
+     ('"ä\\\n', "invalid_request")],
+)  # fmt: skip
+def test_nothing_is_given_twice(
+    installation: Installation, person: Person, assistant: Assistant, name: str, error: str
+) -> None:
+    request = {name: "x"} | assistant.request()
+    query = urlencode([*request.items(), (name, "x")])
+    told = refused(installation, person.look(query), error)
+    assert ("state" in told) == (name != "state")
+    assert set(told["error_description"]) <= {*map(chr, range(32, 127))} - {'"', "\\"}
+
+
+def test_resources_of_this_installation(
+    installation: Installation, person: Person, assistant: Assistant, space_id: int
+) -> None:
+    base = f"{installation.base_url}/mcp/{space_id}/public-api"
+    for resource in (
+        base + "/", base + "#x", base + "?x", installation.base_url, base.replace("http", "HTTP"),
+        base.replace("public-api", "public-api/.."), f"{installation.base_url}/mcp/0/public-api",
+        f"{installation.base_url}@evil.example/mcp/{space_id}/public-api",
+        f"{installation.base_url}.evil.example/mcp/{space_id}/public-api",
+    ):  # fmt: skip
+        refused(installation, person.look(assistant.request(resource=resource)), "invalid_target")
+    assert person.look(assistant.request(resource=base)).status_code == 200
+
+
+@pytest.mark.parametrize("scope", [None, "", "mcp:use", "mcp:use offline_access", "a mcp:use b"])
+def test_scopes_that_lead_to_the_one(
+    installation: Installation, person: Person, assistant: Assistant, scope: str | None
+) -> None:
+    code = installation.code(person, assistant, scope=scope)
+    assert installation.exchange(assistant, code).json()["scope"] == "mcp:use"
+
+
+@pytest.mark.parametrize("state", ["ä😀 &=#%+?/\"'<>", "x" * 2048, "0", "a\tb", "%41"])
+def test_the_state_comes_back(person: Person, assistant: Assistant, state: str) -> None:
+    for decision in ("approve", "deny"):
+        answer = person.answer(assistant.request(state=state), decision)
+        assert query_of(answer.headers["location"])["state"] == state
+
+
+@pytest.mark.parametrize("state", [None, ""])
+def test_no_state_stays_away(person: Person, assistant: Assistant, state: str | None) -> None:
+    told = query_of(person.answer(assistant.request(state=state)).headers["location"])
+    assert set(told) == {"code", "iss"}
+
+
+def test_a_redirect_address_keeps_its_query(installation: Installation, person: Person) -> None:
+    uri = "http://localhost:7/cb?a=b&c"
+    assistant = installation.assistant(uri)
+    answer = person.answer(assistant.request())
+    assert answer.headers["location"].startswith(uri + "&code=")
+
+
+def test_an_application_is_redirected_to(installation: Installation, person: Person) -> None:
+    for uri in ("cursor://anysphere.cursor-mcp/oauth/callback", "com.example.app:///cb"):
+        assistant = installation.assistant(uri)
+        answer = person.answer(assistant.request())
+        assert answer.headers["location"].startswith(uri + "?code=trk_code_")
+
+
+def test_no_other_parameter_leads_anywhere(person: Person, assistant: Assistant) -> None:
+    evil = dict.fromkeys(("next", "url", "return_to", "post_logout"), "https://evil.example/")
+    shown = person.look(assistant.request() | evil)
+    answer = person.submit(shown, AUTHORIZE, decision="approve", next="https://evil.example/")
+    assert answer.headers["location"].startswith(LOOPBACK)
+    for path in ("//evil.example", "/\\evil.example", "https://evil.example", "/%5c/evil.example"):
+        location = person.browser.get("/login", params={"next": path}).headers["location"]
+        assert location.startswith("/") and not location.startswith(("//", "/\\"))
+
+
+def test_the_host_header_changes_nothing(
+    installation: Installation, person: Person, assistant: Assistant
+) -> None:
+    person.browser.headers["X-Forwarded-Host"] = "evil.example"
+    for decision in ("approve", "deny"):
+        form = read_form_to(person.look(assistant.request()).text, AUTHORIZE)
+        answer = person.browser.post(
+            form.action, data=form.fields | {"decision": decision}, headers={"Host": "evil.example"}
+        )
+        assert query_of(answer.headers["location"])["iss"] == installation.base_url
+    answer = person.look(assistant.request(scope="x"))
+    assert query_of(answer.headers["location"])["iss"] == installation.base_url
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_other_methods(person: Person, assistant: Assistant, method: str) -> None:
+    answer = person.browser.request(method, AUTHORIZE, params=assistant.request())
+    assert answer.status_code == 405
+    assert "access-control-allow-origin" not in answer.headers
+
+
+def test_other_pages_may_not_read_it(person: Person, assistant: Assistant) -> None:
+    headers = {"Origin": "https://evil.example"}
+    answer = person.browser.get(AUTHORIZE, params=assistant.request(), headers=headers)
+    assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+@given(state=st.text(min_size=1, max_size=100), code=st.text("abc_-", min_size=1))
+def test_an_answer_says_what_it_was_given(state: str, code: str) -> None:
+    for uri in ("http://127.0.0.1/", "http://127.0.0.1", "cursor://x/y", "https://claude.ai/?a=b"):
+        told = query_of(Reply(uri, state, "https://issuer.example").success(code))
+        assert (told["state"], told["code"]) == (state, code)
+        assert told["iss"] == "https://issuer.example"
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(st.binary(max_size=200))
+def test_any_query_has_an_answer(person: Person, query: bytes) -> None:
+    answer = person.browser.get(f"{AUTHORIZE}?{quote(query, safe='=&%+')}")
+    assert answer.status_code == 400

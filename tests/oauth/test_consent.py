@@ -1,0 +1,338 @@
+"""The page on which a person decides: what it tells, and whose answer counts, once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from headwater.accounts.roles import Role
+from headwater.console.forms import TOKEN
+from tests.oauth.pages import read_form_to, read_text
+from tests.oauth.staging import (
+    AUTHORIZE,
+    LOOPBACK,
+    Assistant,
+    Installation,
+    Person,
+    query_of,
+)
+
+
+def denied(installation: Installation, answer: httpx.Response) -> None:
+    assert answer.status_code == 303, answer.text
+    told = query_of(answer.headers["location"])
+    description = told.pop("error_description")
+    assert description
+    assert told == {"error": "access_denied", "state": "st", "iss": installation.base_url}
+
+
+def codes(installation: Installation, space_id: int) -> int:
+    row = installation.connection.execute(
+        "SELECT count(*) FROM oauth_codes WHERE space_id = %s", (space_id,)
+    ).fetchone()
+    assert row is not None
+    return row[0]
+
+
+def test_it_works(installation: Installation, space_id: int) -> None:
+    installation.connection.execute("UPDATE spaces SET name = 'Acme' WHERE id = %s", (space_id,))
+    person = installation.person(space_id)
+    assistant = installation.assistant(name="A <b>bold</b> one")
+    shown = person.look(assistant.request())
+    text = read_text(shown.text)
+    for words in (
+        "A <b>bold</b> one", "registered itself", "nobody has checked", "127.0.0.1", "this device",
+        person.user.email, "Acme", "Any program on your device", "see the reports",
+        "erase a contact's personal data",
+    ):  # fmt: skip
+        assert words in text
+    assert "<b>bold" not in shown.text
+    denied(installation, person.submit(shown, AUTHORIZE, decision="deny"))
+    assert codes(installation, space_id) == 0
+
+
+def test_the_page_keeps_to_itself(person: Person, assistant: Assistant) -> None:
+    headers = person.look(assistant.request()).headers
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "form-action 'self' http://127.0.0.1:33418;" in policy
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cache-control"] == "no-store"
+    assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_names_that_mislead_are_shown_plainly(installation: Installation, person: Person) -> None:
+    assistant = installation.assistant(name="Nice\u202eelgooG\u2066\u200b")
+    shown = person.look(assistant.request())
+    assert "NiceelgooG" in read_text(shown.text)
+    assert not set("\u202e\u2066\u200b") & set(shown.text)
+    token = installation.token(person, assistant)
+    row = installation.connection.execute(
+        "SELECT name FROM mcp_tokens WHERE hint = %s AND user_id = %s", (token[-4:], person.user.id)
+    ).fetchone()
+    assert row == ("NiceelgooG",)
+
+
+@pytest.mark.parametrize(
+    ("uri", "shown", "loopback_only"),
+    [
+        ("http://localhost/cb", "localhost", True), ("http://[::1]/cb", "[::1]", True),
+        ("https://claude.ai/cb", "claude.ai", False), ("cursor://x/cb", "cursor:", False),
+    ],
+)  # fmt: skip
+def test_where_the_answer_goes(
+    installation: Installation, person: Person, uri: str, shown: str, *, loopback_only: bool
+) -> None:
+    text = read_text(person.look(installation.assistant(uri).request()).text)
+    assert f"Your answer is sent to {shown}" in text
+    assert ("Any program on your device" in text) == loopback_only
+
+
+def test_a_viewer_lets_an_assistant_only_look(installation: Installation, space_id: int) -> None:
+    person = installation.person(space_id, role=Role.VIEWER)
+    assistant = installation.assistant()
+    text = read_text(person.look(assistant.request()).text)
+    assert "see the reports" in text
+    assert "change" not in text.partition("will be able to")[2].partition("It acts")[0]
+    assert installation.knock(space_id, installation.token(person, assistant)).status_code == 200
+
+
+def test_a_person_chooses_among_their_own_spaces(
+    installation: Installation, assistant: Assistant
+) -> None:
+    mine, also_mine, closed, full, foreign = (installation.make_space() for _ in range(5))
+    installation.connection.execute(
+        "UPDATE spaces SET subscription = 'inactive' WHERE id = %s", (closed,)
+    )
+    person = installation.person(mine, also_mine, closed, full)
+    installation.fill(full, person)
+    shown = person.look(assistant.request())
+    form = read_form_to(shown.text, AUTHORIZE)
+    assert sorted(form.options["space_id"]) == sorted(map(str, (mine, also_mine)))
+    assert f'href="/console/spaces/{full}/mcp"' in shown.text
+    assert "all 25 tokens are in use" in read_text(shown.text)
+    assert "its subscription is inactive" in read_text(shown.text)
+    for space_id in (foreign, closed, full, 987_654, "x", ""):
+        answer = person.answer(assistant.request(), space_id=str(space_id))
+        assert answer.status_code == 422
+        assert "Choose a Space." in read_text(answer.text)
+    assert person.answer(assistant.request()).status_code == 422
+    answer = person.answer(assistant.request(), space_id=str(also_mine))
+    code = query_of(answer.headers["location"])["code"]
+    token = installation.exchange(assistant, code).json()["access_token"]
+    assert installation.knock(also_mine, token).status_code == 200
+    assert [codes(installation, one) for one in (mine, closed, full, foreign)] == [0] * 4
+
+
+def test_a_resource_names_the_space(installation: Installation, assistant: Assistant) -> None:
+    one, other = installation.make_space(), installation.make_space()
+    person = installation.person(one, other)
+    resource = f"{installation.base_url}/mcp/{one}/public-api"
+    form = person.form(assistant.request(resource=resource))
+    assert (form.fields["space_id"], "space_id" in form.options) == (str(one), False)
+    swapped = person.answer(assistant.request(resource=resource), space_id=str(other))
+    assert swapped.status_code == 422
+    assert codes(installation, other) == 0
+
+
+def test_of_a_space_that_is_not_theirs_nothing_is_told(
+    installation: Installation, person: Person, assistant: Assistant
+) -> None:
+    foreign = installation.make_space(name="Secret")
+    texts: list[str] = []
+    for number in (foreign, 987_654_321):
+        resource = f"{installation.base_url}/mcp/{number}/public-api"
+        shown = person.look(assistant.request(resource=resource))
+        assert shown.status_code == 200
+        form = read_form_to(shown.text, AUTHORIZE)
+        assert form.options["decision"] == ["deny", "switch"]
+        texts.append(read_text(shown.text))
+        answer = person.submit(shown, AUTHORIZE, decision="approve", space_id=str(number))
+        assert answer.status_code == 422
+        denied(installation, person.submit(shown, AUTHORIZE, decision="deny"))
+    assert texts[0] == texts[1]
+    assert "you are no member of" in texts[0]
+    assert "Secret" not in texts[0]
+
+
+@pytest.mark.parametrize("why", ["full", "inactive", "no Space"])
+def test_when_there_is_nothing_to_choose(
+    installation: Installation, assistant: Assistant, space_id: int, why: str
+) -> None:
+    person = installation.person(*(() if why == "no Space" else (space_id,)))
+    if why == "full":
+        installation.fill(space_id, person)
+    if why == "inactive":
+        installation.connection.execute(
+            "UPDATE spaces SET subscription = 'inactive' WHERE id = %s", (space_id,)
+        )
+    shown = person.look(assistant.request())
+    words = {"full": "25 tokens", "inactive": "subscription is inactive", "no Space": "no Space"}
+    assert words[why] in read_text(shown.text)
+    assert (f'href="/console/spaces/{space_id}/mcp"' in shown.text) == (why == "full")
+    assert "approve" not in read_form_to(shown.text, AUTHORIZE).options["decision"]
+    answer = person.submit(shown, AUTHORIZE, decision="approve", space_id=str(space_id))
+    assert (answer.status_code, codes(installation, space_id)) == (422, 0)
+
+
+def test_looking_never_agrees(installation: Installation, person: Person, space_id: int) -> None:
+    """Not even the second time, nor for a client that was let in before."""
+    assistant = installation.assistant()
+    installation.token(person, assistant)
+    before = codes(installation, space_id)
+    for extra in ({}, {"prompt": "none"}, {"decision": "approve"}, {"approval_prompt": "auto"}):
+        assert person.look(assistant.request() | extra).status_code == 200
+    assert codes(installation, space_id) == before
+
+
+def test_a_page_agrees_once(
+    installation: Installation, person: Person, assistant: Assistant, space_id: int
+) -> None:
+    form = person.form(assistant.request())
+    data = form.fields | {"decision": "approve"}
+    answers = installation.at_once([lambda: person.browser.post(form.action, data=data)] * 5)
+    assert sorted(answer.status_code for answer in answers) == [303] + [403] * 4
+    assert person.browser.post(form.action, data=data).status_code == 403
+    assert codes(installation, space_id) == 1
+
+
+@pytest.mark.parametrize("token", [None, "", "x", "1.x.y", "ä"])
+def test_a_form_without_its_token(
+    installation: Installation, person: Person, assistant: Assistant, space_id: int,
+    token: str | None,
+) -> None:  # fmt: skip
+    form = person.form(assistant.request())
+    data: dict[str, Any] = form.fields | {"decision": "approve", TOKEN: token}
+    for decision in ("approve", "deny", "switch"):
+        answer = person.browser.post(form.action, data=data | {"decision": decision})
+        assert answer.status_code == 403
+        assert "location" not in answer.headers
+    assert codes(installation, space_id) == 0
+
+
+def test_another_persons_page(
+    installation: Installation, person: Person, assistant: Assistant, space_id: int
+) -> None:
+    """A page that an attacker was shown, sent by somebody else's browser."""
+    attacker = installation.person(space_id)
+    form = attacker.form(assistant.request())
+    answer = person.browser.post(form.action, data=form.fields | {"decision": "approve"})
+    assert (answer.status_code, codes(installation, space_id)) == (403, 0)
+
+
+@pytest.mark.parametrize(
+    "change", [{"state": "other"}, {"code_challenge": "b" * 43}, {"scope": "mcp:use x"}, {"a": "b"}]
+)
+def test_a_page_agrees_to_its_own_request(
+    installation: Installation, person: Person, assistant: Assistant, space_id: int,
+    change: dict[str, str],
+) -> None:  # fmt: skip
+    form = person.form(assistant.request())
+    request = assistant.request() | change
+    answer = person.browser.post(
+        AUTHORIZE, params=request, data=form.fields | {"decision": "approve"}
+    )
+    assert (answer.status_code, codes(installation, space_id)) == (403, 0)
+    assert person.browser.post(
+        form.action + "&", data=form.fields | {"decision": "approve"}
+    ).status_code == 403  # fmt: skip
+
+
+def test_another_clients_page(
+    installation: Installation, person: Person, assistant: Assistant, space_id: int
+) -> None:
+    form = person.form(assistant.request())
+    other = installation.assistant()
+    answer = person.browser.post(
+        AUTHORIZE, params=other.request(), data=form.fields | {"decision": "approve"}
+    )
+    assert (answer.status_code, codes(installation, space_id)) == (403, 0)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "https://evil.example"},
+        {"Origin": "null", "Sec-Fetch-Site": "cross-site"},
+    ],
+)  # fmt: skip
+def test_a_form_on_another_site(
+    installation: Installation, person: Person, assistant: Assistant, space_id: int,
+    headers: dict[str, str],
+) -> None:  # fmt: skip
+    form = person.form(assistant.request())
+    data = form.fields | {"decision": "approve"}
+    answer = person.browser.post(form.action, data=data, headers=headers)
+    assert (answer.status_code, codes(installation, space_id)) == (403, 0)
+    good = {"Origin": "null", "Sec-Fetch-Site": "same-origin"}
+    assert person.browser.post(form.action, data=data, headers=good).status_code == 303
+
+
+def test_who_was_removed_meanwhile(
+    installation: Installation, person: Person, assistant: Assistant, space_id: int
+) -> None:
+    form = person.form(assistant.request())
+    installation.connection.execute("DELETE FROM memberships WHERE space_id = %s", (space_id,))
+    answer = person.browser.post(form.action, data=form.fields | {"decision": "approve"})
+    assert (answer.status_code, codes(installation, space_id)) == (422, 0)
+
+
+def test_a_session_that_ended_meanwhile(
+    installation: Installation, person: Person, assistant: Assistant, space_id: int
+) -> None:
+    form = person.form(assistant.request())
+    person.browser.cookies.clear()
+    answer = person.browser.post(form.action, data=form.fields | {"decision": "approve"})
+    assert (answer.status_code, answer.headers["location"]) == (303, form.action)
+    assert codes(installation, space_id) == 0
+    back = person.browser.get(answer.headers["location"]).headers["location"]
+    assert back.startswith("/login?next=")
+
+
+def test_another_account(
+    installation: Installation, person: Person, assistant: Assistant, space_id: int
+) -> None:
+    form = person.form(assistant.request())
+    cookie = dict(person.browser.cookies)
+    answer = person.browser.post(form.action, data=form.fields | {"decision": "switch"})
+    assert answer.headers["location"].startswith("/login?next=")
+    assert "headwater_session" not in person.browser.cookies
+    shown = person.browser.get(answer.headers["location"])
+    assert read_form_to(shown.text, "/login").fields["next"] == form.action
+    old = httpx.get(installation.base_url + form.action, cookies=cookie)
+    assert old.headers["location"].startswith("/login")
+
+
+def test_a_new_session_begins_with_each_login(installation: Installation, space_id: int) -> None:
+    person = installation.person(space_id, logged_in=False)
+    person.browser.get("/login")
+    before = dict(person.browser.cookies)
+    person.log_in()
+    first = person.browser.cookies["headwater_session"]
+    assert first not in before.values()
+    planted = "a" * 43
+    person.browser.cookies.clear()
+    person.browser.cookies.set("headwater_session", planted)
+    person.log_in()
+    values = [cookie.value for cookie in person.browser.cookies.jar]
+    assert first not in values
+    row = installation.connection.execute(
+        "SELECT count(*) FROM sessions WHERE token_hash = sha256(%s)", (planted.encode(),)
+    ).fetchone()
+    assert row == (0,)
+
+
+def test_an_answer_is_for_one_redirect_address(installation: Installation, person: Person) -> None:
+    answer = installation.register(
+        redirect_uris=[LOOPBACK, "https://claude.ai/api/mcp/auth_callback"]
+    )
+    assistant = Assistant(answer.json()["client_id"])
+    form = person.form(assistant.request())
+    other = assistant.request(redirect_uri="https://claude.ai/api/mcp/auth_callback")
+    sent = person.browser.post(AUTHORIZE, params=other, data=form.fields | {"decision": "approve"})
+    assert sent.status_code == 403

@@ -1,0 +1,60 @@
+"""What the worker forgets of the authorization server, and what it must not."""
+
+from __future__ import annotations
+
+import psycopg
+
+from headwater.oauth.tidying import INSTALLATION, forget, forgetting
+from tests.oauth.staging import Assistant, Installation, Person
+
+
+def test_it_works(
+    installation: Installation, person: Person, assistant: Assistant, space_id: int
+) -> None:
+    connection = installation.connection
+    for _ in range(2):
+        installation.code(person, assistant)
+    connection.execute(
+        "UPDATE oauth_codes SET expires_at = now() - interval '25 hours' WHERE id = ("
+        " SELECT min(id) FROM oauth_codes WHERE space_id = %s)", (space_id,)
+    )  # fmt: skip
+    forget(connection)
+    row = connection.execute("SELECT count(*) FROM oauth_codes WHERE space_id = %s", (space_id,))
+    assert row.fetchone() == (1,)
+
+
+def test_which_clients(installation: Installation) -> None:
+    connection = installation.connection
+
+    def kept(created: str, used: str | None) -> bool:
+        client = installation.assistant()
+        connection.execute(
+            "UPDATE oauth_clients SET created_at = now() - %s::interval,"
+            " last_used_at = now() - %s::interval WHERE id = %s", (created, used, client.id)
+        )  # fmt: skip
+        forget(connection)
+        found = connection.execute("SELECT FROM oauth_clients WHERE id = %s", (client.id,))
+        return found.fetchone() is not None
+
+    assert kept("29 days", None)
+    assert not kept("31 days", None)
+    assert kept("1000 days", "366 days")  # its token may have just expired: it comes back
+    assert not kept("1000 days", "401 days")
+
+
+def test_being_asked_for_is_being_used(
+    installation: Installation, person: Person, assistant: Assistant
+) -> None:
+    used = "SELECT last_used_at IS NOT NULL FROM oauth_clients WHERE id = %s"
+    row = installation.connection.execute(used, (assistant.id,)).fetchone()
+    assert row == (False,)
+    person.look(assistant.request())
+    row = installation.connection.execute(used, (assistant.id,)).fetchone()
+    assert row == (True,)
+
+
+def test_every_so_often(connection: psycopg.Connection) -> None:
+    duty = forgetting(3600)
+    assert duty.waiting(connection) == [INSTALLATION]
+    assert duty.attend(connection, INSTALLATION) is False
+    assert duty.waiting(connection) == []

@@ -1,0 +1,427 @@
+"""Clients that are named by the URL of a metadata document: fetched with care, and remembered."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import secrets
+from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from headwater.oauth.clients import Client
+from headwater.oauth.errors import OAuthError
+from headwater.oauth.hosted import (
+    AT_A_TIME,
+    PER_HOST_A_MINUTE,
+    HostedClients,
+    fresh_seconds,
+    is_document_url,
+)
+from tests.oauth import internet as web
+from tests.oauth.internet import DOMAIN, PUBLIC, Internet, page
+from tests.oauth.pages import read_text
+from tests.oauth.staging import AUTHORIZE, LOOPBACK, Assistant, Installation, Person
+from tests.test_egress_addresses import REFUSED
+
+
+def new_url(path: str = "/client.json") -> str:
+    return f"https://d{secrets.token_hex(6)}.{DOMAIN}{path}"
+
+
+def document(url: str, **changes: Any) -> dict[str, Any]:
+    """A good one; None leaves a member out."""
+    given = {
+        "client_id": url, "client_name": "Hosted", "redirect_uris": [LOOPBACK],
+        "token_endpoint_auth_method": "none",
+    } | changes  # fmt: skip
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def asking(internet: Internet, act: Callable[[HostedClients], Awaitable[Any]]) -> Any:
+    async def run() -> Any:
+        egress = internet.egress()
+        try:
+            return await act(HostedClients(egress, "Headwater"))
+        finally:
+            await egress.close()
+
+    return asyncio.run(run())
+
+
+def fetch(internet: Internet, url: str) -> Client:
+    return asking(internet, lambda clients: clients.fetch(url))
+
+
+def refused(internet: Internet, url: str) -> str:
+    with pytest.raises(OAuthError) as caught:
+        fetch(internet, url)
+    assert caught.value.error == "invalid_client"
+    return caught.value.description
+
+
+def serve(internet: Internet, url: str, answer: web.Page) -> None:
+    internet.pages[url.removeprefix("https://")] = answer
+
+
+def test_it_works(installation: Installation, person: Person, space_id: int) -> None:
+    assistant = installation.host({"client_name": "Claude Code", "client_uri": "https://x.example"})
+    shown = person.look(assistant.request())
+    host = assistant.id.split("/")[2]
+    text = read_text(shown.text)
+    assert f"It calls itself Claude Code , and {host} vouches for that." in text
+    assert "Any program on your device" in text
+    answer = person.submit(shown, AUTHORIZE, decision="approve")
+    assert answer.status_code == 303
+    token = installation.token(person, assistant)
+    assert installation.knock(space_id, token).status_code == 200
+    assert installation.internet.asked.count(assistant.id.removeprefix("https://")) == 1
+
+
+def test_its_own_origin(installation: Installation, person: Person) -> None:
+    assistant = installation.host()
+    own = assistant.id.removesuffix("client.json") + "cb?x=y"
+    serve(installation.internet, assistant.id, page(document(assistant.id, redirect_uris=[own])))
+    assistant.redirect_uri = own
+    assert "Any program" not in read_text(person.look(assistant.request()).text)
+    assert installation.token(person, assistant)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"client_id": "https://other.example/client.json"}, "not the document's own URL"),
+        ({"client_id": None}, "not the document's own URL"),
+        ({"client_name": None}, "client_name is required"),
+        ({"client_name": "Headwater"}, "must not hold the name"),
+        ({"client_name": "a\x01"}, "control characters"),
+        ({"client_name": "x" * 121}, "120 characters"),
+        ({"token_endpoint_auth_method": None}, "is not none"),
+        ({"token_endpoint_auth_method": "private_key_jwt"}, "is not none"),
+        ({"token_endpoint_auth_method": "client_secret_basic"}, "is not none"),
+        ({"client_secret": "x"}, "no secret"),
+        ({"redirect_uris": None}, "redirect_uris must be"),
+        ({"redirect_uris": []}, "redirect_uris must be"),
+        ({"redirect_uris": LOOPBACK}, "redirect_uris must be"),
+        ({"redirect_uris": [LOOPBACK, 1]}, "must hold strings"),
+        ({"redirect_uris": [LOOPBACK, "https://evil.example/"]}, "evil.example/ must be on"),
+        ({"redirect_uris": [LOOPBACK, "cursor://x/y"]}, "cursor://x/y must be on"),
+        ({"redirect_uris": [LOOPBACK, "http://evil.example/"]}, "must be https"),
+        ({"redirect_uris": [LOOPBACK, "javascript:alert(1)"]}, "must be on"),
+        ({"redirect_uris": [LOOPBACK + "#x"]}, "fragment"),
+        ({"redirect_uris": [LOOPBACK] * 21}, "At most 20"),
+    ],
+)
+def test_what_a_document_must_say(internet: Internet, changes: dict[str, Any], words: str) -> None:
+    url = new_url()
+    serve(internet, url, page(document(url, **changes)))
+    assert words in refused(internet, url)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (page({}, 404), "answered 404"),
+        (page({}, 403), "answered 403"),
+        (page({}, 500), "answered 500"),
+        (page({}, 201), "answered 201"),
+        (page({}, 302, Location=f"https://elsewhere.{DOMAIN}/client.json"), "answered 302"),
+        (page({}, kind="text/html"), "not JSON"),
+        (page({}, kind="text/plain"), "not JSON"),
+        (page({}, kind="application/jsonp"), "not JSON"),
+        (page(b"<html>"), "not JSON"),
+        (page(b"[]"), "not a JSON object"),
+        (page(b"null"), "not a JSON object"),
+        (page(b"\xff{}"), "not JSON"),
+        (page(b"[" * 5000), "not JSON"),
+        (page(b""), "not JSON"),
+        (page(b" " * 5121), "larger than 5 KB"),
+        (page(b" " * 200_000), "larger than 5 KB"),
+        (web.chunked(6000), "larger than 5 KB"),
+        (web.chunked(200_000), "larger than 5 KB"),
+        (page(gzip.compress(b" " * 1_000_000), Content_Encoding="gzip"), "larger than 5 KB"),
+        (page(b"{}", Content_Encoding="gzip"), "larger than 5 KB"),
+        (lambda wire: wire.sendall(b"220 mail\r\n\r\n"), "did not answer in HTTP"),
+        (lambda wire: None, "in HTTP"),
+    ],
+)
+def test_what_is_no_document(internet: Internet, answer: web.Page, words: str) -> None:
+    url = new_url()
+    serve(internet, url, answer)
+    dialled = len(internet.dialled)
+    assert words in refused(internet, url)
+    assert len(internet.dialled) == dialled + 1  # no redirect is followed, nothing tried again
+
+
+def test_one_of_the_largest_size_and_a_packed_one(internet: Internet) -> None:
+    for pack in (False, True):
+        url = new_url()
+        text = json.dumps(document(url)).encode()
+        whole = text + b" " * (5120 - len(text))
+        packed = page(gzip.compress(whole), Content_Encoding="gzip")
+        serve(
+            internet, url, packed if pack else page(whole, kind="Application/JSON; charset=utf-8")
+        )
+        assert fetch(internet, url).name == "Hosted"
+
+
+def test_all_of_it_within_the_time(internet: Internet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headwater.oauth.hosted.DEADLINE_SECONDS", 0.3)
+    url = new_url()
+    serve(internet, url, web.dripping)
+    assert "did not answer in time" in refused(internet, url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"http://a.{DOMAIN}/client.json", f"https://a.{DOMAIN}", f"https://a.{DOMAIN}/",
+        f"https://a.{DOMAIN}:22/client.json", f"https://a.{DOMAIN}:443/client.json",
+        f"https://user@a.{DOMAIN}/client.json", f"https://user:pw@a.{DOMAIN}/client.json",
+        f"https://a.{DOMAIN}/client.json#x", f"https://a.{DOMAIN}/../client.json",
+        f"https://a.{DOMAIN}/./client.json", f"https://a.{DOMAIN}/%2e%2e/client.json",
+        f"https://a.{DOMAIN}/client.json\n", f"https://A.{DOMAIN}/client.json",
+        f"https://a.{DOMAIN}/" + "x" * 2000, f"ftp://a.{DOMAIN}/client.json", "https:///x",
+        f"https://a.{DOMAIN}./client.json", f"https://ä.{DOMAIN}/client.json",
+        f"https://a。{DOMAIN}/client.json", f"https://a.{DOMAIN}\\@b.{DOMAIN}/client.json",
+        "cursor://x/y", "data:application/json,{}", "file:///etc/passwd", "",
+    ],
+)  # fmt: skip
+def test_what_is_no_address_of_a_document(
+    installation: Installation, person: Person, url: str
+) -> None:
+    """Taken for the id of a client that registered itself, which it never is."""
+    assert not is_document_url(url)
+    asked = len(installation.internet.dialled)
+    answer = person.look(Assistant(url).request())
+    assert (answer.status_code, "location" in answer.headers) == (400, False)
+    assert len(installation.internet.dialled) == asked
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1", "[::1]", "2130706433", "0x7f.1", "0x7f000001", "017700000001", "127.1", "0",
+     "localhost", "[::ffff:127.0.0.1]", "169.254.169.254", "10.0.0.1"],
+)  # fmt: skip
+def test_addresses_instead_of_names(internet: Internet, host: str) -> None:
+    dialled = list(internet.dialled)
+    internet.names["localhost"] = [["127.0.0.1"]]
+    refused(internet, f"https://{host}/client.json")
+    assert internet.dialled == dialled
+
+
+def test_names_with_inner_addresses(internet: Internet) -> None:
+    """Every address that must not be called, alone and behind a good one: none is connected to."""
+    dialled = list(internet.dialled)
+    addresses = [address for listed in REFUSED.values() for address in listed]
+
+    async def ask_all(clients: HostedClients) -> list[BaseException | Client]:
+        urls: list[str] = []
+        for address in addresses:
+            for answer in ([address], [PUBLIC, address]):
+                urls.append(new_url())
+                internet.names[urls[-1].split("/")[2]] = [answer]
+        return await asyncio.gather(*map(clients.fetch, urls), return_exceptions=True)
+
+    found = asking(internet, ask_all)
+    assert len(found) == 2 * len(addresses) > 200
+    assert all(isinstance(one, OAuthError) and "has an address" in one.description for one in found)
+    assert internet.dialled == dialled
+
+
+def test_a_name_that_leads_elsewhere_the_second_time(internet: Internet) -> None:
+    """The address that was looked at is the one that is dialled; the name is asked once."""
+    url = new_url()
+    serve(internet, url, page(document(url)))
+    internet.names[url.split("/")[2]] = [[PUBLIC], ["127.0.0.1"]]
+    dialled = len(internet.dialled)
+    assert fetch(internet, url).id == url
+    assert internet.dialled[dialled:] == [(PUBLIC, 443)]
+
+
+def test_certificates(internet: Internet) -> None:
+    url = new_url()
+    serve(internet, url, page(document(url)))
+    internet.untrusted.add("9.9.9.10")
+    internet.names[url.split("/")[2]] = [["9.9.9.10"]]
+    assert "certificate is not valid" in refused(internet, url)
+    other = "https://another.example/client.json"  # a name that the certificate does not hold
+    serve(internet, other, page(document(other)))
+    assert "certificate is not valid" in refused(internet, other)
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("", 900), ("public", 900), ("max-age=60", 60), ("max-age=0", 0), ("MAX-AGE=7", 7),
+        ('max-age="60"', 60), ("public, max-age=86400", 86400), ("max-age=86401", 86400),
+        ("max-age=9999999999", 86400), ("no-store", 0), ("no-cache", 0), ("max-age=60, no-store", 0),
+        ("s-maxage=5", 900), ("max-age=-1", 900), ("max-age=x", 900), ("private,max-age = 5", 5),
+        ('no-cache="x"', 0),
+    ],
+)  # fmt: skip
+def test_how_long_a_document_is_remembered(header: str, seconds: float) -> None:
+    assert fresh_seconds(header) == seconds
+
+
+def test_a_document_is_asked_for_again_when_it_is_old(
+    internet: Internet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = 1000.0
+    clocks = SimpleNamespace(monotonic=lambda: clock)
+    monkeypatch.setattr("headwater.oauth.hosted.time", clocks)
+
+    async def act(clients: HostedClients) -> None:
+        nonlocal clock
+        url = new_url()
+        known = url.removeprefix("https://")
+        serve(internet, url, page(document(url), Cache_Control="max-age=100"))
+        await clients.fetch(url)
+        clock += 99
+        await clients.fetch(url)
+        assert internet.asked.count(known) == 1
+        clock += 2
+        serve(internet, url, page(document(url, client_name="New"), Cache_Control="no-store"))
+        assert (await clients.fetch(url)).name == "New"
+        await clients.fetch(url)
+        assert internet.asked.count(known) == 3
+        serve(internet, url, page({}, 500))
+        for _ in range(3):  # a failure never leaves an older document standing
+            with pytest.raises(OAuthError, match="answered 500"):
+                await clients.fetch(url)
+        assert internet.asked.count(known) == 4
+        serve(internet, url, page(document(url)))
+        clock += 31
+        assert (await clients.fetch(url)).name == "Hosted"
+
+    asking(internet, act)
+
+
+def test_everybody_who_waits_shares_one_request(internet: Internet) -> None:
+    url = new_url()
+    serve(internet, url, page(document(url)))
+
+    async def act(clients: HostedClients) -> None:
+        found = await asyncio.gather(*(clients.fetch(url) for _ in range(20)))
+        assert {client.id for client in found} == {url}
+
+    asking(internet, act)
+    assert internet.asked.count(url.removeprefix("https://")) == 1
+
+
+def test_so_many_at_a_time(internet: Internet) -> None:
+    urls = [new_url() for _ in range(3 * AT_A_TIME)]
+    inside = most = 0
+
+    async def act(clients: HostedClients) -> None:
+        send = clients._egress.send
+
+        async def counted(*call: Any) -> Any:
+            nonlocal inside, most
+            inside += 1
+            most = max(most, inside)
+            try:
+                return await send(*call)
+            finally:
+                inside -= 1
+
+        clients._egress.send = counted  # type: ignore[method-assign]
+        await asyncio.gather(*map(clients.fetch, urls))
+
+    for url in urls:
+        serve(internet, url, page(document(url)))
+    asking(internet, act)
+    assert most == AT_A_TIME
+
+
+def test_a_host_is_not_asked_too_often(internet: Internet, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = 1000.0
+    clocks = SimpleNamespace(monotonic=lambda: clock)
+    monkeypatch.setattr("headwater.oauth.hosted.time", clocks)
+    host = f"often.{DOMAIN}"
+
+    async def act(clients: HostedClients) -> None:
+        nonlocal clock
+        urls = [f"https://{host}/{number}" for number in range(PER_HOST_A_MINUTE + 5)]
+        found = await asyncio.gather(*map(clients.fetch, urls), return_exceptions=True)
+        errors = [one.error for one in found if isinstance(one, OAuthError)]
+        assert errors.count("temporarily_unavailable") == 5
+        assert sum(asked.startswith(host) for asked in internet.asked) == PER_HOST_A_MINUTE
+        clock += 61
+        url = f"https://{host}/fresh"
+        serve(internet, url, page(document(url)))
+        await clients.fetch(url)
+
+    asking(internet, act)
+
+
+def test_only_so_many_are_remembered(internet: Internet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headwater.oauth.hosted.MOST_KNOWN", 3)
+
+    async def act(clients: HostedClients) -> None:
+        for _ in range(5):
+            url = new_url()
+            serve(internet, url, page(document(url)))
+            await clients.fetch(url)
+        assert len(clients._known) == 3
+
+    asking(internet, act)
+
+
+def test_a_failure_is_told_in_the_servers_words(installation: Installation, person: Person) -> None:
+    assistant = installation.host()
+    serve(installation.internet, assistant.id, page({}, 403))
+    answer = person.look(assistant.request())
+    assert (answer.status_code, "location" in answer.headers) == (400, False)
+    assert "its server answered 403" in read_text(answer.text)
+
+
+def test_the_token_request_looks_again(installation: Installation, person: Person) -> None:
+    """A client that gave up a redirect address, or that nobody vouches for any more."""
+    assistant = installation.host(Cache_Control="no-store")
+    code = installation.code(person, assistant)
+    other = document(assistant.id, redirect_uris=["http://127.0.0.1/other"])
+    serve(installation.internet, assistant.id, page(other, Cache_Control="no-store"))
+    answer = installation.exchange(assistant, code)
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_grant")
+    assistant = installation.host(Cache_Control="no-store")
+    code = installation.code(person, assistant)
+    serve(installation.internet, assistant.id, page({}, 404))
+    answer = installation.exchange(assistant, code)
+    assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
+
+
+def test_a_stranger_cannot_have_a_document_fetched(
+    installation: Installation, person: Person
+) -> None:
+    """At the token endpoint nobody is logged in: only who has a code of the client is let ask."""
+    target = installation.host()
+    asked = len(installation.internet.dialled)
+    answer = installation.exchange(target, "trk_code_x")
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_grant")
+    assistant = installation.assistant()
+    code = installation.code(person, assistant)
+    answer = installation.exchange(target, code)
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_grant")
+    assert len(installation.internet.dialled) == asked
+    answer = installation.exchange(assistant, code)
+    assert answer.json()["error"] == "invalid_grant"  # that use burnt it
+
+
+def test_ports_of_this_machine_are_free(installation: Installation, person: Person) -> None:
+    """As its document says: any port, and nothing else, on the loopback interface."""
+    assistant = installation.host({"redirect_uris": ["http://127.0.0.1/callback"]})
+    assistant.redirect_uri = "http://127.0.0.1:50123/callback"
+    assert installation.token(person, assistant)
+    assistant.redirect_uri = "http://localhost:50123/callback"
+    assert person.look(assistant.request()).status_code == 400
+
+
+def test_an_id_is_of_one_kind() -> None:
+    from headwater.oauth.registrations import PREFIX  # noqa: PLC0415
+
+    assert not is_document_url(PREFIX + "x")
+    assert not PREFIX.startswith("https://")

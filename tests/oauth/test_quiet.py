@@ -1,0 +1,69 @@
+"""What nobody learns: not from logs, and not from how long an answer takes."""
+
+from __future__ import annotations
+
+import logging
+import statistics
+import time
+from collections.abc import Callable
+
+import pytest
+
+from headwater import logs
+from tests.oauth.staging import TOKEN, Assistant, Installation, Person, query_of
+
+
+@pytest.fixture
+def chatty(capfd: pytest.CaptureFixture[str]) -> Callable[[], str]:
+    """Log everything from now on; the fixture returns what was logged."""
+    logs.configure("debug")
+
+    def read() -> str:
+        return capfd.readouterr().err
+
+    yield read  # type: ignore[misc]
+    logs.configure("error")
+    logging.getLogger().setLevel("ERROR")
+
+
+def test_logs_hold_no_secret(
+    chatty: Callable[[], str], installation: Installation, person: Person, assistant: Assistant
+) -> None:
+    request = assistant.request(state="canary-state-1234")
+    location = person.answer(request).headers["location"]
+    code = query_of(location)["code"]
+    token = installation.exchange(assistant, code).json()["access_token"]
+    installation.exchange(assistant, code)
+    installation.exchange(assistant, code, code_verifier="canary-verifier" * 4)
+    person.look(assistant.request(state="canary-state-1234", scope="x"))
+    person.look(assistant.request(state="canary-state-1234", redirect_uri="https://e.example/"))
+    installation.knock(1, token)
+    text = chatty()
+    assert "oauth_consent" in text
+    assert "oauth_token_issued" in text
+    assert "oauth_refused" in text
+    session = person.browser.cookies["headwater_session"]
+    for secret in (
+        code, token, assistant.verifier, request["code_challenge"], session, "canary-state",
+        "canary-verifier", person.user.email,
+    ):  # fmt: skip
+        assert secret not in text
+
+
+def test_unknown_and_known_take_alike(installation: Installation, assistant: Assistant) -> None:
+    """The secrets themselves are looked up by their hashes, so that there is nothing to find out
+    letter by letter; this holds that no answer is slower by a step that only the known ones take.
+    """
+
+    def median(client_id: str) -> float:
+        form = assistant.form("trk_code_" + "x" * 43, client_id=client_id)
+        times: list[float] = []
+        for _ in range(40):
+            began = time.perf_counter()
+            installation.http.post(TOKEN, data=form)
+            times.append(time.perf_counter() - began)
+        return statistics.median(times)
+
+    median(assistant.id)
+    known, unknown = median(assistant.id), median("trk_client_" + "x" * 32)
+    assert abs(known - unknown) < 0.05
