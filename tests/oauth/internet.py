@@ -72,7 +72,7 @@ class Internet:
         self.pages: dict[str, Page] = {}
         """By URL, without its scheme."""
         self.names: dict[str, list[list[str]]] = {}
-        """What a name server says of a name, one answer after the other; PUBLIC if it is unknown."""
+        """What a name server says of a name, one answer after the other. Others are at PUBLIC."""
         self.dialled: list[tuple[str, int]] = []
         self.asked: list[str] = []
         trusted, other = (certify(folder, name) for name in (f"*.{DOMAIN}", "other.invalid"))

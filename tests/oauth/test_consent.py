@@ -294,9 +294,7 @@ def test_a_session_that_ended_meanwhile(
     assert back.startswith("/login?next=")
 
 
-def test_another_account(
-    installation: Installation, person: Person, assistant: Assistant, space_id: int
-) -> None:
+def test_another_account(installation: Installation, person: Person, assistant: Assistant) -> None:
     form = person.form(assistant.request())
     cookie = dict(person.browser.cookies)
     answer = person.browser.post(form.action, data=form.fields | {"decision": "switch"})

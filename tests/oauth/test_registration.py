@@ -156,7 +156,7 @@ def test_without_a_redirect_address(installation: Installation, uris: Any) -> No
     [
         None, "", "   ", 7, ["x"], "x" * 121, "a\x00b", "a\x1fb", "a\x7fb", "a\x85b", "a\u2028b",
         "a\nb", "\u200b\u200d", "Headwater", "headWATER helper", "The Headwater", "Head\u200bwater",
-        "Ｈｅａｄｗａｔｅｒ", "my-headwater-app",
+        "\uff28\uff45\uff41\uff44water", "my-headwater-app",
     ],
 )  # fmt: skip
 def test_names_that_are_refused(installation: Installation, name: Any) -> None:

@@ -297,7 +297,7 @@ def test_ending_a_membership_and_using_its_code_do_not_wait_for_each_other(
 
 
 def test_nothing_stored_can_be_used(
-    installation: Installation, person: Person, assistant: Assistant, space_id: int
+    installation: Installation, person: Person, assistant: Assistant
 ) -> None:
     code = installation.code(person, assistant)
     token = installation.exchange(assistant, code).json()["access_token"]

@@ -1,0 +1,55 @@
+"""Metadata documents, and how they are asked for without an application around."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from headwater.oauth.clients import Client
+from headwater.oauth.errors import OAuthError
+from headwater.oauth.hosted import HostedClients
+from tests.oauth.internet import DOMAIN, Internet, Page
+from tests.oauth.staging import LOOPBACK
+
+
+def new_url(path: str = "/client.json") -> str:
+    return f"https://d{secrets.token_hex(6)}.{DOMAIN}{path}"
+
+
+def document(url: str, **changes: Any) -> dict[str, Any]:
+    """A good one; None leaves a member out."""
+    given = {
+        "client_id": url, "client_name": "Hosted", "redirect_uris": [LOOPBACK],
+        "token_endpoint_auth_method": "none",
+    } | changes  # fmt: skip
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def asking(internet: Internet, act: Callable[[HostedClients], Awaitable[Any]]) -> Any:
+    async def run() -> Any:
+        egress = internet.egress()
+        try:
+            return await act(HostedClients(egress, "Headwater"))
+        finally:
+            await egress.close()
+
+    return asyncio.run(run())
+
+
+def fetch(internet: Internet, url: str) -> Client:
+    return asking(internet, lambda clients: clients.fetch(url))
+
+
+def refused(internet: Internet, url: str) -> str:
+    with pytest.raises(OAuthError) as caught:
+        fetch(internet, url)
+    assert caught.value.error == "invalid_client"
+    return caught.value.description
+
+
+def serve(internet: Internet, url: str, answer: Page) -> None:
+    internet.pages[url.removeprefix("https://")] = answer
