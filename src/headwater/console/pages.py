@@ -34,9 +34,22 @@ from headwater.console.visiting import (
     set_cookie,
 )
 from headwater.database.pool import UNAVAILABLE
-from headwater.http.errors import Problem, Unavailable, plain
+from headwater.http.errors import NotFound, Problem, Unavailable, plain
 
 log = structlog.get_logger()
+
+_TITLES = {
+    403: "This is not allowed",
+    404: "There is nothing here",
+    405: "This cannot be done here",
+    409: "This cannot be done now",
+    413: "This is too large",
+    415: "This is no form",
+    422: "Something is wrong with the form",
+    429: "Too much at once",
+    500: "Something went wrong",
+    503: "Back in a moment",
+}
 
 _LOADERS = [PackageLoader("headwater.console")]
 _TEMPLATES = Environment(
@@ -198,7 +211,7 @@ async def _show_problem(request: Request, error: Exception) -> Response:
         request,
         "error.html",
         status=problem.status,
-        title=HTTPStatus(problem.status).phrase,
+        title=_TITLES.get(problem.status) or HTTPStatus(problem.status).phrase,
         message=problem.message,
     )
     response.headers.update(problem.headers)
@@ -209,9 +222,10 @@ def _problem(error: Exception) -> Problem:
     if isinstance(error, Problem):
         return error
     if isinstance(error, HTTPException):
-        problem = plain(error.status_code)
-        problem.headers = dict(error.headers or {})
-        return problem
+        headers = dict(error.headers or {})
+        if error.status_code == 404:
+            return NotFound("Page")
+        return Problem(plain(error.status_code).message, error.status_code, headers=headers)
     if isinstance(error, UNAVAILABLE):
         log.warning("database_unavailable", error=type(error).__name__)
         return Unavailable()
