@@ -14,7 +14,14 @@ from headwater.accounts.invitations import Offer
 from headwater.accounts.members import MemberRefused, add_member, adopt_spaces
 from headwater.accounts.passwords import check_password
 from headwater.accounts.roles import Role
-from headwater.accounts.users import EmailTaken, User, change_password, create_user, read_email
+from headwater.accounts.users import (
+    EmailTaken,
+    User,
+    change_password,
+    create_user,
+    fetch_user,
+    read_email,
+)
 from headwater.console.forms import Form, read_form
 from headwater.console.login import begin_session
 from headwater.console.messages import Said
@@ -114,32 +121,38 @@ def _set_up_page(
 
 async def show_reset(request: Request) -> Response:
     """The form for choosing a password."""
-    async with request.app.state.headwater.database.connection() as connection:
-        if await links.find_reset_link(connection, request.path_params["token"]) is None:
-            return _used_up(request)
+    user = await _forgetful(request)
+    if user is None:
+        return _used_up(request)
     guest_key(request)
-    return render(request, "reset.html")
+    return render(request, "reset.html", email=user.email)
 
 
 async def post_reset(request: Request) -> Response:
     """Change the password; whoever was logged in with the old one is so no longer."""
     form = await read_form(request, guest_key(request), "reset")
-    headwater = request.app.state.headwater
-    token = request.path_params["token"]
-    async with headwater.database.connection() as connection:
-        if await links.find_reset_link(connection, token) is None:
-            return _used_up(request)
+    user = await _forgetful(request)
+    if user is None:
+        return _used_up(request)
     try:
         check_password(form.text("password"))
     except Invalid as error:
-        return render(request, "reset.html", status=422, errors=error.errors)
+        return render(request, "reset.html", status=422, errors=error.errors, email=user.email)
+    headwater = request.app.state.headwater
     password_hash = await headwater.passwords.hash(form.text("password"))
     async with headwater.database.transaction() as connection:
-        user_id = await links.use_reset_link(connection, token)
+        user_id = await links.use_reset_link(connection, request.path_params["token"])
         if user_id is None:
             return _used_up(request)
         await change_password(connection, user_id, password_hash)
     return redirect(request, LOGIN, Said.PASSWORD_CHOSEN)
+
+
+async def _forgetful(request: Request) -> User | None:
+    """Whose password the link of the path changes."""
+    async with request.app.state.headwater.database.connection() as connection:
+        user_id = await links.find_reset_link(connection, request.path_params["token"])
+        return None if user_id is None else await fetch_user(connection, user_id)
 
 
 async def show_join(request: Request) -> Response:
