@@ -30,8 +30,10 @@ def test_it_works(tmp_path: Path) -> None:
         assert page.status_code == 200
         assert "first Space" in page.text
         space = json.loads(headwater("space", "create", "--name", "Shop", *where, "--json").stdout)
-        command = [sys.executable, "-m", "headwater", "user", "create", "--email", "a@example.com",
-                   "--password-stdin", "--space", str(space["id"]), "--role", "owner", *where]  # fmt: skip
+        command = [
+            sys.executable, "-m", "headwater", "user", "create", "--email", "a@example.com",
+            "--password-stdin", "--space", str(space["id"]), "--role", "owner", *where,
+        ]  # fmt: skip
         subprocess.run(
             command, input=f"{PASSWORD}\n", text=True, check=True, env=environment(),
             capture_output=True,

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -16,7 +18,7 @@ from psycopg import AsyncConnection
 from headwater.accounts import invitations, tokens
 from headwater.accounts.roles import Role
 from headwater.accounts.tokens import NewToken
-from headwater.accounts.users import User
+from headwater.accounts.users import User, fetch_user
 from headwater.spaces.changes import read_changes
 from headwater.spaces.keys import create_key
 from headwater.spaces.spaces import change_space
@@ -215,3 +217,42 @@ def test_names_that_are_markup(
             text = one.page.locator("body").inner_text()
             assert " ".join(payload.split()) in " ".join(text.split()), (payload, path)
     assert one.reports == []
+
+
+def test_a_form_on_another_site(
+    visit: Callable[..., Visit],
+    user: User,
+    accounts: Accounts,  # noqa: F811
+) -> None:
+    """Another port is the same site to cookies, and another origin to us."""
+    one = visit()
+    one.log_in(user)
+    form = (
+        f'<form method=post action="{one.base_url}/console/account/name"><input name=name value=x>'
+    )
+    listener = ThreadingHTTPServer(("127.0.0.1", 0), _page_of(f"{form}<button>Win</button></form>"))
+    thread = Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        one.page.goto(f"http://127.0.0.1:{listener.server_port}/")
+        one.page.get_by_role("button").click()
+        expect(one.page.get_by_text("The form was sent from another site.")).to_be_visible()
+    finally:
+        listener.shutdown()
+        thread.join()
+        listener.server_close()
+    assert accounts.run(lambda c: fetch_user(c, user.id)).name == "Ada"
+
+
+def _page_of(html: str) -> type[BaseHTTPRequestHandler]:
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(html.encode())
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    return Page

@@ -19,7 +19,7 @@ from headwater.console.visiting import HOME, local_path
 from headwater.settings import Settings
 from tests.accounts import PASSWORD, Accounts, unique_email
 from tests.conftest import Running, run_application
-from tests.console.browsing import Browser
+from tests.console.browsing import Browser, Forms
 from tests.console.conftest import Counting, Person
 
 WRONG = "The e-mail address or the password is wrong."
@@ -137,6 +137,22 @@ def test_a_login_that_another_site_began(browser: Browser, new_browser: Callable
     form = new_browser().form("/login", "/login")
     user = accounts.user()
     assert browser.send(form, email=user.email, password=PASSWORD).status_code == 403
+
+
+def test_a_form_left_open_while_logging_in_elsewhere(owner: Person, accounts: Accounts) -> None:
+    other = accounts.user()
+    session = owner.browser.session() or ""
+    owner.browser.client.cookies.clear()
+    form = owner.browser.form("/login", "/login")
+    owner.browser.client.cookies.set("headwater_session", session, "127.0.0.1")
+    refused = owner.browser.send(form, email=other.email, password="wrong password")
+    assert refused.status_code == 422
+    (again,) = [one for one in Forms(refused.text).forms if one.action == "/login"]
+    assert owner.browser.send(again, email=other.email, password=PASSWORD).status_code == 200
+    assert other.email in owner.browser.get("/console/account").text
+    ended = httpx.get(f"{owner.browser.client.base_url}/console/account",
+                      headers={"Cookie": f"headwater_session={session}"})  # fmt: skip
+    assert ended.status_code == 303, "the session before has ended"
 
 
 @pytest.mark.parametrize("known", [True, False])

@@ -57,6 +57,7 @@ async def show_set_up(request: Request) -> Response:
 async def post_set_up(request: Request) -> Response:
     """Make the first account, with a Space to own: a new one, or all that there are."""
     form = await read_form(request, guest_key(request), "set-up")
+    before = await find_visitor(request)
     headwater = request.app.state.headwater
     token = request.path_params["token"]
     async with headwater.database.connection() as connection:
@@ -74,7 +75,7 @@ async def post_set_up(request: Request) -> Response:
             name = form.text("name")
             user = await create_user(connection, form.text("email"), password_hash, name)
             await _give_spaces(connection, user, form)
-            session = await begin_session(connection, request, user)
+            session = await begin_session(connection, request, user, before)
     except Invalid as error:
         return _set_up_page(request, form, error.errors, asks_space=asks_space, status=422)
     response = redirect(request, HOME, Said.SET_UP)
@@ -197,7 +198,7 @@ async def _join_anew(request: Request, form: Form, offer: Offer) -> Response:
             name = form.text("name")
             user = await create_user(connection, form.text("email"), password_hash, name)
             await invitations.accept(connection, request.path_params["token"], user.id)
-            session = await begin_session(connection, request, user)
+            session = await begin_session(connection, request, user, None)
     except Invalid as error:
         return _join_page(request, offer, form, error.errors, status=422)
     response = redirect(request, f"{HOME}/spaces/{offer.space_id}", Said.JOINED)

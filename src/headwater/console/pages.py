@@ -94,7 +94,7 @@ def render(
     **values: Any,
 ) -> Response:
     """A page. Templates get the values and `brand, path, visitor, inside, said, asset,
-    token, when`; `errors` holds the rules that a form broke, by field.
+    token, guest_token, when`; `errors` holds the rules that a form broke, by field.
     """
     visitor = getattr(request.state, "visitor", None)
     said = read_said(request.cookies.get(cookie_name(request, "said")))
@@ -105,7 +105,8 @@ def render(
         "inside": getattr(request.state, "inside", None),
         "said": said,
         "asset": asset,
-        "token": _tokens(request),
+        "token": _tokens(request, guest=visitor is None),
+        "guest_token": _tokens(request, guest=True),
         "when": when,
     }
     values["errors"] = _Refusals(values.get("errors", {}))
@@ -136,12 +137,13 @@ def redirect(request: Request, location: str, said: Said | None = None) -> Respo
     return response
 
 
-def _tokens(request: Request) -> Callable[[str], Markup]:
-    """For templates: the hidden field that a form of the given name needs."""
+def _tokens(request: Request, *, guest: bool) -> Callable[[str], Markup]:
+    """For templates: the hidden field that a form of the given name needs. What guests send is
+    signed as theirs, even when somebody is logged in by the time.
+    """
 
     def field(form: str) -> Markup:
-        visitor = getattr(request.state, "visitor", None)
-        key = visitor.form_key if visitor else guest_key(request)
+        key = guest_key(request) if guest else request.state.visitor.form_key
         return hidden_token(form_token(key, form))
 
     return field

@@ -107,14 +107,16 @@ async def require_visitor(request: Request) -> Visitor:
 
 
 async def enter(
-    connection: AsyncConnection, request: Request, permission: Permission = Permission.READ
+    connection: AsyncConnection,
+    request: Request,
+    visitor: Visitor,
+    permission: Permission = Permission.READ,
 ) -> Inside:
     """The visitor in the Space of the path, with a role that allows `permission` at this moment.
 
-    Raises SeeOther for a guest; NotFound for a Space that is not theirs, as for one that is not;
-    Forbidden for a role that does not.
+    Raises NotFound for a Space that is not theirs, as for one that is not; Forbidden for a role
+    that does not.
     """
-    visitor = await require_visitor(request)
     space_id = read_space_id(request)
     member = await fetch_member(connection, space_id, visitor.user.id)
     if member is None:
