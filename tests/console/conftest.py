@@ -13,6 +13,7 @@ from argon2 import PasswordHasher
 
 from headwater.accounts.passwords import Passwords, Verdict
 from headwater.accounts.roles import Role
+from headwater.accounts.sessions import _csrf_key
 from headwater.accounts.users import User
 from headwater.settings import Settings
 from tests.accounts import CHEAP, Accounts
@@ -81,6 +82,11 @@ class Person:
 
     user: User
     browser: Browser
+
+    @property
+    def form_key(self) -> bytes:
+        """What their forms are signed with, for sending those that no page offers them."""
+        return _csrf_key(self.browser.session() or "")
 
 
 @pytest.fixture

@@ -66,7 +66,7 @@ async def post_password(request: Request) -> Response:
     password_hash = await headwater.passwords.hash(form.text("password"))
     async with headwater.database.transaction() as connection:
         await change_password(connection, visitor.user.id, password_hash)
-        token = await begin_session(connection, request, visitor.user)
+        token = await begin_session(connection, request, visitor.user, visitor)
     response = redirect(request, PATH, Said.PASSWORD_CHANGED)
     log_in(request, response, token)
     return response

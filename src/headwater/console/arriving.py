@@ -14,7 +14,14 @@ from headwater.accounts.invitations import Offer
 from headwater.accounts.members import MemberRefused, add_member, adopt_spaces
 from headwater.accounts.passwords import check_password
 from headwater.accounts.roles import Role
-from headwater.accounts.users import EmailTaken, User, change_password, create_user, read_email
+from headwater.accounts.users import (
+    EmailTaken,
+    User,
+    change_password,
+    create_user,
+    fetch_user,
+    read_email,
+)
 from headwater.console.forms import Form, read_form
 from headwater.console.login import begin_session
 from headwater.console.messages import Said
@@ -50,6 +57,7 @@ async def show_set_up(request: Request) -> Response:
 async def post_set_up(request: Request) -> Response:
     """Make the first account, with a Space to own: a new one, or all that there are."""
     form = await read_form(request, guest_key(request), "set-up")
+    before = await find_visitor(request)
     headwater = request.app.state.headwater
     token = request.path_params["token"]
     async with headwater.database.connection() as connection:
@@ -67,7 +75,7 @@ async def post_set_up(request: Request) -> Response:
             name = form.text("name")
             user = await create_user(connection, form.text("email"), password_hash, name)
             await _give_spaces(connection, user, form)
-            session = await begin_session(connection, request, user)
+            session = await begin_session(connection, request, user, before)
     except Invalid as error:
         return _set_up_page(request, form, error.errors, asks_space=asks_space, status=422)
     response = redirect(request, HOME, Said.SET_UP)
@@ -114,32 +122,38 @@ def _set_up_page(
 
 async def show_reset(request: Request) -> Response:
     """The form for choosing a password."""
-    async with request.app.state.headwater.database.connection() as connection:
-        if await links.find_reset_link(connection, request.path_params["token"]) is None:
-            return _used_up(request)
+    user = await _forgetful(request)
+    if user is None:
+        return _used_up(request)
     guest_key(request)
-    return render(request, "reset.html")
+    return render(request, "reset.html", email=user.email)
 
 
 async def post_reset(request: Request) -> Response:
     """Change the password; whoever was logged in with the old one is so no longer."""
     form = await read_form(request, guest_key(request), "reset")
-    headwater = request.app.state.headwater
-    token = request.path_params["token"]
-    async with headwater.database.connection() as connection:
-        if await links.find_reset_link(connection, token) is None:
-            return _used_up(request)
+    user = await _forgetful(request)
+    if user is None:
+        return _used_up(request)
     try:
         check_password(form.text("password"))
     except Invalid as error:
-        return render(request, "reset.html", status=422, errors=error.errors)
+        return render(request, "reset.html", status=422, errors=error.errors, email=user.email)
+    headwater = request.app.state.headwater
     password_hash = await headwater.passwords.hash(form.text("password"))
     async with headwater.database.transaction() as connection:
-        user_id = await links.use_reset_link(connection, token)
+        user_id = await links.use_reset_link(connection, request.path_params["token"])
         if user_id is None:
             return _used_up(request)
         await change_password(connection, user_id, password_hash)
     return redirect(request, LOGIN, Said.PASSWORD_CHOSEN)
+
+
+async def _forgetful(request: Request) -> User | None:
+    """Whose password the link of the path changes."""
+    async with request.app.state.headwater.database.connection() as connection:
+        user_id = await links.find_reset_link(connection, request.path_params["token"])
+        return None if user_id is None else await fetch_user(connection, user_id)
 
 
 async def show_join(request: Request) -> Response:
@@ -184,7 +198,7 @@ async def _join_anew(request: Request, form: Form, offer: Offer) -> Response:
             name = form.text("name")
             user = await create_user(connection, form.text("email"), password_hash, name)
             await invitations.accept(connection, request.path_params["token"], user.id)
-            session = await begin_session(connection, request, user)
+            session = await begin_session(connection, request, user, None)
     except Invalid as error:
         return _join_page(request, offer, form, error.errors, status=422)
     response = redirect(request, f"{HOME}/spaces/{offer.space_id}", Said.JOINED)

@@ -21,8 +21,9 @@ from headwater.http.errors import Invalid
 
 async def show_assistants(request: Request) -> Response:
     """The address and the tokens."""
+    visitor = await require_visitor(request)
     async with request.app.state.headwater.database.connection() as connection:
-        inside = await enter(connection, request)
+        inside = await enter(connection, request, visitor)
         return await _page(connection, request, inside)
 
 
@@ -31,7 +32,7 @@ async def post_create(request: Request) -> Response:
     visitor = await require_visitor(request)
     form = await read_form_once(request, visitor.form_key, "create token")
     async with request.app.state.headwater.database.transaction() as connection:
-        inside = await enter(connection, request, Permission.MAKE_TOKENS)
+        inside = await enter(connection, request, visitor, Permission.MAKE_TOKENS)
         new = NewToken(visitor.user.id, "personal", form.text("name"))
         try:
             token, _ = await tokens.issue_token(connection, inside.space.id, new)
@@ -51,7 +52,7 @@ async def post_revoke(request: Request) -> Response:
     visitor = await require_visitor(request)
     form = await read_form(request, visitor.form_key, "revoke token")
     async with request.app.state.headwater.database.transaction() as connection:
-        inside = await enter(connection, request)
+        inside = await enter(connection, request, visitor)
         token = await tokens.fetch_token(connection, inside.space.id, form.number("token"))
         own = token.owner.user_id == visitor.user.id
         inside.require(Permission.MAKE_TOKENS if own else Permission.MANAGE_TOKENS)

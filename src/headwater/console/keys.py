@@ -32,8 +32,9 @@ SCOPES_TOLD = {
 
 async def show_keys(request: Request) -> Response:
     """The keys."""
+    visitor = await require_visitor(request)
     async with request.app.state.headwater.database.connection() as connection:
-        inside = await enter(connection, request)
+        inside = await enter(connection, request, visitor)
         return await _page(connection, request, inside)
 
 
@@ -42,7 +43,7 @@ async def post_create(request: Request) -> Response:
     visitor = await require_visitor(request)
     form = await read_form_once(request, visitor.form_key, "create key")
     async with request.app.state.headwater.database.transaction() as connection:
-        inside = await enter(connection, request, Permission.MANAGE_KEYS)
+        inside = await enter(connection, request, visitor, Permission.MANAGE_KEYS)
         name, scopes = form.text("name"), form.texts("scope")
         try:
             if not scopes:
@@ -61,7 +62,7 @@ async def post_revoke(request: Request) -> Response:
     visitor = await require_visitor(request)
     form = await read_form(request, visitor.form_key, "revoke key")
     async with request.app.state.headwater.database.transaction() as connection:
-        inside = await enter(connection, request, Permission.MANAGE_KEYS)
+        inside = await enter(connection, request, visitor, Permission.MANAGE_KEYS)
         await revoke_key(connection, inside.space.id, form.number("key"))
     location = f"{HOME}/spaces/{read_space_id(request)}/keys"
     return redirect(request, location, Said.KEY_REVOKED)

@@ -22,6 +22,7 @@ from headwater.console.messages import Said
 from headwater.console.pages import redirect, render, wait_told
 from headwater.console.visiting import (
     LOGIN,
+    Visitor,
     delete_cookie,
     find_visitor,
     guest_key,
@@ -48,6 +49,7 @@ async def show_login(request: Request) -> Response:
 async def post_login(request: Request) -> Response:
     """Check a password; a session of its own begins with each login."""
     form = await read_form(request, guest_key(request), FORM)
+    before = await find_visitor(request)
     headwater = request.app.state.headwater
     next_path = local_path(form.text("next"))
     address = address_subject(client_address(request.scope, headwater.settings.trusted_proxies))
@@ -72,7 +74,7 @@ async def post_login(request: Request) -> Response:
         await tidy_attempts(connection)
         if verdict.rehashed:
             await renew_hash(connection, user, verdict.rehashed)
-        token = await begin_session(connection, request, user)
+        token = await begin_session(connection, request, user, before)
     response = redirect(request, next_path)
     log_in(request, response, token)
     return response
@@ -91,9 +93,12 @@ async def post_logout(request: Request) -> Response:
     return response
 
 
-async def begin_session(connection: AsyncConnection, request: Request, user: User) -> str:
-    """A session for whoever sent the request, under a new token; the browser's earlier one ends."""
-    visitor = await find_visitor(request)
+async def begin_session(
+    connection: AsyncConnection, request: Request, user: User, visitor: Visitor | None
+) -> str:
+    """A session for whoever sent the request, under a new token; the browser's earlier one, that of
+    `visitor`, ends.
+    """
     if visitor is not None:
         await close_session(connection, visitor.user.id, visitor.session.id)
     device = await asyncio.to_thread(tell_device, request.headers.get("user-agent", ""))

@@ -28,8 +28,9 @@ ROLES = {
 
 async def show_members(request: Request) -> Response:
     """The members and the open invitations."""
+    visitor = await require_visitor(request)
     async with request.app.state.headwater.database.connection() as connection:
-        inside = await enter(connection, request)
+        inside = await enter(connection, request, visitor)
         return await _page(connection, request, inside)
 
 
@@ -74,10 +75,11 @@ async def post_role(request: Request) -> Response:
 
 async def post_remove(request: Request) -> Response:
     """Take a member out; everybody may take themselves out."""
+    visitor = await require_visitor(request)
     form = await _read(request, "remove")
     async with request.app.state.headwater.database.transaction() as connection:
         await members.lock_members(connection, read_space_id(request))
-        inside = await enter(connection, request)
+        inside = await enter(connection, request, visitor)
         member = await _member(connection, inside, form)
         leaves = member.user_id == inside.visitor.user.id
         if not leaves:
@@ -116,9 +118,9 @@ async def _read(request: Request, form: str) -> Form:
 
 async def _manage(connection: AsyncConnection, request: Request) -> Inside:
     """The visitor, whose role nobody else changes while this transaction lasts."""
-    await require_visitor(request)
+    visitor = await require_visitor(request)  # known since the form was read
     await members.lock_members(connection, read_space_id(request))
-    return await enter(connection, request, Permission.MANAGE_MEMBERS)
+    return await enter(connection, request, visitor, Permission.MANAGE_MEMBERS)
 
 
 async def _member(connection: AsyncConnection, inside: Inside, form: Form) -> Member:

@@ -75,9 +75,10 @@ async def show_spaces(request: Request) -> Response:
 
 async def show_overview(request: Request) -> Response:
     """A Space's first page."""
+    visitor = await require_visitor(request)
     headwater = request.app.state.headwater
     async with headwater.database.connection() as connection:
-        inside = await enter(connection, request)
+        inside = await enter(connection, request, visitor)
         days = await read_days(connection, inside.space)
         events = await read_latest(connection, inside.space.id)
         state = await read_state(connection, inside.space.id)

@@ -34,9 +34,22 @@ from headwater.console.visiting import (
     set_cookie,
 )
 from headwater.database.pool import UNAVAILABLE
-from headwater.http.errors import Problem, Unavailable, plain
+from headwater.http.errors import NotFound, Problem, Unavailable, plain
 
 log = structlog.get_logger()
+
+_TITLES = {
+    403: "This is not allowed",
+    404: "There is nothing here",
+    405: "This cannot be done here",
+    409: "This cannot be done now",
+    413: "This is too large",
+    415: "This is no form",
+    422: "Something is wrong with the form",
+    429: "Too much at once",
+    500: "Something went wrong",
+    503: "Back in a moment",
+}
 
 _LOADERS = [PackageLoader("headwater.console")]
 _TEMPLATES = Environment(
@@ -81,7 +94,7 @@ def render(
     **values: Any,
 ) -> Response:
     """A page. Templates get the values and `brand, path, visitor, inside, said, asset,
-    token, when`; `errors` holds the rules that a form broke, by field.
+    token, guest_token, when`; `errors` holds the rules that a form broke, by field.
     """
     visitor = getattr(request.state, "visitor", None)
     said = read_said(request.cookies.get(cookie_name(request, "said")))
@@ -92,7 +105,8 @@ def render(
         "inside": getattr(request.state, "inside", None),
         "said": said,
         "asset": asset,
-        "token": _tokens(request),
+        "token": _tokens(request, guest=visitor is None),
+        "guest_token": _tokens(request, guest=True),
         "when": when,
     }
     values["errors"] = _Refusals(values.get("errors", {}))
@@ -123,12 +137,13 @@ def redirect(request: Request, location: str, said: Said | None = None) -> Respo
     return response
 
 
-def _tokens(request: Request) -> Callable[[str], Markup]:
-    """For templates: the hidden field that a form of the given name needs."""
+def _tokens(request: Request, *, guest: bool) -> Callable[[str], Markup]:
+    """For templates: the hidden field that a form of the given name needs. What guests send is
+    signed as theirs, even when somebody is logged in by the time.
+    """
 
     def field(form: str) -> Markup:
-        visitor = getattr(request.state, "visitor", None)
-        key = visitor.form_key if visitor else guest_key(request)
+        key = guest_key(request) if guest else request.state.visitor.form_key
         return hidden_token(form_token(key, form))
 
     return field
@@ -198,7 +213,7 @@ async def _show_problem(request: Request, error: Exception) -> Response:
         request,
         "error.html",
         status=problem.status,
-        title=HTTPStatus(problem.status).phrase,
+        title=_TITLES.get(problem.status) or HTTPStatus(problem.status).phrase,
         message=problem.message,
     )
     response.headers.update(problem.headers)
@@ -209,9 +224,10 @@ def _problem(error: Exception) -> Problem:
     if isinstance(error, Problem):
         return error
     if isinstance(error, HTTPException):
-        problem = plain(error.status_code)
-        problem.headers = dict(error.headers or {})
-        return problem
+        headers = dict(error.headers or {})
+        if error.status_code == 404:
+            return NotFound("Page")
+        return Problem(plain(error.status_code).message, error.status_code, headers=headers)
     if isinstance(error, UNAVAILABLE):
         log.warning("database_unavailable", error=type(error).__name__)
         return Unavailable()

@@ -40,8 +40,9 @@ def as_typed(space: Space) -> dict[str, str]:
 
 async def show_settings(request: Request) -> Response:
     """The settings."""
+    visitor = await require_visitor(request)
     async with request.app.state.headwater.database.connection() as connection:
-        inside = await enter(connection, request)
+        inside = await enter(connection, request, visitor)
     return _page(request, as_typed(inside.space), {})
 
 
@@ -50,7 +51,7 @@ async def post_settings(request: Request) -> Response:
     visitor = await require_visitor(request)
     form = await read_form(request, visitor.form_key, "settings")
     async with request.app.state.headwater.database.transaction() as connection:
-        inside = await enter(connection, request, Permission.CHANGE_SETTINGS)
+        inside = await enter(connection, request, visitor, Permission.CHANGE_SETTINGS)
         before = as_typed(inside.space)
         given = {key: value.strip() for key, value in form.pairs if key in before}
         changed = {key: value for key, value in given.items() if value != before[key]}

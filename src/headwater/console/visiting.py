@@ -29,7 +29,7 @@ from headwater.spaces.spaces import fetch_space
 LOGIN = "/login"
 HOME = "/console"
 MAX_NEXT = 16 * 1024
-_LOCAL = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e\xa1-\ud7ff\ue000-\U0010ffff]*")
+_LOCAL = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e\xa1-\u2027\u202a-\ud7ff\ue000-\U0010ffff]*")
 
 Cookie = Literal["session", "guest", "said"]
 
@@ -107,14 +107,16 @@ async def require_visitor(request: Request) -> Visitor:
 
 
 async def enter(
-    connection: AsyncConnection, request: Request, permission: Permission = Permission.READ
+    connection: AsyncConnection,
+    request: Request,
+    visitor: Visitor,
+    permission: Permission = Permission.READ,
 ) -> Inside:
     """The visitor in the Space of the path, with a role that allows `permission` at this moment.
 
-    Raises SeeOther for a guest; NotFound for a Space that is not theirs, as for one that is not;
-    Forbidden for a role that does not.
+    Raises NotFound for a Space that is not theirs, as for one that is not; Forbidden for a role
+    that does not.
     """
-    visitor = await require_visitor(request)
     space_id = read_space_id(request)
     member = await fetch_member(connection, space_id, visitor.user.id)
     if member is None:

@@ -58,3 +58,6 @@ for (const question of questions) {
     question.querySelector("summary").focus();
   });
 }
+
+// On a narrow screen the tabs scroll, and the one that is open may be out of sight.
+document.querySelector(".tabs [aria-current]")?.scrollIntoView({ inline: "nearest", block: "nearest" });
