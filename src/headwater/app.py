@@ -40,6 +40,8 @@ from headwater.ingest.inbox import Inbox
 from headwater.ingest.routes import router as receipts_router
 from headwater.mcp.asking import Service
 from headwater.mcp.endpoint import SpaceEndpoint
+from headwater.mcp.server import build_server
+from headwater.mcp.tools import TOOLS
 from headwater.oauth.hosted import HostedClients
 from headwater.oauth.routes import OAUTH_ROUTES
 from headwater.privacy.routes import router as privacy_router
@@ -49,7 +51,7 @@ from headwater.spaces.sealing import derive_key
 from headwater.webhooks.routes import WEBHOOK_ROUTES
 
 API = "/public-api/v1"
-SPACE_PATH = "/mcp/{space_id:int}/public-api"
+SPACE_PATH = "/mcp/{space_id}/public-api"
 METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 
 ROUTERS = (
@@ -110,7 +112,7 @@ def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
         sealing_key=derive_key(secret),
         egress=egress,
         hosted_clients=HostedClients(egress, settings.brand),
-        assistants=SpaceEndpoint(asked, settings.brand),
+        assistants=SpaceEndpoint(asked, build_server(settings.brand, TOOLS)),
     )
     ingest = Ingest(headwater.keys, headwater.inbox)
     hot: dict[tuple[str, str], ASGIApp] = {

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import structlog
 from mcp_types import CallToolResult, TextContent
-from psycopg.errors import DatabaseError, QueryCanceled
+from psycopg.errors import QueryCanceled
 
 from headwater.database.pool import UNAVAILABLE
 from headwater.http.errors import Invalid, Problem
@@ -48,7 +48,7 @@ def _explain(tool: Tool, error: Exception) -> str:
         return tool.explain(error)
     if isinstance(error, QueryCanceled):
         return TOO_LONG
-    if isinstance(error, (*UNAVAILABLE, DatabaseError)):
+    if isinstance(error, UNAVAILABLE):
         log.warning("tool_failed", tool=tool.name, error=type(error).__name__)
         return AWAY
     log.error("tool_failed", tool=tool.name, exc_info=error)
