@@ -149,9 +149,11 @@ class Expected:
 
     def parts(self, span: Span) -> list[Part]:
         zone = self.facts.zone
-        start = span.start.replace(tzinfo=zone).astimezone(UTC)
-        end = span.end.replace(tzinfo=zone, fold=1).astimezone(UTC) + timedelta(seconds=1)
-        return model.parts_of(self.facts, start, end)
+        start, end = (
+            [moment.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1)]
+            for moment in (span.start, span.end)
+        )  # what a gap leaves out is shifted forward by the earlier reading
+        return model.parts_of(self.facts, start[0], max(end) + timedelta(seconds=1))
 
     def rows(self, parts: list[Part]) -> dict[Keys, dict[str, object]]:
         grouped = model.groups_of(self.facts, self.groups, parts)

@@ -9,9 +9,9 @@ from typing import Any
 
 from psycopg import AsyncConnection
 from psycopg.errors import QueryCanceled
-from psycopg.sql import SQL, Composable, Composed
+from psycopg.sql import SQL, Composable
 
-from headwater.attribution.query import Attribution, narrow
+from headwater.attribution.query import Attribution, Narrowing, narrow
 from headwater.database.rows import rows
 from headwater.events.models import EventSelection
 from headwater.events.reading import conditions_of
@@ -86,38 +86,47 @@ class _Asker:
         return await self._ask(period, same_groups(), {"wanted": rows(lines)})
 
     async def _ask(self, period: Period, shown: Composable, bound: dict[str, Any]) -> Answer:
-        filters, attribution = self._asked.filters, self._shape.attribution
-        instants = between(period.span.start, period.span.end, self._space.zone)
-        selection = EventSelection(
-            instants, filters.event_names, attribution, filters.conditions, ()
-        )
-        conditions, selected = conditions_of(selection)
+        conditions, selected = conditions_of(self._selection(period))
         bound = bound | selected | self._tables(period)
-        if attribution is not None:
-            bound |= attribution.parameters() | {"whole_event": WHOLE_EVENT}
-            if filters.sources:
-                narrowing = await narrow(self._connection, self._space.id, attribution)
-                conditions.append(narrowing.only)
-                bound |= narrowing.parameters
-        statement = report(self._shape, SQL(" AND ").join(conditions), shown)
-        return _answer(period, await self._fetch(statement, bound))
-
-    def _tables(self, period: Period) -> dict[str, Any]:
-        return {
-            "space_id": self._space.id, "source_names": list(SOURCES), "channels": CHANNELS,
-            "campaign": self._asked.filters.campaign,
-            **{f"starts_{steps.group}": steps.starts for steps in period.steps if steps},
-        }  # fmt: skip
-
-    async def _fetch(self, statement: Composed, bound: dict[str, Any]) -> list[tuple[Any, ...]]:
-        patience = max(1, round(1_000 * (self._deadline - time.monotonic())))
-        await self._connection.execute(STATEMENTS["patience"], {"patience": str(patience)})
         try:
+            await self._bound_time()
+            narrowed = await self._narrowing()
+            if narrowed is not None:
+                conditions.append(narrowed.only)
+                bound |= narrowed.parameters
+            statement = report(self._shape, SQL(" AND ").join(conditions), shown)
             # Not prepared: a plan for any range would be a bad one for most.
             cursor = await self._connection.execute(statement, bound, prepare=False)
         except QueryCanceled:
             raise TooMuch from None
-        return await cursor.fetchall()
+        return _answer(period, await cursor.fetchall())
+
+    def _selection(self, period: Period) -> EventSelection:
+        filters, zone = self._asked.filters, self._space.zone
+        instants = between(period.span.start, period.span.end, zone)
+        return EventSelection(instants, filters.event_names, None, filters.conditions, ())
+
+    def _tables(self, period: Period) -> dict[str, Any]:
+        attribution = self._shape.attribution
+        return {
+            "space_id": self._space.id, "source_names": list(SOURCES), "channels": CHANNELS,
+            "campaign": self._asked.filters.campaign, "whole_event": WHOLE_EVENT,
+            **(attribution.parameters() if attribution else {}),
+            **{f"starts_{steps.group}": steps.starts for steps in period.steps if steps},
+        }  # fmt: skip
+
+    async def _bound_time(self) -> None:
+        patience = max(1, round(1_000 * (self._deadline - time.monotonic())))
+        await self._connection.execute(STATEMENTS["patience"], {"patience": str(patience)})
+
+    async def _narrowing(self) -> Narrowing | None:
+        """Of events to those that can have the sources asked for. Without a filter on sources,
+        events that have none are wanted as well.
+        """
+        attribution = self._shape.attribution
+        if attribution is None or not self._asked.filters.sources:
+            return None
+        return await narrow(self._connection, self._space.id, attribution)
 
 
 def _attribution(asked: ReportQuery) -> Attribution | None:
