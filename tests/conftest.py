@@ -34,6 +34,7 @@ BASE_URL = "http://headwater.test"
 ALL_SCOPES = [
     "events:read", "events:write", "contacts:read", "contacts:write", "contacts:delete",
     "companies:read", "companies:write", "exports:read", "exports:write",
+    "destinations:read", "destinations:write",
 ]  # fmt: skip
 
 

@@ -29,6 +29,8 @@ from headwater.events.routes import router as events_router
 from headwater.exports.routes import DOWNLOAD_ROUTES
 from headwater.exports.routes import router as exports_router
 from headwater.exports.storage import Storage, open_storage
+from headwater.forwarding.journal_routes import router as journal_router
+from headwater.forwarding.routes import router as destinations_router
 from headwater.http import openapi
 from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
 from headwater.http.health import HEALTH_ROUTES, healthz
@@ -48,7 +50,7 @@ METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 
 ROUTERS = (
     events_router, receipts_router, contacts_router, companies_router, ads_router, exports_router,
-    privacy_router,
+    privacy_router, destinations_router, journal_router,
 )  # fmt: skip
 
 log = structlog.get_logger()

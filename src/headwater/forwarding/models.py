@@ -22,6 +22,7 @@ class SkipReason(StrEnum):
     TOO_OLD = "too_old"
     NO_CURRENCY = "no_currency"
     PAUSED = "paused"
+    REMOVED = "removed"
     DELETED = "deleted"
     ERASED = "erased"
 
