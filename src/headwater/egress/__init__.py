@@ -1,1 +1,1 @@
-"""Everything that leaves for other hosts goes through here."""
+"""The one way out: every request of ours to somebody else's server."""

@@ -1,5 +1,5 @@
 """What forwarding works with: a conversion with everything known of it, a destination with its
-settings, a call over HTTP and its answer, and the typed reasons and verdicts. Pure.
+settings, and the typed reasons and verdicts. Pure. A call over HTTP and its answer are egress'.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from enum import StrEnum
 from typing import Any
 
 import msgspec
+
+from headwater.egress import models as egress
 
 
 class SkipReason(StrEnum):
@@ -122,23 +124,11 @@ class Destination(msgspec.Struct, frozen=True, kw_only=True):
     """Whether this is a trial that must not count: the platform's test mode or validation."""
 
 
-class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """A POST to a platform. `url` and `headers` may hold tokens: they are never logged."""
+Call = egress.Call
+"""A call to a platform."""
 
-    url: str
-    body: bytes
-    headers: dict[str, str] = {}
-    content_type: str = "application/json"
-
-
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a platform answered. The body is cut at 64 KiB."""
-
-    status: int
-    headers: dict[str, str] = {}
-    """Names in lower case."""
-    body: bytes = b""
-    cut: bool = False
+Answer = egress.Answer
+"""What a platform answered."""
 
 
 class Delivered(msgspec.Struct, frozen=True):

@@ -1,0 +1,130 @@
+"""Which hosts and addresses may be connected to, when whoever names them may mean us harm. Pure.
+
+The list is our own: what `ipaddress` calls global differs between versions of Python, and takes in
+addresses that lead back inside.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from enum import StrEnum
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+IPAddress = IPv4Address | IPv6Address
+
+MAX_HOST = 253
+
+_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII)
+_NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+", re.ASCII)
+
+
+class Refusal(StrEnum):
+    """Why an address is not connected to."""
+
+    UNSPECIFIED = "unspecified"
+    LOOPBACK = "loopback"
+    LINK_LOCAL = "link-local"
+    PRIVATE = "private"
+    SHARED = "shared by a provider"
+    METADATA = "a cloud's own service"
+    DOCUMENTATION = "for documentation"
+    BENCHMARK = "for benchmarks"
+    MULTICAST = "multicast"
+    TUNNEL = "a tunnel"
+    RESERVED = "reserved"
+
+
+def _v4(*listed: tuple[Refusal, str]) -> list[tuple[IPv4Network, Refusal]]:
+    return [(IPv4Network(text), why) for why, texts in listed for text in texts.split()]
+
+
+def _v6(*listed: tuple[Refusal, str]) -> list[tuple[IPv6Network, Refusal]]:
+    return [(IPv6Network(text), why) for why, texts in listed for text in texts.split()]
+
+
+# The first that holds an address names it.
+_REFUSED_V4 = _v4(
+    (Refusal.METADATA, "169.254.169.254/32 169.254.170.2/32 100.100.100.200/32"),
+    (Refusal.METADATA, "168.63.129.16/32 192.0.0.192/32"),
+    (Refusal.UNSPECIFIED, "0.0.0.0/8"),
+    (Refusal.PRIVATE, "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16"),
+    (Refusal.SHARED, "100.64.0.0/10"),
+    (Refusal.LOOPBACK, "127.0.0.0/8"),
+    (Refusal.LINK_LOCAL, "169.254.0.0/16"),
+    (Refusal.DOCUMENTATION, "192.0.2.0/24 198.51.100.0/24 203.0.113.0/24"),
+    (Refusal.TUNNEL, "192.88.99.0/24"),
+    (Refusal.BENCHMARK, "198.18.0.0/15"),
+    (Refusal.MULTICAST, "224.0.0.0/4"),
+    (Refusal.RESERVED, "192.0.0.0/24 192.31.196.0/24 192.52.193.0/24 192.175.48.0/24 240.0.0.0/4"),
+)  # fmt: skip
+
+_REFUSED_V6 = _v6(
+    (Refusal.METADATA, "fd00:ec2::254/128 fd20:ce::254/128 fd00:42::42/128"),
+    (Refusal.UNSPECIFIED, "::/128"),
+    (Refusal.LOOPBACK, "::1/128"),
+    (Refusal.LINK_LOCAL, "fe80::/10"),
+    (Refusal.PRIVATE, "fc00::/7 fec0::/10"),
+    (Refusal.MULTICAST, "ff00::/8"),
+    (Refusal.BENCHMARK, "2001:2::/48"),
+    (Refusal.DOCUMENTATION, "2001:db8::/32 3fff::/20"),
+    (Refusal.TUNNEL, "2001::/32 2002::/16 64:ff9b:1::/48"),
+    (Refusal.RESERVED, "2001::/23 2620:4f:8000::/48"),
+)
+_GLOBAL_V6 = IPv6Network("2000::/3")
+_MAPPED, _TRANSLATED = IPv6Network("::ffff:0:0/96"), IPv6Network("64:ff9b::/96")
+_ISATAP = (0x0000_5EFE, 0x0200_5EFE)
+
+
+def read_host(text: str) -> str | None:
+    """A URL's host in the one spelling that is used from here on: a lower-case name without the
+    dot at its end, or an address. None for what could be understood in more than one way: numbers
+    that resolvers take for addresses, letters that become others, escapes, zones.
+    """
+    if not text.isascii():  # not even one whose lower-case form is
+        return None
+    host = text.lower()
+    if host.startswith("[") and host.endswith("]"):
+        return _literal(host[1:-1], IPv6Address)
+    host = host.removesuffix(".")
+    labels = host.split(".")
+    if _NUMBER.fullmatch(labels[-1]):
+        return _literal(host, IPv4Address)
+    fits = len(host) <= MAX_HOST and all(_LABEL.fullmatch(label) for label in labels)
+    return host if fits else None
+
+
+def _literal(text: str, kind: type[IPAddress]) -> str | None:
+    try:
+        address = kind(text)
+    except ValueError:
+        return None
+    return None if "%" in text else str(address)
+
+
+def refusal_of(address: IPAddress) -> Refusal | None:
+    """Why an address must not be connected to; None when it may."""
+    if isinstance(address, IPv4Address):
+        return next((why for network, why in _REFUSED_V4 if address in network), None)
+    for network in (_MAPPED, _TRANSLATED):
+        if address in network:
+            return refusal_of(IPv4Address(int(address) & 0xFFFF_FFFF))
+    for network, why in _REFUSED_V6:
+        if address in network:
+            return why
+    if address not in _GLOBAL_V6:
+        return Refusal.RESERVED
+    interface = int(address) & 0xFFFF_FFFF_FFFF_FFFF
+    return Refusal.TUNNEL if interface >> 32 in _ISATAP else None
+
+
+def first_refusal(addresses: Iterable[str]) -> Refusal | None:
+    """Why a host with these addresses is not connected to: one that is refused is enough."""
+    for text in addresses:
+        try:
+            refusal = refusal_of(ip_address(text))
+        except ValueError:  # with a zone, as only link-local addresses have one
+            return Refusal.LINK_LOCAL
+        if refusal is not None:
+            return refusal
+    return None

@@ -1,0 +1,58 @@
+"""A request to somebody else's server, its answer, and why there was none."""
+
+from __future__ import annotations
+
+from typing import Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+MOST_BYTES = 64 * 1024
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """A request. `url`, `headers` and `body` may hold tokens: they are never logged."""
+
+    url: str
+    method: Literal["GET", "POST"] = "POST"
+    body: bytes = b""
+    headers: dict[str, str] = {}
+    content_type: str = "application/json"
+    """Of the body; a GET sends none."""
+
+    def __repr__(self) -> str:
+        return f"Call({self.method} {urlsplit(self.url).hostname})"
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What was answered. The body is cut at the client's limit, of unpacked bytes."""
+
+    status: int
+    headers: dict[str, str] = {}
+    """Names in lower case; of a repeated one the last."""
+    body: bytes = b""
+    cut: bool = False
+
+
+class EgressError(Exception):
+    """There is no answer. The text is fit to be shown and names no more than the host."""
+
+
+class BadUrl(EgressError):
+    """The URL is none that is called."""
+
+
+class AddressRefused(EgressError):
+    """The host is at an address that must not be connected to."""
+
+
+class TimedOut(EgressError):
+    """The answer was not complete in time. The request may have arrived."""
+
+
+class Unreachable(EgressError):
+    """No connection, or one that was cut off. The request may have arrived."""
+
+
+class BadAnswer(EgressError):
+    """What came back is not HTTP, or its head is too large."""
