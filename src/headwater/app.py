@@ -25,11 +25,13 @@ from headwater.ads.routes import router as ads_router
 from headwater.companies.routes import router as companies_router
 from headwater.contacts.routes import router as contacts_router
 from headwater.database.pool import UNAVAILABLE, Database
+from headwater.egress.client import Egress
 from headwater.events.routes import router as events_router
 from headwater.exports.routes import DOWNLOAD_ROUTES
 from headwater.exports.routes import router as exports_router
 from headwater.exports.storage import Storage, open_storage
 from headwater.forwarding.journal_routes import router as journal_router
+from headwater.forwarding.origins import named_hosts
 from headwater.forwarding.routes import router as destinations_router
 from headwater.http import openapi
 from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
@@ -68,6 +70,7 @@ class Headwater:
     base_url: str
     signing_key: bytes
     sealing_key: bytes
+    egress: Egress
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -80,6 +83,7 @@ class Headwater:
         finally:
             await self.inbox.stop()
             await self.keys.stop()
+            await self.egress.close()
             await self.database.close()
 
 
@@ -96,6 +100,7 @@ def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
         base_url=settings.base_url or base_url,
         signing_key=_signing_key(secret),
         sealing_key=derive_key(secret),
+        egress=Egress(named_hosts(settings)),
     )
     ingest = Ingest(headwater.keys, headwater.inbox)
     hot: dict[tuple[str, str], ASGIApp] = {

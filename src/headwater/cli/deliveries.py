@@ -66,7 +66,9 @@ def replay(settings: Settings, arguments: Namespace) -> int:
 
 
 def wait(settings: Settings, arguments: Namespace) -> int:
-    """0 when nothing of the Space is queued or due at an active destination, 1 when time ran out."""
+    """0 when nothing of the Space is queued or due at an active destination, 1 when time ran
+    out.
+    """
     url = database_url(settings)
     with told(settings), psycopg.connect(url, autocommit=True, connect_timeout=5) as connection:
         done = journal.wait_until_sent(connection, arguments.space, arguments.timeout)

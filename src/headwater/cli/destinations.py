@@ -111,6 +111,7 @@ def test(settings: Settings, arguments: Namespace) -> int:
     import asyncio  # noqa: PLC0415 - with the client, only where something is sent
 
     from headwater.egress.client import Egress  # noqa: PLC0415
+    from headwater.forwarding.origins import named_hosts  # noqa: PLC0415
     from headwater.forwarding.trial import Trial, try_destination  # noqa: PLC0415
 
     async def act(connection: AsyncConnection) -> Any:

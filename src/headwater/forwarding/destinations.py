@@ -19,6 +19,7 @@ from psycopg.types.json import Jsonb
 from headwater.database.statements import Statements
 from headwater.forwarding.models import Destination, SkipReason
 from headwater.forwarding.options import Change, read_change
+from headwater.forwarding.origins import url_of
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.platform import Platform
 from headwater.forwarding.vault import open_secrets, seal_secrets
@@ -167,11 +168,6 @@ async def open_destination(
         event_names=row["event_names"],
         all_events=row["all_events"],
     )
-
-
-def url_of(settings: Settings, platform: Platform) -> str:
-    """The origin of a platform's interface: its own, or the one the operator names."""
-    return getattr(settings, f"{platform.name}_url", platform.url)
 
 
 async def _set_status(

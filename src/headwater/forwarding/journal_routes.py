@@ -42,11 +42,12 @@ async def list_deliveries(
     """List what became of events at a destination, the latest first."""
     headwater = request.app.state.headwater
     query = Query(request.scope["query_string"])
-    sought = bodies.read_sought(query, parse_id("destination_id", destination_id))
+    number = parse_id("destination_id", destination_id)
+    sought = bodies.read_sought(query, number)
     cursors = bodies.cursors(headwater.signing_key, caller.space_id, sought)
     per_page, at = bodies.read_page(query, cursors)
     async with headwater.database.connection() as connection:
-        await fetch_destination(connection, caller.space_id, sought.destination_id)
+        await fetch_destination(connection, caller.space_id, number)
         page = await journal.list_deliveries(connection, caller.space_id, sought, per_page, at)
     link = Link(headwater.base_url + request.scope["path"], query, cursors)
     return Response(envelope(page, per_page, link), media_type=JSON)
