@@ -1,8 +1,19 @@
-"""The ad platforms by name."""
+"""The platforms by name. Another is an import and its name in the list."""
 
 from __future__ import annotations
 
+from headwater.forwarding.platforms.google import GOOGLE
+from headwater.forwarding.platforms.linkedin import LINKEDIN
+from headwater.forwarding.platforms.meta import META
 from headwater.forwarding.platforms.platform import Platform
+from headwater.forwarding.platforms.tiktok import TIKTOK
 
-PLATFORMS: dict[str, Platform] = {}
-"""Every platform, in the order in which people see them."""
+PLATFORMS: dict[str, Platform] = {
+    platform.name: platform
+    for platform in (
+        META,
+        GOOGLE,
+        TIKTOK,
+        LINKEDIN,
+    )
+}
