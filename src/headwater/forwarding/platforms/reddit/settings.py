@@ -22,10 +22,9 @@ class RedditSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         str, Meta(pattern=r"\Av[0-9]{1,3}\Z", description="The version of Reddit's Ads API.")
     ] = "v3"
     test_id: Annotated[
-        str | None,
+        Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_.-]{1,128}\Z")] | None,
         Meta(
-            pattern=r"\A[A-Za-z0-9_.-]{1,128}\Z",
-            description="The id that Ads Manager shows under Event Testing. Only trials carry it.",
+            description="The id that Ads Manager shows under Event Testing. Only trials carry it."
         ),
     ] = None
     hash_ip: Annotated[
@@ -44,16 +43,12 @@ class RedditSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         Meta(description="Which events are sent for limited data use: those of a denial, or all."),
     ] = "denied"
     limited_data_use_country: Annotated[
-        str | None,
+        Annotated[str, Meta(pattern=r"\A[A-Z]{2}\Z")] | None,
         Meta(
-            pattern=r"\A[A-Z]{2}\Z",
-            description="ISO 3166-1 alpha-2, sent with limited data use; without it the person's.",
+            description="ISO 3166-1 alpha-2, sent with limited data use; without it the person's."
         ),
     ] = None
     limited_data_use_region: Annotated[
-        str | None,
-        Meta(
-            pattern=r"\A[A-Z]{2}-[A-Z0-9]{1,3}\Z",
-            description="ISO 3166-2, such as US-CA, sent with limited data use.",
-        ),
+        Annotated[str, Meta(pattern=r"\A[A-Z]{2}-[A-Z0-9]{1,3}\Z")] | None,
+        Meta(description="ISO 3166-2, such as US-CA, sent with limited data use."),
     ] = None
