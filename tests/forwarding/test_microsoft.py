@@ -28,18 +28,17 @@ from headwater.forwarding.models import (
 from headwater.forwarding.platforms.microsoft import MICROSOFT
 from headwater.forwarding.platforms.platform import event_name_of
 from headwater.forwarding.platforms.quoting import keepable
-from tests.forwarding.samples import (
+from tests.forwarding.examples import answer, but, seen
+from tests.forwarding.variety import (
     DENIED,
     GRANTED,
-    answer,
     assert_described,
+    assert_hashed,
     assert_shows_nobody,
     bare,
     conversions,
     destination,
     expected,
-    full_purchase,
-    read,
 )
 
 WRONG_PHONE = {
@@ -60,9 +59,9 @@ def sha256(text: str) -> str:
 
 def test_it_works() -> None:
     to = microsoft()
-    call = MICROSOFT.request([MICROSOFT.build(full_purchase(), to)], to)
-    assert read(call) == expected("microsoft", tag_id="97247724")
-    assert MICROSOFT.why_not(full_purchase(), to) is None
+    call = MICROSOFT.request([MICROSOFT.build(but(), to)], to)
+    assert seen(call) == expected("microsoft_uet", tag_id="97247724")
+    assert MICROSOFT.why_not(but(), to) is None
 
 
 def test_the_least_it_takes() -> None:
@@ -80,10 +79,10 @@ def test_the_least_it_takes() -> None:
 
 
 def test_valid_events_are_taken_beside_invalid_ones() -> None:
-    body = read(MICROSOFT.request([{}, {}], microsoft()))["body"]
+    body = seen(MICROSOFT.request([{}, {}], microsoft()))["body"]
     assert body == {"data": [{}, {}], "continueOnValidationError": True}
     to = microsoft({"continue_on_validation_error": False})
-    assert read(MICROSOFT.request([{}, {}], to))["body"] == {"data": [{}, {}]}
+    assert seen(MICROSOFT.request([{}, {}], to))["body"] == {"data": [{}, {}]}
 
 
 def test_there_is_no_trial() -> None:
@@ -147,14 +146,14 @@ def test_what_it_cannot_take(known: dict[str, Any], reason: SkipReason | None) -
     ],
 )
 def test_consent(consent: Consent, said: str | None) -> None:
-    event = full_purchase(consent=consent)
+    event = but(consent=consent)
     assert MICROSOFT.why_not(event, microsoft()) is None
     assert MICROSOFT.build(event, microsoft()).get("adStorageConsent") == said
 
 
 def test_a_refusal_can_keep_an_event_back() -> None:
     to = microsoft({"consent_denied": "skip"})
-    assert MICROSOFT.why_not(full_purchase(consent=DENIED), to) is SkipReason.NO_CONSENT
+    assert MICROSOFT.why_not(but(consent=DENIED), to) is SkipReason.NO_CONSENT
 
 
 @pytest.mark.parametrize(
@@ -179,7 +178,7 @@ def test_an_address_is_not_sent_as_an_id() -> None:
 
 @pytest.mark.parametrize(("amount", "value"), [("0", 0), ("-1.5", -1.5), ("20.00", 20)])
 def test_amounts(amount: str, value: float) -> None:
-    part = MICROSOFT.build(full_purchase(amount=Decimal(amount)), microsoft())
+    part = MICROSOFT.build(but(amount=Decimal(amount)), microsoft())
     assert part["customData"]["value"] == value
 
 
@@ -262,6 +261,7 @@ def test_what_is_shown(conversion: Conversion) -> None:
     part = MICROSOFT.build(conversion, microsoft())
     shown = MICROSOFT.redact(part)
     assert_shows_nobody(shown, conversion)
+    assert_hashed(part, conversion)
     assert shown["eventId"] == "dedup-1"
     assert shown["eventTime"] == conversion.event_time // 1000
     assert shown.get("eventName") == part.get("eventName")

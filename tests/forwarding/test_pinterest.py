@@ -25,18 +25,17 @@ from headwater.forwarding.models import (
 )
 from headwater.forwarding.platforms.pinterest import PINTEREST
 from headwater.forwarding.platforms.platform import event_name_of
-from tests.forwarding.samples import (
+from tests.forwarding.examples import answer, but, seen
+from tests.forwarding.variety import (
     DENIED,
     GRANTED,
-    answer,
     assert_described,
+    assert_hashed,
     assert_shows_nobody,
     bare,
     conversions,
     destination,
     expected,
-    full_purchase,
-    read,
 )
 
 ALICE = "ff8d9819fc0e12bf0d24892e45987e249a28dce836a85cad60e28eaaa8c6d976"
@@ -50,9 +49,9 @@ def pinterest(settings: dict[str, Any] | None = None, **changes: Any) -> Destina
 
 def test_it_works() -> None:
     to = pinterest()
-    call = PINTEREST.request([PINTEREST.build(full_purchase(), to)], to)
-    assert read(call) == expected("pinterest", ad_account_id="549")
-    assert PINTEREST.why_not(full_purchase(), to) is None
+    call = PINTEREST.request([PINTEREST.build(but(), to)], to)
+    assert seen(call) == expected("pinterest", ad_account_id="549")
+    assert PINTEREST.why_not(but(), to) is None
 
 
 def test_the_least_it_takes() -> None:
@@ -69,7 +68,7 @@ def test_the_least_it_takes() -> None:
 
 def test_a_trial_is_only_validated() -> None:
     to = pinterest(test=True)
-    assert read(PINTEREST.request([{}], to))["query"] == {"test": "true"}
+    assert seen(PINTEREST.request([{}], to))["query"] == {"test": "true"}
     assert PINTEREST.why_no_trial(to) is None
 
 
@@ -122,15 +121,15 @@ def test_what_it_cannot_take(known: dict[str, Any], reason: SkipReason | None) -
     ],
 )
 def test_consent(consent: Consent, opt_out: bool | None) -> None:
-    event = full_purchase(consent=consent)
+    event = but(consent=consent)
     assert PINTEREST.why_not(event, pinterest()) is None
     assert PINTEREST.build(event, pinterest()).get("opt_out") is opt_out
 
 
 def test_a_refusal_can_keep_an_event_back() -> None:
     to = pinterest({"consent_denied": "skip"})
-    assert PINTEREST.why_not(full_purchase(consent=DENIED), to) is SkipReason.NO_CONSENT
-    assert PINTEREST.why_not(full_purchase(), to) is None
+    assert PINTEREST.why_not(but(consent=DENIED), to) is SkipReason.NO_CONSENT
+    assert PINTEREST.why_not(but(), to) is None
 
 
 def test_limited_data_processing() -> None:
@@ -143,7 +142,7 @@ def test_limited_data_processing() -> None:
     [("0", "0"), ("-10.5", "-10.5"), ("20.00", "20"), ("149.9000", "149.9"), ("1E+3", "1000")],
 )
 def test_amounts_are_texts(amount: str, value: str) -> None:
-    part = PINTEREST.build(full_purchase(amount=Decimal(amount)), pinterest())
+    part = PINTEREST.build(but(amount=Decimal(amount)), pinterest())
     assert part["custom_data"] == {"currency": "USD", "value": value, "order_id": "1001"}
 
 
@@ -189,6 +188,11 @@ def test_some_failed(status: int) -> None:
     )
 
 
+def test_an_error_that_names_nobody() -> None:
+    body = {"message": "Not all", "details": {"events": [PROCESSED, PROCESSED]}}
+    assert isinstance(PINTEREST.classify(answer(422, body), 2), Bisect)
+
+
 def test_a_failure_without_words() -> None:
     body = {"events": [{"status": "failed"}]}
     assert PINTEREST.classify(answer(200, body), 1) == Partly(
@@ -216,6 +220,7 @@ def test_what_is_shown(conversion: Any) -> None:
     part = PINTEREST.build(conversion, pinterest())
     shown = PINTEREST.redact(part)
     assert_shows_nobody(shown, conversion)
+    assert_hashed(part, conversion)
     assert shown["event_id"] == "dedup-1"
     assert shown["event_name"] == part["event_name"]
     assert shown["event_time"] == conversion.event_time // 1000

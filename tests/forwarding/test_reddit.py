@@ -26,17 +26,16 @@ from headwater.forwarding.models import (
 )
 from headwater.forwarding.platforms.platform import event_name_of
 from headwater.forwarding.platforms.reddit import REDDIT
-from tests.forwarding.samples import (
+from tests.forwarding.examples import answer, but, seen
+from tests.forwarding.variety import (
     DENIED,
-    answer,
     assert_described,
+    assert_hashed,
     assert_shows_nobody,
     bare,
     conversions,
     destination,
     expected,
-    full_purchase,
-    read,
 )
 
 REFUSAL = "There were 1 invalid conversion events. None were processed."
@@ -63,9 +62,9 @@ def sent(conversion: Conversion, to: Destination) -> dict[str, Any]:
 
 def test_it_works() -> None:
     to = reddit()
-    call = REDDIT.request([sent(full_purchase(), to)], to)
-    assert read(call) == expected("reddit", pixel_id="a2_x")
-    assert REDDIT.why_not(full_purchase(), to) is None
+    call = REDDIT.request([sent(but(), to)], to)
+    assert seen(call) == expected("reddit", pixel_id="a2_x")
+    assert REDDIT.why_not(but(), to) is None
 
 
 def test_the_least_it_takes() -> None:
@@ -82,13 +81,13 @@ def test_the_least_it_takes() -> None:
 
 def test_a_trial_carries_the_test_id() -> None:
     to = reddit({"test_id": "t2_abc"}, test=True)
-    assert read(REDDIT.request([{}], to))["body"] == {"data": {"events": [{}], "test_id": "t2_abc"}}
+    assert seen(REDDIT.request([{}], to))["body"] == {"data": {"events": [{}], "test_id": "t2_abc"}}
     assert REDDIT.why_no_trial(to) is None
 
 
 def test_a_test_id_does_not_make_everything_a_trial() -> None:
     to = reddit({"test_id": "t2_abc"})
-    assert "test_id" not in read(REDDIT.request([{}], to))["body"]["data"]
+    assert "test_id" not in seen(REDDIT.request([{}], to))["body"]["data"]
 
 
 def test_without_a_test_id_there_is_no_trial() -> None:
@@ -188,12 +187,12 @@ def test_limited_data_use(
 
 def test_a_refusal_can_keep_an_event_back() -> None:
     to = reddit({"consent_denied": "skip"})
-    assert REDDIT.why_not(full_purchase(consent=DENIED), to) is SkipReason.NO_CONSENT
-    assert REDDIT.why_not(full_purchase(consent=Consent()), to) is None
+    assert REDDIT.why_not(but(consent=DENIED), to) is SkipReason.NO_CONSENT
+    assert REDDIT.why_not(but(consent=Consent()), to) is None
 
 
 def test_the_address_can_go_in_clear() -> None:
-    event = full_purchase()
+    event = but()
     assert sent(event, reddit({"hash_ip": False}))["user"]["ip_address"] == "203.0.113.9"
 
 
@@ -202,14 +201,12 @@ def test_the_address_can_go_in_clear() -> None:
     [("0", 0), ("-10.5", -10.5), ("20.00", 20), ("0.0001", 0.0001), ("100000000000000", 10**14)],
 )
 def test_amounts(amount: str, value: float) -> None:
-    metadata = sent(full_purchase(amount=Decimal(amount)), reddit())["metadata"]
+    metadata = sent(but(amount=Decimal(amount)), reddit())["metadata"]
     assert metadata == {"conversion_id": "ord-1001-purchase", "currency": "USD", "value": value}
 
 
 def test_a_currency_without_an_amount_says_nothing() -> None:
-    assert sent(full_purchase(amount=None), reddit())["metadata"] == {
-        "conversion_id": "ord-1001-purchase"
-    }
+    assert sent(but(amount=None), reddit())["metadata"] == {"conversion_id": "ord-1001-purchase"}
 
 
 @pytest.mark.parametrize(("status", "verdict"), BY_STATUS)
@@ -272,6 +269,7 @@ def test_what_is_shown(conversion: Conversion) -> None:
     part = sent(conversion, reddit())
     shown = REDDIT.redact(part)
     assert_shows_nobody(shown, conversion)
+    assert_hashed(part, conversion)
     assert shown["metadata"]["conversion_id"] == "dedup-1"
     assert shown["event_at"] == conversion.event_time
     assert shown["type"] == part["type"]

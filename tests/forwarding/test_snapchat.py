@@ -23,17 +23,16 @@ from headwater.forwarding.models import (
 )
 from headwater.forwarding.platforms.platform import event_name_of
 from headwater.forwarding.platforms.snapchat import SNAPCHAT
-from tests.forwarding.samples import (
+from tests.forwarding.examples import answer, but, seen
+from tests.forwarding.variety import (
     DENIED,
-    answer,
     assert_described,
+    assert_hashed,
     assert_shows_nobody,
     bare,
     conversions,
     destination,
     expected,
-    full_purchase,
-    read,
 )
 
 
@@ -43,9 +42,9 @@ def snapchat(settings: dict[str, Any] | None = None, **changes: Any) -> Destinat
 
 def test_it_works() -> None:
     to = snapchat()
-    call = SNAPCHAT.request([SNAPCHAT.build(full_purchase(), to)], to)
-    assert read(call) == expected("snapchat", pixel_id="7d3f-1")
-    assert SNAPCHAT.why_not(full_purchase(), to) is None
+    call = SNAPCHAT.request([SNAPCHAT.build(but(), to)], to)
+    assert seen(call) == expected("snapchat", pixel_id="7d3f-1")
+    assert SNAPCHAT.why_not(but(), to) is None
 
 
 def test_the_least_it_takes() -> None:
@@ -72,14 +71,14 @@ def test_published_hashes() -> None:
 
 def test_a_trial_is_only_validated() -> None:
     to = snapchat(test=True)
-    call = read(SNAPCHAT.request([{}], to))
+    call = seen(SNAPCHAT.request([{}], to))
     assert call["url"] == "https://tr.snapchat.com/v3/7d3f-1/events/validate"
     assert SNAPCHAT.why_no_trial(to) is None
 
 
 def test_the_token_cannot_change_the_call() -> None:
     call = SNAPCHAT.request([{}], snapchat(secrets={"access_token": "a&b=c#d/é"}))
-    assert read(call)["query"] == {"access_token": "a&b=c#d/é"}
+    assert seen(call)["query"] == {"access_token": "a&b=c#d/é"}
     assert "#" not in call.url
     assert call.headers == {}
 
@@ -124,8 +123,8 @@ def test_what_it_cannot_take(known: dict[str, Any], reason: SkipReason | None) -
 
 
 def test_a_refusal_keeps_an_event_back() -> None:
-    assert SNAPCHAT.why_not(full_purchase(consent=DENIED), snapchat()) is SkipReason.NO_CONSENT
-    assert SNAPCHAT.why_not(full_purchase(consent=Consent()), snapchat()) is None
+    assert SNAPCHAT.why_not(but(consent=DENIED), snapchat()) is SkipReason.NO_CONSENT
+    assert SNAPCHAT.why_not(but(consent=Consent()), snapchat()) is None
 
 
 @pytest.mark.parametrize(
@@ -150,7 +149,7 @@ def test_a_refusal_keeps_an_event_back() -> None:
 def test_limited_data_use(
     consent: Consent, settings: dict[str, Any], options: dict[str, tuple[int, int]]
 ) -> None:
-    event, to = full_purchase(consent=consent), snapchat(settings)
+    event, to = but(consent=consent), snapchat(settings)
     assert SNAPCHAT.why_not(event, to) is None
     part = SNAPCHAT.build(event, to)
     found = {name: value for name, value in part.items() if name.startswith("data_processing")}
@@ -169,7 +168,7 @@ def test_limited_data_use(
     ("amount", "value"), [("0", "0"), ("-0.00", "0"), ("-10.50", "-10.5"), ("200", "200")]
 )
 def test_amounts_are_texts(amount: str, value: str) -> None:
-    part = SNAPCHAT.build(full_purchase(amount=Decimal(amount)), snapchat())
+    part = SNAPCHAT.build(but(amount=Decimal(amount)), snapchat())
     assert part["custom_data"]["value"] == value
 
 
@@ -213,6 +212,7 @@ def test_what_is_shown(conversion: Any) -> None:
     part = SNAPCHAT.build(conversion, snapchat())
     shown = SNAPCHAT.redact(part)
     assert_shows_nobody(shown, conversion)
+    assert_hashed(part, conversion)
     assert shown["event_id"] == "dedup-1"
     assert shown["event_name"] == part["event_name"]
     assert shown["event_time"] == conversion.event_time // 1000

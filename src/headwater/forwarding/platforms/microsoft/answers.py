@@ -12,6 +12,7 @@ from headwater.forwarding.platforms.answers import (
     objects,
     read_object,
     refused,
+    succeeded,
     unreadable,
     words,
 )
@@ -25,13 +26,13 @@ def classify(answer: Answer, count: int) -> Verdict:
     if body is None:
         return unreadable(answer, count)
     received = body.get("eventsReceived")
-    of_events = answer.status < 300 or answer.status in (400, 422)
+    of_events = succeeded(answer) or answer.status in (400, 422)
     if of_events and (errors := _errors(body, count)):
         others = count - len(errors)
         return Partly(errors, others_taken=_is_number(received) and received >= others)
     said = at(body, "error", "message") or at(body, "error", "code")
     said = said if isinstance(said, str) else ""
-    if answer.status >= 300:
+    if not succeeded(answer):
         return by_status(answer, count, said)
     if _is_number(received) and received >= count and _is_sound(body):
         return Delivered()

@@ -12,6 +12,7 @@ from headwater.forwarding.platforms.answers import (
     objects,
     read_object,
     refused,
+    succeeded,
     unreadable,
     words,
 )
@@ -24,11 +25,14 @@ def classify(answer: Answer, count: int) -> Verdict:
     body = read_object(answer)
     if body is None:
         return unreadable(answer, count)
-    of_events = answer.status < 300 or answer.status in (400, 422)
+    of_events = succeeded(answer) or answer.status in (400, 422)
     if of_events and len(events := _events(body)) == count:
         errors = {n: _error(event) for n, event in enumerate(events) if event["status"] != TAKEN}
-        return Partly(errors, others_taken=True) if errors else Delivered()
-    if answer.status < 300:
+        if errors:
+            return Partly(errors, others_taken=True)
+        if succeeded(answer):
+            return Delivered()
+    if succeeded(answer):
         return _by_number(body, count)
     said = body.get("message")
     return by_status(answer, count, said if isinstance(said, str) else "")
@@ -37,7 +41,7 @@ def classify(answer: Answer, count: int) -> Verdict:
 def _by_number(body: dict[str, Any], count: int) -> Verdict:
     """Of an answer that succeeded and does not tell the events apart."""
     taken = body.get("num_events_processed")
-    if not isinstance(taken, int):
+    if not isinstance(taken, int) or isinstance(taken, bool):
         return Retry("an answer without the events' statuses")
     if taken >= count:
         return Delivered()

@@ -13,6 +13,7 @@ from headwater.forwarding.platforms.answers import (
     objects,
     read_object,
     refused,
+    succeeded,
     unreadable,
     words,
 )
@@ -28,11 +29,11 @@ def classify(answer: Answer, count: int) -> Verdict:
     body = read_object(answer)
     if body is None:
         return unreadable(answer, count)
-    of_events = answer.status < 300 or answer.status in (400, 422)
+    of_events = succeeded(answer) or answer.status in (400, 422)
     if of_events and (errors := _named(body, count)):
         return Partly(errors, others_taken=False)
     said = at(body, "error", "message") or body.get("message")
-    if answer.status < 300 and objects(body.get("invalid_events")):
+    if succeeded(answer) and objects(body.get("invalid_events")):
         return refused(words(said or "invalid events"), count)
     return by_status(answer, count, said if isinstance(said, str) else "")
 

@@ -5,7 +5,7 @@ body itself says that the call failed.
 from __future__ import annotations
 
 from headwater.forwarding.models import Answer, Verdict
-from headwater.forwarding.platforms.answers import by_status, read_object, refused, words
+from headwater.forwarding.platforms.answers import by_status, read_object, refused, succeeded, words
 
 FAILED = frozenset({"INVALID", "FAILED", "FAILURE", "ERROR"})
 
@@ -15,6 +15,6 @@ def classify(answer: Answer, count: int) -> Verdict:
     reasons = (body.get(name) for name in ("reason", "message", "error"))
     said = next((reason for reason in reasons if isinstance(reason, str) and reason), "")
     status = body.get("status")
-    if answer.status < 300 and isinstance(status, str) and status.upper() in FAILED:
+    if succeeded(answer) and isinstance(status, str) and status.upper() in FAILED:
         return refused(words(status, said), count)
     return by_status(answer, count, said)

@@ -1,112 +1,40 @@
-"""One purchase with everything known of it, as in `uploads.json`, which also holds the call that
-each platform has to get for it; and helpers to vary it and to read calls.
+"""Conversions of every kind for the platforms' tests: bare ones, ones of which anything may be
+known, and what has to hold of whatever is shown of them.
 """
 
 from __future__ import annotations
 
 import re
-from decimal import Decimal
-from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 from hypothesis import strategies as st
 
-from headwater.forwarding.models import (
-    Answer,
-    Call,
-    Click,
-    Consent,
-    Conversion,
-    Destination,
-    Person,
-)
+from headwater.forwarding.models import Consent, Conversion, Destination, Person
 from headwater.forwarding.platforms.platform import Platform
+from tests.forwarding import examples
+from tests.forwarding.examples import BARE, EXAMPLES, but
 
-UPLOADS = msgspec.json.decode((Path(__file__).parent / "uploads.json").read_bytes())
-EVENT_TIME = 1_795_169_730_000
-"""2026-11-20 10:15:30 UTC."""
 GRANTED = Consent(ad_user_data=True, ad_personalization=True)
 DENIED = Consent(ad_user_data=False, ad_personalization=False)
 
 
-def full_purchase(**changes: Any) -> Conversion:
-    """The purchase of `uploads.json`, with `changes`."""
-    given, context = UPLOADS["_input"], UPLOADS["_context"]
-    purchase = Conversion(
-        event_id=1,
-        dedup_id=given["idempotency_key"],
-        event_name=given["event_name"],
-        event_time=EVENT_TIME,
-        person=Person(
-            email=given["email"].strip().lower(),
-            phone="+16505551212",
-            first_name=given["first_name"],
-            last_name=given["last_name"],
-            external_id=given["tracking_id"],
-        ),
-        amount=Decimal(str(given["amount"])),
-        currency=context["currency"],
-        order_id=given["order_id"],
-        url=given["url"],
-        ip=given["ip"],
-        user_agent=given["user_agent"],
-        consent=GRANTED,
-        cookies={name.removeprefix("_"): value for name, value in context["cookies"].items()},
-        click=Click(
-            touchpoint_id=1,
-            occurred_at=context["click_time_ms"],
-            source="facebook_ads",
-            ids={name.lower(): value for name, value in context["click_ids"].items()},
-        ),
-    )
-    return msgspec.structs.replace(purchase, **changes)
-
-
-def bare(event_name: str = "lead_generated", **fields: Any) -> Conversion:
+def bare(event_name: str = "lead_generated", **known: Any) -> Conversion:
     """An event of which nothing else is known."""
-    known: dict[str, Any] = {"event_id": 1, "dedup_id": "e1", "event_time": EVENT_TIME}
-    return Conversion(event_name=event_name, **(known | fields))
+    return but(BARE, event_name=event_name, **known)
 
 
 def destination(platform: Platform, settings: dict[str, Any], **changes: Any) -> Destination:
-    """A destination of the platform, whose token is `***` as in `uploads.json`."""
-    known: dict[str, Any] = {"space_id": 1, "id": 1, "secrets": {"access_token": "***"}}
-    return Destination(
-        platform=platform.name,
-        url=platform.url,
-        settings=msgspec.convert(settings, platform.settings),
-        **(known | changes),
+    """A destination of the platform, whose token is that of the examples."""
+    return examples.destination(
+        platform, settings, **({"secrets": {"access_token": "***"}} | changes)
     )
 
 
-def expected(platform: str, **placeholders: str) -> dict[str, Any]:
-    """The call of `uploads.json`, its placeholders filled in."""
-    call = UPLOADS[platform]
-    return {
-        "url": call["url"].format(**placeholders),
-        "query": call.get("query", {}),
-        "headers": call.get("headers", {}),
-        "body": call["body"],
-    }
-
-
-def read(call: Call) -> dict[str, Any]:
-    """A call in the form of `expected`."""
-    url = urlsplit(call.url)
-    return {
-        "url": f"{url.scheme}://{url.netloc}{url.path}",
-        "query": dict(parse_qsl(url.query)),
-        "headers": call.headers,
-        "body": msgspec.json.decode(call.body),
-    }
-
-
-def answer(status: int, body: Any = b"", **headers: str) -> Answer:
-    """An answer; a body that is not bytes is sent as JSON."""
-    raw = body if isinstance(body, bytes) else msgspec.json.encode(body)
-    return Answer(status=status, headers=headers, body=raw)
+def expected(name: str, **placeholders: str) -> dict[str, Any]:
+    """A call of the examples, its placeholders filled in."""
+    call = EXAMPLES[name]
+    return call | {"url": call["url"].format(**placeholders)}
 
 
 def texts_of(value: Any) -> set[str]:
@@ -177,6 +105,15 @@ def assert_shows_nobody(part: dict[str, Any], conversion: Conversion) -> None:
         assert "@" not in text
         assert conversion.ip is None or conversion.ip not in text
         assert conversion.person.phone is None or conversion.person.phone not in text
+
+
+def assert_hashed(part: dict[str, Any], conversion: Conversion) -> None:
+    """Neither address, number nor name is in clear in a part, besides its URL."""
+    person = conversion.person
+    private = {person.email, person.phone, person.phone and person.phone[1:]}
+    for text in texts_of(part) - {conversion.url}:
+        assert not any(value in text for value in private if value)
+        assert not any(mark in text for mark in ("QQfirst", "QQlast", "QQcity", "QQstate"))
 
 
 def assert_described(platform: Platform) -> None:
