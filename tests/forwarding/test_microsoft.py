@@ -205,6 +205,13 @@ def test_all_are_received() -> None:
     body = {"eventsReceived": 2, "traceId": "t"}
     assert MICROSOFT.classify(answer(200, body), 2) == Delivered()
     assert MICROSOFT.classify(answer(200, {**body, "error": None}), 2) == Delivered()
+    assert MICROSOFT.classify(answer(204), 2) == Delivered()
+    assert MICROSOFT.classify(answer(200, {}), 2) == Delivered()
+
+
+def test_a_success_with_an_error_is_none() -> None:
+    body = {"eventsReceived": 2, "error": {"code": "Bad", "message": "Something is wrong."}}
+    assert isinstance(MICROSOFT.classify(answer(200, body), 2), Bisect)
 
 
 def test_warnings_are_no_errors() -> None:

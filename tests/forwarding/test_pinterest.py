@@ -206,9 +206,14 @@ def test_some_failed_without_saying_which() -> None:
     assert isinstance(PINTEREST.classify(answer(200, {"num_events_processed": 0}), 1), Refused)
 
 
-@pytest.mark.parametrize("body", [b"<html>login</html>", {}, [1], {"events": "all"}])
+@pytest.mark.parametrize("body", [b"<html>login</html>", [1], "processed"])
 def test_a_success_of_somebody_else(body: Any) -> None:
     assert isinstance(PINTEREST.classify(answer(200, body), 2), Retry)
+
+
+@pytest.mark.parametrize("body", [b"", {}, {"events": "all"}, {"num_events_processed": None}])
+def test_a_success_that_says_no_more(body: Any) -> None:
+    assert PINTEREST.classify(answer(200, body), 2) == Delivered()
 
 
 def test_an_answer_that_is_cut() -> None:

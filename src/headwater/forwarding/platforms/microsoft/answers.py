@@ -34,7 +34,7 @@ def classify(answer: Answer, count: int) -> Verdict:
     said = said if isinstance(said, str) else ""
     if not succeeded(answer):
         return by_status(answer, count, said)
-    if _is_number(received) and received >= count and _is_sound(body):
+    if _is_sound(body) and (not _is_number(received) or received >= count):
         return Delivered()
     return refused(words(said, f"eventsReceived {received} of {count}"), count)
 

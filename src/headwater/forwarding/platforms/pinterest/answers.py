@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headwater.forwarding.models import Answer, Delivered, Partly, Retry, Verdict
+from headwater.forwarding.models import Answer, Delivered, Partly, Verdict
 from headwater.forwarding.platforms.answers import (
     by_status,
     objects,
@@ -41,9 +41,7 @@ def classify(answer: Answer, count: int) -> Verdict:
 def _by_number(body: dict[str, Any], count: int) -> Verdict:
     """Of an answer that succeeded and does not tell the events apart."""
     taken = body.get("num_events_processed")
-    if not isinstance(taken, int) or isinstance(taken, bool):
-        return Retry("an answer without the events' statuses")
-    if taken >= count:
+    if not isinstance(taken, int) or isinstance(taken, bool) or taken >= count:
         return Delivered()
     return refused(words(f"{taken} of {count} events were processed", body.get("message")), count)
 
