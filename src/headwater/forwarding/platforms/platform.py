@@ -91,6 +91,9 @@ class Platform:
     """What is wrong with these secrets taken together, in words for the operator."""
     why_no_trial: Callable[[Destination], str | None] = _nothing
     """Why a trial would count as a real conversion or cannot be made, in words for the operator."""
+    quotes: frozenset[str] = frozenset()
+    """Names in an answer under which the platform repeats what it was sent. Their values are not
+    kept: see `quoting.keepable`."""
 
 
 def event_name_of(
