@@ -30,6 +30,9 @@ from headwater.events.routes import router as events_router
 from headwater.exports.routes import DOWNLOAD_ROUTES
 from headwater.exports.routes import router as exports_router
 from headwater.exports.storage import Storage, open_storage
+from headwater.forwarding.journal_routes import router as journal_router
+from headwater.forwarding.origins import named_hosts
+from headwater.forwarding.routes import router as destinations_router
 from headwater.http import openapi
 from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
 from headwater.http.health import HEALTH_ROUTES, healthz
@@ -56,7 +59,7 @@ METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 
 ROUTERS = (
     events_router, receipts_router, contacts_router, companies_router, ads_router, exports_router,
-    privacy_router,
+    privacy_router, destinations_router, journal_router,
 )  # fmt: skip
 
 log = structlog.get_logger()
@@ -75,6 +78,9 @@ class Headwater:
     signing_key: bytes
     sealing_key: bytes
     egress: Egress
+    """To whom we send of our own accord; hosts that the operator named may be anywhere."""
+    public_egress: Egress
+    """To whom others make us call: no exceptions."""
     hosted_clients: HostedClients
     assistants: SpaceEndpoint
 
@@ -90,15 +96,16 @@ class Headwater:
         finally:
             await self.inbox.stop()
             await self.keys.stop()
-            await self.database.close()
             await self.egress.close()
+            await self.public_egress.close()
+            await self.database.close()
 
 
 def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
     """The service as one ASGI application on a migrated database."""
     database = Database(database_url)
     secret = _secret(settings, database_url)
-    egress, inbox = Egress(), Inbox(database_url, BUCKET)
+    public_egress, inbox = Egress(), Inbox(database_url, BUCKET)
     origin, signing_key = settings.base_url or base_url, _signing_key(secret)
     asked = Service(database, inbox, origin, signing_key, settings.rate_limit_factor)
     headwater = Headwater(
@@ -110,8 +117,9 @@ def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
         base_url=origin,
         signing_key=signing_key,
         sealing_key=derive_key(secret),
-        egress=egress,
-        hosted_clients=HostedClients(egress, settings.brand),
+        egress=Egress(named_hosts(settings)),
+        public_egress=public_egress,
+        hosted_clients=HostedClients(public_egress, settings.brand),
         assistants=SpaceEndpoint(asked, build_server(settings.brand, TOOLS)),
     )
     ingest = Ingest(headwater.keys, headwater.inbox)
