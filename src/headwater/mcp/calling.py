@@ -13,6 +13,7 @@ from psycopg.errors import QueryCanceled
 from headwater.database.pool import UNAVAILABLE
 from headwater.http.errors import Invalid, Problem
 from headwater.mcp.asking import Asking
+from headwater.mcp.tidying import tidy
 from headwater.mcp.tool import ID, Arguments, Tool
 
 log = structlog.get_logger()
@@ -34,6 +35,7 @@ async def call_tool(
         return _failed(f"There is no tool {name}. There are: {', '.join(tools)}.")
     if tool.writes and not asking.may_write:
         return _failed(READ_ONLY)
+    given = tidy(given, tool.arguments)
     try:
         tool.check(given)
         _check_ids(tool, given)

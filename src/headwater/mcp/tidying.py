@@ -1,0 +1,35 @@
+"""Arguments as assistants write them, made what they mean: `5.0` for a whole number, an id as a
+string of digits. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+_WHOLE = re.compile(r"[0-9]{1,18}", re.ASCII)
+_EXACT = 2.0**53
+"""Beyond it a float may stand for several whole numbers."""
+
+
+def tidy(given: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Arguments whose whole numbers are such, at any depth, and digits in place of one a number."""
+    return {name: _one(_whole(value), schemas.get(name, {})) for name, value in given.items()}
+
+
+def _one(value: Any, schema: Mapping[str, Any]) -> Any:
+    if schema.get("type") == "integer" and isinstance(value, str) and _WHOLE.fullmatch(value):
+        return int(value)
+    return value
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, float) and abs(value) < _EXACT and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        members = cast("dict[str, Any]", value)
+        return {name: _whole(member) for name, member in members.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in cast("list[Any]", value)]
+    return value
