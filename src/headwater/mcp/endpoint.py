@@ -39,8 +39,12 @@ from headwater.spaces.spaces import fetch_limits
 
 BUCKET = "mcp"
 LONGEST_TOKEN = 512
-# Answers are JSON, which every client of the protocol has to take, whatever it says.
-_ACCEPT = (b"accept", b"application/json, text/event-stream")
+_TOLD_ANEW = {
+    # Checked by then, and the protocol's implementation is stricter about how it is written.
+    b"content-type": b"application/json",
+    # Answers are JSON, which every client of the protocol has to take, whatever it says.
+    b"accept": b"application/json, text/event-stream",
+}
 
 log = structlog.get_logger()
 
@@ -84,8 +88,8 @@ class SpaceEndpoint:
         except UNAVAILABLE:
             await _answer(Unavailable())(scope, receive, send)
             return
-        kept = [header for header in scope["headers"] if header[0] != _ACCEPT[0]]
-        scope["headers"] = [*kept, _ACCEPT]
+        kept = [header for header in scope["headers"] if header[0] not in _TOLD_ANEW]
+        scope["headers"] = [*kept, *_TOLD_ANEW.items()]
         await self._manager.handle_request(scope, _replay(body, receive), send)
 
     def _check_caller(self, scope: Scope, space_id: int) -> None:
