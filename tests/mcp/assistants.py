@@ -78,7 +78,7 @@ class Assistant:
         """What a tool answers, or why it does not."""
         return self.ask("tools/call", {"name": name, "arguments": arguments})
 
-    def call(self, name: str, **arguments: Any) -> Any:
+    def call(self, name: str, /, **arguments: Any) -> Any:
         """A tool's answer, which must be one, of the form that the tool's schema has."""
         result = self.result(name, arguments)
         assert not result.get("isError"), result
@@ -86,7 +86,7 @@ class Assistant:
         Draft202012Validator(BY_NAME[name].output_schema).validate(content)
         return content
 
-    def refused(self, name: str, **arguments: Any) -> str:
+    def refused(self, name: str, /, **arguments: Any) -> str:
         """What a tool says when it refuses."""
         result = self.result(name, arguments)
         assert result.get("isError"), result

@@ -1,5 +1,5 @@
 """Arguments as assistants write them, made what they mean: `5.0` for a whole number, an id as a
-string of digits. Pure.
+string of digits, one text where a list of texts is wanted, true for 1. Pure.
 """
 
 from __future__ import annotations
@@ -14,12 +14,17 @@ _EXACT = 2.0**53
 
 
 def tidy(given: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Arguments whose whole numbers are such, at any depth, and digits in place of one a number."""
+    """Arguments as their schemas have them, where there is no doubt; the others stay as given."""
     return {name: _one(_whole(value), schemas.get(name, {})) for name, value in given.items()}
 
 
 def _one(value: Any, schema: Mapping[str, Any]) -> Any:
-    if schema.get("type") == "integer" and isinstance(value, str) and _WHOLE.fullmatch(value):
+    kind = schema.get("type")
+    if isinstance(value, str) and kind == "integer" and _WHOLE.fullmatch(value):
+        return int(value)
+    if isinstance(value, str) and kind == "array":
+        return [value]
+    if isinstance(value, bool) and schema.get("enum") == [0, 1]:
         return int(value)
     return value
 
