@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import httpx
 import psycopg
@@ -42,7 +42,7 @@ class Assistant:
     token: str
     client: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=20))
 
-    def __enter__(self) -> Assistant:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -25,6 +25,8 @@ RANGE = {"start_date": "2026-01-01 00:00:00", "end_date": "2026-12-31 23:59:59"}
 LIKE_TWINS = [{"field": "profile_field_1", "operator": "equal_to", "value": TWIN}]
 CREDITED = {"sources": ["google_ads", "direct"], "attribution_model": "linear",
             "attribution_window": 0}  # fmt: skip
+MEASURES = ["events", "revenue", "credited_revenue"]
+GROUPS = ("source", "campaign", "event", "day", "company")
 UNKNOWN: dict[str, Any] = {
     **dict.fromkeys(("event", "contact", "company", "destination"), 999_999_999_999_999),
     "email": "nobody@nowhere.example",
@@ -49,11 +51,11 @@ MATRIX = {
     "list_custom_events": Row(),
     "resolve_date_range": Row(views=({"words": "last month"},)),
     "query_report": Row(
-        views=tuple(
-            {**RANGE, "group_by": [group], "measures": ["events", "revenue", "credited_revenue"]}
-            for group in ("source", "campaign", "event", "day", "company")
+        views=(
+            *({**RANGE, "group_by": [group], "measures": MEASURES} for group in GROUPS),
+            {**RANGE, "custom_field_filters": LIKE_TWINS},
+            {**RANGE, "campaign": TWIN},
         )
-        + ({**RANGE, "custom_field_filters": LIKE_TWINS}, {**RANGE, "campaign": TWIN}),
     ),
     "list_events": Row(
         {"cursor": "cursor"},

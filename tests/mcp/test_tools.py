@@ -85,6 +85,8 @@ def test_wrong_types_are_refused_by_name(assistant: Assistant, name: str) -> Non
     for argument, schema in tool.arguments.items():
         kind = schema.get("type")
         for value in WRONG.get(kind if isinstance(kind, str) else "", ()):
+            if value is True and schema.get("enum") == [0, 1]:
+                continue  # which means 1
             told = assistant.refused(name, **{**like(tool), argument: value})
             assert argument in told, (argument, value, told)
             assert len(told) < 2000

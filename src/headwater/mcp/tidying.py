@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, cast
 
 _WHOLE = re.compile(r"[0-9]{1,18}", re.ASCII)
@@ -14,8 +15,10 @@ _EXACT = 2.0**53
 
 
 def tidy(given: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Arguments as their schemas have them, where there is no doubt; the others stay as given."""
-    return {name: _one(_whole(value), schemas.get(name, {})) for name, value in given.items()}
+    """Arguments as their schemas have them, where there is no doubt; the others stay as given.
+    Fractions are Decimal, as in the bodies of the public API.
+    """
+    return {name: _one(_exact(value), schemas.get(name, {})) for name, value in given.items()}
 
 
 def _one(value: Any, schema: Mapping[str, Any]) -> Any:
@@ -29,12 +32,13 @@ def _one(value: Any, schema: Mapping[str, Any]) -> Any:
     return value
 
 
-def _whole(value: Any) -> Any:
-    if isinstance(value, float) and abs(value) < _EXACT and value.is_integer():
-        return int(value)
+def _exact(value: Any) -> Any:
+    if isinstance(value, float):
+        whole = abs(value) < _EXACT and value.is_integer()
+        return int(value) if whole else Decimal(repr(value))
     if isinstance(value, dict):
         members = cast("dict[str, Any]", value)
-        return {name: _whole(member) for name, member in members.items()}
+        return {name: _exact(member) for name, member in members.items()}
     if isinstance(value, list):
-        return [_whole(item) for item in cast("list[Any]", value)]
+        return [_exact(item) for item in cast("list[Any]", value)]
     return value

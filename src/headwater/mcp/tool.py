@@ -72,7 +72,9 @@ class Tool:
             if name not in self.arguments
         }
         errors |= {
-            name: [f"The {name} is required."] for name in self.required if given.get(name) is None
+            name: [f"The {name} is required."]
+            for name in self.required
+            if name not in given or (given[name] is None and not _takes_null(self.arguments[name]))
         }
         if errors:
             raise Invalid(errors)
@@ -87,6 +89,11 @@ class Tool:
         elif isinstance(problem, NotFound) and self.hint:
             lines.append(self.hint)
         return "\n".join(lines)
+
+
+def _takes_null(schema: Schema) -> bool:
+    choices = schema.get("anyOf", [schema])
+    return any("null" in choice.get("type", ()) for choice in choices)
 
 
 def _named(name: str, told: str) -> str:
