@@ -1,5 +1,6 @@
 """`make bench`: prints the whole table. `--quick` leaves out the largest size; names of parts
-(start, ingest, flow, pipeline, listing, people, exports, sources) run only those.
+(start, ingest, flow, pipeline, listing, reports, people, exports, sources, payloads) run only
+those.
 """
 
 from __future__ import annotations
@@ -8,11 +9,14 @@ import argparse
 import os
 import platform
 
-from bench import exports, ingest, listing, people, pipeline, sources
+from bench import exports, ingest, listing, payloads, people, pipeline, reports, sources
 from bench.stage import Stage, staged
 from headwater import logs
 
-PARTS = ("start", "ingest", "flow", "pipeline", "listing", "people", "exports", "sources")
+PARTS = (
+    "start", "ingest", "flow", "pipeline", "listing", "reports", "people", "exports", "sources",
+    "payloads",
+)  # fmt: skip
 
 
 def say(*cells: object) -> None:
@@ -51,9 +55,11 @@ def main() -> None:
             "flow": lambda: ingest.measure_flow(stage, say),
             "pipeline": lambda: pipeline.measure(stage, say),
             "listing": lambda: listing.measure(stage, say, sizes),
+            "reports": lambda: reports.measure(stage, say, sizes[-1:]),
             "people": lambda: people.measure(stage, say, sizes),
             "exports": lambda: exports.measure(stage, say, sizes),
             "sources": lambda: sources.measure(say),
+            "payloads": lambda: payloads.measure(say),
         }
         for part in parts:
             runs[part]()

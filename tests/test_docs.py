@@ -18,8 +18,14 @@ from headwater.attribution.models import MODELS, WINDOWS
 from headwater.cli.parser import build_parser
 from headwater.contacts.filters import OPERATORS
 from headwater.events.fields import FIELDS
+from headwater.forwarding.destinations import DELIVERY_STATUSES
+from headwater.forwarding.models import SkipReason
+from headwater.forwarding.platforms.platform import DAY
+from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.http.rate_limits import PER_MINUTE
 from headwater.pipeline.batch import RejectReason
+from headwater.reports.models import Compare, Group, Measure
+from headwater.reports.refusals import Refusal
 from headwater.settings import PREFIX, READERS, Settings
 from headwater.sources import clicks
 from headwater.sources.catalogue import SOURCES
@@ -36,6 +42,7 @@ OPERATIONS = (DOCS / "operations.md").read_text()
 API = (DOCS / "api.md").read_text()
 ATTRIBUTION = (DOCS / "attribution.md").read_text()
 IDENTITY = (DOCS / "identity.md").read_text()
+REPORTS = (DOCS / "reports.md").read_text()
 
 
 def section(page: str, title: str) -> str:
@@ -127,6 +134,14 @@ def test_every_model_and_window() -> None:
     assert re.findall(r"\d+", days[1]) == [str(window) for window in WINDOWS]
 
 
+def test_every_measure_group_and_comparison() -> None:
+    assert row_names(section(REPORTS, "Measures")) == list(Measure)
+    assert row_names(section(REPORTS, "Groups")) == list(Group)
+    compared = row_names(section(REPORTS, "Comparisons"))
+    assert compared[1:] == [each for each in Compare if each is not Compare.NONE]
+    assert [reason for reason in Refusal if f"`{reason}`" not in REPORTS] == []
+
+
 def test_every_source() -> None:
     told = re.findall(r"`(\w+)`", section(ATTRIBUTION, "Sources").partition("|---|")[2])
     assert told == list(SOURCES)
@@ -153,6 +168,17 @@ def test_every_receipt_status_and_reason() -> None:
     assert row_names(section(IDENTITY, "Receipts"))[1:] == list(dict.fromkeys(statuses))
     assert [status for status in statuses if f"`{status}`" not in section(API, "Receipts")] == []
     assert [reason for reason in RejectReason if f"`{reason}`" not in IDENTITY] == []
+
+
+def test_everything_of_forwarding() -> None:
+    page = (DOCS / "forwarding.md").read_text()
+    rows = re.findall(
+        r"^\| `(\w+)` \| \[.+\]\(\S+/platforms/(\w+)/README\.md\) \| (\d+) days \|$",
+        page, re.MULTILINE,
+    )  # fmt: skip
+    assert rows == [(name, name, f"{each.limits.age / DAY:g}") for name, each in PLATFORMS.items()]
+    told = row_names(section(page, "What is forwarded, and when"))
+    assert told == [*DELIVERY_STATUSES, *SkipReason]
 
 
 def test_every_dependency_has_its_reason() -> None:

@@ -32,6 +32,9 @@ from headwater.events.routes import router as events_router
 from headwater.exports.routes import DOWNLOAD_ROUTES
 from headwater.exports.routes import router as exports_router
 from headwater.exports.storage import Storage, open_storage
+from headwater.forwarding.journal_routes import router as journal_router
+from headwater.forwarding.origins import named_hosts
+from headwater.forwarding.routes import router as destinations_router
 from headwater.http import openapi
 from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
 from headwater.http.health import HEALTH_ROUTES, healthz
@@ -42,6 +45,8 @@ from headwater.ingest.inbox import Inbox
 from headwater.ingest.routes import router as receipts_router
 from headwater.mcp.asking import Service
 from headwater.mcp.endpoint import SpaceEndpoint
+from headwater.mcp.server import build_server
+from headwater.mcp.tools import TOOLS
 from headwater.oauth.authorizing import authorize_routes
 from headwater.oauth.hosted import HostedClients
 from headwater.oauth.routes import OAUTH_ROUTES
@@ -52,12 +57,12 @@ from headwater.spaces.sealing import derive_key
 from headwater.webhooks.routes import WEBHOOK_ROUTES
 
 API = "/public-api/v1"
-SPACE_PATH = "/mcp/{space_id:int}/public-api"
+SPACE_PATH = "/mcp/{space_id}/public-api"
 METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 
 ROUTERS = (
     events_router, receipts_router, contacts_router, companies_router, ads_router, exports_router,
-    privacy_router,
+    privacy_router, destinations_router, journal_router,
 )  # fmt: skip
 
 log = structlog.get_logger()
@@ -76,6 +81,9 @@ class Headwater:
     signing_key: bytes
     sealing_key: bytes
     egress: Egress
+    """To whom we send of our own accord; hosts that the operator named may be anywhere."""
+    public_egress: Egress
+    """To whom others make us call: no exceptions."""
     hosted_clients: HostedClients
     passwords: Passwords
     assistants: SpaceEndpoint
@@ -92,8 +100,9 @@ class Headwater:
         finally:
             await self.inbox.stop()
             await self.keys.stop()
-            await self.database.close()
             await self.egress.close()
+            await self.public_egress.close()
+            await self.database.close()
 
 
 def create_app(
@@ -101,14 +110,14 @@ def create_app(
     database_url: str,
     base_url: str,
     passwords: Passwords | None = None,
-    egress: Egress | None = None,
+    public_egress: Egress | None = None,
 ) -> ASGIApp:
     """The service as one ASGI application on a migrated database; `passwords` may be cheaper, and
-    `egress` lead to another network.
+    `public_egress` lead to another network.
     """
     database = Database(database_url)
     secret = _secret(settings, database_url)
-    egress, inbox = egress or Egress(), Inbox(database_url, BUCKET)
+    public_egress, inbox = public_egress or Egress(), Inbox(database_url, BUCKET)
     origin, signing_key = settings.base_url or base_url, _signing_key(secret)
     asked = Service(database, inbox, origin, signing_key, settings.rate_limit_factor)
     headwater = Headwater(
@@ -120,10 +129,11 @@ def create_app(
         base_url=origin,
         signing_key=signing_key,
         sealing_key=derive_key(secret),
-        egress=egress,
-        hosted_clients=HostedClients(egress, settings.brand),
+        egress=Egress(named_hosts(settings)),
+        public_egress=public_egress,
+        hosted_clients=HostedClients(public_egress, settings.brand),
         passwords=passwords or Passwords(),
-        assistants=SpaceEndpoint(asked, settings.brand),
+        assistants=SpaceEndpoint(asked, build_server(settings.brand, TOOLS)),
     )
     ingest = Ingest(headwater.keys, headwater.inbox)
     hot: dict[tuple[str, str], ASGIApp] = {

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import httpx
 import psycopg
+from jsonschema import Draft202012Validator
 
+from headwater.mcp.tools import TOOLS
 from tests.conftest import BASE_URL, Running
 
 HEADERS = {
@@ -17,6 +19,17 @@ HEADERS = {
     "Accept": "application/json, text/event-stream",
     "MCP-Protocol-Version": "2025-11-25",
 }
+BY_NAME = {tool.name: tool for tool in TOOLS}
+
+
+def initialize(version: str = "2025-11-25") -> dict[str, Any]:
+    """The first message of a client of the handshake era."""
+    params = {
+        "protocolVersion": version,
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
+    return {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
 
 
 @dataclass
@@ -25,29 +38,59 @@ class Assistant:
 
     base_url: str
     space_id: int
+    user_id: int
     token: str
+    client: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=20))
 
-    def post(self, body: Any, **headers: str) -> httpx.Response:
-        url = f"{self.base_url}/mcp/{self.space_id}/public-api"
-        given = {**HEADERS, "Authorization": f"Bearer {self.token}", **headers}
-        return httpx.post(url, json=body, headers=given, timeout=20)
+    def __enter__(self) -> Self:
+        return self
 
-    def ask(self, method: str, params: dict[str, Any] | None = None) -> Any:
+    def __exit__(self, *_: object) -> None:
+        self.client.close()
+
+    @property
+    def url(self) -> str:
+        return f"{self.base_url}/mcp/{self.space_id}/public-api"
+
+    def send(self, method: str = "POST", url: str | None = None, **options: Any) -> httpx.Response:
+        """A request; a header given as None is left out."""
+        headers = {**HEADERS, "Authorization": f"Bearer {self.token}", **options.pop("headers", {})}
+        given = {name: value for name, value in headers.items() if value is not None}
+        return self.client.request(method, url or self.url, headers=given, **options)
+
+    def post(self, body: Any, **headers: str | None) -> httpx.Response:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.send(json=body, headers=named)
+
+    def message(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        """What the server answers to a request of the protocol."""
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
         answer = self.post(body)
         assert answer.status_code == 200, answer.text
-        return answer.json()["result"]
+        return answer.json()
 
-    def call(self, name: str, **arguments: Any) -> Any:
-        """A tool's answer, which must be one."""
-        result = self.ask("tools/call", {"name": name, "arguments": arguments})
+    def ask(self, method: str, params: dict[str, Any] | None = None) -> Any:
+        message = self.message(method, params)
+        assert "result" in message, message
+        return message["result"]
+
+    def result(self, name: str, arguments: dict[str, Any]) -> Any:
+        """What a tool answers, or why it does not."""
+        return self.ask("tools/call", {"name": name, "arguments": arguments})
+
+    def call(self, name: str, /, **arguments: Any) -> Any:
+        """A tool's answer, which must be one, of the form that the tool's schema has."""
+        result = self.result(name, arguments)
         assert not result.get("isError"), result
-        return result["structuredContent"]
+        content = result["structuredContent"]
+        Draft202012Validator(BY_NAME[name].output_schema).validate(content)
+        return content
 
-    def refused(self, name: str, **arguments: Any) -> str:
+    def refused(self, name: str, /, **arguments: Any) -> str:
         """What a tool says when it refuses."""
-        result = self.ask("tools/call", {"name": name, "arguments": arguments})
-        assert result["isError"], result
+        result = self.result(name, arguments)
+        assert result.get("isError"), result
+        assert "structuredContent" not in result
         return result["content"][0]["text"]
 
 
@@ -70,4 +113,4 @@ def connect(
         " VALUES (%s, %s, 'personal', 'test', %s, %s)",
         (space_id, row[0], hashlib.sha256(token.encode()).digest(), token[-4:]),
     )
-    return Assistant(server.base_url, space_id, token)
+    return Assistant(server.base_url, space_id, row[0], token)

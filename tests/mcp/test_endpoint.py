@@ -1,21 +1,398 @@
-"""The MCP resource over HTTP: who is let in, and both eras of the protocol."""
+"""The MCP resource over HTTP: who is let in, what is taken, and that answers are always JSON."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import httpx
 import psycopg
+import psycopg.conninfo
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from tests.conftest import Running
-from tests.mcp.assistants import Assistant, connect
+from headwater.http.bodies import MAX_BODY
+from headwater.settings import Settings
+from tests.conftest import API, BASE_URL, run_application
+from tests.factories import Stage
+from tests.mcp.assistants import HEADERS, Assistant, connect, initialize
+from tests.waiting import wait_until
+
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 
 
-@pytest.fixture
-def assistant(server: Running, connection: psycopg.Connection, space_id: int) -> Assistant:
-    return connect(server, connection, space_id)
+def test_it_works(assistant: Assistant) -> None:
+    answer = assistant.post(LIST)
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "application/json"
+    assert "get_space" in [tool["name"] for tool in answer.json()["result"]["tools"]]
+    assert assistant.call("get_space")["id"] == assistant.space_id
 
 
-def test_it_works(assistant: Assistant, space_id: int) -> None:
-    tools = assistant.ask("tools/list")["tools"]
-    assert "get_space" in [tool["name"] for tool in tools]
-    answer = assistant.call("get_space")
-    assert answer["id"] == space_id
+def metadata_of(space_id: int) -> str:
+    return (
+        f'resource_metadata="{BASE_URL}/.well-known/oauth-protected-resource'
+        f'/mcp/{space_id}/public-api", scope="mcp:use"'
+    )
+
+
+def test_without_a_token_the_way_to_one_is_told(assistant: Assistant) -> None:
+    answer = assistant.post(PING, Authorization=None)
+    assert answer.status_code == 401
+    assert answer.json() == {"message": "Missing or invalid access token."}
+    assert answer.headers["www-authenticate"] == f"Bearer {metadata_of(assistant.space_id)}"
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "Bearer", "Bearer trk_mcp_", "Bearer trk_mcp_wrong", "Basic dTpw", "{token}",
+        "Token {token}", "Bearer {token}x", "Bearer {token}, Bearer {token}", "Bearer {token} x",
+        "Bearer trk_mcp_" + "x" * 10_000, "Bearer \u00fc",
+    ],
+)  # fmt: skip
+def test_what_is_no_valid_token_is_told_so(assistant: Assistant, shown: str) -> None:
+    header = shown.format(token=assistant.token)
+    answer = assistant.send(json=PING, headers={"Authorization": header.encode("latin-1")})
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"] == (
+        f'Bearer {metadata_of(assistant.space_id)}, error="invalid_token"'
+    )
+
+
+def test_two_authorization_headers_are_none(assistant: Assistant) -> None:
+    good = ("Authorization", f"Bearer {assistant.token}")
+    answer = httpx.post(assistant.url, json=PING, headers=[*HEADERS.items(), good, good])
+    assert answer.status_code == 401
+
+
+def test_a_token_is_taken_from_the_header_only(assistant: Assistant) -> None:
+    url = f"{assistant.url}?access_token={assistant.token}"
+    body = {**PING, "access_token": assistant.token}
+    assert assistant.send(url=url, json=body, headers={"Authorization": None}).status_code == 401
+
+
+def test_the_scheme_may_be_in_any_case(assistant: Assistant) -> None:
+    assert assistant.post(PING, Authorization=f"bEaReR {assistant.token}").status_code == 200
+
+
+def test_another_space_and_no_space_are_refused_alike(
+    assistant: Assistant, make_space: Callable[..., int]
+) -> None:
+    other, none = (
+        assistant.send(url=f"{assistant.base_url}/mcp/{number}/public-api", json=PING)
+        for number in (make_space(), 999_999_999_999_999)
+    )
+    assert other.status_code == none.status_code == 403
+    assert other.content == none.content
+    assert "www-authenticate" not in other.headers
+
+
+@pytest.mark.parametrize("path", ["0", "01", "+1", "x", "1.0", "9" * 19, "9" * 5000, "\u0661"])
+def test_what_is_no_space_id_is_no_path(assistant: Assistant, path: str) -> None:
+    answer = assistant.send(url=f"{assistant.base_url}/mcp/{path}/public-api", json=PING)
+    assert (answer.status_code, answer.json()) == (404, {"message": "Not Found."})
+
+
+def test_a_trailing_slash_is_another_path(assistant: Assistant) -> None:
+    answer = assistant.send(url=assistant.url + "/", json=PING)
+    assert (answer.status_code, answer.json()) == (404, {"message": "Not Found."})
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"])
+def test_only_post_is_served(assistant: Assistant, method: str) -> None:
+    refused = assistant.send(method)
+    assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
+    assert refused.headers["content-type"] == "application/json"
+    assert assistant.send(method, headers={"Authorization": None}).status_code == 401
+
+
+def test_a_key_of_the_api_is_no_token_and_the_other_way_round(
+    assistant: Assistant, stage: Stage
+) -> None:
+    assert assistant.post(PING, Authorization=f"Bearer {stage.key}").status_code == 401
+    answer = httpx.get(
+        f"{assistant.base_url}{API}/companies",
+        headers={"Authorization": f"Bearer {assistant.token}"},
+    )
+    assert answer.status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("statement", "status"),
+    [
+        ("UPDATE mcp_tokens SET revoked_at = now() WHERE space_id = %(space)s", 401),
+        ("UPDATE mcp_tokens SET expires_at = now() WHERE space_id = %(space)s", 401),
+        ("DELETE FROM memberships WHERE space_id = %(space)s", 401),
+        ("UPDATE spaces SET subscription = 'inactive' WHERE id = %(space)s", 403),
+    ],
+)
+def test_access_ends_at_once(
+    assistant: Assistant, connection: psycopg.Connection, statement: str, status: int
+) -> None:
+    assert assistant.post(PING).status_code == 200
+    connection.execute(statement, {"space": assistant.space_id})
+    assert assistant.post(PING).status_code == status
+
+
+def test_a_role_is_asked_for_anew(assistant: Assistant, connection: psycopg.Connection) -> None:
+    assert assistant.call("get_space")["may_write"] is True
+    connection.execute(
+        "UPDATE memberships SET role = 'viewer' WHERE user_id = %s", (assistant.user_id,)
+    )
+    assert assistant.call("get_space")["may_write"] is False
+    assert "may only read" in assistant.refused("create_contact", emails=["ada@example.com"])
+
+
+@pytest.mark.parametrize("host", ["evil.example", "headwater.test.evil.example", "127.0.0.1:1"])
+def test_another_host_is_not_us(assistant: Assistant, host: str) -> None:
+    answer = assistant.post(PING, Host=host)
+    assert answer.status_code == 421
+    assert "message" in answer.json()
+
+
+@pytest.mark.parametrize("host", ["headwater.test", "Headwater.TEST", "headwater.test:80"])
+def test_our_host_however_it_is_written(assistant: Assistant, host: str) -> None:
+    assert assistant.post(PING, Host=host).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("http://evil.example", 403), ("null", 403), ("http://headwater.test.evil.example", 403),
+        ("http://localhost.evil.example", 403), ("http://localhost:x", 403),
+        ("https://headwater.test", 403), ("http://headwater.test", 200),
+        ("http://localhost:6274", 200), ("http://127.0.0.1", 200), ("http://[::1]:99", 200),
+    ],
+)  # fmt: skip
+def test_pages_of_other_origins_may_not_ask(assistant: Assistant, origin: str, status: int) -> None:
+    answer = assistant.post(PING, Origin=origin)
+    assert answer.status_code == status, answer.text
+    answer.json()
+
+
+@pytest.mark.parametrize(
+    ("content_type", "status"),
+    [
+        ("application/json", 200), ("application/json; charset=utf-8", 200),
+        ("Application/JSON", 200), ("text/plain", 415), ("application/jsonp", 415), (None, 415),
+    ],
+)  # fmt: skip
+def test_bodies_are_json(assistant: Assistant, content_type: str | None, status: int) -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    answer = assistant.send(content=body, headers={"Content-Type": content_type})
+    assert answer.status_code == status
+    answer.json()
+
+
+def test_compressed_bodies_are_not_taken(assistant: Assistant) -> None:
+    assert assistant.post(PING, Content_Encoding="gzip").status_code == 415
+
+
+@pytest.mark.parametrize("accept", [None, "*/*", "application/json", "text/event-stream", "x/y"])
+def test_answers_are_json_whatever_is_asked_for(assistant: Assistant, accept: str | None) -> None:
+    answer = assistant.post(PING, Accept=accept)
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"", -32700), (b"{", -32700), (b"\xff", -32700), (b'{"a":NaN}', -32700),
+        (b"[" * 100_000, -32700), (b"[]", -32600), (b"1", -32600), (b'"x"', -32600),
+        (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600),
+        (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"x":"\\u0000"}}', -32602),
+        (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"x":"\\ud800"}}', -32700),
+    ],
+)  # fmt: skip
+def test_what_is_no_message_is_told_so(assistant: Assistant, body: bytes, code: int) -> None:
+    for version in ("2025-11-25", "2026-07-28", None):
+        headers = {"MCP-Protocol-Version": version, "Content-Type": "application/json"}
+        answer = assistant.send(content=body, headers=headers)
+        assert answer.status_code == 400
+        assert answer.json()["error"]["code"] == code
+        assert answer.json()["jsonrpc"] == "2.0"
+
+
+def test_a_body_has_a_greatest_size(assistant: Assistant) -> None:
+    for size, status in ((MAX_BODY, 200), (MAX_BODY + 1, 413)):
+        body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'.ljust(size)
+        answer = assistant.send(content=body, headers={"Content-Type": "application/json"})
+        assert answer.status_code == status
+        answer.json()
+
+
+def test_header_values_may_have_blanks_around_them(assistant: Assistant) -> None:
+    """Which HTTP trims (RFC 9110 §5.5), and the protocol compares with the body."""
+    body = json.dumps(modern_message("tools/call", {"name": "get_space", "arguments": {}}))
+    headers = {**HEADERS, **MODERN, "Authorization": f"Bearer {assistant.token}",
+               "Content-Type": "application/json", "Mcp-Method": "tools/call",
+               "Mcp-Name": "  get_space \t "}  # fmt: skip
+    connection = HTTPConnection(assistant.base_url.removeprefix("http://"), timeout=20)
+    with closing(connection):
+        connection.request("POST", f"/mcp/{assistant.space_id}/public-api", body, headers)
+        told = json.loads(connection.getresponse().read())
+    assert told["result"]["structuredContent"]["id"] == assistant.space_id
+
+
+MODERN = {"MCP-Protocol-Version": "2026-07-28"}
+
+
+def modern_message(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """A message of the era without sessions."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+
+
+def modern(
+    assistant: Assistant, method: str, params: dict[str, Any], **headers: str
+) -> httpx.Response:
+    """A request of that era."""
+    body = modern_message(method, params)
+    return assistant.send(json=body, headers={**MODERN, "Mcp-Method": method, **headers})
+
+
+def test_headers_that_belie_the_body_are_refused(assistant: Assistant) -> None:
+    call = {"name": "get_space", "arguments": {}}
+    answer = modern(assistant, "tools/call", call, **{"Mcp-Name": "delete_event"})
+    assert answer.status_code == 400
+    assert answer.json()["error"]["code"] == -32020
+
+
+def test_methods_there_are_not(assistant: Assistant) -> None:
+    assert modern(assistant, "x", {}).json()["error"]["code"] == -32601
+    assert assistant.message("x")["error"]["code"] == -32601
+    listen = modern(assistant, "subscriptions/listen", {"notifications": {}})
+    assert listen.json()["error"]["code"] == -32601
+
+
+def test_versions_of_the_handshake(assistant: Assistant) -> None:
+    for version in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"):
+        told = assistant.post(initialize(version)).json()["result"]
+        assert told["protocolVersion"] == version
+        assert told["serverInfo"] == {"name": "Headwater Conversion Tracking", "version": "2.3.0"}
+        assert told["capabilities"].keys() == {"tools", "resources", "prompts"}
+    unknown = assistant.post(initialize("1999-01-01")).json()["result"]
+    assert unknown["protocolVersion"] == "2025-11-25"
+    assert "mcp-session-id" not in assistant.post(initialize()).headers
+
+
+def test_a_notification_is_taken_without_an_answer(assistant: Assistant) -> None:
+    answer = assistant.post({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    assert (answer.status_code, answer.content) == (202, b"")
+
+
+def test_every_answer_tells_of_the_minute(assistant: Assistant, viewer: Assistant) -> None:
+    first, second = assistant.post(PING), viewer.post(PING)
+    assert first.headers["x-ratelimit-limit"] == second.headers["x-ratelimit-limit"]
+    left = [int(answer.headers["x-ratelimit-remaining"]) for answer in (first, second)]
+    resets = [answer.headers["x-ratelimit-reset"] for answer in (first, second)]
+    assert left[0] - left[1] == 1 or resets[0] != resets[1]
+
+
+def test_beyond_the_minute_of_the_space(
+    database_url: str, tmp_path: Path, connection: psycopg.Connection, space_id: int
+) -> None:
+    settings = Settings(base_url=BASE_URL, data_dir=tmp_path, rate_limit_factor=0.01)
+    running = run_application(settings, database_url)
+    try:
+        with connect(running, connection, space_id) as assistant:
+            answer = assistant.post(PING)
+    finally:
+        running.stop()
+    assert answer.status_code == 429
+    assert 1 <= int(answer.headers["retry-after"]) <= 60
+    assert answer.headers["x-ratelimit-limit"] == answer.headers["x-ratelimit-remaining"] == "0"
+    assert "rate limit" in answer.json()["message"]
+
+
+def test_without_a_database_it_says_so(database_url: str, tmp_path: Path) -> None:
+    away = psycopg.conninfo.make_conninfo(database_url, host="/nowhere")
+    settings = Settings(base_url=BASE_URL, data_dir=tmp_path, secret_key="x" * 32)
+    running = run_application(settings, away)
+    try:
+        with Assistant(running.base_url, 1, 1, "trk_mcp_" + "x" * 43) as assistant:
+            answer = assistant.post(PING)
+        assert answer.status_code == 503
+        assert answer.headers["retry-after"] == "2"
+        assert "unavailable" in answer.json()["message"]
+    finally:
+        running.stop()
+
+
+def test_what_has_begun_is_finished_on_the_way_out(
+    database_url: str, tmp_path: Path, stage: Stage
+) -> None:
+    running = run_application(Settings(base_url=BASE_URL, data_dir=tmp_path), database_url)
+    event_id = stage.event(stage.contact())
+    with (
+        psycopg.connect(database_url) as holding,
+        ThreadPoolExecutor() as pool,
+        connect(running, stage.connection, stage.space_id) as assistant,
+    ):
+        holding.execute("SELECT FROM events WHERE space_id = %s FOR UPDATE", (stage.space_id,))
+        asked = pool.submit(assistant.call, "update_event_amount", event_id=event_id, amount=7)
+        waiting = "SELECT 1 FROM pg_locks WHERE NOT granted"
+        wait_until(lambda: stage.connection.execute(waiting).fetchone(), what="the call to wait")
+        stopped = pool.submit(running.stop)
+        holding.rollback()
+        assert asked.result() == {"message": "Event updated."}
+        stopped.result()
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.text(max_size=10), inner, max_size=3),
+    max_leaves=8,
+)  # fmt: skip
+METHODS = st.sampled_from(
+    ["initialize", "ping", "tools/list", "tools/call", "resources/list", "resources/read",
+     "resources/templates/list", "prompts/list", "prompts/get", "server/discover",
+     "notifications/initialized", "notifications/cancelled", "logging/setLevel"]
+)  # fmt: skip
+MESSAGES = st.fixed_dictionaries(
+    {},
+    optional={
+        "jsonrpc": st.just("2.0") | JSON, "id": st.integers() | st.text(max_size=5) | JSON,
+        "method": METHODS | JSON, "result": JSON, "error": JSON,
+        "params": JSON | st.fixed_dictionaries(
+            {},
+            optional={
+                "name": st.sampled_from(["get_space", "query_report", "channel_review"]) | JSON,
+                "arguments": JSON, "uri": st.just("trk://space") | JSON, "cursor": JSON,
+                "_meta": JSON, "protocolVersion": JSON,
+            },
+        ),
+    },
+)  # fmt: skip
+
+
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(message=MESSAGES | JSON, version=st.sampled_from(["2025-11-25", "2026-07-28", "1", None]))
+def test_any_json_gets_an_answer_that_is_json(
+    assistant: Assistant, message: Any, version: str | None
+) -> None:
+    headers = {"MCP-Protocol-Version": version, "Content-Type": "application/json"}
+    answer = assistant.send(content=json.dumps(message), headers=headers)
+    assert answer.status_code in (200, 202, 400, 404), (message, answer.text)
+    if answer.status_code == 202:
+        assert answer.content == b""
+    else:
+        told = answer.json()
+        assert told["jsonrpc"] == "2.0"
+        assert ("result" in told) != ("error" in told)
+        assert told.get("error", {}).get("code") != -32603, told

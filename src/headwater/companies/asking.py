@@ -35,7 +35,7 @@ DOCUMENTATION = [each.openapi() for each in (START_DATE, END_DATE, PER_PAGE, CUR
 
 def cursors(query: Query, signing_key: bytes, space_id: int) -> Cursors:
     """The cursors of the list a query asks for."""
-    window = [query.many(each.name) for each in (START_DATE, END_DATE)]
+    window = [query.values(each.name) for each in (START_DATE, END_DATE)]
     return Cursors(signing_key, space_id, "/companies", window)
 
 

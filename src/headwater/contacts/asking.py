@@ -116,7 +116,7 @@ DOCUMENTATION_OF_FIND = [EMAIL.openapi(), *DOCUMENTATION_OF_GET]
 def cursors(query: Query, signing_key: bytes, space_id: int) -> Cursors:
     """The cursors of the list a query asks for, in whichever form it names the addresses."""
     emails = sorted({text.strip().lower() for text in _addresses(query)})
-    created = [query.many(each.name) for each in (START_DATE, END_DATE)]
+    created = [query.values(each.name) for each in (START_DATE, END_DATE)]
     conditions = list(query.objects(filters.PARAMETER).values())
     return Cursors(signing_key, space_id, "/contacts", [emails, created, conditions])
 

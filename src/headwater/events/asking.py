@@ -86,7 +86,7 @@ FILTERS = (
 
 def cursors(query: Query, signing_key: bytes, space_id: int) -> Cursors:
     """The cursors of the list a query asks for."""
-    given = [sorted(query.many(each.name)) for each in FILTERS]
+    given = [sorted(query.values(each.name)) for each in FILTERS]
     conditions = query.objects(filters.PARAMETER)
     return Cursors(signing_key, space_id, "/events", [given, list(conditions.values())])
 

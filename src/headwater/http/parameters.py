@@ -53,9 +53,12 @@ class Query:
     def _items(self, name: str, items: list[Any]) -> Iterator[tuple[str, str]]:
         for index, item in enumerate(items):
             if isinstance(item, dict):
-                for member, value in cast("dict[str, Any]", item).items():
-                    if value is not None:
-                        yield f"[{index}][{member}]", self._text(name, value)
+                members = cast("dict[str, Any]", item)
+                given = {member: value for member, value in members.items() if value is not None}
+                if not given:
+                    self.refuse(name, "must not hold empty objects.")
+                for member, value in given.items():
+                    yield f"[{index}][{member}]", self._text(name, value)
             else:
                 yield "[]", self._text(name, item)
 
@@ -92,6 +95,10 @@ class Query:
         if any(bracket and not _INDEX.fullmatch(bracket) for bracket, _ in given):
             self.refuse(name, "must be a list of single values.")
         return [value for _, value in given]
+
+    def values(self, name: str) -> list[str]:
+        """The values of a parameter, in whatever form it was given."""
+        return [value for _, value in self._given.get(name, [])]
 
     def objects(self, name: str) -> dict[int, dict[str, str]]:
         """Objects given as `name[0][member]=…`, by their index. Blank members are absent."""

@@ -101,7 +101,7 @@ class Protocol(HttpToolsProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         if self.resuming:
             return
-        super().on_header(name, value)
+        super().on_header(name, value.rstrip(b" \t"))  # llhttp takes off only what is before it
         self.head_bytes += len(name) + len(value)
         self.hosts += self.headers[-1][0] == b"host"
         if self.head_bytes > MAX_HEADER_BYTES or len(self.headers) > MAX_HEADERS:

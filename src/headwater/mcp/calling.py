@@ -8,11 +8,12 @@ from typing import Any
 import msgspec
 import structlog
 from mcp_types import CallToolResult, TextContent
-from psycopg.errors import DatabaseError, QueryCanceled
+from psycopg.errors import QueryCanceled
 
 from headwater.database.pool import UNAVAILABLE
 from headwater.http.errors import Invalid, Problem
 from headwater.mcp.asking import Asking
+from headwater.mcp.tidying import tidy
 from headwater.mcp.tool import ID, Arguments, Tool
 
 log = structlog.get_logger()
@@ -34,6 +35,7 @@ async def call_tool(
         return _failed(f"There is no tool {name}. There are: {', '.join(tools)}.")
     if tool.writes and not asking.may_write:
         return _failed(READ_ONLY)
+    given = tidy(given, tool.arguments)
     try:
         tool.check(given)
         _check_ids(tool, given)
@@ -48,7 +50,7 @@ def _explain(tool: Tool, error: Exception) -> str:
         return tool.explain(error)
     if isinstance(error, QueryCanceled):
         return TOO_LONG
-    if isinstance(error, (*UNAVAILABLE, DatabaseError)):
+    if isinstance(error, UNAVAILABLE):
         log.warning("tool_failed", tool=tool.name, error=type(error).__name__)
         return AWAY
     log.error("tool_failed", tool=tool.name, exc_info=error)

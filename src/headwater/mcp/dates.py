@@ -39,7 +39,7 @@ def read_dates(words: str, today: date) -> Dates:
     ends today. ValueError tells what there is.
     """
     text = re.sub(r"[\s_]+", " ", words.strip().lower())
-    text = re.sub(r"^(the|in|during|for|of) ", "", text)
+    text = re.sub(r"^(?:(?:the|in|during|for|of) )+", "", text)
     for pattern, read in _FORMS:
         match = re.fullmatch(pattern, text)
         if match is not None:

@@ -1,44 +1,74 @@
-"""The MCP resource of a Space over HTTP: who asks is found out anew for each request, before the
-protocol sees it. Only POST is served: nothing is ever pushed.
+"""The MCP resource of a Space over HTTP: who asks is found out anew for each request, and what
+they send is read by our own rules, before the protocol sees it. Only POST is served: nothing is
+ever pushed.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from urllib.parse import urlsplit
+from enum import StrEnum
+from typing import Any
 
-from mcp.server.transport_security import TransportSecuritySettings
+import structlog
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from headwater.accounts.tokens import Bearer, find_token
 from headwater.database.pool import UNAVAILABLE
-from headwater.http.errors import Forbidden, NotAllowed, Problem, Unauthorized, Unavailable
-from headwater.http.rate_limits import Demand, Quota, take
+from headwater.http.bodies import MAX_BODY, read_body, refuse_encoding
+from headwater.http.errors import (
+    Forbidden,
+    NotAllowed,
+    Problem,
+    Unauthorized,
+    Unavailable,
+    plain,
+)
+from headwater.http.rate_limits import Demand, take
 from headwater.mcp.asking import Asking, Service
-from headwater.mcp.server import ASKING, build_server
-from headwater.mcp.tools import TOOLS
+from headwater.mcp.hosts import Hosts
+from headwater.mcp.messages import check_message
+from headwater.mcp.server import ASKING
 from headwater.oauth.metadata import SCOPE, resource_path
 from headwater.spaces.spaces import fetch_limits
 
 BUCKET = "mcp"
 LONGEST_TOKEN = 512
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_TOLD_ANEW = {
+    # Checked by then, and the protocol's implementation is stricter about how it is written.
+    b"content-type": b"application/json",
+    # Answers are JSON, which every client of the protocol has to take, whatever it says.
+    b"accept": b"application/json, text/event-stream",
+}
+
+log = structlog.get_logger()
+
+
+class Refusal(StrEnum):
+    """Why a request is not let in; for the log, as people who connect an assistant see little."""
+
+    HOST = "host"
+    ORIGIN = "origin"
+    NO_TOKEN = "no_token"  # noqa: S105 - a word
+    UNKNOWN_TOKEN = "unknown_token"  # noqa: S105 - a word
+    OTHER_SPACE = "other_space"
+    INACTIVE = "inactive"
 
 
 class SpaceEndpoint:
     """/mcp/{space_id}/public-api, for all Spaces."""
 
-    def __init__(self, service: Service, brand: str) -> None:
+    def __init__(self, service: Service, server: Server[Any]) -> None:
         self._service = service
-        server = build_server(brand, TOOLS)
-        server.streamable_http_app(
-            stateless_http=True,
-            json_response=True,
-            transport_security=_security(service.base_url),
+        self._hosts = Hosts.of(service.base_url)
+        self._manager = StreamableHTTPSessionManager(
+            server, stateless=True, json_response=True, max_request_body_size=MAX_BODY
         )
-        self._manager = server.session_manager
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -48,64 +78,82 @@ class SpaceEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            scope[ASKING], quota = await self._admit(scope)
+            space_id = _read_space_id(scope)
+            self._check_caller(scope, space_id)
+            scope[ASKING] = await self._admit(scope, space_id)
+            body = await _read_message(scope, receive)
         except Problem as problem:
             await _answer(problem)(scope, receive, send)
             return
         except UNAVAILABLE:
             await _answer(Unavailable())(scope, receive, send)
             return
+        kept = [header for header in scope["headers"] if header[0] not in _TOLD_ANEW]
+        scope["headers"] = [*kept, *_TOLD_ANEW.items()]
+        await self._manager.handle_request(scope, _replay(body, receive), send)
 
-        async def send_with_quota(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *quota.headers()]
-            await send(message)
+    def _check_caller(self, scope: Scope, space_id: int) -> None:
+        headers = Headers(scope=scope)
+        if not self._hosts.takes_host(headers.get("host", "")):
+            _note(Refusal.HOST, space_id)
+            raise Problem("This service has another name; see its base URL.", 421)
+        if not self._hosts.takes_origin(headers.get("origin")):
+            _note(Refusal.ORIGIN, space_id)
+            raise Forbidden("Pages of this origin may not call this service.")
 
-        await self._manager.handle_request(scope, receive, send_with_quota)
-
-    async def _admit(self, scope: Scope) -> tuple[Asking, Quota]:
-        """Who asks, and what is left of the Space's minute. Raises Problem."""
-        space_id = int(scope["path_params"]["space_id"])
+    async def _admit(self, scope: Scope, space_id: int) -> Asking:
+        """Who asks, once the Space's minute has room for it. Raises Problem."""
         async with self._service.database.connection() as connection:
             token = _read_token(scope)
             bearer = await find_token(connection, token) if token else None
             if bearer is None:
-                raise self._unauthorized(space_id, told=_has_authorization(scope))
-            _check(bearer, space_id)
+                raise self._unauthorized(space_id, shown=bool(_authorization(scope)))
+            _check_bearer(bearer, space_id)
             if scope["method"] != "POST":
                 raise NotAllowed(["POST"])
             asking = Asking(self._service, bearer, await fetch_limits(connection, space_id))
             demand = Demand(space_id, 1, asking.limit(BUCKET))
             quota = (await take(connection, BUCKET, [demand]))[space_id]
+        scope["headwater.quota"] = quota
         quota.admit(demand.cost)
-        return asking, quota
+        return asking
 
-    def _unauthorized(self, space_id: int, *, told: bool) -> Unauthorized:
+    def _unauthorized(self, space_id: int, *, shown: bool) -> Unauthorized:
         """What leads a client to the authorization server: where the metadata is and the scope to
         ask for; and, of a token that was shown, that it does not work (RFC 6750 §3).
         """
+        _note(Refusal.UNKNOWN_TOKEN if shown else Refusal.NO_TOKEN, space_id)
         url = f"{self._service.base_url}/.well-known/oauth-protected-resource"
         parts = [f'resource_metadata="{url}{resource_path(space_id)}"', f'scope="{SCOPE}"']
-        if told:
+        if shown:
             parts.append('error="invalid_token"')
         problem = Unauthorized("Missing or invalid access token.")
         problem.headers["WWW-Authenticate"] = f"Bearer {', '.join(parts)}"
         return problem
 
 
-def _check(bearer: Bearer, space_id: int) -> None:
+def _check_bearer(bearer: Bearer, space_id: int) -> None:
     if bearer.space_id != space_id:
+        _note(Refusal.OTHER_SPACE, bearer.space_id)
         raise Forbidden("This token is for another Space.")
     if not bearer.active:
+        _note(Refusal.INACTIVE, space_id)
         raise Forbidden("The Space's subscription is inactive.")
+
+
+def _note(reason: Refusal, space_id: int) -> None:
+    log.info("assistant_refused", reason=reason, space_id=space_id)
+
+
+def _read_space_id(scope: Scope) -> int:
+    text: str = scope["path_params"]["space_id"]
+    if not re.fullmatch("[1-9][0-9]{0,17}", text):
+        raise plain(404)
+    return int(text)
 
 
 def _authorization(scope: Scope) -> list[bytes]:
     return [value for name, value in scope["headers"] if name == b"authorization"]
-
-
-def _has_authorization(scope: Scope) -> bool:
-    return bool(_authorization(scope))
 
 
 def _read_token(scope: Scope) -> str | None:
@@ -117,17 +165,26 @@ def _read_token(scope: Scope) -> str | None:
     return token.strip().decode("latin-1") if scheme.lower() == b"bearer" else None
 
 
-def _security(base_url: str) -> TransportSecuritySettings:
-    """The Host and Origin headers that are taken: those of the base URL, and, where that is on the
-    loopback interface, all names of it. Pages there are the person's own tools.
-    """
-    parts = urlsplit(base_url)
-    hosts = [parts.netloc]
-    if f"{parts.hostname}" in ("127.0.0.1", "localhost", "::1"):
-        port = f":{parts.port}" if parts.port else ""
-        hosts += [f"{name}{port}" for name in LOOPBACK]
-    local = [f"http://{name}:*" for name in LOOPBACK]
-    return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=[base_url, *local])
+async def _read_message(scope: Scope, receive: Receive) -> bytes:
+    """The body, which is one message of the protocol. Raises Problem."""
+    headers = Headers(scope=scope)
+    refuse_encoding(headers.get("content-encoding"))
+    media_type = headers.get("content-type", "").partition(";")[0]
+    if media_type.strip().lower() != "application/json":
+        raise plain(415)
+    body = await read_body(receive)
+    check_message(body)
+    return body
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """What gives a body that was read once more, and then what comes after it."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_again() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return receive_again
 
 
 def _answer(problem: Problem) -> Response:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from headwater.http.pagination import CURSOR, Cursors, Page
-from headwater.http.parameters import One, whole_number
+from headwater.http.parameters import One, Query, whole_number
 
 MOST_ROWS = 200
 
@@ -19,8 +19,11 @@ PAGING = (PER_PAGE, CURSOR)
 
 
 def paged(given: dict[str, Any]) -> dict[str, Any]:
-    """Arguments with the number of rows that a page has when none is asked for."""
-    return {**given, PER_PAGE.name: given.get(PER_PAGE.name) or PER_PAGE.default}
+    """Arguments with the number of rows that a page has. Raises Invalid when that is too many."""
+    query = Query.of_body({PER_PAGE.name: given.get(PER_PAGE.name)})
+    most = PER_PAGE.read(query)
+    query.finish()
+    return {**given, PER_PAGE.name: most}
 
 
 def told(page: Page, cursors: Cursors) -> dict[str, Any]:

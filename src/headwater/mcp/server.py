@@ -96,7 +96,7 @@ def _describe(tool: Tool) -> ToolDescription:
         title=tool.title,
         description=tool.description,
         input_schema=tool.input_schema,
-        output_schema=tool.answer,
+        output_schema=tool.output_schema,
         annotations=ToolAnnotations(
             title=tool.title,
             read_only_hint=not tool.writes,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -16,8 +17,8 @@ import msgspec
 from headwater.http.errors import Conflict, Invalid, NotFound, Problem
 from headwater.http.parameters import Many, One
 from headwater.mcp.asking import Asking
+from headwater.mcp.schemas import Schema, short_answer, short_arguments
 
-Schema = dict[str, Any]
 Arguments = dict[str, Any]
 Call = Callable[[Asking, Arguments], Awaitable[Any]]
 
@@ -44,15 +45,22 @@ class Tool:
     hint: str = ""
     """What to do when the thing that was asked for is not there."""
 
-    @property
+    @cached_property
     def input_schema(self) -> Schema:
         """The JSON schema of the arguments; there are no others."""
-        return {
-            "type": "object",
-            "properties": dict(self.arguments),
-            "required": list(self.required),
-            "additionalProperties": False,
-        }
+        return short_arguments(
+            {
+                "type": "object",
+                "properties": dict(self.arguments),
+                "required": list(self.required),
+                "additionalProperties": False,
+            }
+        )
+
+    @cached_property
+    def output_schema(self) -> Schema:
+        """The JSON schema of the answer."""
+        return short_answer(self.answer)
 
     def check(self, given: Arguments) -> None:
         """Raises Invalid for arguments that are unknown or missing."""
@@ -64,7 +72,9 @@ class Tool:
             if name not in self.arguments
         }
         errors |= {
-            name: [f"The {name} is required."] for name in self.required if given.get(name) is None
+            name: [f"The {name} is required."]
+            for name in self.required
+            if name not in given or (given[name] is None and not _takes_null(self.arguments[name]))
         }
         if errors:
             raise Invalid(errors)
@@ -73,12 +83,21 @@ class Tool:
         """What went wrong and what to do about it, for an assistant."""
         lines = [problem.message]
         if isinstance(problem, Invalid):
-            lines = [told for rules in problem.errors.values() for told in rules]
+            lines = [_named(name, told) for name, rules in problem.errors.items() for told in rules]
         elif isinstance(problem, Conflict):
             lines.append(msgspec.json.encode(problem.extra).decode())
         elif isinstance(problem, NotFound) and self.hint:
             lines.append(self.hint)
         return "\n".join(lines)
+
+
+def _takes_null(schema: Schema) -> bool:
+    choices = schema.get("anyOf", [schema])
+    return any("null" in choice.get("type", ()) for choice in choices)
+
+
+def _named(name: str, told: str) -> str:
+    return told if told[:1].isupper() else f"The {name} {told}"
 
 
 def arguments_of(*parameters: One[Any] | Many[Any]) -> dict[str, Schema]:

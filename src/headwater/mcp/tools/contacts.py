@@ -22,6 +22,7 @@ from headwater.mcp.lists import PAGING, paged, told
 from headwater.mcp.tool import (
     ID,
     Arguments,
+    Schema,
     Tool,
     arguments_of,
     list_of,
@@ -139,6 +140,11 @@ def _but(given: Arguments, name: str) -> Query:
 _LISTED = (parameters.START_DATE, parameters.END_DATE, *PAGING, *_INCLUDED, parameters.LABELS)
 _SHOWN = (parameters.TRK_TOKENS, parameters.LABELS)
 _VALUES = schema_of(bodies.BODY_OF_NEW)["properties"]
+_WHOLE = schema_of(CONTACT)
+# What a contact did is what get_contact_journey tells.
+_CONTACT: Schema = {
+    **_WHOLE, "properties": {k: v for k, v in _WHOLE["properties"].items() if k != "events"}
+}  # fmt: skip
 
 READING = (
     Tool(
@@ -158,7 +164,7 @@ READING = (
         description="One contact: addresses, phones, names, locations, custom fields.",
         arguments=_CONTACT_ID | arguments_of(*_SHOWN),
         required=("contact_id",),
-        answer=schema_of(CONTACT),
+        answer=_CONTACT,
         call=_get_contact,
         hint=_UNKNOWN,
     ),
@@ -168,7 +174,7 @@ READING = (
         description="The one contact with an e-mail address. Several with it: their ids are told.",
         arguments=arguments_of(parameters.EMAIL, *_SHOWN),
         required=("email",),
-        answer=schema_of(CONTACT),
+        answer=_CONTACT,
         call=_find_contact,
         hint="Nobody has this address. Check its spelling, or search with list_contacts.",
     ),

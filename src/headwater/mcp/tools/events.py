@@ -35,6 +35,7 @@ from headwater.mcp.tool import (
 
 _EVENT_ID = {"event_id": {**ID, "description": "The event's id, from list_events."}}
 _DONE = object_of({"message": {"type": "string"}})
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
 _UNKNOWN = "Find the event's id with list_events."
 
 
@@ -57,14 +58,14 @@ async def _get_event(asking: Asking, given: Arguments) -> Any:
 
 async def _track_event(asking: Asking, given: Arguments) -> Any:
     refuse_bad_text(given)
-    row = msgspec.json.encode(EVENT_FORM.accept(msgspec.json.encode(given), time.time()))
+    row = msgspec.json.encode(EVENT_FORM.accept(_ENCODER.encode(given), time.time()))
     request = Request(asking.space_id, asking.limit(BUCKET), 1, [row])
     await asking.service.inbox.put(request)
     return {"message": "The event is queued.", "receipt_id": str(request.receipts[0])}
 
 
 async def _update_amount(asking: Asking, given: Arguments) -> Any:
-    change = read_change({"amount": given.get("amount")})
+    change = read_change({"amount": given["amount"]})
     async with asking.transaction() as connection:
         await update_event(connection, asking.space_id, given["event_id"], change)
     return {"message": "Event updated."}
@@ -126,7 +127,7 @@ TOOLS = (
             "forwarded to ad platforms before is not changed there."
         ),
         arguments=_EVENT_ID | schema_of(BODY_OF_CHANGE)["properties"],
-        required=("event_id",),
+        required=("event_id", "amount"),
         answer=_DONE,
         call=_update_amount,
         writes=True,

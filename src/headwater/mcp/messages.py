@@ -1,0 +1,51 @@
+"""A body as a message of the protocol: one JSON object whose texts can be stored. The rest of its
+form is the protocol's own business.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+from mcp_types import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
+
+from headwater.http.bodies import UNDECODABLE, refuse_bad_text, undecodable
+from headwater.http.errors import Invalid, Problem
+
+ONE_AT_A_TIME = "The body must be one JSON-RPC message: an object."
+
+
+class BadMessage(Problem):
+    """400: no message that the protocol could answer, told in its own form."""
+
+    def __init__(self, code: int, message: str, request_id: Any = None) -> None:
+        super().__init__(message, 400)
+        self._code, self._id = code, request_id if isinstance(request_id, str | int) else None
+
+    def body(self) -> bytes:
+        error = {"code": self._code, "message": self.message}
+        return msgspec.json.encode({"jsonrpc": "2.0", "id": self._id, "error": error})
+
+
+def check_message(body: bytes) -> None:
+    """Raises BadMessage for what is no JSON, more than one message, or holds bad text."""
+    try:
+        message: Any = msgspec.json.decode(body)
+    except UNDECODABLE as error:
+        raise BadMessage(PARSE_ERROR, undecodable(body, error).message) from None
+    if not isinstance(message, dict):
+        raise BadMessage(INVALID_REQUEST, ONE_AT_A_TIME)
+    try:
+        refuse_bad_text(cast("dict[str, Any]", message))
+    except Invalid as error:
+        request_id = cast("dict[str, Any]", message).get("id")
+        raise BadMessage(INVALID_PARAMS, error.message, _sound(request_id)) from None
+
+
+def _sound(request_id: Any) -> Any:
+    """An id that can be said again."""
+    try:
+        refuse_bad_text(request_id)
+    except Invalid:
+        return None
+    return request_id

@@ -1,0 +1,44 @@
+"""Arguments as assistants write them, made what they mean: `5.0` for a whole number, an id as a
+string of digits, one text where a list of texts is wanted, true for 1. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, cast
+
+_WHOLE = re.compile(r"[0-9]{1,18}", re.ASCII)
+_EXACT = 2.0**53
+"""Beyond it a float may stand for several whole numbers."""
+
+
+def tidy(given: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Arguments as their schemas have them, where there is no doubt; the others stay as given.
+    Fractions are Decimal, as in the bodies of the public API.
+    """
+    return {name: _one(_exact(value), schemas.get(name, {})) for name, value in given.items()}
+
+
+def _one(value: Any, schema: Mapping[str, Any]) -> Any:
+    kind = schema.get("type")
+    if isinstance(value, str) and kind == "integer" and _WHOLE.fullmatch(value):
+        return int(value)
+    if isinstance(value, str) and kind == "array":
+        return [value]
+    if isinstance(value, bool) and schema.get("enum") == [0, 1]:
+        return int(value)
+    return value
+
+
+def _exact(value: Any) -> Any:
+    if isinstance(value, float):
+        whole = abs(value) < _EXACT and value.is_integer()
+        return int(value) if whole else Decimal(repr(value))
+    if isinstance(value, dict):
+        members = cast("dict[str, Any]", value)
+        return {name: _exact(member) for name, member in members.items()}
+    if isinstance(value, list):
+        return [_exact(item) for item in cast("list[Any]", value)]
+    return value

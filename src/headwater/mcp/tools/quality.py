@@ -1,0 +1,84 @@
+"""Tools about what went wrong: what ad platforms did not get, and what could not be stored."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from headwater.forwarding import bodies
+from headwater.forwarding.destinations import fetch_destination
+from headwater.forwarding.documents import PAGE as DELIVERIES
+from headwater.forwarding.journal import list_deliveries
+from headwater.http.pagination import Cursors
+from headwater.http.parameters import One, Query, whole_number
+from headwater.mcp.asking import Asking
+from headwater.mcp.lists import PAGING, PER_PAGE, paged, told
+from headwater.mcp.tool import Arguments, Tool, arguments_of, list_of, object_of, rows_schema
+from headwater.pipeline.batch import RejectReason
+from headwater.pipeline.rejected import list_rejected_events
+
+_DESTINATION_ID = One(
+    name="destination_id", kind=whole_number(1, 10**18 - 1),
+    description="Only what went, or should have gone, to this destination.",
+)  # fmt: skip
+_SOUGHT = (_DESTINATION_ID, bodies.EVENT_ID, bodies.STATUS, bodies.REASON)
+
+_TEXT = {"type": "string"}
+
+
+async def _list_deliveries(asking: Asking, given: Arguments) -> Any:
+    query = Query.of_body(paged(given))
+    destination_id = _DESTINATION_ID.read(query)
+    sought = replace(bodies.read_sought(query, 0), destination_id=destination_id)
+    cursors = bodies.cursors(asking.service.signing_key, asking.space_id, sought)
+    per_page, at = bodies.read_page(query, cursors)
+    async with asking.transaction() as connection:
+        if destination_id is not None:
+            await fetch_destination(connection, asking.space_id, destination_id)
+        page = await list_deliveries(connection, asking.space_id, sought, per_page, at)
+    return told(page, cursors)
+
+
+async def _list_rejected(asking: Asking, given: Arguments) -> Any:
+    query = Query.of_body(paged(given))
+    cursors = Cursors(asking.service.signing_key, asking.space_id, "/rejected", [])
+    per_page, at = PER_PAGE.read(query) or 0, cursors.read_from(query)
+    query.finish()
+    async with asking.transaction() as connection:
+        page = await list_rejected_events(connection, asking.space_id, per_page, at)
+    return told(page, cursors)
+
+
+TOOLS = (
+    Tool(
+        name="list_deliveries",
+        title="List deliveries",
+        description=(
+            "What became of events at the ad platforms, the latest first: delivered, failed, "
+            "skipped and why, or still waiting. `error` says what a platform answered."
+        ),
+        arguments=arguments_of(*_SOUGHT, *PAGING),
+        answer=list_of(rows_schema(DELIVERIES)),
+        call=_list_deliveries,
+        hint="Leave out destination_id; the rows of list_deliveries tell which there are.",
+    ),
+    Tool(
+        name="list_rejected_events",
+        title="List rejected events",
+        description=(
+            "What was accepted but could not be stored, the latest first, and why. What it held "
+            "is not shown. An operator can replay it with `headwater queue replay`."
+        ),
+        arguments=arguments_of(*PAGING),
+        answer=list_of(
+            object_of(
+                {
+                    "receipt_id": _TEXT, "kind": _TEXT,
+                    "reason": {"enum": [str(reason) for reason in RejectReason]},
+                    "detail": _TEXT, "received_at": _TEXT, "rejected_at": _TEXT,
+                }
+            )
+        ),
+        call=_list_rejected,
+    ),
+)  # fmt: skip

@@ -1,0 +1,283 @@
+"""The tool that adds up: one call for a question such as which channels brought last month's
+revenue. What is left out has the default that most questions mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, time
+from typing import Any
+
+from headwater.attribution.models import MODELS
+from headwater.companies.asking import END_DATE, START_DATE
+from headwater.contacts import filters
+from headwater.events.asking import EVENT_NAMES_PARAMETER, QUERY_MODE
+from headwater.http.parameters import Kind, Many, One, Query, one_of, whole_number
+from headwater.mcp.asking import Asking
+from headwater.mcp.dates import EXAMPLES, read_dates
+from headwater.mcp.lists import MOST_ROWS
+from headwater.mcp.tool import Arguments, Schema, Tool, arguments_of, object_of
+from headwater.mcp.tools.attribution import WINDOW
+from headwater.reports.checking import LONGEST_CAMPAIGN, MOST_GROUPS
+from headwater.reports.models import (
+    CREDITED,
+    Compare,
+    Figure,
+    Filters,
+    Group,
+    Key,
+    Measure,
+    Report,
+    ReportQuery,
+    Row,
+    Span,
+)
+from headwater.reports.querying import CONNECTION_SECONDS, query_report
+from headwater.sources.catalogue import SOURCES
+from headwater.spaces.models import Space
+
+DEFAULT_PERIOD = "last 30 days"
+NAMED = frozenset(
+    {Group.CAMPAIGN, Group.ADSET, Group.AD, Group.EVENT, Group.COMPANY, Group.WEEK}
+)  # fmt: skip
+"""Groups whose key is not what people call them: they get a second column."""
+
+_MEASURES = Many(
+    name="measures", kind=one_of([str(each) for each in Measure]), most=len(Measure),
+    default=[Measure.CREDITED_REVENUE, Measure.CREDITED_EVENTS],
+    description=(
+        "credited_revenue and credited_events share each event out over the touchpoints that the "
+        "attribution model credits, and add up. events, revenue, contacts and average_order_value "
+        "are of whole events, and in groups of touchpoints (source to keyword) an event counts "
+        "in each group that has a credited one."
+    ),
+)  # fmt: skip
+_GROUP_BY = Many(
+    name="group_by", kind=one_of([str(each) for each in Group]), most=MOST_GROUPS,
+    description=(
+        "By what to group; at most two, [] for totals only. If left out: source where credit is "
+        "asked for, else none. channel is paid, organic, direct or other."
+    ),
+)  # fmt: skip
+_PERIOD = One(
+    name="period", kind=Kind({"type": "string", "maxLength": 100}, str), default=DEFAULT_PERIOD,
+    description=f"The time in words, instead of start_date and end_date. One of: {EXAMPLES}.",
+)  # fmt: skip
+_START = replace(
+    START_DATE, description="First second of the range, on the Space's clock; with end_date."
+)
+_END = replace(END_DATE, description="Last second of the range, included; with start_date.")
+_MODEL = One(
+    name="attribution_model", kind=one_of(tuple(MODELS)), default="last_touch",
+    description="How credit is shared out over the touchpoints before an event.",
+)  # fmt: skip
+_SOURCES = Many(
+    name="sources", kind=one_of(SOURCES), most=len(SOURCES),
+    description="Only the credit of these sources.",
+)  # fmt: skip
+_CAMPAIGN = One(
+    name="campaign", kind=Kind({"type": "string", "maxLength": LONGEST_CAMPAIGN}, str),
+    description="Only the credit of campaigns whose name or id contains this.",
+)  # fmt: skip
+_COMPARE = One(
+    name="compare", kind=one_of([str(each) for each in Compare]), default="none",
+    description="With which time to compare every figure.",
+)  # fmt: skip
+_LIMIT = One(
+    name="limit", kind=whole_number(1, MOST_ROWS), default=50,
+    description="How many groups to show at most. The totals are of all.",
+)  # fmt: skip
+_ORDER_BY = One(
+    name="order_by", kind=one_of([str(each) for each in (*Measure, *Group)]),
+    description="A measure (largest first) or group (in order) of those asked for; the first "
+    "measure if left out, or the time if grouped by one.",
+)  # fmt: skip
+_ARGUMENTS = (
+    _MEASURES, _GROUP_BY, _PERIOD, _START, _END, _MODEL, WINDOW, QUERY_MODE,
+    EVENT_NAMES_PARAMETER, _SOURCES, _CAMPAIGN, _COMPARE, _LIMIT, _ORDER_BY,
+)  # fmt: skip
+_TIMES = (Group.DAY, Group.WEEK, Group.MONTH)
+
+
+async def _query_report(asking: Asking, given: Arguments) -> Any:
+    async with asking.transaction() as connection:
+        space = await asking.space(connection)
+    asked = _read(given, space, datetime.now(UTC))
+    async with asking.transaction(CONNECTION_SECONDS) as connection:
+        report = await query_report(connection, asking.space_id, asked)
+    return _told(asked, report)
+
+
+def _read(given: Arguments, space: Space, now: datetime) -> ReportQuery:
+    """The report that arguments ask for. Raises Invalid with every rule they break."""
+    none = given.get(_GROUP_BY.name) == []
+    query = Query.of_body({k: v for k, v in given.items() if not (none and k == _GROUP_BY.name)})
+    span = _read_span(query, space, now)
+    measures = tuple(Measure(each) for each in _MEASURES.read(query))
+    groups = tuple(Group(each) for each in _GROUP_BY.read(query))
+    if not groups and not none and not CREDITED.isdisjoint(measures):
+        groups = (Group.SOURCE,)
+    by = _read_order(query, measures, groups)
+    clock = filters.Clock(space.zone, now.astimezone(space.zone).date())
+    asked = ReportQuery(
+        start=span.start, end=span.end, measures=measures, group_by=groups,
+        model=_MODEL.read(query) or "", window_days=WINDOW.read(query) or 0,
+        by_company=QUERY_MODE.read(query) == "company",
+        filters=Filters(
+            EVENT_NAMES_PARAMETER.read(query),
+            filters.read_conditions(query, space.field_labels, clock),
+            _SOURCES.read(query), _CAMPAIGN.read(query),
+        ),
+        compare=Compare(_COMPARE.read(query) or Compare.NONE),
+        limit=_LIMIT.read(query) or 0, order_by=by, descending=by not in groups,
+    )  # fmt: skip
+    query.finish()
+    return asked
+
+
+def _read_span(query: Query, space: Space, now: datetime) -> Span:
+    start, end = _START.read(query), _END.read(query)
+    dated = [each.name for each in (_START, _END) if query.one(each.name) is not None]
+    words = query.one(_PERIOD.name)
+    if dated and words is not None:
+        query.refuse(_PERIOD.name, "must not be given with start_date and end_date.")
+    elif len(dated) == 1:
+        query.refuse(({"start_date", "end_date"} - {*dated}).pop(), f"is required with {dated[0]}.")
+    elif start is not None and end is not None:
+        if end <= start:
+            query.refuse(_END.name, "must be after start_date.")
+        return Span(start, end)
+    today = now.astimezone(space.zone).date()
+    try:
+        dates = read_dates(words or DEFAULT_PERIOD, today)
+    except ValueError as error:
+        query.refuse(_PERIOD.name, str(error))
+        dates = read_dates(DEFAULT_PERIOD, today)
+    return Span(
+        datetime.combine(dates.first, time()), datetime.combine(dates.last, time(23, 59, 59))
+    )
+
+
+def _read_order(
+    query: Query, measures: tuple[Measure, ...], groups: tuple[Group, ...]
+) -> Measure | Group | None:
+    word = _ORDER_BY.read(query)
+    if word is None:
+        return next((group for group in groups if group in _TIMES), None)
+    for each in (*measures, *groups):
+        if each == word:
+            return each
+    query.refuse(_ORDER_BY.name, "must be one of the measures or groups that are asked for.")
+    return None
+
+
+def _told(asked: ReportQuery, report: Report) -> dict[str, Any]:
+    compared = report.compared_span
+    return {
+        "columns": [*_key_columns(asked), *_figure_columns(asked)],
+        "rows": [[*_keys(asked, row), *_figures(asked, row)] for row in report.rows],
+        "left_out": report.left_out,
+        "totals": _named(asked, report.total),
+        "unattributed": report.unattributed and _named(asked, report.unattributed),
+        "period": _written(report.span),
+        "compared_period": compared and _written(compared),
+        "timezone": report.timezone,
+        "currency": report.currency,
+        "attribution_model": asked.model,
+        "attribution_window": asked.window_days,
+        "query_mode": "company" if asked.by_company else "profile",
+    }
+
+
+def _key_columns(asked: ReportQuery) -> Iterator[str]:
+    for group in asked.group_by:
+        yield group
+        if group in NAMED:
+            yield f"{group}_name"
+
+
+def _figure_columns(asked: ReportQuery) -> Iterator[str]:
+    for measure in asked.measures:
+        yield measure
+        if asked.compare is not Compare.NONE:
+            yield f"{measure}_before"
+            yield f"{measure}_change"
+
+
+def _keys(asked: ReportQuery, row: Row) -> Iterator[str | None]:
+    for group, key in zip(asked.group_by, row.keys, strict=True):
+        yield _shown(group, key)
+        if group in NAMED:
+            yield key.label
+
+
+def _shown(group: Group, key: Key) -> str | None:
+    return key.label if group is Group.MONTH else key.value
+
+
+def _figures(asked: ReportQuery, row: Row) -> Iterator[float | None]:
+    for measure in asked.measures:
+        yield _number(row.figures[measure])
+        if asked.compare is not Compare.NONE:
+            change = row.changes.get(measure) if row.changes is not None else None
+            yield None if row.compared is None else _number(row.compared[measure])
+            yield None if change is None else _number(change.ratio)
+
+
+def _named(asked: ReportQuery, row: Row) -> dict[str, float | None]:
+    return dict(zip(_figure_columns(asked), _figures(asked, row), strict=True))
+
+
+def _number(figure: Figure) -> float | None:
+    """As JSON has it; parts of events to four decimals."""
+    return figure if figure is None or isinstance(figure, int) else round(float(figure), 4)
+
+
+def _written(span: Span) -> dict[str, str]:
+    return {"start_date": f"{span.start}", "end_date": f"{span.end}"}
+
+
+def _described() -> dict[str, Schema]:
+    arguments = arguments_of(*_ARGUMENTS) | filters.ARGUMENT
+    arguments[_GROUP_BY.name] |= {"minItems": 0}
+    return arguments
+
+
+_TEXT: Schema = {"type": "string"}
+_DATES = object_of({"start_date": _TEXT, "end_date": _TEXT})
+_BY_MEASURE: Schema = {"type": "object", "additionalProperties": {"type": ["number", "null"]}}
+
+TOOLS = (
+    Tool(
+        name="query_report",
+        title="Query a report",
+        description=(
+            "Revenue, events and contacts in total and by channel, campaign, day, country and "
+            "more; every argument may be left out. Which channels brought last month's revenue: "
+            '{"period": "last month"}. Answers columns and rows: a group whose key is null has '
+            "none. With `compare`, …_before is the figure of the other time and …_change the "
+            "change as a ratio. `unattributed` is what no touchpoint in the window is credited "
+            "with: credited_revenue and unattributed revenue add up to all revenue."
+        ),
+        arguments=_described(),
+        answer=object_of(
+            {
+                "columns": {"type": "array", "items": _TEXT},
+                "rows": {
+                    "type": "array",
+                    "items": {"type": "array", "items": {"type": ["string", "number", "null"]}},
+                },
+                "left_out": {"type": "integer", "description": "Groups beyond the limit."},
+                "totals": {**_BY_MEASURE, "description": "Over all groups, each event once."},
+                "unattributed": {**_BY_MEASURE, "type": ["object", "null"]},
+                "period": _DATES,
+                "compared_period": {**_DATES, "type": ["object", "null"]},
+                "timezone": _TEXT, "currency": _TEXT,
+                "attribution_model": _TEXT, "attribution_window": {"type": "integer"},
+                "query_mode": _TEXT,
+            }
+        ),
+        call=_query_report,
+    ),
+)  # fmt: skip

@@ -1,0 +1,24 @@
+"""Assistants of the test's Space, one of an owner and one of a viewer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from tests.conftest import Running
+from tests.factories import Stage
+from tests.mcp.assistants import Assistant, connect
+
+
+@pytest.fixture
+def assistant(server: Running, connection: psycopg.Connection, stage: Stage) -> Iterator[Assistant]:
+    with connect(server, connection, stage.space_id) as assistant:
+        yield assistant
+
+
+@pytest.fixture
+def viewer(server: Running, connection: psycopg.Connection, stage: Stage) -> Iterator[Assistant]:
+    with connect(server, connection, stage.space_id, "viewer") as assistant:
+        yield assistant

@@ -1,0 +1,53 @@
+"""Tools about companies tell and do what the API does."""
+
+from __future__ import annotations
+
+from tests.factories import Stage
+from tests.mcp.assistants import Assistant
+from tests.reading_fixtures import RANGE, Api
+
+
+def test_it_works(assistant: Assistant, stage: Stage, api: Api) -> None:
+    company_id = stage.company(domain="acme.example", external_id="a1")
+    expected = api.get(f"/companies/{company_id}").json()
+    assert assistant.call("get_company", company_id=company_id) == expected
+    assert "list_companies" in assistant.refused("get_company", company_id=999_999_999_999)
+
+
+def test_lists_are_those_of_the_api(assistant: Assistant, stage: Stage, api: Api) -> None:
+    for n in range(3):
+        stage.company(name=f"Acme {n}")
+    for asked in ({}, RANGE):
+        expected = api.get("/companies", params=asked).json()["data"]
+        assert assistant.call("list_companies", **asked)["rows"] == expected
+    told = assistant.refused("list_companies", start_date=RANGE["start_date"])
+    assert "end_date" in told
+
+
+def test_cursors_lead_through_everything(assistant: Assistant, stage: Stage) -> None:
+    companies = {stage.company(name=f"Acme {n}") for n in range(5)}
+    found, cursor = [], None
+    while True:
+        page = assistant.call("list_companies", per_page=2, cursor=cursor)
+        found += [row["id"] for row in page["rows"]]
+        if not (cursor := page["next_cursor"]):
+            break
+    assert len(found) == len(companies)
+    assert set(found) == companies
+
+
+def test_changing(assistant: Assistant, stage: Stage, api: Api) -> None:
+    company_id = stage.company(domain="acme.example", external_id="a1")
+    told = assistant.call("update_company", company_id=company_id, name="Acme Ltd", domain=None)
+    assert told["name"] == "Acme Ltd"
+    shown = api.get(f"/companies/{company_id}").json()
+    assert (shown["name"], shown["domain"], shown["external_id"]) == ("Acme Ltd", None, "a1")
+    assert "domain" in assistant.refused("update_company", company_id=company_id, domain="no one")
+
+
+def test_what_another_company_has_is_told(assistant: Assistant, stage: Stage) -> None:
+    holder = stage.company(domain="acme.example")
+    company_id = stage.company()
+    told = assistant.refused("update_company", company_id=company_id, domain="acme.example")
+    assert f'"conflicting_company_id":{holder}' in told
+    assert '"field":"domain"' in told

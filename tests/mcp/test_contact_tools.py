@@ -1,0 +1,138 @@
+"""Tools about contacts tell and do what the API does."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import psycopg
+
+from tests.factories import NOON, Stage
+from tests.mcp.assistants import Assistant
+from tests.reading_fixtures import RANGE, Api
+
+UNKNOWN = 999_999_999_999
+
+
+def ada(stage: Stage, tag: str = "") -> int:
+    contact_id = stage.contact(email=f"ada{tag}@example.com", name="Ada", profile_field_1="Pro")
+    for kind, value in (("email", f"ada{tag}@example.com"), ("name", "Ada"), ("trk_token", "t1")):
+        stage.identifier(contact_id, kind, value)
+    return contact_id
+
+
+def test_it_works(assistant: Assistant, stage: Stage, api: Api) -> None:
+    contact_id = ada(stage)
+    expected = api.get(f"/contacts/{contact_id}").json()
+    assert assistant.call("get_contact", contact_id=contact_id) == expected
+    assert assistant.call("find_contact_by_email", email="ADA@example.com") == expected
+
+
+def test_what_is_shown_can_be_chosen(assistant: Assistant, stage: Stage, api: Api) -> None:
+    contact_id = ada(stage)
+    stage.label_field("profile_field_1", "Plan")
+    asked = {"include_trk_tokens": 1, "use_custom_field_labels": 1}
+    expected = api.get(f"/contacts/{contact_id}", params=asked).json()
+    assert expected["custom_fields"] == {"Plan": "Pro"}
+    assert assistant.call("get_contact", contact_id=contact_id, **asked) == expected
+
+
+def test_a_merged_contact_is_its_survivor(assistant: Assistant, stage: Stage) -> None:
+    contact_id = ada(stage)
+    merged = stage.contact(merged_into=contact_id)
+    assert assistant.call("get_contact", contact_id=merged)["id"] == contact_id
+    assert assistant.call("get_contact_journey", contact_id=merged)["id"] == contact_id
+
+
+def test_several_with_one_address_are_told(assistant: Assistant, stage: Stage) -> None:
+    first, second = ada(stage), ada(stage)
+    told = assistant.refused("find_contact_by_email", email="ada@example.com")
+    assert "contact_ids" in told
+    assert str(first) in told
+    assert str(second) in told
+    missing = assistant.refused("find_contact_by_email", email="nobody@example.com")
+    assert "Check its spelling" in missing
+
+
+def test_lists_are_those_of_the_api(assistant: Assistant, stage: Stage, api: Api) -> None:
+    for n in range(3):
+        ada(stage, f"{n}")
+    asked = {"include_all_emails": 1, "include_custom_fields": 1, "include_trk_tokens": 1}
+    expected = api.get("/contacts", params={**RANGE, **asked}).json()["data"]
+    assert assistant.call("list_contacts", **RANGE, **asked)["rows"] == expected
+    some = assistant.call("list_contacts", email=["ada1@example.com", "ada2@example.com"])
+    assert [row["email"] for row in some["rows"]] == ["ada2@example.com", "ada1@example.com"]
+    assert "start_date" in assistant.refused("list_contacts")
+
+
+def test_cursors_lead_through_everything(assistant: Assistant, stage: Stage) -> None:
+    contacts = {ada(stage, f"{n}") for n in range(5)}
+    found, cursor = [], None
+    while True:
+        page = assistant.call("list_contacts", **RANGE, per_page=2, cursor=cursor)
+        found += [row["id"] for row in page["rows"]]
+        if not (cursor := page["next_cursor"]):
+            break
+    assert len(found) == len(contacts)
+    assert set(found) == contacts
+
+
+def test_a_journey_is_that_of_the_api(assistant: Assistant, stage: Stage, api: Api) -> None:
+    contact_id = ada(stage)
+    for n, source in enumerate(("google_ads", "direct", "facebook_ads")):
+        stage.touchpoint(contact_id, source, occurred_at=NOON + timedelta(hours=n))
+    stage.event(contact_id, event_time=NOON + timedelta(days=1), amount=5)
+    for hide in (0, 1):
+        params = {"include_events": 1, "hide_direct_touchpoints": hide}
+        items = api.get(f"/contacts/{contact_id}", params=params).json()["events"]
+        asked = {"contact_id": contact_id, "hide_direct_touchpoints": hide}
+        told = assistant.call("get_contact_journey", **asked)
+        assert told == {"id": contact_id, "items": items, "left_out": 0}
+        few = assistant.call("get_contact_journey", **asked, limit=1)
+        assert few == {"id": contact_id, "items": items[:1], "left_out": len(items) - 1}
+
+
+def test_making_and_changing(assistant: Assistant, api: Api) -> None:
+    made = assistant.call(
+        "create_contact", emails=["Eve@Example.com"], custom_fields={"profile_field_16": 2.5}
+    )
+    contact_id = made["id"]
+    assert api.get(f"/contacts/{contact_id}").json()["custom_fields"] == {"profile_field_16": 2.5}
+    changed = assistant.call("update_contact", contact_id=contact_id, names=["Eve", "Eva"])
+    assert changed["id"] == contact_id
+    shown = api.get(f"/contacts/{contact_id}").json()
+    assert shown["names"] == ["Eve", "Eva"]
+    assert shown["emails"] == ["eve@example.com"]
+    assert "emails" in assistant.refused("create_contact", emails=["x"])
+    assert "Contact not found." in assistant.refused(
+        "update_contact", contact_id=UNKNOWN, names=["E"]
+    )
+
+
+def test_companies_are_attached_and_detached(
+    assistant: Assistant, stage: Stage, connection: psycopg.Connection
+) -> None:
+    contact_id, company_id = ada(stage), stage.company()
+    both = {"contact_id": contact_id, "company_id": company_id}
+    assert assistant.call("attach_contact_company", **both) == {
+        "id": contact_id, "company_id": company_id,
+    }  # fmt: skip
+    member = "SELECT company_id FROM contacts WHERE space_id = %s AND id = %s"
+    found = connection.execute(member, (stage.space_id, contact_id)).fetchone()
+    assert found == (company_id,)
+    for _ in range(2):
+        assert assistant.call("detach_contact_company", contact_id=contact_id) == {
+            "id": contact_id, "company_id": None,
+        }  # fmt: skip
+    told = assistant.refused("attach_contact_company", contact_id=contact_id, company_id=UNKNOWN)
+    assert told == "Company not found.\nFind ids with find_contact_by_email and list_companies."
+
+
+def test_erasing_is_asked_for(
+    assistant: Assistant, stage: Stage, connection: psycopg.Connection
+) -> None:
+    contact_id = ada(stage)
+    merged = stage.contact(merged_into=contact_id)
+    told = assistant.call("delete_contact_pii", contact_id=merged)
+    assert (told["contact_id"], told["status"]) == (contact_id, "queued")
+    asked = "SELECT contact_id FROM erasures WHERE space_id = %s"
+    assert connection.execute(asked, (stage.space_id,)).fetchall() == [(contact_id,)]

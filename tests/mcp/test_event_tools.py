@@ -1,0 +1,174 @@
+"""Tools about events tell and do what the API does."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+from urllib.parse import quote
+
+import psycopg
+import pytest
+
+from headwater.attribution.models import MODELS
+from tests.factories import NOON, Stage
+from tests.mcp.assistants import Assistant
+from tests.reading_fixtures import RANGE, Api
+
+CREDITED = {"sources": ["google_ads", "direct", "facebook_ads"], "attribution_model": "linear",
+            "attribution_window": 30}  # fmt: skip
+UNKNOWN = 999_999_999_999
+
+
+def journey(stage: Stage, **event: Any) -> tuple[int, int]:
+    """A contact's touches a day apart, and then its event: (contact, event)."""
+    contact_id = stage.contact(email="ada@example.com")
+    for days, source in ((3, "google_ads"), (2, "facebook_ads"), (1, "direct")):
+        stage.touchpoint(contact_id, source, occurred_at=NOON - timedelta(days=days),
+                         campaign_id="c1", campaign_name="Spring")  # fmt: skip
+    return contact_id, stage.event(contact_id, **{"amount": 10, **event})
+
+
+def test_it_works(assistant: Assistant, stage: Stage, api: Api) -> None:
+    _, event_id = journey(stage)
+    assert assistant.call("get_event", event_id=event_id) == api.get(f"/events/{event_id}").json()
+
+
+def test_lists_are_those_of_the_api(assistant: Assistant, stage: Stage, api: Api) -> None:
+    stage.label_event("custom_event_1", "Demo booked")
+    journey(stage)
+    journey(stage, event_name="custom_event_1", amount=None)
+    by_company = {**CREDITED, "query_mode": "company", "fields": ["campaign_name", "amount"]}
+    for asked in ({}, CREDITED, by_company, {"event_names": ["custom_event_1"]}):
+        listed = assistant.call("list_events", **RANGE, **asked)
+        params = {f"{k}[]" if isinstance(v, list) else k: v for k, v in asked.items()}
+        assert listed["rows"] == api.rows(**params)
+        assert listed["next_cursor"] is None
+
+
+def test_filters_on_custom_fields(assistant: Assistant, stage: Stage) -> None:
+    stage.label_field("profile_field_1")
+    stage.label_field("profile_field_16")
+    plain = stage.event(stage.contact(profile_field_1="Basic", profile_field_16=5))
+    stage.event(stage.contact(profile_field_1="Pro", profile_field_16=6))
+    for condition in (
+        {"field": "profile_field_1", "operator": "equal_to", "value": "Basic"},
+        {"field": "profile_field_16", "operator": "less_than", "value": "5.5"},
+        {"field": "profile_field_16", "operator": "equal_to", "value": 5.0},
+    ):
+        listed = assistant.call("list_events", **RANGE, custom_field_filters=[condition])
+        assert [row["id"] for row in listed["rows"]] == [plain]
+    unlabelled = [{"field": "profile_field_2", "operator": "any"}]
+    told = assistant.refused("list_events", **RANGE, custom_field_filters=unlabelled)
+    assert "custom_field_filters.0.field" in told
+
+
+def test_cursors_lead_through_everything(assistant: Assistant, stage: Stage) -> None:
+    contact_id = stage.contact()
+    events = {stage.event(contact_id, event_time=NOON + timedelta(minutes=n % 3))
+              for n in range(7)}  # fmt: skip
+    found, cursor = [], None
+    while True:
+        page = assistant.call("list_events", **RANGE, per_page=3, cursor=cursor)
+        found += [row["id"] for row in page["rows"]]
+        if not (cursor := page["next_cursor"]):
+            break
+    assert len(found) == len(events)
+    assert set(found) == events
+    first = assistant.call("list_events", **RANGE, per_page=3)["next_cursor"]
+    for other in ({"event_names": ["purchase"]}, CREDITED):
+        told = assistant.refused("list_events", **RANGE, **other, cursor=first)
+        assert "The cursor is not a cursor of this list." in told
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"start_date": "2026-05-13", "end_date": "2026-05-14"}, "YYYY-MM-DD HH:MM:SS"),
+        ({"start_date": "2026-05-13 00:00:00"}, "The end_date is required."),
+        ({**RANGE, "sources": ["google_ads"]}, "The attribution_model is required with sources."),
+        ({**RANGE, "sources": ["goggle_ads"]}, "The sources must be one of facebook_ads"),
+        ({**RANGE, "per_page": 1000}, "The per_page must be a whole number from 1 to 200."),
+        ({**RANGE, "fields": ["ad_id"]}, "only with sources"),
+    ],
+)
+def test_what_is_wrong_is_told_in_words(
+    assistant: Assistant, asked: dict[str, Any], told: str
+) -> None:
+    assert told in assistant.refused("list_events", **asked)
+
+
+def test_recording_is_as_over_the_api(
+    assistant: Assistant, connection: psycopg.Connection, stage: Stage
+) -> None:
+    event = {"event_name": "purchase", "email": "Ada@Example.com", "amount": 49.99,
+             "idempotency_key": "k1", "profile_field_1": "Pro"}  # fmt: skip
+    told = assistant.call("track_event", **event)
+    row = connection.execute(
+        "SELECT id, kind, payload FROM inbox WHERE space_id = %s", (stage.space_id,)
+    ).fetchone()
+    assert row is not None
+    assert str(row[0]) == told["receipt_id"]
+    assert row[1] == "event"
+    assert '"amount":"49.99"' in row[2]
+    for wrong, words in (
+        ({"event_name": "purchase"}, "email"),
+        ({"event_name": "bought", "email": "a@b.example"}, "event_name"),
+        ({"event_name": "purchase", "email": "a@b.example", "amount": "x"}, "amount"),
+        ({"event_name": "purchase", "email": "nobody"}, "email"),
+    ):
+        assert words in assistant.refused("track_event", **wrong)
+
+
+def test_amounts_are_changed_and_cleared(assistant: Assistant, stage: Stage, api: Api) -> None:
+    _, event_id = journey(stage)
+    for amount in (7.5, 8, 0, None):
+        assert assistant.call("update_event_amount", event_id=event_id, amount=amount) == {
+            "message": "Event updated."
+        }
+        assert api.get(f"/events/{event_id}").json()["amount"] == amount
+    assert "amount" in assistant.refused("update_event_amount", event_id=event_id)
+    assert "amount" in assistant.refused("update_event_amount", event_id=event_id, amount="x")
+    told = assistant.refused("update_event_amount", event_id=UNKNOWN, amount=1)
+    assert told == "Event not found.\nFind the event's id with list_events."
+
+
+def test_deleting_tells_what_is_not_there(assistant: Assistant, stage: Stage, api: Api) -> None:
+    _, event_id = journey(stage)
+    assert assistant.call("delete_event", event_id=event_id) == {"message": "Event deleted."}
+    assert api.get(f"/events/{event_id}").status_code == 404
+    assert "Event not found." in assistant.refused("delete_event", event_id=event_id)
+
+
+def test_an_explanation_agrees_with_every_list(
+    assistant: Assistant, stage: Stage, api: Api
+) -> None:
+    _, event_id = journey(stage)
+    told = assistant.call("explain_attribution", event_id=event_id, attribution_window=30)
+    assert [touch["source"] for touch in told["path"]] == ["google_ads", "facebook_ads", "direct"]
+    assert told["event"]["amount"] == 10
+    assert [each["model"] for each in told["models"]] == list(MODELS)
+    for each in told["models"]:
+        params = {**CREDITED, "attribution_model": each["model"],
+                  "fields": ["touchpoint_id", "source", "amount"]}  # fmt: skip
+        rows = api.rows(**{f"{k}[]" if isinstance(v, list) else k: v for k, v in params.items()})
+        listed = {(int(row["touchpoint_id"]), row["source"], row["amount"]) for row in rows}
+        credited = {(c["touchpoint_id"], c["source"], c["amount"]) for c in each["credits"]}
+        assert credited == listed
+        assert each["unattributed"] is (not rows)
+
+
+def test_an_explanation_of_what_nothing_brought(assistant: Assistant, stage: Stage) -> None:
+    event_id = stage.event(stage.contact(), amount=5)
+    told = assistant.call("explain_attribution", event_id=event_id)
+    assert told["path"] == []
+    assert all(each["unattributed"] and not each["credits"] for each in told["models"])
+    assert "list_events" in assistant.refused("explain_attribution", event_id=UNKNOWN)
+
+
+def test_addresses_may_hold_anything(assistant: Assistant, stage: Stage, api: Api) -> None:
+    """Values go to the domain as they are: nothing is quoted, split or decoded on the way."""
+    contact_id = stage.contact(email="a+b%41@example.com")
+    stage.identifier(contact_id, "email", "a+b%41@example.com")
+    found = assistant.call("find_contact_by_email", email=" A+B%41@example.com ")
+    path = quote("a+b%41@example.com", safe="")
+    assert found == api.get(f"/contacts/by-email/{path}").json()

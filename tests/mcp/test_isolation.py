@@ -1,0 +1,212 @@
+"""A tool never sees or touches another Space.
+
+MATRIX says of every tool which of its arguments name a stored thing, and how it answers to one the
+Space does not have. What belongs to another Space must be answered with the very same words and
+change nothing there; the other Space holds twins of the first one's rows, ids included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.mcp.tools import TOOLS
+from tests.conftest import Running, client_for
+from tests.factories import Stage, make_stage
+from tests.mcp.assistants import BY_NAME, Assistant, connect
+from tests.two_spaces import CLAIMS, TWIN, add_journey, add_twins, everything_of
+
+RANGE = {"start_date": "2026-01-01 00:00:00", "end_date": "2026-12-31 23:59:59"}
+LIKE_TWINS = [{"field": "profile_field_1", "operator": "equal_to", "value": TWIN}]
+CREDITED = {"sources": ["google_ads", "direct"], "attribution_model": "linear",
+            "attribution_window": 0}  # fmt: skip
+MEASURES = ["events", "revenue", "credited_revenue"]
+GROUPS = ("source", "campaign", "event", "day", "company")
+UNKNOWN: dict[str, Any] = {
+    **dict.fromkeys(("event", "contact", "company", "destination"), 999_999_999_999_999),
+    "email": "nobody@nowhere.example",
+    "cursor": "A" * 80,
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """How one tool is tried."""
+
+    names: dict[str, str] = field(default_factory=dict)
+    """By argument: the kind of thing it names."""
+    views: tuple[dict[str, Any], ...] = ({},)
+    """Sets of other arguments, the first for every try, all of them for reading."""
+    quiet: tuple[str, ...] = ()
+    """Arguments whose unknown values get an empty list rather than a refusal."""
+
+
+MATRIX = {
+    "get_space": Row(),
+    "list_custom_events": Row(),
+    "resolve_date_range": Row(views=({"words": "last month"},)),
+    "query_report": Row(
+        views=(
+            *({**RANGE, "group_by": [group], "measures": MEASURES} for group in GROUPS),
+            {**RANGE, "custom_field_filters": LIKE_TWINS},
+            {**RANGE, "campaign": TWIN},
+        )
+    ),
+    "list_events": Row(
+        {"cursor": "cursor"},
+        (RANGE, {**RANGE, **CREDITED}, {**RANGE, "custom_field_filters": LIKE_TWINS}),
+    ),
+    "get_event": Row({"event_id": "event"}),
+    "track_event": Row(views=({"event_name": "purchase", "email": "ada@example.com"},)),
+    "update_event_amount": Row({"event_id": "event"}, ({"amount": 1},)),
+    "delete_event": Row({"event_id": "event"}),
+    "explain_attribution": Row({"event_id": "event"}),
+    "list_contacts": Row(
+        {"cursor": "cursor", "email": "email"},
+        (RANGE, {**RANGE, "include_custom_fields": 1, "include_all_emails": 1}),
+        quiet=("email",),
+    ),
+    "get_contact": Row({"contact_id": "contact"}, ({}, {"include_trk_tokens": 1})),
+    "find_contact_by_email": Row({"email": "email"}),
+    "get_contact_journey": Row({"contact_id": "contact"}, ({"hide_direct_touchpoints": 0},)),
+    "create_contact": Row(views=({"emails": ["ada@example.com"]},)),
+    "update_contact": Row({"contact_id": "contact"}, ({"names": ["Eve"]},)),
+    "attach_contact_company": Row({"contact_id": "contact", "company_id": "company"}),
+    "detach_contact_company": Row({"contact_id": "contact"}),
+    "delete_contact_pii": Row({"contact_id": "contact"}),
+    "list_companies": Row({"cursor": "cursor"}, (RANGE,)),
+    "get_company": Row({"company_id": "company"}),
+    "update_company": Row({"company_id": "company"}, ({**CLAIMS, "name": "Eve"},)),
+    "list_deliveries": Row(
+        {"destination_id": "destination", "event_id": "event", "cursor": "cursor"},
+        quiet=("event_id",),
+    ),
+    "list_rejected_events": Row({"cursor": "cursor"}),
+}
+PLACES = [(name, argument) for name, row in MATRIX.items() for argument in row.names]
+NAMING = {"cursor", "email", "contact_id", "company_id", "event_id", "destination_id"}
+
+
+@dataclass(frozen=True)
+class Side:
+    """A Space as an assistant sees it, and its things by kind."""
+
+    assistant: Assistant
+    stage: Stage
+    things: dict[str, list[Any]]
+
+    def own(self, name: str) -> dict[str, Any]:
+        """A thing of this Space for each argument that needs one, and the rest of a call."""
+        row, required = MATRIX[name], BY_NAME[name].required
+        named = {key: self.things[kind][0] for key, kind in row.names.items() if key in required}
+        return {**row.views[0], **named}
+
+    def result(self, name: str, **arguments: Any) -> Any:
+        return self.assistant.result(name, {**self.own(name), **arguments})
+
+    def stored(self) -> dict[str, list[Any]]:
+        return everything_of(self.stage)
+
+
+@pytest.fixture
+def make_side(server: Running, connection: psycopg.Connection) -> Iterator[Callable[..., Side]]:
+    """Makes a Space with a journey, and with the twins of another one's rows if there is one."""
+    with ExitStack() as stack:
+
+        def make(twin_of: Side | None = None) -> Side:
+            stage = make_stage(connection)
+            client = stack.enter_context(client_for(server, stage.key))
+            assistant = stack.enter_context(connect(server, connection, stage.space_id))
+            if twin_of:
+                add_twins(twin_of.stage, stage)
+            things = add_journey(stage, client)
+            for number in things["event"][:2]:
+                connection.execute(
+                    "INSERT INTO rejected (space_id, id, kind, received_at, payload, reason,"
+                    " detail) VALUES (%s, %s, 'event', now(), '{}', 'unknown_kind', '')",
+                    (stage.space_id, number),
+                )
+            return Side(assistant, stage, things)
+
+        yield make
+
+
+@pytest.fixture
+def mine(make_side: Callable[..., Side]) -> Side:
+    return make_side()
+
+
+@pytest.fixture
+def other(make_side: Callable[..., Side], mine: Side) -> Side:
+    return make_side(twin_of=mine)
+
+
+def test_every_tool_has_its_row_and_every_name_is_tried() -> None:
+    assert set(MATRIX) == {tool.name for tool in TOOLS}
+    for name, row in MATRIX.items():
+        named = NAMING & BY_NAME[name].arguments.keys()
+        if name == "track_event":  # matched when it is processed, not now
+            named -= {"email"}
+        assert row.names.keys() == named, name
+
+
+@pytest.mark.parametrize(("name", "argument"), PLACES)
+def test_what_belongs_to_another_space_is_like_an_unknown_one(
+    mine: Side, other: Side, name: str, argument: str
+) -> None:
+    row = MATRIX[name]
+    kind = row.names[argument]
+    foreign = [cursor_of(other, name)] if kind == "cursor" else other.things[kind]
+    unknown = mine.result(name, **{argument: UNKNOWN[kind]})
+    assert unknown.get("isError") is not (argument in row.quiet)
+    for value in foreign:
+        before = other.stored()
+        assert mine.result(name, **{argument: value}) == unknown
+        assert other.stored() == before
+        inside = other.result(name, **{argument: value})
+        assert inside != unknown or other.stored() != before, "means nothing in its own Space"
+
+
+def cursor_of(side: Side, name: str) -> str:
+    """The cursor that leads to the second page of a Space's list."""
+    cursor = side.result(name, per_page=1)["structuredContent"]["next_cursor"]
+    assert cursor
+    return cursor
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in MATRIX if not BY_NAME[name].writes and name != "resolve_date_range"]
+)
+def test_answers_hold_nothing_of_the_twins(mine: Side, other: Side, name: str) -> None:
+    """What a tool tells of one Space is the same whether there are twins of its rows or not."""
+    row = MATRIX[name]
+    arguments = [{**mine.own(name), **view} for view in row.views]
+    told = [mine.assistant.result(name, each) for each in arguments]
+    for table in ("events", "touchpoints", "deliveries", "rejected"):
+        other.stage.connection.execute(
+            f"DELETE FROM {table} WHERE space_id = %s", (other.stage.space_id,)
+        )
+    assert [mine.assistant.result(name, each) for each in arguments] == told
+
+
+@pytest.mark.parametrize("name", [name for name in MATRIX if BY_NAME[name].writes])
+def test_writing_changes_nothing_elsewhere(mine: Side, other: Side, name: str) -> None:
+    before, own = other.stored(), mine.stored()
+    result = mine.result(name)
+    assert not result.get("isError"), result
+    assert other.stored() == before
+    assert mine.stored() != own
+
+
+@pytest.mark.parametrize("name", MATRIX)
+def test_a_token_of_one_space_opens_no_other(mine: Side, other: Side, name: str) -> None:
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": name, "arguments": other.own(name)}}  # fmt: skip
+    before = other.stored()
+    assert mine.assistant.send(url=other.assistant.url, json=call).status_code == 403
+    assert other.stored() == before

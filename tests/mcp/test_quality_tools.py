@@ -1,0 +1,79 @@
+"""Tools about what went wrong: deliveries and rejected events."""
+
+from __future__ import annotations
+
+import psycopg
+
+from tests.factories import Stage
+from tests.mcp.assistants import Assistant
+from tests.reading_fixtures import Api
+
+
+def test_it_works(assistant: Assistant, stage: Stage, api: Api) -> None:
+    destination_id = stage.destination()
+    event_id = stage.event(stage.contact())
+    stage.forwarded(destination_id, event_id, error="no such pixel")
+    told = assistant.call("list_deliveries")
+    expected = api.get(f"/destinations/{destination_id}/deliveries").json()["data"]
+    assert told == {"rows": expected, "next_cursor": None}
+    assert told["rows"][0]["error"] == "no such pixel"
+
+
+def test_deliveries_can_be_chosen(assistant: Assistant, stage: Stage) -> None:
+    first, second = stage.destination(), stage.destination()
+    events = [stage.event(stage.contact()) for _ in range(3)]
+    for event_id in events:
+        stage.forwarded(first, event_id)
+    stage.forwarded(second, events[0], status="skipped", reason="no_consent")
+
+    def chosen(**asked: object) -> list[tuple[int, int]]:
+        rows = assistant.call("list_deliveries", **asked)["rows"]
+        return [(row["destination_id"], row["event_id"]) for row in rows]
+
+    assert chosen(destination_id=second) == [(second, events[0])]
+    assert chosen(event_id=events[0]) == [(second, events[0]), (first, events[0])]
+    assert chosen(status="skipped") == chosen(reason="no_consent") == [(second, events[0])]
+    assert chosen(status="failed", event_id=events[2]) == [(first, events[2])]
+    assert "The status must be one of" in assistant.refused("list_deliveries", status="x")
+    told = assistant.refused("list_deliveries", destination_id=999_999_999)
+    assert told.startswith("Destination not found.")
+
+
+def test_cursors_of_deliveries(assistant: Assistant, stage: Stage) -> None:
+    destination_id = stage.destination()
+    deliveries = [stage.forwarded(destination_id, stage.event(stage.contact())) for _ in range(5)]
+    found, cursor = [], None
+    while True:
+        page = assistant.call("list_deliveries", per_page=2, cursor=cursor)
+        found += [row["id"] for row in page["rows"]]
+        if not (cursor := page["next_cursor"]):
+            break
+    assert found == deliveries[::-1]
+    first = assistant.call("list_deliveries", per_page=2)["next_cursor"]
+    assert "cursor" in assistant.refused("list_deliveries", status="failed", cursor=first)
+
+
+def test_rejected_events_without_what_they_hold(
+    assistant: Assistant, viewer: Assistant, connection: psycopg.Connection
+) -> None:
+    for number in range(1, 6):
+        connection.execute(
+            "INSERT INTO rejected (space_id, id, kind, received_at, payload, reason, detail)"
+            " VALUES (%s, %s, 'event', '2026-05-13 12:00Z', '{\"email\":\"canary@x.example\"}',"
+            " 'processing_error', 'DataError')",
+            (assistant.space_id, number),
+        )
+    (first, *_) = viewer.call("list_rejected_events")["rows"]
+    assert first.pop("rejected_at")
+    assert first == {
+        "receipt_id": "5", "kind": "event", "reason": "processing_error", "detail": "DataError",
+        "received_at": "2026-05-13T12:00:00Z",
+    }  # fmt: skip
+    found, cursor = [], None
+    while True:
+        page = assistant.call("list_rejected_events", per_page=2, cursor=cursor)
+        assert "canary" not in str(page)
+        found += [row["receipt_id"] for row in page["rows"]]
+        if not (cursor := page["next_cursor"]):
+            break
+    assert found == ["5", "4", "3", "2", "1"]

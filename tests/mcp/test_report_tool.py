@@ -1,0 +1,197 @@
+"""query_report: defaults that fit most questions, figures that are those of the lists."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headwater.attribution.models import MODELS, WINDOWS
+from headwater.mcp.tool import Tool
+from headwater.reports.models import Group, Measure
+from headwater.sources.catalogue import SOURCES
+from tests.factories import NOON, Stage
+from tests.mcp.assistants import BY_NAME, Assistant
+from tests.reading_fixtures import RANGE, Api
+
+MAY = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
+
+
+@pytest.fixture
+def journeys(stage: Stage) -> Stage:
+    stage.label_event("custom_event_1", "Demo booked")
+    someone, other = stage.contact(country="DE"), stage.contact()
+    stage.touchpoint(someone, "google_ads", occurred_at=NOON - timedelta(days=2),
+                     campaign_id="c1", campaign_name="Spring")  # fmt: skip
+    stage.touchpoint(someone, "email", occurred_at=NOON - timedelta(days=1))
+    stage.event(someone, amount=Decimal(100))
+    stage.event(someone, event_name="custom_event_1")
+    stage.event(other, amount=Decimal("20.5"))
+    return stage
+
+
+@pytest.mark.usefixtures("journeys")
+def test_it_works(assistant: Assistant) -> None:
+    """Which channels brought the revenue of a month: one call, nothing but the month."""
+    assert assistant.call("query_report", period="2026-05", attribution_model="linear") == {
+        "columns": ["source", "credited_revenue", "credited_events"],
+        "rows": [["email", 50, 1], ["google_ads", 50, 1]],
+        "left_out": 0,
+        "totals": {"credited_revenue": 100, "credited_events": 2},
+        "unattributed": {"credited_revenue": 20.5, "credited_events": 1},
+        "period": MAY,
+        "compared_period": None,
+        "timezone": "UTC",
+        "currency": "USD",
+        "attribution_model": "linear",
+        "attribution_window": 30,
+        "query_mode": "profile",
+    }
+
+
+@pytest.mark.usefixtures("journeys")
+def test_what_people_call_things_is_beside_what_they_are(assistant: Assistant) -> None:
+    by_event = assistant.call("query_report", **MAY, measures=["events"], group_by=["event"])
+    assert by_event["columns"] == ["event", "event_name", "events"]
+    assert by_event["rows"] == [
+        ["purchase", "purchase", 2], ["custom_event_1", "Demo booked", 1],
+    ]  # fmt: skip
+    by_campaign = assistant.call("query_report", **MAY, group_by=["campaign", "source"],
+                                 attribution_model="first_touch")  # fmt: skip
+    assert by_campaign["rows"] == [["c1", "Spring", "google_ads", 100, 2]]
+    by_country = assistant.call(
+        "query_report", **MAY, measures=["revenue"], group_by=["country", "month"]
+    )
+    assert sorted(by_country["rows"], key=str) == [["DE", "2026-05", 100], [None, "2026-05", 20.5]]
+
+
+@pytest.mark.usefixtures("journeys")
+def test_times_are_in_order(assistant: Assistant) -> None:
+    told = assistant.call("query_report", period="2026-05-12 to 2026-05-14", measures=["events"],
+                          group_by=["day"])  # fmt: skip
+    days = [row[0] for row in told["rows"]]
+    assert days == sorted(days)
+    assert ["2026-05-13", 3] in told["rows"]
+    weeks = assistant.call("query_report", **MAY, measures=["events"], group_by=["week"])
+    assert ["2026-05-11", "2026-W20", 3] in weeks["rows"]
+
+
+@pytest.mark.usefixtures("journeys")
+def test_totals_only(assistant: Assistant) -> None:
+    for asked in ({"group_by": []}, {"measures": ["revenue", "contacts", "average_order_value"]}):
+        told = assistant.call("query_report", **MAY, **asked)
+        assert told["rows"] == []
+    assert told["totals"] == {"revenue": 120.5, "contacts": 2, "average_order_value": 60.25}
+    assert told["unattributed"] is None
+
+
+def test_comparisons(assistant: Assistant, journeys: Stage) -> None:
+    someone = journeys.contact()
+    before = NOON - timedelta(days=31)
+    journeys.touchpoint(someone, "email", occurred_at=before)
+    journeys.event(someone, amount=40, event_time=before)
+    told = assistant.call("query_report", **MAY, measures=["credited_revenue"],
+                          attribution_model="linear", compare="previous_period",
+                          order_by="source")  # fmt: skip
+    assert told["columns"] == [
+        "source", "credited_revenue", "credited_revenue_before", "credited_revenue_change",
+    ]  # fmt: skip
+    assert told["rows"] == [["email", 50, 40, 0.25], ["google_ads", 50, 0, None]]
+    assert told["totals"] == {
+        "credited_revenue": 100, "credited_revenue_before": 40, "credited_revenue_change": 1.5,
+    }  # fmt: skip
+    assert told["compared_period"] == {
+        "start_date": "2026-03-31 00:00:00", "end_date": "2026-04-30 23:59:59",
+    }  # fmt: skip
+
+
+@pytest.mark.usefixtures("journeys")
+def test_filters_and_limits(assistant: Assistant) -> None:
+    linear = {**MAY, "attribution_model": "linear", "measures": ["credited_revenue"]}
+    some = assistant.call("query_report", **linear, sources=["email"])
+    assert (some["rows"], some["unattributed"]) == ([["email", 50]], None)
+    spring = assistant.call("query_report", **linear, campaign="sPRING")
+    assert spring["rows"] == [["google_ads", 50]]
+    first = assistant.call("query_report", **linear, limit=1)
+    assert (len(first["rows"]), first["left_out"]) == (1, 1)
+    assert first["totals"] == {"credited_revenue": 100}
+    demo = assistant.call("query_report", **MAY, measures=["events"],
+                          event_names=["custom_event_1"])  # fmt: skip
+    assert demo["totals"] == {"events": 1}
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({**MAY, "period": "today"}, "The period must not be given with start_date and end_date."),
+        ({"start_date": MAY["start_date"]}, "The end_date is required with start_date."),
+        ({"end_date": MAY["end_date"]}, "The start_date is required with end_date."),
+        ({"start_date": MAY["end_date"], "end_date": MAY["start_date"]}, "must be after"),
+        ({"period": "soon"}, "The period cannot be read; there are: today"),
+        ({"measures": ["sales"]}, "The measures must be one of events, revenue"),
+        ({"group_by": ["source", "day", "event"]}, "must not have more than 2 values"),
+        ({"group_by": ["source", "source"]}, "must not have the same value twice"),
+        ({"order_by": "country"}, "The order_by must be one of the measures or groups"),
+        ({"limit": 201}, "The limit must be a whole number from 1 to 200."),
+        ({"attribution_window": 31}, "The attribution_window must be one of 0, 1, 7"),
+        ({"campaign": "x" * 513}, "campaign"),
+        ({"start_date": "0001-01-01 00:00:00", "end_date": "9999-12-31 23:59:59",
+          "group_by": ["day"]}, "group_by"),
+        ({"period": "0001", "compare": "previous_period"}, "compare"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_in_words(
+    assistant: Assistant, asked: dict[str, Any], told: str
+) -> None:
+    words = assistant.refused("query_report", **asked)
+    assert told in words
+    assert all(line.startswith("The ") for line in words.splitlines())
+
+
+QUESTIONS = st.fixed_dictionaries({
+    "measures": st.lists(st.sampled_from([str(m) for m in Measure]), min_size=1, unique=True),
+    "group_by": st.lists(st.sampled_from([str(g) for g in Group]), max_size=2, unique=True),
+    "attribution_model": st.sampled_from(list(MODELS)),
+    "attribution_window": st.sampled_from(WINDOWS),
+    "compare": st.sampled_from(["none", "previous_period", "previous_year"]),
+    "query_mode": st.sampled_from(["profile", "company"]),
+})  # fmt: skip
+
+
+@pytest.mark.usefixtures("journeys")
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(asked=QUESTIONS)
+def test_any_question_is_answered_in_its_form(assistant: Assistant, asked: dict[str, Any]) -> None:
+    told = assistant.call("query_report", **MAY, **asked)
+    assert all(len(row) == len(told["columns"]) for row in told["rows"])
+    figures = [name for name in told["columns"] if name in told["totals"]]
+    assert list(told["totals"]) == figures
+
+
+@pytest.mark.usefixtures("journeys")
+def test_credit_adds_up_to_the_lists_of_the_api(assistant: Assistant, api: Api) -> None:
+    for model in MODELS:
+        told = assistant.call(
+            "query_report", **RANGE, attribution_model=model, measures=["credited_revenue"]
+        )
+        listed: dict[str, float] = defaultdict(float)
+        for at in range(0, len(SOURCES), 15):
+            asked = {"attribution_model": model, "attribution_window": 30}
+            some, fields = list(SOURCES[at : at + 15]), ["amount", "source"]
+            for row in api.rows(**asked, **{"sources[]": some, "fields[]": fields}):
+                listed[row["source"]] += row["amount"] or 0
+        assert dict(told["rows"]) == pytest.approx(listed)
+
+
+def test_the_defaults_it_describes_are_true() -> None:
+    tool: Tool = BY_NAME["query_report"]
+    assert tool.required == ()
+    assert tool.arguments["attribution_model"]["default"] == "last_touch"
+    assert tool.arguments["period"]["default"] == "last 30 days"

@@ -1,0 +1,198 @@
+"""Tools, resources and prompts about the Space itself."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import psycopg
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headwater.attribution.models import MODELS
+from headwater.events.accepted import EVENT_NAMES
+from headwater.mcp.dates import Dates, read_dates
+from headwater.mcp.prompts import PROMPTS
+from headwater.mcp.resources import RESOURCES
+from headwater.mcp.tools import TOOLS
+from headwater.sources.catalogue import SOURCES
+from tests.factories import Stage
+from tests.mcp.assistants import Assistant
+
+TODAY = date(2026, 3, 18)  # a Wednesday
+
+
+def test_it_works(assistant: Assistant, stage: Stage, viewer: Assistant) -> None:
+    stage.label_event("custom_event_3", "Demo booked")
+    stage.label_field("profile_field_1", "Plan")
+    told = assistant.call("get_space")
+    assert told == {
+        "id": stage.space_id, "name": "Test", "timezone": "UTC", "currency": "USD",
+        "company_identity_mode": "auto", "event_labels": {"custom_event_3": "Demo booked"},
+        "field_labels": {"profile_field_1": "Plan"}, "may_write": True,
+    }  # fmt: skip
+    assert viewer.call("get_space") == {**told, "may_write": False}
+    assert json.loads(read(assistant, "trk://space")) == told
+
+
+def test_custom_events_have_names(assistant: Assistant, stage: Stage) -> None:
+    stage.label_event("custom_event_10", "Ten")
+    stage.label_event("custom_event_2", "Two")
+    told = assistant.call("list_custom_events")
+    assert told["unnamed"] == 48
+    assert told["custom_events"] == [
+        {"name": "custom_event_2", "label": "Two"}, {"name": "custom_event_10", "label": "Ten"},
+    ]  # fmt: skip
+
+
+def test_dates_are_on_the_clock_of_the_space(
+    assistant: Assistant, connection: psycopg.Connection
+) -> None:
+    for zone in ("Pacific/Kiritimati", "Pacific/Pago_Pago"):
+        connection.execute(
+            "UPDATE spaces SET timezone = %s WHERE id = %s", (zone, assistant.space_id)
+        )
+        before = datetime.now(UTC).astimezone(ZoneInfo(zone)).date()
+        told = assistant.call("resolve_date_range", words="yesterday")
+        if datetime.now(UTC).astimezone(ZoneInfo(zone)).date() == before:
+            assert told["today"] == before.isoformat()
+        yesterday = date.fromisoformat(told["today"]) - timedelta(days=1)
+        assert told["start_date"] == f"{yesterday} 00:00:00"
+        assert told["end_date"] == f"{yesterday} 23:59:59"
+        assert told["previous_period"]["end_date"] == f"{yesterday - timedelta(1)} 23:59:59"
+        assert (told["days"], told["timezone"]) == (1, zone)
+    assert "there are: today, yesterday" in assistant.refused("resolve_date_range", words="soon")
+
+
+@pytest.mark.parametrize(
+    ("words", "first", "last"),
+    [
+        ("today", "2026-03-18", "2026-03-18"), ("Yesterday", "2026-03-17", "2026-03-17"),
+        ("this week", "2026-03-16", "2026-03-18"), ("last week", "2026-03-09", "2026-03-15"),
+        ("this month", "2026-03-01", "2026-03-18"), ("last month", "2026-02-01", "2026-02-28"),
+        ("in the last month", "2026-02-01", "2026-02-28"),
+        ("this quarter", "2026-01-01", "2026-03-18"), ("last quarter", "2025-10-01", "2025-12-31"),
+        ("this year", "2026-01-01", "2026-03-18"), ("last_year", "2025-01-01", "2025-12-31"),
+        ("the last 7 days", "2026-03-11", "2026-03-17"), ("past 1 day", "2026-03-17", "2026-03-17"),
+        ("last 2 weeks", "2026-03-02", "2026-03-15"), ("last 3 months", "2025-12-01", "2026-02-28"),
+        ("2024", "2024-01-01", "2024-12-31"), ("2024-02", "2024-02-01", "2024-02-29"),
+        ("2026-Q3", "2026-07-01", "2026-09-30"), ("q1 2024", "2024-01-01", "2024-03-31"),
+        ("2026-03-14", "2026-03-14", "2026-03-14"),
+        ("2026-03-01 to 2026-03-14", "2026-03-01", "2026-03-14"),
+    ],
+)  # fmt: skip
+def test_words_for_time(words: str, first: str, last: str) -> None:
+    read = read_dates(words, TODAY)
+    assert (read.first.isoformat(), read.last.isoformat()) == (first, last)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["", "soon", "2026-13", "2026-02-30", "2026-03-14 to 2026-03-01", "last 0 days", "0000",
+     "last 9999 years", "last 1001 days", "9" * 100],
+)  # fmt: skip
+def test_words_that_mean_no_time(words: str) -> None:
+    with pytest.raises(ValueError, match="there are: today"):
+        read_dates(words, TODAY)
+
+
+UNITS = ("day", "week", "month", "quarter", "year")
+
+
+@given(
+    today=st.dates(date(2000, 1, 1), date(2100, 1, 1)),
+    count=st.integers(1, 60),
+    unit=st.sampled_from(UNITS),
+)
+def test_stretches_meet(today: date, count: int, unit: str) -> None:
+    """The last few and the one that runs meet; the period before has as many days."""
+    read = read_dates(f"last {count} {unit}s", today)
+    running = read_dates("today" if unit == "day" else f"this {unit}", today)
+    assert read.last + timedelta(days=1) == running.first
+    assert running.last == today
+    one = read_dates("yesterday" if unit == "day" else f"last {unit}", today)
+    assert one.last == read.last
+    assert one.first >= read.first
+    before = read.before
+    assert before == Dates(before.first, read.first - timedelta(days=1))
+    assert before.days == read.days
+
+
+def read(assistant: Assistant, uri: str) -> str:
+    (contents,) = assistant.ask("resources/read", {"uri": uri})["contents"]
+    assert (contents["uri"], contents["mimeType"]) == (uri, "application/json")
+    return contents["text"]
+
+
+def test_resources_are_these(assistant: Assistant, viewer: Assistant, stage: Stage) -> None:
+    stage.label_event("custom_event_1", "Demo")
+    stage.label_field("profile_field_16", "Seats")
+    listed = assistant.ask("resources/list")["resources"]
+    assert [each["uri"] for each in listed] == [
+        "trk://space", "trk://attribution-models", "trk://sources", "trk://event-names",
+        "trk://profile-fields",
+    ]  # fmt: skip
+    assert all(each["description"] and each["title"] for each in listed)
+    assert assistant.ask("resources/templates/list")["resourceTemplates"] == []
+    told = {uri: json.loads(read(viewer, uri)) for uri in RESOURCES}
+    assert {each["name"] for each in told["trk://attribution-models"]["models"]} == set(MODELS)
+    assert [each["name"] for each in told["trk://sources"]["sources"]] == list(SOURCES)
+    names = {each["name"]: each["label"] for each in told["trk://event-names"]["event_names"]}
+    assert list(names) == list(EVENT_NAMES)
+    assert names["custom_event_1"] == "Demo"
+    fields = {each["name"]: each for each in told["trk://profile-fields"]["profile_fields"]}
+    assert len(fields) == 30
+    assert fields["profile_field_16"] == {
+        "name": "profile_field_16", "type": "number", "label": "Seats",
+    }  # fmt: skip
+
+
+def test_a_resource_there_is_not(assistant: Assistant) -> None:
+    for uri in ("trk://x", "trk://space/", "file:/etc/passwd", "http://127.0.0.1/"):
+        error = assistant.message("resources/read", {"uri": uri})["error"]
+        assert error["code"] == -32602
+        assert "trk://space" in error["message"]
+
+
+def test_prompts_are_these(assistant: Assistant) -> None:
+    listed = {each["name"]: each for each in assistant.ask("prompts/list")["prompts"]}
+    assert listed.keys() == {"channel_review", "explain_conversion", "data_quality_check"}
+    for name, told in listed.items():
+        needed = {each["name"]: "17" for each in told["arguments"] if each["required"]}
+        prompt = assistant.ask("prompts/get", {"name": name, "arguments": needed})
+        (message,) = prompt["messages"]
+        assert message["role"] == "user"
+        assert "$" not in message["content"]["text"]
+        all_given = {each["name"]: "$period ${x} 17" for each in told["arguments"]}
+        text = assistant.ask("prompts/get", {"name": name, "arguments": all_given})
+        assert "$period ${x} 17" in text["messages"][0]["content"]["text"]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "told"),
+    [
+        ("x", {}, "There is no prompt x. There are: channel_review"),
+        ("explain_conversion", {}, "The event_id is required."),
+        ("explain_conversion", {"event_id": " "}, "The event_id is required."),
+        ("channel_review", {"x": "1"}, "There is no argument x."),
+        ("channel_review", {"period": "x" * 501}, "must not be longer than 500 characters"),
+    ],
+)
+def test_what_is_wrong_with_a_prompt(
+    assistant: Assistant, name: str, arguments: dict[str, str], told: str
+) -> None:
+    error = assistant.message("prompts/get", {"name": name, "arguments": arguments})["error"]
+    assert error["code"] == -32602
+    assert told in error["message"]
+
+
+def test_prompts_name_tools_there_are() -> None:
+    names = {tool.name for tool in TOOLS}
+    for question in PROMPTS.values():
+        words = set(question.text.replace(",", " ").replace(".", " ").replace(":", " ").split())
+        called = {word for word in words if word in names}
+        assert called
+        stems = ("get_", "list_", "query_", "resolve_", "explain_", "find_")
+        assert {word for word in words if word.startswith(stems)} == called

@@ -1,0 +1,203 @@
+"""All tools at once: which there are, how they describe themselves, what they refuse and how."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from headwater.mcp.server import VERSION
+from headwater.mcp.tools import TOOLS
+from tests.factories import Stage
+from tests.mcp.assistants import BY_NAME, Assistant
+
+READING = [
+    "get_space", "list_custom_events", "resolve_date_range", "query_report", "list_events",
+    "get_event", "explain_attribution", "list_contacts", "get_contact", "find_contact_by_email",
+    "get_contact_journey", "list_companies", "get_company", "list_deliveries",
+    "list_rejected_events",
+]  # fmt: skip
+WRITING = [
+    "track_event", "update_event_amount", "delete_event", "create_contact", "update_contact",
+    "attach_contact_company", "detach_contact_company", "update_company", "delete_contact_pii",
+]  # fmt: skip
+NAMES = READING + WRITING
+
+MOST_BYTES = 60_000
+"""How long the list of all tools may be: a model reads it before its first question."""
+
+WRONG = {"integer": ["x", 1.5, True, [], {}, -1], "array": [5, {}, [{}], [[]]],
+         "boolean": ["x", [], 7], "object": ["x", [], 5], "string": [[], {}]}  # fmt: skip
+
+
+def test_it_works(assistant: Assistant) -> None:
+    """The tools are these, none that makes or reads exports among them."""
+    listed = assistant.ask("tools/list")["tools"]
+    assert sorted(tool["name"] for tool in listed) == sorted(NAMES)
+    assert "nextCursor" not in assistant.ask("tools/list")
+    assert VERSION == "2.3.0"
+
+
+def test_they_describe_themselves(assistant: Assistant) -> None:
+    listed = assistant.ask("tools/list")["tools"]
+    assert len(json.dumps(listed, separators=(",", ":"))) <= MOST_BYTES
+    for told in listed:
+        for schema in (told["inputSchema"], told["outputSchema"]):
+            Draft202012Validator.check_schema(schema)
+            assert schema["type"] == "object"
+            assert "$ref" not in json.dumps(schema)
+        assert told["inputSchema"]["additionalProperties"] is False
+        assert 20 <= len(told["description"]) <= 700
+        assert told["title"]
+        hints = told["annotations"]
+        writes = told["name"] in WRITING
+        assert hints["readOnlyHint"] is not writes
+        assert hints["openWorldHint"] is False
+        if writes:
+            adds = told["name"] in ("track_event", "create_contact")
+            assert hints["destructiveHint"] is not adds
+            assert hints["idempotentHint"] is not adds
+
+
+@pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool.name not in WRITING])
+def test_reading_tools_describe_every_argument(tool: Any) -> None:
+    for name, schema in tool.arguments.items():
+        assert len(schema["description"]) >= 10, name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_unknown_arguments_are_refused_by_name(assistant: Assistant, name: str) -> None:
+    told = assistant.refused(name, nonsense=1)
+    assert "There is no argument nonsense; there are:" in told
+    for required in BY_NAME[name].required:
+        assert f"The {required} is required." in told
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_wrong_types_are_refused_by_name(assistant: Assistant, name: str) -> None:
+    tool = BY_NAME[name]
+    for argument, schema in tool.arguments.items():
+        kind = schema.get("type")
+        for value in WRONG.get(kind if isinstance(kind, str) else "", ()):
+            if value is True and schema.get("enum") == [0, 1]:
+                continue  # which means 1
+            told = assistant.refused(name, **{**like(tool), argument: value})
+            assert argument in told, (argument, value, told)
+            assert len(told) < 2000
+
+
+def like(tool: Any) -> dict[str, Any]:
+    """Something for each argument that a tool needs, of the right form."""
+    plain = {"words": "today", "start_date": "2026-01-01 00:00:00", "amount": 1,
+             "end_date": "2026-12-31 00:00:00", "email": "ada@example.com",
+             "emails": ["ada@example.com"], "event_name": "purchase"}  # fmt: skip
+    return {name: plain.get(name, 999_999_999_999) for name in tool.required}
+
+
+def test_a_tool_there_is_not(assistant: Assistant) -> None:
+    for name in ("create_event_export", "x", ""):
+        assert f"There is no tool {name}. There are: get_space" in refusal(assistant, name)
+
+
+def refusal(assistant: Assistant, name: str) -> str:
+    result = assistant.result(name, {})
+    assert result["isError"]
+    return result["content"][0]["text"]
+
+
+def test_a_viewer_sees_and_calls_no_tool_that_writes(viewer: Assistant) -> None:
+    listed = [tool["name"] for tool in viewer.ask("tools/list")["tools"]]
+    assert sorted(listed) == sorted(READING)
+    assert viewer.call("get_space")["may_write"] is False
+    for name in WRITING:
+        assert "may only read" in viewer.refused(name, **like(BY_NAME[name]))
+
+
+def test_whole_numbers_however_they_are_written(assistant: Assistant, stage: Stage) -> None:
+    event_id = stage.event(stage.contact())
+    assert event_id < 2**53
+    for written in (event_id, float(event_id), str(event_id)):
+        assert assistant.call("get_event", event_id=written)["id"] == str(event_id)
+    for limit in (2, 2.0, "2"):
+        assert assistant.call("list_companies", per_page=limit)["rows"] == []
+    for bad in (1.5, "1.5", "x", "1e3", 0, -1, 10**18, None, [event_id], True):
+        assert "event_id" in assistant.refused("get_event", event_id=bad)
+
+
+def test_what_is_meant_is_plain(assistant: Assistant, stage: Stage) -> None:
+    contact_id = stage.contact(email="ada@example.com")
+    stage.identifier(contact_id, "email", "ada@example.com")
+    stage.identifier(contact_id, "trk_token", "t1")
+    listed = assistant.call("list_contacts", email="ada@example.com", include_trk_tokens=True)
+    assert [row["trk_tokens"] for row in listed["rows"]] == [["t1"]]
+    report = assistant.call("query_report", measures="events", group_by="event")
+    assert report["columns"] == ["event", "event_name", "events"]
+
+
+def test_bad_text_never_reaches_a_tool(assistant: Assistant) -> None:
+    for name in NAMES:
+        arguments = {**like(BY_NAME[name]), "email": "a\0b"}
+        message = assistant.post(
+            {"jsonrpc": "2.0", "id": 4, "method": "tools/call",
+             "params": {"name": name, "arguments": arguments}}
+        )  # fmt: skip
+        assert message.status_code == 400
+        assert message.json()["id"] == 4
+        assert "params.arguments.email" in message.json()["error"]["message"]
+
+
+def test_the_text_is_the_structured_content(assistant: Assistant) -> None:
+    result = assistant.result("get_space", {})
+    assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+
+
+def test_a_call_that_waits_too_long_says_what_to_do(
+    assistant: Assistant, stage: Stage, database_url: str
+) -> None:
+    """It is cut off by its deadline; the words are for an assistant, not about the database."""
+    event_id = stage.event(stage.contact())
+    with psycopg.connect(database_url) as holding:
+        holding.execute("SELECT FROM events WHERE space_id = %s FOR UPDATE", (stage.space_id,))
+        told = assistant.refused("update_event_amount", event_id=event_id, amount=1)
+        assert re.fullmatch("Headwater cannot answer just now.*", told)
+
+
+ARGUMENTS = st.dictionaries(
+    st.sampled_from(sorted({name for tool in TOOLS for name in tool.arguments})),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from(["2026-05-01 00:00:00", "2026-05-31 00:00:00", "source", "last month"])
+    | st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
+    | st.lists(st.sampled_from(["source", "events", "purchase", "google_ads", 1, None]), max_size=3)
+    | st.dictionaries(st.sampled_from(["field", "operator", "value", "x"]), st.text(max_size=5)),
+    max_size=6,
+)  # fmt: skip
+
+
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(name=st.sampled_from(NAMES), arguments=ARGUMENTS)
+def test_any_arguments_get_an_answer_or_words(
+    assistant: Assistant, name: str, arguments: dict[str, Any]
+) -> None:
+    tool = BY_NAME[name]
+    known = {key: value for key, value in arguments.items() if key in tool.arguments}
+    response = assistant.post(
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+         "params": {"name": name, "arguments": {**like(tool), **known}}}
+    )  # fmt: skip
+    if response.status_code == 400:  # text that cannot be stored
+        return
+    result = response.json()["result"]
+    if result.get("isError"):
+        told = result["content"][0]["text"]
+        assert "inside Headwater" not in told
+        assert "cannot answer" not in told
+    else:
+        Draft202012Validator(tool.output_schema).validate(result["structuredContent"])
