@@ -1,0 +1,212 @@
+"""Letting an assistant in, in a real browser: its rules about where forms may lead, which no HTTP
+client has, must let the answer through, and nobody else's form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import AF_INET6
+from threading import Thread
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.accounts import PASSWORD
+from tests.oauth.conftest import assisted, installation, internet  # noqa: F401 # fixtures
+from tests.oauth.staging import AUTHORIZE, Assistant, Installation, Person, query_of
+from tests.waiting import wait_until
+
+
+class Application:
+    """A program of the person's own that waits for the answer on the loopback interface."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.received: list[str] = []
+        self.page = b"You can close this window."
+
+
+@contextmanager
+def waiting(host: str = "127.0.0.1") -> Iterator[Application]:
+    class Server(ThreadingHTTPServer):
+        address_family = AF_INET6 if ":" in host else ThreadingHTTPServer.address_family
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path.startswith("/callback"):
+                application.received.append(self.path)
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(application.page)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = Server((host, 0), Handler)
+    shown = f"[{host}]" if ":" in host else host
+    application = Application(f"http://{shown}:{server.server_address[1]}")
+    Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    yield application
+    server.shutdown()
+    server.server_close()
+
+
+def open_request(
+    page: Page,
+    installation: Installation,
+    assistant: Assistant,
+    person: Person,  # noqa: F811
+) -> None:
+    """Follow the assistant's link, logging in on the way."""
+    page.set_default_timeout(15_000)
+    page.goto(f"{installation.base_url}{AUTHORIZE}?{urlencode(assistant.request())}")
+    page.get_by_label("E-mail address").fill(person.user.email)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("heading", name="Connect Test?")).to_be_visible()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_it_works(
+    page_of: Callable[..., Page],
+    installation: Installation,
+    space_id: int,
+    host: str,  # noqa: F811
+) -> None:
+    """Any port of this machine, by name or number."""
+    person = installation.person(space_id, logged_in=False)
+    page = page_of()
+    reports: list[str] = []
+    page.on("console", lambda message: reports.append(message.text))
+    with waiting(host) as application:
+        assistant = installation.assistant(f"{application.url}/callback")
+        open_request(page, installation, assistant, person)
+        page.get_by_role("button", name="Connect", exact=True).click()
+        page.wait_for_url(re.compile("/callback"))
+        expect(page.get_by_text("You can close")).to_be_visible()
+    (answer,) = application.received
+    token = installation.exchange(assistant, query_of(answer)["code"]).json()["access_token"]
+    assert installation.knock(space_id, token).status_code == 200
+    assert reports == []
+
+
+def test_saying_no(
+    page_of: Callable[..., Page],
+    installation: Installation,
+    space_id: int,  # noqa: F811
+) -> None:
+    person = installation.person(space_id, installation.make_space(), logged_in=False)
+    page = page_of()
+    with waiting() as application:
+        uri = application.url.replace("127.0.0.1", "localhost") + "/callback"
+        assistant = installation.assistant(uri)
+        open_request(page, installation, assistant, person)
+        page.get_by_role("button", name="Connect", exact=True).click()
+        assert application.received == []  # no Space is chosen
+        page.get_by_role("button", name="Do not connect").click()
+        page.wait_for_url(re.compile("/callback"))
+    assert query_of(application.received[0])["error"] == "access_denied"
+
+
+def test_being_somebody_else(
+    page_of: Callable[..., Page],
+    installation: Installation,
+    space_id: int,  # noqa: F811
+) -> None:
+    person, other = (installation.person(space_id, logged_in=False) for _ in range(2))
+    page = page_of()
+    with waiting() as application:
+        assistant = installation.assistant(f"{application.url}/callback")
+        open_request(page, installation, assistant, person)
+        page.get_by_role("button", name="Log in as somebody else").click()
+        page.get_by_label("E-mail address").fill(other.user.email)
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_role("button", name=f"Not {other.user.email}?")).to_be_visible()
+        page.get_by_role("button", name="Connect", exact=True).click()
+        page.wait_for_url(re.compile("/callback"))
+
+
+def test_an_application_with_a_scheme_of_its_own(
+    page_of: Callable[..., Page],
+    installation: Installation,
+    space_id: int,  # noqa: F811
+) -> None:
+    """The browser hands the answer over, and does not report that it was not allowed to."""
+    person = installation.person(space_id, logged_in=False)
+    page = page_of()
+    reports: list[str] = []
+    answers: list[str] = []
+    page.on("console", lambda message: reports.append(message.text))
+    page.on("response", lambda answer: answers.append(answer.headers.get("location", "")))
+    assistant = installation.assistant("cursor://anysphere.cursor-mcp/oauth/callback")
+    open_request(page, installation, assistant, person)
+    page.get_by_role("button", name="Connect", exact=True).click()
+    wait_until(lambda: _seen(page, answers))
+    assert not [text for text in reports if "Content Security Policy" in text]
+
+
+def _seen(page: Page, answers: list[str]) -> bool:
+    page.evaluate("0")  # lets what has happened be told
+    return any(location.startswith("cursor://") for location in answers)
+
+
+def test_a_form_of_another_site(
+    page_of: Callable[..., Page],
+    installation: Installation,
+    space_id: int,  # noqa: F811
+) -> None:
+    """The person is logged in; the other site knows everything but what is on their page."""
+    person = installation.person(space_id, logged_in=False)
+    page = page_of()
+    with waiting() as application, waiting() as evil:
+        assistant = installation.assistant(f"{application.url}/callback")
+        open_request(page, installation, assistant, person)
+        target = f"{installation.base_url}{AUTHORIZE}?{urlencode(assistant.request())}"
+        evil.page = (
+            f'<form method="post" action="{target.replace("&", "&amp;")}">'
+            f'<input name="decision" value="approve"><input name="space_id" value="{space_id}">'
+            "<button>Win a prize</button></form>"
+        ).encode()
+        page.goto(evil.url.replace("127.0.0.1", "localhost"))
+        page.get_by_role("button", name="Win").click()
+        page.wait_for_url(re.compile(re.escape(AUTHORIZE)))
+        expect(page.get_by_text(re.compile("log in", re.IGNORECASE)).first).to_be_visible()
+        page.goto(evil.url)
+        with page.expect_response(lambda answer: answer.request.method == "POST") as posted:
+            page.get_by_role("button", name="Win").click()
+        assert posted.value.status == 403
+    assert application.received == []
+    row = installation.connection.execute(
+        "SELECT count(*) FROM oauth_codes WHERE space_id = %s", (space_id,)
+    ).fetchone()
+    assert row == (0,)
+
+
+def test_the_page_is_not_framed(
+    page_of: Callable[..., Page],
+    installation: Installation,
+    space_id: int,  # noqa: F811
+) -> None:
+    person = installation.person(space_id, logged_in=False)
+    page = page_of()
+    with waiting() as evil:
+        assistant = installation.assistant(f"{evil.url}/callback")
+        open_request(page, installation, assistant, person)
+        target = f"{installation.base_url}{AUTHORIZE}?{urlencode(assistant.request())}"
+        evil.page = f'<iframe src="{target.replace("&", "&amp;")}"></iframe>'.encode()
+        reports: list[str] = []
+        page.on("console", lambda message: reports.append(message.text))
+        page.goto(evil.url)
+        wait_until(lambda: _reported(page, reports))
+        assert not any("Connect Test?" in frame.content() for frame in page.frames[1:])
+
+
+def _reported(page: Page, reports: list[str]) -> bool:
+    page.evaluate("0")
+    return any("frame-ancestors" in text for text in reports)
