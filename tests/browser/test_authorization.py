@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from socket import AF_INET6
 from threading import Thread
 from urllib.parse import urlencode
@@ -15,10 +16,16 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
+from headwater.oauth.clients import LONGEST_NAME
 from tests.accounts import PASSWORD
-from tests.oauth.conftest import assisted, installation, internet  # noqa: F401 # fixtures
 from tests.oauth.staging import AUTHORIZE, Assistant, Installation, Person, query_of
 from tests.waiting import wait_until
+
+PAYLOADS = [
+    line
+    for line in (Path(__file__).parent.parent / "data" / "payloads.txt").read_text().splitlines()
+    if not line.startswith("#")
+]
 
 
 class Application:
@@ -60,7 +67,7 @@ def open_request(
     page: Page,
     installation: Installation,
     assistant: Assistant,
-    person: Person,  # noqa: F811
+    person: Person,
 ) -> None:
     """Follow the assistant's link, logging in on the way."""
     page.set_default_timeout(15_000)
@@ -76,7 +83,7 @@ def test_it_works(
     page_of: Callable[..., Page],
     installation: Installation,
     space_id: int,
-    host: str,  # noqa: F811
+    host: str,
 ) -> None:
     """Any port of this machine, by name or number."""
     person = installation.person(space_id, logged_in=False)
@@ -98,7 +105,7 @@ def test_it_works(
 def test_saying_no(
     page_of: Callable[..., Page],
     installation: Installation,
-    space_id: int,  # noqa: F811
+    space_id: int,
 ) -> None:
     person = installation.person(space_id, installation.make_space(), logged_in=False)
     page = page_of()
@@ -116,7 +123,7 @@ def test_saying_no(
 def test_being_somebody_else(
     page_of: Callable[..., Page],
     installation: Installation,
-    space_id: int,  # noqa: F811
+    space_id: int,
 ) -> None:
     person, other = (installation.person(space_id, logged_in=False) for _ in range(2))
     page = page_of()
@@ -135,7 +142,7 @@ def test_being_somebody_else(
 def test_an_application_with_a_scheme_of_its_own(
     page_of: Callable[..., Page],
     installation: Installation,
-    space_id: int,  # noqa: F811
+    space_id: int,
 ) -> None:
     """The browser hands the answer over, and does not report that it was not allowed to."""
     person = installation.person(space_id, logged_in=False)
@@ -159,7 +166,7 @@ def _seen(page: Page, answers: list[str]) -> bool:
 def test_a_form_of_another_site(
     page_of: Callable[..., Page],
     installation: Installation,
-    space_id: int,  # noqa: F811
+    space_id: int,
 ) -> None:
     """The person is logged in; the other site knows everything but what is on their page."""
     person = installation.person(space_id, logged_in=False)
@@ -188,10 +195,36 @@ def test_a_form_of_another_site(
     assert row == (0,)
 
 
+def test_names_that_are_markup(
+    page_of: Callable[..., Page], installation: Installation, space_id: int
+) -> None:
+    """Whatever an assistant calls itself is text, and stands beside where the answer is sent."""
+    person = installation.person(space_id, logged_in=False)
+    page = page_of()
+    reports: list[str] = []
+    with waiting() as application:
+        assistant = installation.assistant(f"{application.url}/callback")
+        open_request(page, installation, assistant, person)
+        page.on("console", lambda message: reports.append(message.text))
+        page.on("dialog", lambda dialog: (reports.append("a dialog"), dialog.dismiss()))
+        names = [line for line in PAYLOADS if len(line) <= LONGEST_NAME]
+        assert len(names) > 20
+        for name in names:
+            installation.connection.execute(
+                "UPDATE oauth_clients SET name = %s WHERE id = %s", (name, assistant.id)
+            )
+            page.reload()
+            assert page.evaluate("window.__x") is None, name
+            text = " ".join(page.locator("main").inner_text().split())
+            assert " ".join(name.split()) in text
+            assert "Your answer is sent to 127.0.0.1" in text
+    assert reports == []
+
+
 def test_the_page_is_not_framed(
     page_of: Callable[..., Page],
     installation: Installation,
-    space_id: int,  # noqa: F811
+    space_id: int,
 ) -> None:
     person = installation.person(space_id, logged_in=False)
     page = page_of()

@@ -188,13 +188,13 @@ def test_what_is_required(
     assert why == f"{name} is required."
 
 
-@pytest.mark.parametrize("name", ["code", "client_id", "grant_type", "anything"])
+@pytest.mark.parametrize("name", ["code", "client_id", "grant_type", "anything", "resource"])
 def test_nothing_is_given_twice(
     installation: Installation, assistant: Assistant, code: str, name: str
 ) -> None:
     form: dict[str, Any] = assistant.form(code)
     answer = installation.http.post(TOKEN, data=form | {name: [form.get(name, "x"), "x"]})
-    refused(answer, "invalid_request")
+    refused(answer, "invalid_target" if name == "resource" else "invalid_request")
     assert installation.exchange(assistant, code).status_code == 200
 
 

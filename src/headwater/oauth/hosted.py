@@ -9,7 +9,7 @@ import asyncio
 import re
 import time
 from collections import Counter, OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -63,7 +63,7 @@ class HostedClients:
         if known is None or known.until <= time.monotonic():
             known = await self._join(url)
         if isinstance(known.found, OAuthError):
-            raise known.found
+            raise replace(known.found)  # each raised one gathers where it passed
         return known.found
 
     async def _join(self, url: str) -> _Known:

@@ -1,0 +1,30 @@
+"""The record of the authorization server names tests that there are."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+from tests.sizes import ROOT
+
+RECORD = ROOT / "docs" / "decisions" / "0016-authorization-server.md"
+
+
+def tests_of(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text())
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
+def test_it_works() -> None:
+    rows = re.findall(r"^\| (\d+) \| (.*) \|$", RECORD.read_text(), re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(range(1, 46))
+    named = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", RECORD.read_text())
+    assert named
+    missing = [
+        f"{path}::{name}" for path, name in named
+        if not (ROOT / path).exists() or name not in tests_of(ROOT / path)
+    ]  # fmt: skip
+    assert missing == []
+    for number, evidence in rows:
+        assert "`tests/" in evidence or "Reason:" in evidence, number
