@@ -47,7 +47,6 @@ SPANS_SPACES: dict[str, str] = {
     "accounts/invitations.sql::accept": "likewise",
     "oauth/codes.sql::use": "the code says which Space it is for, likewise",
     "oauth/codes.sql::revoke_token": "likewise",
-    "oauth/codes.sql::find": "likewise",
     "oauth/tidying.sql::codes": "the operator's side: codes of long ago, of any Space",
     "oauth/consenting.sql::choices": "which Spaces a user can choose is the question",
     "spaces/access.sql::callers": "the key says which Space it opens: that is the question",

@@ -11,7 +11,7 @@ from tests.sizes import ROOT
 RECORD = ROOT / "docs" / "decisions" / "0016-authorization-server.md"
 
 
-def tests_of(path: Path) -> set[str]:
+def names_in(path: Path) -> set[str]:
     tree = ast.parse(path.read_text())
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
 
@@ -23,7 +23,7 @@ def test_it_works() -> None:
     assert named
     missing = [
         f"{path}::{name}" for path, name in named
-        if not (ROOT / path).exists() or name not in tests_of(ROOT / path)
+        if not (ROOT / path).exists() or name not in names_in(ROOT / path)
     ]  # fmt: skip
     assert missing == []
     for number, evidence in rows:

@@ -27,6 +27,8 @@ SCOPES_TOLD = {
     "companies:write": "change companies",
     "exports:read": "fetch exports",
     "exports:write": "ask for exports",
+    "destinations:read": "read destinations and what was delivered to them",
+    "destinations:write": "make, change and try destinations",
 }
 
 
