@@ -46,7 +46,7 @@ def metadata_of(space_id: int) -> str:
 def test_without_a_token_the_way_to_one_is_told(assistant: Assistant) -> None:
     answer = assistant.post(PING, Authorization=None)
     assert answer.status_code == 401
-    assert answer.json() == {"message": "Missing or invalid access token."}
+    assert answer.json()["message"] == "Missing or invalid access token."
     assert answer.headers["www-authenticate"] == f"Bearer {metadata_of(assistant.space_id)}"
 
 
@@ -93,12 +93,16 @@ def test_another_space_and_no_space_are_refused_alike(
     assert other.status_code == none.status_code == 403
     assert other.content == none.content
     assert "www-authenticate" not in other.headers
+    words = "This token is for another Space."
+    assert other.json() == {
+        "message": words, "jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": words},
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("path", ["0", "01", "+1", "x", "1.0", "9" * 19, "9" * 5000, "\u0661"])
 def test_what_is_no_space_id_is_no_path(assistant: Assistant, path: str) -> None:
     answer = assistant.send(url=f"{assistant.base_url}/mcp/{path}/public-api", json=PING)
-    assert (answer.status_code, answer.json()) == (404, {"message": "Not Found."})
+    assert (answer.status_code, answer.json()["message"]) == (404, "Not Found.")
 
 
 def test_a_trailing_slash_is_another_path(assistant: Assistant) -> None:

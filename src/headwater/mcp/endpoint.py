@@ -32,7 +32,7 @@ from headwater.http.errors import (
 from headwater.http.rate_limits import Demand, take
 from headwater.mcp.asking import Asking, Service
 from headwater.mcp.hosts import Hosts
-from headwater.mcp.messages import check_message
+from headwater.mcp.messages import check_message, tell
 from headwater.mcp.server import ASKING
 from headwater.oauth.metadata import SCOPE, resource_path
 from headwater.spaces.spaces import fetch_limits
@@ -188,4 +188,4 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 def _answer(problem: Problem) -> Response:
-    return Response(problem.body(), problem.status, problem.headers, "application/json")
+    return Response(tell(problem), problem.status, problem.headers, "application/json")
