@@ -23,6 +23,10 @@ from headwater.forwarding.models import SkipReason
 from headwater.forwarding.platforms.platform import DAY
 from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.http.rate_limits import PER_MINUTE
+from headwater.mcp.endpoint import Refusal as AssistantRefusal
+from headwater.mcp.prompts import PROMPTS
+from headwater.mcp.resources import RESOURCES
+from headwater.mcp.tools import TOOLS
 from headwater.pipeline.batch import RejectReason
 from headwater.reports.models import Compare, Group, Measure
 from headwater.reports.refusals import Refusal
@@ -43,6 +47,7 @@ API = (DOCS / "api.md").read_text()
 ATTRIBUTION = (DOCS / "attribution.md").read_text()
 IDENTITY = (DOCS / "identity.md").read_text()
 REPORTS = (DOCS / "reports.md").read_text()
+ASSISTANTS = (DOCS / "assistants.md").read_text()
 
 
 def section(page: str, title: str) -> str:
@@ -213,3 +218,14 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 def test_changes_are_collected() -> None:
     assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_everything_an_assistant_can_ask() -> None:
+    tools = row_names(section(ASSISTANTS, "Tools"))
+    assert sorted(name for name in tools if "custom_event_" not in name) == sorted(
+        tool.name for tool in TOOLS
+    )
+    told = row_names(section(ASSISTANTS, "Resources and prompts"))
+    assert told == [*RESOURCES, *PROMPTS]
+    named = section(ASSISTANTS, "Behind a reverse proxy")
+    assert [reason for reason in AssistantRefusal if f"`{reason}`" not in named] == []

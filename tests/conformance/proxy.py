@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -68,10 +68,11 @@ def _handler(proxy: Proxy) -> Callable[..., BaseHTTPRequestHandler]:
                     self.send_header(name, value)
             self.send_header("Connection", "close")
             self.end_headers()
-            while piece := answer.read1():
-                self.wfile.write(piece)
-                self.wfile.flush()
             self.close_connection = True
+            with suppress(OSError):  # who asked may have gone
+                while piece := answer.read1():
+                    self.wfile.write(piece)
+                    self.wfile.flush()
 
         do_GET = do_POST = do_DELETE = do_OPTIONS = pass_on  # noqa: N815 - the library's names
 

@@ -14,6 +14,7 @@ from typing import Any
 import structlog
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
@@ -32,7 +33,7 @@ from headwater.http.errors import (
 from headwater.http.rate_limits import Demand, take
 from headwater.mcp.asking import Asking, Service
 from headwater.mcp.hosts import Hosts
-from headwater.mcp.messages import check_message
+from headwater.mcp.messages import check_message, tell
 from headwater.mcp.server import ASKING
 from headwater.oauth.metadata import SCOPE, resource_path
 from headwater.spaces.spaces import fetch_limits
@@ -42,7 +43,7 @@ LONGEST_TOKEN = 512
 _TOLD_ANEW = {
     # Checked by then, and the protocol's implementation is stricter about how it is written.
     b"content-type": b"application/json",
-    # Answers are JSON, which every client of the protocol has to take, whatever it says.
+    # By then it is decided; JSON is what every client of the protocol has to take.
     b"accept": b"application/json, text/event-stream",
 }
 
@@ -66,14 +67,17 @@ class SpaceEndpoint:
     def __init__(self, service: Service, server: Server[Any]) -> None:
         self._service = service
         self._hosts = Hosts.of(service.base_url)
-        self._manager = StreamableHTTPSessionManager(
-            server, stateless=True, json_response=True, max_request_body_size=MAX_BODY
+        self._plain, self._streaming = (
+            StreamableHTTPSessionManager(
+                server, stateless=True, json_response=as_json, max_request_body_size=MAX_BODY
+            )
+            for as_json in (True, False)
         )
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
         """While this lasts, requests are served."""
-        async with self._manager.run():
+        async with self._plain.run(), self._streaming.run():
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -88,9 +92,10 @@ class SpaceEndpoint:
         except UNAVAILABLE:
             await _answer(Unavailable())(scope, receive, send)
             return
+        manager = self._streaming if _may_stream(Headers(scope=scope)) else self._plain
         kept = [header for header in scope["headers"] if header[0] not in _TOLD_ANEW]
         scope["headers"] = [*kept, *_TOLD_ANEW.items()]
-        await self._manager.handle_request(scope, _replay(body, receive), send)
+        await manager.handle_request(scope, _replay(body, receive), send)
 
     def _check_caller(self, scope: Scope, space_id: int) -> None:
         headers = Headers(scope=scope)
@@ -177,6 +182,15 @@ async def _read_message(scope: Scope, receive: Receive) -> bytes:
     return body
 
 
+def _may_stream(headers: Headers) -> bool:
+    """Whether an answer may become a stream of events when it is long in coming, which keeps the
+    connection alive. In the era of handshakes every answer would be one, for nothing.
+    """
+    version = headers.get("mcp-protocol-version")
+    modern = version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
+    return modern and "text/event-stream" in headers.get("accept", "")
+
+
 def _replay(body: bytes, receive: Receive) -> Receive:
     """What gives a body that was read once more, and then what comes after it."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
@@ -188,4 +202,4 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 def _answer(problem: Problem) -> Response:
-    return Response(problem.body(), problem.status, problem.headers, "application/json")
+    return Response(tell(problem), problem.status, problem.headers, "application/json")

@@ -23,8 +23,21 @@ class BadMessage(Problem):
         self._code, self._id = code, request_id if isinstance(request_id, str | int) else None
 
     def body(self) -> bytes:
-        error = {"code": self._code, "message": self.message}
-        return msgspec.json.encode({"jsonrpc": "2.0", "id": self._id, "error": error})
+        return _error(self._code, self.message, self._id)
+
+
+def tell(problem: Problem) -> bytes:
+    """The body of a refusal: the service's own form, which clients of the protocol read as an error
+    of it as well, so that people see the reason rather than a status.
+    """
+    if isinstance(problem, BadMessage):
+        return problem.body()
+    return _error(INVALID_REQUEST, problem.message)[:-1] + b"," + problem.body()[1:]
+
+
+def _error(code: int, message: str, request_id: Any = None) -> bytes:
+    error = {"code": code, "message": message}
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": request_id, "error": error})
 
 
 def check_message(body: bytes) -> None:

@@ -1,0 +1,25 @@
+"""The application as programs on this machine reach it, and an assistant's token for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from headwater.settings import Settings
+from tests.conftest import run_application
+from tests.mcp.assistants import Assistant, connect
+
+
+@pytest.fixture(scope="module")
+def local(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assistant]:
+    """An assistant of a Space whose base URL is where the application listens."""
+    settings = Settings(rate_limit_factor=1000, data_dir=tmp_path_factory.mktemp("local"))
+    running = run_application(settings, database_url)
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        row = connection.execute("INSERT INTO spaces (name) VALUES ('Test') RETURNING id")
+        (space_id,) = row.fetchone() or ()
+        with connect(running, connection, space_id) as assistant:
+            yield assistant
+    running.stop()

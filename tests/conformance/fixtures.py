@@ -1,0 +1,376 @@
+"""The server that the public suite asks for: a tool, resource or prompt for each thing that the
+protocol can carry. It stands behind our own endpoint in place of the production server, so that the
+suite tries how the endpoint carries them.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+from mcp.server.caching import CacheHint
+from mcp.server.lowlevel import Server
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
+    AudioContent,
+    BlobResourceContents,
+    CallToolResult,
+    CompleteResult,
+    Completion,
+    ContentBlock,
+    EmbeddedResource,
+    EmptyResult,
+    GetPromptResult,
+    ImageContent,
+    InputRequiredResult,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
+    TextContent,
+    TextResourceContents,
+    Tool,
+)
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return len(data).to_bytes(4, "big") + kind + data + zlib.crc32(kind + data).to_bytes(4, "big")
+
+
+_HEAD = (1).to_bytes(4, "big") * 2 + b"\x08\x02\0\0\0"
+PNG = base64.b64encode(
+    b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", _HEAD)
+    + _chunk(b"IDAT", zlib.compress(b"\0\xff\0\0")) + _chunk(b"IEND", b"")
+).decode()  # fmt: skip
+_FORMAT = b"\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0"
+WAV = base64.b64encode(
+    b"RIFF\x26\0\0\0WAVEfmt \x10\0\0\0" + _FORMAT + b"data\x02\0\0\0\x80\x80"
+).decode()
+
+OBJECT: dict[str, Any] = {"type": "object", "properties": {}}
+ADDRESS = {
+    "$anchor": "addressDef", "type": "object",
+    "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
+}  # fmt: skip
+EVERY_KEYWORD = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "$defs": {"address": ADDRESS},
+    "properties": {
+        "name": {"type": "string"}, "address": {"$ref": "#/$defs/address"},
+        "contactMethod": {"type": "string", "enum": ["phone", "email"]},
+        "phone": {"type": "string"}, "email": {"type": "string"},
+    },
+    "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+    "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
+    "then": {"required": ["phone"]},
+    "else": {"required": ["email"]},
+    "additionalProperties": False,
+}  # fmt: skip
+IN_HEADERS = {
+    "type": "object",
+    "properties": {
+        "region": {"type": "string", "x-mcp-header": "Region"},
+        "priority": {"type": "integer", "x-mcp-header": "Priority"},
+        "verbose": {"type": "boolean", "x-mcp-header": "Verbose"},
+        "note": {"type": "string", "x-mcp-header": "Note"},
+    },
+}  # fmt: skip
+
+# ------------------------------------------------------------------------- contents and what asks
+
+
+def text(words: str) -> TextContent:
+    return TextContent(type="text", text=words)
+
+
+def image() -> ImageContent:
+    return ImageContent(type="image", data=PNG, mime_type="image/png")
+
+
+def embedded(uri: str, words: str, mime_type: str = "text/plain") -> EmbeddedResource:
+    contents = TextResourceContents(uri=uri, mime_type=mime_type, text=words)
+    return EmbeddedResource(type="resource", resource=contents)
+
+
+def done(*content: ContentBlock) -> CallToolResult:
+    return CallToolResult(content=list(content))
+
+
+def elicit(message: str, **properties: str) -> dict[str, Any]:
+    schema = {
+        "type": "object",
+        "properties": {name: {"type": kind} for name, kind in properties.items()},
+        "required": list(properties),
+    }
+    params = {"mode": "form", "message": message, "requestedSchema": schema}
+    return {"method": "elicitation/create", "params": params}
+
+
+def sample(words: str, most: int) -> dict[str, Any]:
+    message = {"role": "user", "content": {"type": "text", "text": words}}
+    params = {"messages": [message], "maxTokens": most}
+    return {"method": "sampling/createMessage", "params": params}
+
+
+ROOTS: dict[str, Any] = {"method": "roots/list", "params": {}}
+
+
+def required(requests: dict[str, Any], state: str | None = None) -> InputRequiredResult:
+    given = {"inputRequests": requests, "resultType": "input_required"}
+    return InputRequiredResult.model_validate(
+        {**given, **({} if state is None else {"requestState": state})}
+    )
+
+
+# ------------------------------------------------------------------------------------------ tools
+
+Answer = CallToolResult | InputRequiredResult
+Call = Callable[[Any, Any], Awaitable[Answer]]
+
+SIMPLE: dict[str, CallToolResult] = {
+    "test_simple_text": done(text("This is a simple text response for testing.")),
+    "test_image_content": done(image()),
+    "test_audio_content": done(AudioContent(type="audio", data=WAV, mime_type="audio/wav")),
+    "test_embedded_resource": done(
+        embedded("test://embedded-resource", "This is an embedded resource content.")
+    ),
+    "test_multiple_content_types": done(
+        text("Multiple content types test:"),
+        image(),
+        embedded(
+            "test://mixed-content-resource", '{"test":"data","value":123}', "application/json"
+        ),
+    ),
+    "test_error_handling": CallToolResult(
+        content=[text("This tool intentionally returns an error for testing")], is_error=True
+    ),
+    "json_schema_2020_12_tool": done(text("ok")),
+    "test_x_mcp_header": done(text("ok")),
+}
+
+
+async def _progress(context: Any, _: Any) -> Answer:
+    for part in (0, 50, 100):
+        await context.session.report_progress(part, 100)
+        await anyio.sleep(0.05)
+    return done(text("done"))
+
+
+async def _log(context: Any, _: Any) -> Answer:
+    for words in ("Tool execution started", "Tool processing data", "Tool execution completed"):
+        await context.session.send_log_message(
+            level="info", data=words, related_request_id=context.request_id
+        )
+        await anyio.sleep(0.05)
+    return done(text("done"))
+
+
+async def _missing_capability(context: Any, _: Any) -> Answer:
+    capabilities = context.session.client_capabilities
+    if capabilities is None or capabilities.sampling is None:
+        raise MCPError(
+            code=MISSING_REQUIRED_CLIENT_CAPABILITY,
+            message="Sampling is needed.",
+            data={"requiredCapabilities": {"sampling": {}}},
+        )
+    return done(text("done"))
+
+
+def _rounds(*rounds: dict[str, Any], stateful: bool = False, last: str = "done") -> Call:
+    """A tool that asks for some input after another; its state is how often it has."""
+
+    async def call(_: Any, params: Any) -> Answer:
+        given = params.input_responses or {}
+        at = int(params.request_state or 0) if stateful else 0
+        if given.keys() >= rounds[at].keys():
+            at += 1
+        if at == len(rounds):
+            return done(text(f"{last} {json.dumps(_plain(given))}"))
+        return required(rounds[at], str(at) if stateful else None)
+
+    return call
+
+
+def _plain(given: dict[str, Any]) -> Any:
+    return {name: each.model_dump(mode="json") for name, each in given.items()}
+
+
+async def _capabilities(context: Any, params: Any) -> Answer:
+    capabilities = context.session.client_capabilities
+    asked = {
+        "sampling": ("capital", sample("What is the capital of France?", 100)),
+        "elicitation": ("name", elicit("What is your name?", name="string")),
+        "roots": ("roots", ROOTS),
+    }
+    can = [pair for name, pair in asked.items() if getattr(capabilities, name, None) is not None]
+    if params.input_responses or not can:
+        return done(text("done"))
+    return required(dict(can))
+
+
+NAME = {"user_name": elicit("What is your name?", name="string")}
+CONFIRM = {"confirm": elicit("Please confirm", ok="boolean")}
+CAPITAL = {"capital_question": sample("What is the capital of France?", 100)}
+ALL_KINDS = {**NAME, "greeting": sample("Generate a greeting", 50), "client_roots": ROOTS}
+STEPS = (
+    {"step1": elicit("Step 1: What is your name?", name="string")},
+    {"step2": elicit("Step 2: What is your favorite color?", color="string")},
+)
+ASKING: dict[str, Call] = {
+    "test_tool_with_progress": _progress,
+    "test_tool_with_logging": _log,
+    "test_logging_tool": _log,
+    "test_missing_capability": _missing_capability,
+    "test_input_required_result_elicitation": _rounds(NAME, last="Hello,"),
+    "test_input_required_result_sampling": _rounds(CAPITAL),
+    "test_input_required_result_list_roots": _rounds({"client_roots": ROOTS}),
+    "test_input_required_result_request_state": _rounds(CONFIRM, stateful=True, last="state-ok"),
+    "test_input_required_result_multiple_inputs": _rounds(ALL_KINDS, stateful=True),
+    "test_input_required_result_multi_round": _rounds(*STEPS, stateful=True),
+    "test_input_required_result_tampered_state": _rounds(CONFIRM, stateful=True),
+    "test_input_required_result_capabilities": _capabilities,
+}
+SCHEMAS = {"json_schema_2020_12_tool": EVERY_KEYWORD, "test_x_mcp_header": IN_HEADERS}
+
+
+async def _list_tools(_: Any, __: Any) -> ListToolsResult:
+    names = [*SIMPLE, *ASKING]
+    return ListToolsResult(
+        tools=[
+            Tool(name=name, description=name, input_schema=SCHEMAS.get(name, OBJECT))
+            for name in names
+        ]
+    )
+
+
+async def _call_tool(context: Any, params: Any) -> Answer:
+    if params.name in ASKING:
+        return await ASKING[params.name](context, params)
+    unknown = CallToolResult(content=[text("There is no such tool.")], is_error=True)
+    return SIMPLE.get(params.name, unknown)
+
+
+# --------------------------------------------------------------------------- resources and prompts
+
+
+async def _list_resources(_: Any, __: Any) -> ListResourcesResult:
+    names = ("static-text", "static-binary", "watched-resource")
+    return ListResourcesResult(
+        resources=[Resource(uri=f"test://{name}", name=name) for name in names]
+    )
+
+
+async def _list_templates(_: Any, __: Any) -> ListResourceTemplatesResult:
+    template = ResourceTemplate(uri_template="test://template/{id}/data", name="template")
+    return ListResourceTemplatesResult(resource_templates=[template])
+
+
+async def _read_resource(_: Any, params: Any) -> ReadResourceResult:
+    uri = str(params.uri)
+    number = uri.removeprefix("test://template/").removesuffix("/data")
+    if uri == "test://static-binary":
+        blob = BlobResourceContents(uri=uri, mime_type="image/png", blob=PNG)
+        return ReadResourceResult(contents=[blob])
+    if uri in ("test://static-text", "test://watched-resource"):
+        words, mime_type = "This is the content of the static text resource.", "text/plain"
+    elif uri == f"test://template/{number}/data":
+        told = {"id": number, "templateTest": True, "data": f"Data for ID: {number}"}
+        words, mime_type = json.dumps(told), "application/json"
+    else:
+        raise MCPError(code=INVALID_PARAMS, message="Resource not found", data={"uri": uri})
+    contents = TextResourceContents(uri=uri, mime_type=mime_type, text=words)
+    return ReadResourceResult(contents=[contents])
+
+
+async def _nothing(_: Any, __: Any) -> EmptyResult:
+    return EmptyResult()
+
+
+PROMPTS = {
+    "test_simple_prompt": (),
+    "test_prompt_with_arguments": ("arg1", "arg2"),
+    "test_prompt_with_embedded_resource": ("resourceUri",),
+    "test_prompt_with_image": (),
+    "test_input_required_result_prompt": (),
+}
+
+
+async def _list_prompts(_: Any, __: Any) -> ListPromptsResult:
+    return ListPromptsResult(
+        prompts=[
+            Prompt(
+                name=name, description=name,
+                arguments=[PromptArgument(name=each, required=True) for each in arguments],
+            )
+            for name, arguments in PROMPTS.items()
+        ]
+    )  # fmt: skip
+
+
+async def _get_prompt(_: Any, params: Any) -> GetPromptResult | InputRequiredResult:
+    given = params.arguments or {}
+    asked = {"user_context": elicit("What context should the prompt use?", context="string")}
+    if params.name == "test_input_required_result_prompt" and not params.input_responses:
+        return required(asked)
+    uri = given.get("resourceUri", "test://x")
+    contents: dict[str, list[ContentBlock]] = {
+        "test_simple_prompt": [text("This is a simple prompt for testing.")],
+        "test_prompt_with_arguments": [
+            text(f"Prompt with arguments: arg1='{given.get('arg1')}', arg2='{given.get('arg2')}'")
+        ],
+        "test_prompt_with_embedded_resource": [
+            embedded(uri, "Embedded resource content for testing."),
+            text("Please process the embedded resource above."),
+        ],
+        "test_prompt_with_image": [image(), text("Please analyze the image above.")],
+        "test_input_required_result_prompt": [text("done")],
+    }
+    if params.name not in contents:
+        raise MCPError(code=INVALID_PARAMS, message="There is no such prompt.")
+    return GetPromptResult(
+        messages=[PromptMessage(role="user", content=each) for each in contents[params.name]]
+    )
+
+
+async def _complete(_: Any, __: Any) -> CompleteResult:
+    return CompleteResult(completion=Completion(values=["paris", "park"], has_more=False))
+
+
+def build_fixture_server() -> Server[Any]:
+    """The server, of which our endpoint makes one that can be reached."""
+    schemas = {**dict.fromkeys((*SIMPLE, *ASKING), OBJECT), **SCHEMAS}
+    hint = CacheHint(ttl_ms=1000, scope="private")
+    server: Server[Any] = Server(
+        "fixture",
+        version="1",
+        cache_hints={"tools/list": hint, "prompts/list": hint, "resources/list": hint},
+        get_tool_input_schema=schemas.get,
+        on_list_tools=_list_tools,
+        on_call_tool=_call_tool,
+        on_list_resources=_list_resources,
+        on_list_resource_templates=_list_templates,
+        on_read_resource=_read_resource,
+        on_list_prompts=_list_prompts,
+        on_get_prompt=_get_prompt,
+        on_completion=_complete,
+        on_set_logging_level=_nothing,
+        on_subscribe_resource=_nothing,
+        on_unsubscribe_resource=_nothing,
+    )
+    boundary = RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience="fixture")
+    server.middleware.append(boundary)
+    return server

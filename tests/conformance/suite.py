@@ -1,0 +1,62 @@
+"""Running the protocol's public conformance suite against an MCP resource."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+
+from headwater.settings import Settings
+from tests.conformance.node import Node
+from tests.conformance.proxy import Proxy, proxied
+from tests.conftest import run_application
+from tests.mcp.assistants import connect
+
+SUITE = "@modelcontextprotocol/conformance/dist/index.js"
+_STAMP = re.compile(r"-[0-9]{4}-[0-9]{2}-[0-9]{2}T.*")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one scenario's checks: the ids of the failed ones, and how many passed."""
+
+    failed: tuple[str, ...]
+    passed: int
+
+
+@contextmanager
+def exposed(database_url: str, data_dir: Path) -> Iterator[tuple[Proxy, str]]:
+    """The application behind a proxy that adds a token, as the suite cannot: (the proxy, the
+    address of a Space).
+    """
+    with proxied() as proxy, psycopg.connect(database_url, autocommit=True) as connection:
+        settings = Settings(rate_limit_factor=1000, base_url=proxy.url, data_dir=data_dir)
+        running = run_application(settings, database_url)
+        row = connection.execute("INSERT INTO spaces (name) VALUES ('Test') RETURNING id")
+        (space_id,) = row.fetchone() or ()
+        with connect(running, connection, space_id) as assistant:
+            proxy.target = running.base_url.removeprefix("http://")
+            proxy.token = assistant.token
+            yield proxy, f"{proxy.url}/mcp/{space_id}/public-api"
+        running.stop()
+
+
+def judge(node: Node, url: str, revision: str, folder: Path) -> dict[str, Outcome]:
+    """Every scenario that a revision requires, and its outcome."""
+    node.run(
+        node.package(SUITE), "server", "--url", url, "--requirements", revision,
+        "--output-dir", str(folder),
+    )  # fmt: skip
+    found: dict[str, Outcome] = {}
+    for path in sorted(folder.glob("server-*/checks.json")):
+        checks = json.loads(path.read_text())
+        name = _STAMP.sub("", path.parent.name.removeprefix("server-"))
+        failed = tuple(check["id"] for check in checks if check["status"] == "FAILURE")
+        passed = sum(check["status"] == "SUCCESS" for check in checks)
+        found[name] = Outcome(failed, passed)
+    return found

@@ -1,0 +1,65 @@
+"""Other people's clients call tools with a personal token."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.node import Node
+from tests.mcp.assistants import Assistant
+from tests.mcp.test_tools import NAMES
+
+CALLING = Path(__file__).with_name("calling.mjs")
+INSPECTOR = "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
+
+
+def test_it_works(node: Node, local: Assistant) -> None:
+    """The TypeScript SDK, its old and its new generation, in both eras."""
+    done = node.run(CALLING, local.url, local.token)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert list(told) == ["old", "legacy", "auto", "pinned"]
+    for each in told.values():
+        assert each == {
+            "tools": len(NAMES), "space": local.space_id, "wrong": True, "prompts": 3,
+            "columns": ["source", "credited_revenue", "credited_events"],
+            "resource": local.space_id, "role": "user",
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("space", "token", "words"),
+    [(1, "{token}", "another Space|HTTP 403"), (0, "trk_mcp_x", "invalid access token|HTTP 401")],
+)
+def test_what_fails_says_why(
+    node: Node, local: Assistant, space: int, token: str, words: str
+) -> None:
+    url = f"{local.base_url}/mcp/{local.space_id + space}/public-api"
+    told = json.loads(node.run(CALLING, url, token.format(token=local.token)).stdout)
+    assert len(told) == 4
+    for each in told.values():
+        assert re.search(words, each["failed"])
+
+
+def inspect(node: Node, local: Assistant, *arguments: str) -> tuple[int, str, str]:
+    done = node.run(
+        node.package(INSPECTOR), "--cli", local.url, "--transport", "http",
+        "--header", f"Authorization: Bearer {local.token}", *arguments,
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_inspector(node: Node, local: Assistant) -> None:
+    code, listed, errors = inspect(node, local, "--method", "tools/list", "--strict")
+    assert code == 0, errors  # with no word on the schemas' portability
+    assert {tool["name"] for tool in json.loads(listed)["tools"]} == set(NAMES)
+    call = ("tools/call", "--tool-name", "resolve_date_range", "--tool-arg", "words=last month")
+    code, told, errors = inspect(node, local, "--method", *call)
+    assert code == 0, errors
+    assert "start_date" in json.loads(told)["structuredContent"]
+    code, read, errors = inspect(node, local, "--method", "resources/read", "--uri", "trk://space")
+    assert code == 0, errors
+    assert json.loads(json.loads(read)["contents"][0]["text"])["id"] == local.space_id
