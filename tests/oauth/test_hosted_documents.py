@@ -144,7 +144,7 @@ def test_all_of_it_within_the_time(internet: Internet, monkeypatch: pytest.Monke
         f"https://a.{DOMAIN}/" + "x" * 2000, f"ftp://a.{DOMAIN}/client.json", "https:///x",
         f"https://a.{DOMAIN}./client.json", f"https://ä.{DOMAIN}/client.json",
         f"https://a。{DOMAIN}/client.json", f"https://a.{DOMAIN}\\@b.{DOMAIN}/client.json",
-        "cursor://x/y", "data:application/json,{}", "file" + ":///etc/passwd", "",
+        "cursor://x/y", "data:application/json,{}", "file:" + "///etc/passwd", "",
     ],
 )  # fmt: skip
 def test_what_is_no_address_of_a_document(

@@ -92,7 +92,7 @@ REFUSED = {
         "https://claude.ai:80/",
     ],
     Refusal.UNKNOWN_SCHEME: [
-        "javascript:alert(1)", "data:text/html,x", "file" + ":///etc/passwd", "ftp://claude.ai/",
+        "javascript:alert(1)", "data:text/html,x", "file:" + "///etc/passwd", "ftp://claude.ai/",
         "blob:x", "vbscript:x", "about:blank", "ws://127.0.0.1/", "mailto:a", "intent://x", "myapp://cb",
     ],
 }  # fmt: skip
