@@ -195,6 +195,31 @@ def test_a_form_of_another_site(
     assert row == (0,)
 
 
+def test_an_assistant_that_opens_a_window(
+    page_of: Callable[..., Page], installation: Installation, space_id: int
+) -> None:
+    """A page of its own waits for word from the window, which has been on ours in between."""
+    person = installation.person(space_id, logged_in=False)
+    page = page_of()
+    with waiting() as application:
+        own = application.url.replace("127.0.0.1", "localhost")
+        assistant = installation.assistant(f"{own}/callback")
+        application.page = b"""<script>
+            if (opener) opener.postMessage(location.search, "*");
+            addEventListener("message", (event) => { document.body.textContent = event.data; });
+        </script><body></body>"""
+        page.goto(own)
+        target = f"{installation.base_url}{AUTHORIZE}?{urlencode(assistant.request())}"
+        with page.expect_popup() as opened:
+            page.evaluate("(url) => { window.open(url); }", target)
+        window = opened.value
+        window.get_by_label("E-mail address").fill(person.user.email)
+        window.get_by_label("Password").fill(PASSWORD)
+        window.get_by_role("button", name="Log in").click()
+        window.get_by_role("button", name="Connect", exact=True).click()
+        expect(page.get_by_text("code=trk_code_")).to_be_visible()
+
+
 def test_names_that_are_markup(
     page_of: Callable[..., Page], installation: Installation, space_id: int
 ) -> None:

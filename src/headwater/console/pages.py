@@ -5,7 +5,7 @@ itself, and what an error looks like. Other rooms with pages use this module, to
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any
@@ -83,6 +83,9 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+
+OPENED = {"Cross-Origin-Opener-Policy": "unsafe-none"}
+"""A page that cuts itself off from who opened it cuts off every later page in its window, too."""
 
 
 def render(
@@ -162,8 +165,10 @@ def when(moment: datetime, zone: str = "UTC") -> Markup:
     return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, zone, text)
 
 
-def pages_app(headwater: Any, routes: Sequence[BaseRoute]) -> ASGIApp:
-    """Routes whose answers are pages, also when they fail, as one application."""
+def pages_app(headwater: Any, routes: Sequence[BaseRoute], opened: Collection[str] = ()) -> ASGIApp:
+    """Routes whose answers are pages, also when they fail, as one application. Other sites open
+    those at the paths `opened` in a window of their own, and wait to hear from it.
+    """
     app = Starlette(
         routes=list(routes),
         exception_handlers={
@@ -176,20 +181,22 @@ def pages_app(headwater: Any, routes: Sequence[BaseRoute]) -> ASGIApp:
     )
     app.router.redirect_slashes = False
     app.state.headwater = headwater
-    return _Secured(app)
+    return _Secured(app, opened)
 
 
 class _Secured:
     """Puts HEADERS on every answer that does not have its own."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, opened: Collection[str]) -> None:
+        self._app, self._opened = app, opened
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        given = HEADERS | (OPENED if scope["path"] in self._opened else {})
+
         async def send_secured(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
+                for name, value in given.items():
                     headers.setdefault(name, value)
             await send(message)
 

@@ -45,6 +45,6 @@ PAGES = [
 
 def console_routes(headwater: Any) -> list[Route]:
     """The console as routes of the service's application, whatever the method."""
-    console = pages_app(headwater, PAGES)
+    console = pages_app(headwater, PAGES, opened=[LOGIN])
     places = ("/", LOGIN, "/logout", HOME, f"{HOME}/{{rest:{REST}}}")
     return [Route(place, console) for place in places]

@@ -196,4 +196,5 @@ _PAGES = [
 
 def authorize_routes(headwater: Any) -> list[Route]:
     """The page as a route of the service's application, whatever the method."""
-    return [Route(AUTHORIZE, pages_app(headwater, _PAGES), include_in_schema=False)]
+    pages = pages_app(headwater, _PAGES, opened=[AUTHORIZE])
+    return [Route(AUTHORIZE, pages, include_in_schema=False)]
