@@ -101,6 +101,21 @@ def test_a_viewer_lets_an_assistant_only_look(installation: Installation, space_
     assert installation.knock(space_id, installation.token(person, assistant)).status_code == 200
 
 
+def test_roles_that_allow_the_same_are_told_together(
+    installation: Installation, assistant: Assistant
+) -> None:
+    person = installation.person(installation.make_space(name="A"))
+    roles = (("B", Role.ADMIN), ("C", Role.VIEWER), ("D", Role.OWNER))
+    for name, role in roles:
+        installation.connection.execute(
+            "INSERT INTO memberships (space_id, user_id, role) VALUES (%s, %s, %s)",
+            (installation.make_space(name=name), person.user.id, role),
+        )
+    text = read_text(person.look(assistant.request()).text)
+    assert "Where you are owner or admin, it will be able to" in text
+    assert "Where you are viewer, it will be able to" in text
+
+
 def test_a_person_chooses_among_their_own_spaces(
     installation: Installation, assistant: Assistant
 ) -> None:

@@ -85,9 +85,13 @@ class Offer:
         return Hindrance.FULL if self.choices[0].active else Hindrance.INACTIVE
 
     @property
-    def kinds(self) -> dict[tuple[str, ...], Role]:
-        """What the assistant will be able to do, with the role from which it follows."""
-        return {one.abilities: one.role for one in self.choices if one.is_open}
+    def kinds(self) -> dict[tuple[str, ...], str]:
+        """What the assistant will be able to do, with the roles from which it follows."""
+        roles: dict[tuple[str, ...], dict[Role, None]] = {}
+        for one in self.choices:
+            if one.is_open:
+                roles.setdefault(one.abilities, {})[one.role] = None
+        return {abilities: " or ".join(found) for abilities, found in roles.items()}
 
     def find(self, space_id: str) -> Choice | None:
         """The open choice with this id, as a form sends it."""
