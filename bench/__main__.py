@@ -1,6 +1,6 @@
 """`make bench`: prints the whole table. `--quick` leaves out the largest size; names of parts
-(start, ingest, flow, pipeline, listing, reports, people, exports, sources, payloads) run only
-those.
+(start, ingest, flow, pipeline, listing, reports, mcp, people, exports, sources, payloads) run
+only those.
 """
 
 from __future__ import annotations
@@ -9,13 +9,23 @@ import argparse
 import os
 import platform
 
-from bench import exports, ingest, listing, payloads, people, pipeline, reports, sources
+from bench import (
+    assistants,
+    exports,
+    ingest,
+    listing,
+    payloads,
+    people,
+    pipeline,
+    reports,
+    sources,
+)
 from bench.stage import Stage, staged
 from headwater import logs
 
 PARTS = (
-    "start", "ingest", "flow", "pipeline", "listing", "reports", "people", "exports", "sources",
-    "payloads",
+    "start", "ingest", "flow", "pipeline", "listing", "reports", "mcp", "people", "exports",
+    "sources", "payloads",
 )  # fmt: skip
 
 
@@ -56,6 +66,7 @@ def main() -> None:
             "pipeline": lambda: pipeline.measure(stage, say),
             "listing": lambda: listing.measure(stage, say, sizes),
             "reports": lambda: reports.measure(stage, say, sizes[-1:]),
+            "mcp": lambda: assistants.measure(stage, say),
             "people": lambda: people.measure(stage, say, sizes),
             "exports": lambda: exports.measure(stage, say, sizes),
             "sources": lambda: sources.measure(say),
