@@ -39,12 +39,9 @@ def fail(error: Exception) -> CallToolResult:
         (Invalid({"limit": ["must be small."]}), "The limit must be small."),
         (Conflict("Several.", contact_ids=[1, 2]), 'Several.\n{"contact_ids":[1,2]}'),
         (RateLimited(5), "Too many requests: the rate limit of this operation is used up."),
-        (
-            QueryCanceled("x"),
-            "This took too long. Ask for a shorter time range, or for fewer rows.",
-        ),
-        (AdminShutdown("x"), "Headwater cannot answer just now. Try again in a few seconds."),
-        (PoolTimeout("x"), "Headwater cannot answer just now. Try again in a few seconds."),
+        (QueryCanceled("x"), TOO_LONG),
+        (AdminShutdown("x"), AWAY),
+        (PoolTimeout("x"), AWAY),
     ],
 )
 def test_it_works(error: Exception, told: str) -> None:
