@@ -15,6 +15,7 @@ from headwater.forwarding.platforms.answers import (
     objects,
     read_object,
     refused,
+    succeeded,
     unreadable,
     words,
 )
@@ -58,7 +59,7 @@ def _judge(error: dict[str, Any], answer: Answer, count: int) -> Verdict:
     if name in PERMANENT:
         return refused(text, count)
     verdict = by_status(answer, count, text)
-    return Retry(text) if 200 <= answer.status < 300 else verdict
+    return Retry(text) if succeeded(answer) else verdict
 
 
 def _named(details: list[dict[str, Any]], reasons: list[str], count: int) -> dict[int, str]:
