@@ -1,5 +1,5 @@
 """`make bench`: prints the whole table. `--quick` leaves out the largest size; names of parts
-(start, ingest, flow, pipeline, listing, people, exports, sources, payloads) run only those.
+(see PARTS) run only those.
 """
 
 from __future__ import annotations
@@ -8,12 +8,13 @@ import argparse
 import os
 import platform
 
-from bench import exports, ingest, listing, payloads, people, pipeline, sources
+from bench import exports, ingest, listing, payloads, people, pipeline, reports, sources
 from bench.stage import Stage, staged
 from headwater import logs
 
 PARTS = (
-    "start", "ingest", "flow", "pipeline", "listing", "people", "exports", "sources", "payloads",
+    "start", "ingest", "flow", "pipeline", "listing", "people", "reports", "exports", "sources",
+    "payloads",
 )  # fmt: skip
 
 
@@ -54,6 +55,7 @@ def main() -> None:
             "pipeline": lambda: pipeline.measure(stage, say),
             "listing": lambda: listing.measure(stage, say, sizes),
             "people": lambda: people.measure(stage, say, sizes),
+            "reports": lambda: reports.measure(stage, say, sizes[-1:]),
             "exports": lambda: exports.measure(stage, say, sizes),
             "sources": lambda: sources.measure(say),
             "payloads": lambda: payloads.measure(say),

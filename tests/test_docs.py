@@ -24,6 +24,8 @@ from headwater.forwarding.platforms.platform import DAY
 from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.http.rate_limits import PER_MINUTE
 from headwater.pipeline.batch import RejectReason
+from headwater.reports.models import Compare, Group, Measure
+from headwater.reports.refusals import Refusal
 from headwater.settings import PREFIX, READERS, Settings
 from headwater.sources import clicks
 from headwater.sources.catalogue import SOURCES
@@ -40,6 +42,7 @@ OPERATIONS = (DOCS / "operations.md").read_text()
 API = (DOCS / "api.md").read_text()
 ATTRIBUTION = (DOCS / "attribution.md").read_text()
 IDENTITY = (DOCS / "identity.md").read_text()
+REPORTS = (DOCS / "reports.md").read_text()
 
 
 def section(page: str, title: str) -> str:
@@ -129,6 +132,14 @@ def test_every_model_and_window() -> None:
     days = re.search(r"`attribution_window` is ((?:`\d+`(?:, | or )?)+)", ATTRIBUTION)
     assert days is not None
     assert re.findall(r"\d+", days[1]) == [str(window) for window in WINDOWS]
+
+
+def test_every_measure_group_and_comparison() -> None:
+    assert row_names(section(REPORTS, "Measures")) == list(Measure)
+    assert row_names(section(REPORTS, "Groups")) == list(Group)
+    compared = row_names(section(REPORTS, "Comparisons"))
+    assert compared[1:] == [each for each in Compare if each is not Compare.NONE]
+    assert [reason for reason in Refusal if f"`{reason}`" not in REPORTS] == []
 
 
 def test_every_source() -> None:

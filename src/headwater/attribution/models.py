@@ -20,10 +20,28 @@ ANY = SQL("true")
 PAID = SQL("t.source_id = ANY({})").format(PAID_IDS)
 NOT_DIRECT = SQL("t.source_id <> {}").format(DIRECT_ID)
 
-# The credit of a row `c`: its event's `amount`, and the touch's `place` among `touches`.
-WHOLE = SQL("c.amount")
-LINEAR = SQL("linear_credit(c.amount, c.place, c.touches)")
-U_SHAPED = SQL("u_shaped_credit(c.amount, c.place, c.touches)")
+
+@dataclass(frozen=True)
+class Share:
+    """What a row `c` gets, which has the touch's `place` among `touches`."""
+
+    credit: SQL
+    """Of its event's `amount`."""
+    units: SQL
+    """Of a whole number of units, `{units}`: a whole number, and all of them add up. A credit is
+    this of the amount's units.
+    """
+
+
+WHOLE = Share(SQL("c.amount"), SQL("{units}"))
+LINEAR = Share(
+    SQL("linear_credit(c.amount, c.place, c.touches)"),
+    SQL("linear_units({units}, c.place, c.touches)"),
+)
+U_SHAPED = Share(
+    SQL("u_shaped_credit(c.amount, c.place, c.touches)"),
+    SQL("u_shaped_units({units}, c.place, c.touches)"),
+)
 
 
 class Take(Enum):
@@ -39,9 +57,14 @@ class Model:
     """How one model shares out an amount."""
 
     take: Take
-    credit: SQL
+    share: Share
     counting: tuple[Composable, ...] = (ANY,)
     """Which touches count; each condition only where those before it find no touch."""
+
+    @property
+    def credit(self) -> SQL:
+        """What a row `c` gets of its event's `amount`."""
+        return self.share.credit
 
 
 MODELS = {

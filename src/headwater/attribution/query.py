@@ -79,7 +79,7 @@ def credited_rows(attribution: Attribution, only: Composable) -> Composed:
     touches`, in no order. `only` may also name the touch as `t`. The model's `credit` turns
     `amount`, `place` and `touches` into the credit.
     """
-    return STATEMENTS["credited"].format(credited_touches=_credited_touches(attribution), only=only)
+    return STATEMENTS["credited"].format(credited_touches=credited_touches(attribution), only=only)
 
 
 async def narrow(connection: AsyncConnection, space_id: int, attribution: Attribution) -> Narrowing:
@@ -108,7 +108,11 @@ def narrowing(attribution: Attribution, holders: tuple[Any, ...] | None) -> Narr
     return Narrowing(_NARROWED[attribution.by_company, rare], values)
 
 
-def _credited_touches(attribution: Attribution) -> Composed:
+def credited_touches(attribution: Attribution) -> Composed:
+    """The touches of one event `e` that get a part of it, as a SELECT of `id, occurred_at,
+    source_id, place, touches` to be joined LATERAL. `e` needs `event_time`, `contact_id` and
+    `company_id`.
+    """
     model = MODELS[attribution.model]
     window = _WITHIN_WINDOW if attribution.window_days else _LIFETIME
     owners = _OF_COMPANY if attribution.by_company else (_OF_CONTACT,)

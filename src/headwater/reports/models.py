@@ -1,0 +1,161 @@
+"""What can be asked of a report, and what it answers. Money and shares are exact: no float."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+
+from headwater.contacts.filters import Condition
+
+
+class Measure(StrEnum):
+    """What is added up."""
+
+    EVENTS = "events"
+    REVENUE = "revenue"
+    CREDITED_EVENTS = "credited_events"
+    CREDITED_REVENUE = "credited_revenue"
+    CONTACTS = "contacts"
+    AVERAGE_ORDER_VALUE = "average_order_value"
+
+
+CREDITED = frozenset({Measure.CREDITED_EVENTS, Measure.CREDITED_REVENUE})
+
+
+class Group(StrEnum):
+    """What events, or the touches credited with them, have in common."""
+
+    SOURCE = "source"
+    CHANNEL = "channel"
+    CAMPAIGN = "campaign"
+    ADSET = "adset"
+    AD = "ad"
+    KEYWORD = "keyword"
+    EVENT = "event"
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+    COUNTRY = "country"
+    COMPANY = "company"
+
+
+class Compare(StrEnum):
+    """With which other time."""
+
+    NONE = "none"
+    PREVIOUS_PERIOD = "previous_period"
+    PREVIOUS_YEAR = "previous_year"
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Which events, and the credit of which touches; empty is all."""
+
+    event_names: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    """On the custom fields of an event's contact."""
+    sources: tuple[str, ...] = ()
+    campaign: str | None = None
+    """What the campaign's id or name contains, whatever the case."""
+
+    @property
+    def of_touches(self) -> bool:
+        """Whether only some touches' credit is wanted."""
+        return bool(self.sources) or self.campaign is not None
+
+
+@dataclass(frozen=True)
+class ReportQuery:
+    """One report. `query_report` refuses what does not fit together."""
+
+    start: datetime
+    """First second of the range, on the clock of the Space's zone, without a zone of its own."""
+    end: datetime
+    """Last second of the range, included."""
+    measures: tuple[Measure, ...]
+    group_by: tuple[Group, ...] = ()
+    """At most two."""
+    model: str = "last_touch"
+    """One of attribution's MODELS."""
+    window_days: int = 30
+    """One of attribution's WINDOWS."""
+    by_company: bool = False
+    """Whether an event's path is that of its whole company, if it has one."""
+    filters: Filters = Filters()
+    compare: Compare = Compare.NONE
+    limit: int = 50
+    """How many groups are shown, from 1 to MOST_ROWS."""
+    order_by: Measure | Group | None = None
+    """One that is asked for; None is the first measure."""
+    descending: bool = True
+
+
+Figure = int | Decimal | Fraction | None
+"""`events` and `contacts` are int, `credited_events` a Fraction, the others Decimal; None for the
+average of nothing.
+"""
+Figures = Mapping[Measure, Figure]
+
+
+@dataclass(frozen=True)
+class Change:
+    """From the compared figure to the present one."""
+
+    difference: Decimal | Fraction | int
+    ratio: Decimal | None
+    """The difference over the compared figure's absolute value, to four decimals; None from 0."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """One thing that a group has in common."""
+
+    value: str | None
+    """An id or a name; the first day for days, weeks and months. None: has none."""
+    label: str | None
+    """What people call it."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A group, or everything, and its figures."""
+
+    keys: tuple[Key, ...]
+    """As in `group_by`; empty for rows that are not of one group."""
+    figures: Figures
+    compared: Figures | None = None
+    """None without a comparison, and where the other time has no counterpart."""
+    changes: Mapping[Measure, Change] | None = None
+    """Of the measures that both have."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """Local date-times, both included to their whole second."""
+
+    start: datetime
+    end: datetime
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was asked for, shown groups first."""
+
+    rows: tuple[Row, ...]
+    left_out: int
+    """Groups beyond the limit."""
+    total: Row
+    """Over everything, shown or not, and each event once."""
+    unattributed: Row | None
+    """The events without a credited touch; None where no credit was asked for, or only that of
+    some touches. The total's `credited_revenue` and this row's `revenue` are its `revenue`.
+    """
+    span: Span
+    compared_span: Span | None
+    timezone: str
+    currency: str
+    """The Space's. Amounts are added as they are, whatever currency an event says."""

@@ -1,0 +1,34 @@
+"""How the tests ask for a report."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from typing import Any
+
+import psycopg
+
+from headwater.reports.models import Figures, Group, Measure, Report, ReportQuery
+from headwater.reports.querying import query_report
+
+MAY = {"start": datetime(2026, 5, 1), "end": datetime(2026, 5, 31, 23, 59, 59)}  # noqa: DTZ001
+MONEY = (Measure.REVENUE, Measure.CREDITED_REVENUE)
+
+
+def ask(database_url: str, space_id: int, **asked: Any) -> Report:
+    """A report over May 2026, unless told otherwise."""
+    query = ReportQuery(**{**MAY, "measures": MONEY, **asked})
+
+    async def run() -> Report:
+        async with await psycopg.AsyncConnection.connect(database_url) as connection:
+            return await query_report(connection, space_id, query)
+
+    return asyncio.run(run())
+
+
+def by_key(report: Report) -> dict[str | None, Figures]:
+    """The figures of a report's rows by their first key."""
+    return {row.keys[0].value: row.figures for row in report.rows}
+
+
+__all__ = ["MAY", "MONEY", "Group", "Measure", "ask", "by_key"]

@@ -1,0 +1,278 @@
+"""Reports: rows, totals, comparisons, limits, filters and what is refused."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from zoneinfo import ZoneInfo
+
+import psycopg
+import pytest
+
+from headwater.http.errors import Invalid, NotFound
+from headwater.reports import querying
+from headwater.reports.models import Change, Compare, Filters, Key
+from headwater.reports.refusals import TooMuch
+from headwater.sources.catalogue import SOURCES
+from tests.factories import NOON, Stage, make_stage
+from tests.models.reports import channel_of
+from tests.reports.asking import Group, Measure, ask, by_key
+
+EVERY = tuple(Measure)
+
+
+def local(day: int, hour: int = 0, month: int = 5, year: int = 2026) -> datetime:
+    return datetime(year, month, day, hour)  # noqa: DTZ001
+
+
+def test_it_works(database_url: str, stage: Stage) -> None:
+    someone, other = stage.contact(), stage.contact()
+    stage.touchpoint(someone, "google_ads", occurred_at=NOON - timedelta(days=2))
+    stage.touchpoint(someone, "email", occurred_at=NOON - timedelta(days=1))
+    stage.touchpoint(someone, "google_ads")
+    stage.event(someone, amount=Decimal(100))
+    stage.event(other, amount=Decimal("20.5"))
+    report = ask(
+        database_url, stage.space_id, measures=EVERY, group_by=(Group.SOURCE,), model="linear"
+    )
+    assert by_key(report) == {
+        "google_ads": figures(1, 100, Fraction(2, 3), "66.67", 1, 100),
+        "email": figures(1, 100, Fraction(1, 3), "33.33", 1, 100),
+    }
+    assert report.left_out == 0
+    assert report.total.figures == figures(2, "120.5", 1, 100, 2, "60.25")
+    assert report.unattributed is not None
+    assert report.unattributed.figures == figures(1, "20.5", 1, "20.5", 1, "20.5")
+    assert (report.timezone, report.currency) == ("UTC", "USD")
+
+
+def figures(
+    events: int, revenue: object, credited: object, credit: object, contacts: int, average: object
+) -> dict[Measure, object]:
+    money = [None if value is None else Decimal(str(value)) for value in (revenue, credit, average)]
+    return dict(zip(EVERY, (events, money[0], credited, money[1], contacts, money[2]), strict=True))
+
+
+def test_of_nothing(database_url: str, stage: Stage) -> None:
+    for groups in ((), (Group.SOURCE,), (Group.DAY, Group.COMPANY)):
+        report = ask(database_url, stage.space_id, measures=EVERY, group_by=groups)
+        assert report.rows == ()
+        assert report.total.figures == figures(0, 0, 0, 0, 0, None)
+        assert report.unattributed is not None
+        assert report.unattributed.figures == figures(0, 0, 0, 0, 0, None)
+
+
+def test_without_credit_nothing_is_unattributed(database_url: str, stage: Stage) -> None:
+    stage.event(stage.contact(), amount=Decimal(5))
+    report = ask(database_url, stage.space_id, measures=(Measure.REVENUE,), group_by=(Group.EVENT,))
+    assert report.unattributed is None
+    assert by_key(report) == {"purchase": {Measure.REVENUE: Decimal(5)}}
+
+
+def test_amounts_that_are_odd(database_url: str, stage: Stage) -> None:
+    someone = stage.contact()
+    stage.touchpoint(someone, "email", occurred_at=NOON - timedelta(hours=1))
+    stage.touchpoint(someone, "direct")
+    for amount in ("-89.5", "0.001", "99999999999999.9999", None):
+        stage.event(someone, amount=None if amount is None else Decimal(amount))
+    report = ask(
+        database_url, stage.space_id, measures=EVERY, group_by=(Group.SOURCE,), model="linear"
+    )
+    revenue = Decimal("99999999999910.5009")
+    assert report.total.figures == figures(
+        4, revenue, 4, revenue, 1, Decimal("33333333333303.5003")
+    )
+    rows = by_key(report).values()
+    assert sum(row[Measure.CREDITED_REVENUE] for row in rows) == revenue  # type: ignore[misc]
+
+
+def test_the_limit_tells_what_is_left_out(database_url: str, stage: Stage) -> None:
+    for day in range(1, 6):
+        at = datetime(2026, 5, day, 12, tzinfo=UTC)
+        stage.event(stage.contact(), amount=Decimal(day), event_time=at)
+    asked = {"measures": (Measure.REVENUE,), "group_by": (Group.DAY,), "limit": 2}
+    report = ask(database_url, stage.space_id, **asked)
+    assert list(by_key(report)) == ["2026-05-05", "2026-05-04"]
+    assert report.left_out == 3
+    assert report.total.figures == {Measure.REVENUE: Decimal(15)}
+    report = ask(database_url, stage.space_id, **asked, order_by=Group.DAY, descending=False)
+    assert list(by_key(report)) == ["2026-05-01", "2026-05-02"]
+
+
+def test_ads_are_called_what_the_catalogue_says(database_url: str, stage: Stage) -> None:
+    someone = stage.contact()
+    stage.ad("campaign", "77", "Spring")
+    stage.ad("ad", "9", "Red shoes")
+    stage.touchpoint(someone, "google_ads", campaign_id="77", ad_id="9", keyword="shoes")
+    stage.touchpoint(someone, "google_ads", campaign_name="Named")
+    stage.event(someone, amount=Decimal(2))
+    for group, expected in (
+        (Group.CAMPAIGN, {Key("77", "Spring"), Key("Named", "Named")}),
+        (Group.AD, {Key("9", "Red shoes"), Key(None, None)}),
+        (Group.KEYWORD, {Key("shoes", "shoes"), Key(None, None)}),
+        (Group.CHANNEL, {Key("paid", "paid")}),
+    ):
+        report = ask(database_url, stage.space_id, group_by=(group,), model="linear")
+        assert {row.keys[0] for row in report.rows} == expected
+
+
+def test_labels_of_events_and_companies(database_url: str, stage: Stage) -> None:
+    company_id = stage.company(name="Acme")
+    stage.label_event("custom_event_1", "Demo")
+    stage.event(stage.contact(country="DE"), event_name="custom_event_1", company_id=company_id)
+    for group, key in (
+        (Group.EVENT, Key("custom_event_1", "Demo")),
+        (Group.COMPANY, Key(str(company_id), "Acme")),
+        (Group.COUNTRY, Key("DE", "DE")),
+        (Group.WEEK, Key("2026-05-11", "2026-W20")),
+        (Group.MONTH, Key("2026-05-01", "2026-05")),
+    ):
+        (row,) = ask(database_url, stage.space_id, group_by=(group,)).rows
+        assert row.keys == (key,)
+
+
+def test_filters_keep_touches_after_weighting(database_url: str, stage: Stage) -> None:
+    someone = stage.contact()
+    stage.touchpoint(someone, "google_ads", campaign_name="Spring SALE")
+    stage.touchpoint(someone, "email")
+    stage.touchpoint(someone, "email")
+    stage.event(someone, amount=Decimal(90))
+    stage.event(stage.contact(), amount=Decimal(7))
+    for filters, credit in (
+        (Filters(sources=("email",)), Decimal(60)),
+        (Filters(campaign="spring s"), Decimal(30)),
+        (Filters(event_names=("sign_up",)), Decimal(0)),
+    ):
+        report = ask(
+            database_url, stage.space_id, measures=EVERY, filters=filters, model="linear",
+        )  # fmt: skip
+        assert report.total.figures[Measure.CREDITED_REVENUE] == credit
+        assert report.total.figures[Measure.REVENUE] == (90 if credit else 0)
+        assert (report.unattributed is None) == bool(credit)
+
+
+def test_the_period_before(database_url: str, stage: Stage) -> None:
+    someone = stage.contact()
+    for day, amount in ((3, 10), (10, 30), (11, 5)):
+        at = datetime(2026, 5, day, 12, tzinfo=UTC)
+        stage.event(someone, amount=Decimal(amount), event_time=at)
+    report = ask(
+        database_url, stage.space_id, start=local(8), end=local(15) - timedelta(seconds=1),
+        measures=(Measure.REVENUE,), group_by=(Group.DAY,), compare=Compare.PREVIOUS_PERIOD,
+    )  # fmt: skip
+    assert report.compared_span is not None
+    assert report.compared_span.start == local(1)
+    assert report.compared_span.end == local(8) - timedelta(seconds=1)
+    first, second = report.rows
+    assert first.keys[0].value == "2026-05-10"
+    assert first.compared == {Measure.REVENUE: Decimal(10)}
+    assert first.changes == {Measure.REVENUE: Change(Decimal(20), Decimal(2))}
+    assert second.compared == {Measure.REVENUE: Decimal(0)}
+    assert second.changes == {Measure.REVENUE: Change(Decimal(5), None)}
+    assert report.total.changes == {Measure.REVENUE: Change(Decimal(25), Decimal("2.5"))}
+
+
+def test_a_leap_day_has_no_counterpart(database_url: str, stage: Stage) -> None:
+    for year, month, day in ((2028, 2, 29), (2028, 3, 1), (2027, 3, 1)):
+        at = datetime(year, month, day, 12, tzinfo=UTC)
+        stage.event(stage.contact(), amount=Decimal(day), event_time=at)
+    report = ask(
+        database_url, stage.space_id, start=local(1, year=2028, month=2),
+        end=local(31, year=2028, month=3), measures=(Measure.EVENTS,), group_by=(Group.DAY,),
+        compare=Compare.PREVIOUS_YEAR, order_by=Group.DAY, descending=False,
+    )  # fmt: skip
+    assert [row.compared for row in report.rows] == [None, {Measure.EVENTS: 1}]
+
+
+@pytest.mark.parametrize(
+    ("zone", "day", "hours"),
+    [("Europe/Berlin", (2026, 3, 29), 23), ("Europe/Berlin", (2026, 10, 25), 25),
+     ("America/Havana", (2026, 11, 1), 25), ("Africa/Cairo", (2026, 4, 24), 23)],
+)  # fmt: skip
+def test_days_of_other_lengths(
+    database_url: str,
+    connection: psycopg.Connection,
+    zone: str,
+    day: tuple[int, int, int],
+    hours: int,
+) -> None:
+    stage = make_stage(connection, timezone=zone)
+    noon = datetime(*day, 12, tzinfo=ZoneInfo(zone)).astimezone(UTC)
+    someone = stage.contact()
+    for hour in range(-24, 25):
+        stage.event(someone, event_time=noon + timedelta(hours=hour))
+    start = datetime(*day) - timedelta(days=2)  # noqa: DTZ001
+    report = ask(
+        database_url, stage.space_id, start=start, end=start + timedelta(days=4),
+        measures=(Measure.EVENTS,), group_by=(Group.DAY,),
+    )  # fmt: skip
+    assert by_key(report)[f"{day[0]}-{day[1]:02}-{day[2]:02}"] == {Measure.EVENTS: hours}
+
+
+def test_a_day_that_did_not_exist(database_url: str, connection: psycopg.Connection) -> None:
+    stage = make_stage(connection, timezone="Pacific/Apia")
+    midnight = datetime(2011, 12, 30, 10, tzinfo=UTC)  # the clock goes from the 29th to the 31st
+    for nudge in (-1, 0):
+        stage.event(stage.contact(), event_time=midnight + timedelta(seconds=nudge))
+    report = ask(
+        database_url, stage.space_id, start=local(28, year=2011, month=12),
+        end=local(31, 23, year=2011, month=12), measures=(Measure.EVENTS,), group_by=(Group.DAY,),
+    )  # fmt: skip
+    assert set(by_key(report)) == {"2011-12-29", "2011-12-31"}
+
+
+@pytest.mark.parametrize(
+    ("field", "asked"),
+    [("end", {"end": local(1), "start": local(2)}), ("start", {"start": NOON}),
+     ("measures", {"measures": ()}), ("measures", {"measures": (Measure.EVENTS,) * 2}),
+     ("group_by", {"group_by": (Group.DAY, Group.EVENT, Group.COUNTRY)}),
+     ("group_by", {"group_by": (Group.DAY, Group.DAY)}),
+     ("group_by", {"group_by": (Group.DAY,), "start": local(1, year=1900)}),
+     ("model", {"model": "best"}), ("window_days", {"window_days": 2}),
+     ("limit", {"limit": 0}), ("limit", {"limit": 1001}), ("order_by", {"order_by": Group.DAY}),
+     ("event_names", {"filters": Filters(event_names=("bought",))}),
+     ("sources", {"filters": Filters(sources=("carrier_pigeon",))}),
+     ("campaign", {"filters": Filters(campaign=" ")}),
+     ("campaign", {"filters": Filters(campaign="a\0")}),
+     ("compare", {"start": local(1, year=1), "compare": Compare.PREVIOUS_YEAR})],
+)  # fmt: skip
+def test_what_is_refused(
+    database_url: str, stage: Stage, field: str, asked: dict[str, object]
+) -> None:
+    with pytest.raises(Invalid) as caught:
+        ask(database_url, stage.space_id, **asked)
+    assert list(caught.value.errors) == [field]
+
+
+def test_no_such_space(database_url: str) -> None:
+    with pytest.raises(NotFound):
+        ask(database_url, 2**40)
+
+
+def test_too_much_to_add_up(
+    database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contacts = [stage.contact() for _ in range(20)]
+    for _ in range(400):
+        stage.touchpoint(contacts[0], "email")
+        stage.event(contacts[0], amount=Decimal(1))
+    monkeypatch.setattr(querying, "SECONDS", 0.0)
+    with pytest.raises(TooMuch) as caught:
+        ask(database_url, stage.space_id, group_by=(Group.SOURCE,), model="linear")
+    assert caught.value.message == "There is too much to add up: narrow the range."
+    assert caught.value.status == 422
+
+
+def test_another_space_is_not_counted(
+    database_url: str, connection: psycopg.Connection, stage: Stage
+) -> None:
+    foreign = make_stage(connection)
+    foreign.event(foreign.contact(), amount=Decimal(9))
+    for groups in ((), (Group.SOURCE,), (Group.COUNTRY,)):
+        report = ask(database_url, stage.space_id, measures=EVERY, group_by=groups)
+        assert report.total.figures == figures(0, 0, 0, 0, 0, None)
+
+
+def test_every_source_has_its_channel() -> None:
+    assert [channel_of(source) for source in SOURCES] == querying.CHANNELS
