@@ -57,6 +57,21 @@ class Stage:
         given = {**defaults, "contact_id": contact_id, "visit_id": visit_id, **columns}
         return self._insert("hits", given)
 
+    def click(self, click: str, device: str) -> None:
+        columns = {"click": click, "device": device, "first_seen_at": NOON}
+        self._insert("clicks", columns, returning="space_id")
+
+    def sent(self, event_id: int, **columns: Any) -> int:
+        """What became of an event at an ad platform."""
+        defaults = {"destination_id": 1, "dedup_id": str(event_id)}
+        return self._insert("deliveries", {**defaults, "event_id": event_id, **columns})
+
+    def attempt(self, delivery_id: int, **columns: Any) -> int:
+        """An attempt to tell an ad platform."""
+        defaults = {"attempted_at": NOON, "outcome": "failed"}
+        given = {**defaults, "delivery_id": delivery_id, **columns}
+        return self._insert("delivery_attempts", given)
+
     def company(self, **columns: Any) -> int:
         return self._insert("companies", {"name": "Acme", "created_at": NOON, **columns})
 
