@@ -28,7 +28,8 @@ SINCE = ("(SELECT count(*) FROM merges m WHERE m.space_id = contact_identifiers.
 
 TABLES = {
     "contacts": ("id", "created_at", "merged_into", "company_id", "source_mask", "email", "name",
-                 "phone", "profile_field_1", "profile_field_16", "profile_field_26"),
+                 "phone", "location", "city", "country", "os", "profile_field_1",
+                 "profile_field_16", "profile_field_26"),
     "contact_identifiers": ("kind", "value", "contact_id", "origin_id", "first_seen_at",
                             "last_seen_at", "recency", SINCE),
     "merges": ("merged_id", "survivor_id", "cause", "receipt_id", "company_id", "filled"),
@@ -38,8 +39,7 @@ TABLES = {
     "touchpoints": ("id", "contact_id", "origin_id", "company_id", "occurred_at", "source_id",
                     "source_rule", "campaign_id", "campaign_name", "adset_id", "ad_id", "keyword",
                     "sent", "by_hit", "warnings"),
-    "visits": ("id", "contact_id", "origin_id", "company_id", "device", "started_at",
-               "last_hit_at"),
+    "visits": ("id", "contact_id", "origin_id", "company_id", "started_at", "last_hit_at"),
     "hits": ("id", "contact_id", "origin_id", "visit_id", "occurred_at", "source_id", "campaign",
              "touch::text"),
     "duplicates": ("id", "reason", "event_id"),
