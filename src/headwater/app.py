@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import socket
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -29,9 +29,10 @@ from headwater.events.routes import router as events_router
 from headwater.exports.routes import DOWNLOAD_ROUTES
 from headwater.exports.routes import router as exports_router
 from headwater.exports.storage import Storage, open_storage
+from headwater.forwarding.figures import forwarding_figures
 from headwater.http import openapi
 from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
-from headwater.http.health import HEALTH_ROUTES, healthz
+from headwater.http.health import HEALTH_ROUTES, Figures, healthz
 from headwater.http.reference import reference_routes
 from headwater.ingest.documents import INGEST_PATHS, INGEST_SCHEMAS
 from headwater.ingest.endpoints import BUCKET, EVENTS, TOUCHPOINTS, Batch, Ingest, Track
@@ -66,6 +67,7 @@ class Headwater:
     base_url: str
     signing_key: bytes
     sealing_key: bytes
+    figures: Sequence[Figures]
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -94,6 +96,7 @@ def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
         base_url=settings.base_url or base_url,
         signing_key=_signing_key(secret),
         sealing_key=derive_key(secret),
+        figures=(forwarding_figures,),
     )
     ingest = Ingest(headwater.keys, headwater.inbox)
     hot: dict[tuple[str, str], ASGIApp] = {

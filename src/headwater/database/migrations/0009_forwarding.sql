@@ -46,6 +46,8 @@ CREATE TABLE deliveries (
     reason text,
     attempts int NOT NULL DEFAULT 0,
     due_at timestamptz NOT NULL DEFAULT now(),
+    -- Since when it is tried: when it was written, or last replayed.
+    queued_at timestamptz NOT NULL DEFAULT now(),
     -- The touchpoint that was credited.
     touchpoint_id bigint,
     -- Of the last attempt: its error in words, the platform's HTTP status, the event's part of the
@@ -78,3 +80,6 @@ CREATE INDEX delivery_attempts_delivery ON delivery_attempts (space_id, delivery
 ALTER TABLE deliveries ALTER COLUMN dedup_id SET STATISTICS 0, ALTER COLUMN error SET STATISTICS 0,
     ALTER COLUMN request SET STATISTICS 0, ALTER COLUMN answer SET STATISTICS 0;
 ALTER TABLE delivery_attempts ALTER COLUMN error SET STATISTICS 0;
+
+-- Before anything is sent it is asked whether its person is to be erased.
+CREATE INDEX erasures_contact ON erasures (space_id, contact_id);
