@@ -34,6 +34,7 @@ BASE_URL = "http://headwater.test"
 ALL_SCOPES = [
     "events:read", "events:write", "contacts:read", "contacts:write", "contacts:delete",
     "companies:read", "companies:write", "exports:read", "exports:write",
+    "destinations:read", "destinations:write",
 ]  # fmt: skip
 
 
@@ -160,4 +161,5 @@ def client_for(server: Running, key: str) -> httpx.Client:
 # Fixtures of their own, shared by several files.
 pytest_plugins = [
     "tests.reading_fixtures", "tests.exports", "tests.webhooks", "tests.importing",
+    "tests.destinations",
 ]  # fmt: skip

@@ -24,6 +24,7 @@ NOON = datetime(2026, 5, 13, 12, tzinfo=UTC)
 ALL_SCOPES = (
     "events:read", "events:write", "contacts:read", "contacts:write", "contacts:delete",
     "companies:read", "companies:write", "exports:read", "exports:write",
+    "destinations:read", "destinations:write",
 )  # fmt: skip
 
 

@@ -25,11 +25,15 @@ from headwater.ads.routes import router as ads_router
 from headwater.companies.routes import router as companies_router
 from headwater.contacts.routes import router as contacts_router
 from headwater.database.pool import UNAVAILABLE, Database
+from headwater.egress.client import Egress
 from headwater.events.routes import router as events_router
 from headwater.exports.routes import DOWNLOAD_ROUTES
 from headwater.exports.routes import router as exports_router
 from headwater.exports.storage import Storage, open_storage
 from headwater.forwarding.figures import forwarding_figures
+from headwater.forwarding.journal_routes import router as journal_router
+from headwater.forwarding.origins import named_hosts
+from headwater.forwarding.routes import router as destinations_router
 from headwater.http import openapi
 from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
 from headwater.http.health import HEALTH_ROUTES, Figures, healthz
@@ -49,7 +53,7 @@ METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 
 ROUTERS = (
     events_router, receipts_router, contacts_router, companies_router, ads_router, exports_router,
-    privacy_router,
+    privacy_router, destinations_router, journal_router,
 )  # fmt: skip
 
 log = structlog.get_logger()
@@ -68,6 +72,7 @@ class Headwater:
     signing_key: bytes
     sealing_key: bytes
     figures: Sequence[Figures]
+    egress: Egress
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -80,6 +85,7 @@ class Headwater:
         finally:
             await self.inbox.stop()
             await self.keys.stop()
+            await self.egress.close()
             await self.database.close()
 
 
@@ -97,6 +103,7 @@ def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
         signing_key=_signing_key(secret),
         sealing_key=derive_key(secret),
         figures=(forwarding_figures,),
+        egress=Egress(named_hosts(settings)),
     )
     ingest = Ingest(headwater.keys, headwater.inbox)
     hot: dict[tuple[str, str], ASGIApp] = {

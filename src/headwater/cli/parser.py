@@ -28,8 +28,9 @@ def build_parser() -> argparse.ArgumentParser:
     _add_export(commands)
     _add_source(commands)
     _add_webhook(commands)
-
     _add_import(commands)
+    _add_destination(commands)
+    _add_delivery(commands)
     return parser
 
 
@@ -274,4 +275,65 @@ def _add_import(commands: Commands) -> None:
         command.add_argument("--dry-run", action="store_true", help="check all and store nothing")
         command.add_argument("--again", action="store_true", help="also if it was imported before")
         command.set_defaults(kind=kind)
+        _json(command)
+
+
+def _add_destination(commands: Commands) -> None:
+    group = _group(commands, "destination", "look after where events are forwarded to")
+    create = _add(group, "create", ("destinations", "create"), "forward events to an account")
+    create.add_argument("--platform", required=True, metavar="P", help="meta, google, …")
+    change = _add(group, "set", ("destinations", "change"), "change a destination")
+    change.add_argument(
+        "--default-event", action="append", default=[], metavar="NAME",
+        help="give an event the platform's default name again; repeatable",
+    )  # fmt: skip
+    for command, action in ((create, "store_true"), (change, argparse.BooleanOptionalAction)):
+        command.add_argument("--name", metavar="N")
+        for option, member, value, about in (
+            ("--set", "changes", "KEY=VALUE", "a setting; repeatable"),
+            ("--secret", "secret", "KEY=VALUE", "a token, also KEY=@FILE or KEY=@-; repeatable"),
+            ("--event", "event", "NAME=VALUE", "the platform's name or id; repeatable"),
+        ):
+            command.add_argument(
+                option, dest=member, action="append", default=[], metavar=value, help=about
+            )
+        command.add_argument(
+            "--all-events", action=action, help="also events that no ad of the platform led to"
+        )
+    listed = _add(group, "list", ("destinations", "list_all"), "list a Space's destinations")
+    acting = [
+        _add(group, name, ("destinations", function), about)
+        for name, function, about in (
+            ("show", "show_one", "show a destination"),
+            ("test", "test", "send a made-up event that does not count"),
+            ("pause", "pause", "send nothing any more"),
+            ("resume", "resume", "send again"),
+            ("remove", "remove", "end a destination"),
+        )
+    ]
+    for command in (change, *acting):
+        command.add_argument("--destination", type=int, required=True, metavar="ID")
+    for command in (create, change, listed, *acting):
+        _space(command)
+        _json(command)
+
+
+def _add_delivery(commands: Commands) -> None:
+    group = _group(commands, "delivery", "see what became of forwarded events")
+    listed = _add(group, "list", ("deliveries", "list_all"), "list deliveries, the latest first")
+    for option, kind in (("destination", int), ("event", int), ("status", str), ("reason", str)):
+        listed.add_argument(f"--{option}", type=kind, metavar="ID" if kind is int else "S")
+    listed.add_argument("--limit", type=_rows, default=100, metavar="N", help="at most (100)")
+    one = _add(group, "show", ("deliveries", "show_one"), "show a delivery with its attempts")
+    one.add_argument("delivery_id", type=int, metavar="DELIVERY_ID")
+    replay = _add(group, "replay", ("deliveries", "replay"), "queue finished deliveries once more")
+    replay.add_argument("--destination", type=int, required=True, metavar="ID")
+    for option in ("status", "reason"):
+        replay.add_argument(f"--{option}", action="append", metavar="S", help="repeatable")
+    replay.add_argument("delivery_id", type=int, nargs="*", metavar="DELIVERY_ID")
+    wait = _add(group, "wait", ("deliveries", "wait"), "wait until nothing is queued or due")
+    wait.add_argument("--timeout", type=_seconds, default=60.0, metavar="S", help="seconds (60)")
+    for command in (listed, one, replay, wait):
+        _space(command)
+    for command in (listed, one, replay):
         _json(command)

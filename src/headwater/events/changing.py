@@ -1,4 +1,6 @@
-"""Stored events changed and deleted. Nothing attributed is stored, so nothing else follows."""
+"""Stored events changed and deleted. Nothing attributed is stored, so nothing else follows, but
+that a deleted event is not forwarded any more.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,8 @@ async def update_event(
 
 async def delete_event(connection: AsyncConnection, space_id: int, event_id: int) -> None:
     """Delete an event, if there is one by that id."""
-    await connection.execute(STATEMENTS["delete"], {"space_id": space_id, "event_id": event_id})
+    for name in ("delete", "skip_deliveries", "forget_attempts"):
+        await connection.execute(STATEMENTS[name], {"space_id": space_id, "event_id": event_id})
 
 
 def _amount(value: object) -> Decimal:

@@ -23,7 +23,9 @@ class SkipReason(StrEnum):
     NO_CONSENT = "no_consent"
     TOO_OLD = "too_old"
     NO_CURRENCY = "no_currency"
+    NO_AMOUNT = "no_amount"
     PAUSED = "paused"
+    REMOVED = "removed"
     DELETED = "deleted"
     ERASED = "erased"
 

@@ -41,6 +41,13 @@ PER_MINUTE = {
     "get_contact_export": 30,
     "create_company_export": 5,
     "get_company_export": 30,
+    "list_destinations": 30,
+    "get_destination": 60,
+    "change_destination": 60,
+    "test_destination": 10,
+    "list_deliveries": 60,
+    "get_delivery": 120,
+    "replay_deliveries": 10,
 }
 """Every bucket and its limit for a Space, unless the Space has its own."""
 

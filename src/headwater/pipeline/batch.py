@@ -17,6 +17,7 @@ from headwater.companies.grouping import Companies
 from headwater.contacts.storing import Profiles
 from headwater.events.accepted import AcceptedEvent
 from headwater.events.recording import Duplicate
+from headwater.forwarding.outbox import Target
 from headwater.identity.directory import Contact, Directory, Merge
 from headwater.identity.junk import Junk
 from headwater.identity.matching import Presented
@@ -109,6 +110,8 @@ class Batch:
         self.paths: dict[Contact, Path] = {}
         self.late_sources: dict[int, int] = {}
         """Sources, as bits, that the batch's touches add to stored events, by event id."""
+        self.targets: list[Target] = []
+        """Where the Space's events are forwarded to."""
 
     def timeline(self) -> Iterator[tuple[Item, list[Merge]]]:
         """The items in order of arrival, each with the merges it caused, which come before it."""

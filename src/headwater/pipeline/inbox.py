@@ -14,6 +14,7 @@ from psycopg.sql import Identifier
 
 from headwater.database.rows import rows
 from headwater.database.statements import Statements
+from headwater.forwarding.outbox import read_targets
 from headwater.identity.directory import Directory
 from headwater.pipeline.batch import Arrival, Batch, Rejection, SpaceRules
 
@@ -57,8 +58,10 @@ def claim(
     if space is None:
         return None
     arrivals = list(map(Arrival._make, read.fetchall()))
-    number, newest = standing.fetchall()[0]
-    return Batch(SpaceRules(*space), arrivals, Directory(number, newest))
+    number, newest, targets = standing.fetchall()[0]
+    batch = Batch(SpaceRules(*space), arrivals, Directory(number, newest))
+    batch.targets = read_targets(targets)
+    return batch
 
 
 def reject_rows(

@@ -24,14 +24,18 @@ FOR NO KEY UPDATE SKIP LOCKED;
 
 -- name: standing
 -- Once the Space is locked, and in a statement of its own, which sees what was committed before
--- the lock was had: a number for what the batch changes before its first merge, and when the
--- newest contact was created.
+-- the lock was had: a number for what the batch changes before its first merge, when the newest
+-- contact was created, and where events are forwarded to.
 SELECT nextval('receipt_ids'),
        coalesce((SELECT (extract(epoch FROM c.created_at) * 1000000)::bigint
                  FROM contacts c
                  WHERE c.space_id = %(space_id)s
                  ORDER BY c.created_at DESC
-                 LIMIT 1), 0);
+                 LIMIT 1), 0),
+       (SELECT json_agg(json_build_object('id', d.id, 'platform', d.platform,
+                                          'status', d.status, 'event_names', d.event_names))
+        FROM destinations d
+        WHERE d.space_id = %(space_id)s AND d.status <> 'removed');
 
 -- name: read
 -- The rows that have waited longest.

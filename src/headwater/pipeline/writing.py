@@ -19,6 +19,7 @@ from headwater.events.recording import (
     record_events,
 )
 from headwater.failpoints import failpoint
+from headwater.forwarding.outbox import queue_deliveries
 from headwater.identity.storing import write_links, write_merges
 from headwater.pipeline.batch import Batch, Item
 from headwater.pipeline.inbox import delete_rows, reject_rows
@@ -44,6 +45,7 @@ def write(connection: Connection[Any], batch: Batch) -> None:
     write_touchpoints(connection, space_id, touches)
     events = [event for item in batch.items if (event := _event(batch, item))]
     record_events(connection, space_id, events)
+    queue_deliveries(connection, space_id, events, batch.targets)
     record_duplicates(connection, space_id, batch.duplicates)
     failpoint("worker_after_events")
     reject_rows(connection, space_id, batch.rejections)

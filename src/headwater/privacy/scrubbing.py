@@ -35,6 +35,8 @@ def scrub(connection: Connection[Any], space_id: int, contact_id: int) -> None:
     connection.execute(_CLEAR_CONTACTS, values)
     failpoint("erasure_half_done")
     connection.execute(_CLEAR_EVENTS, values)
+    connection.execute(_CLEAR_FORWARDED, values)
+    connection.execute(_CLEAR_ATTEMPTS, values)
     connection.execute(SQL["delete_hits"], values)
     connection.execute(SQL["delete_visits"], values)
     connection.execute(SQL["withdraw_exports"], {**values, "withdrawn": WITHDRAWN})
@@ -73,3 +75,5 @@ def _clear(statement: str, columns: Iterable[str]) -> Composed:
 
 _CLEAR_CONTACTS = _clear("clear_contacts", personal("contacts"))
 _CLEAR_EVENTS = _clear("clear_events", personal("events"))
+_CLEAR_FORWARDED = _clear("clear_forwarded", personal("deliveries"))
+_CLEAR_ATTEMPTS = _clear("clear_attempts", personal("delivery_attempts"))

@@ -60,6 +60,23 @@ UPDATE events e SET {cleared}
 WHERE e.space_id = %(space_id)s AND e.contact_id = ANY(%(group)s::bigint[])
   AND num_nonnulls({held}) > 0;
 
+-- name: clear_forwarded
+-- What platforms were told of the events, and answered; that they were told stays.
+UPDATE deliveries d SET {cleared}
+WHERE d.space_id = %(space_id)s AND num_nonnulls({held}) > 0 AND d.event_id IN (
+    SELECT e.id FROM events e
+    WHERE e.space_id = %(space_id)s AND e.contact_id = ANY(%(group)s::bigint[])
+);
+
+-- name: clear_attempts
+-- The same of every single attempt.
+UPDATE delivery_attempts a SET {cleared}
+WHERE a.space_id = %(space_id)s AND num_nonnulls({held}) > 0 AND a.delivery_id IN (
+    SELECT d.id FROM events e
+    JOIN deliveries d ON d.space_id = %(space_id)s AND d.event_id = e.id
+    WHERE e.space_id = %(space_id)s AND e.contact_id = ANY(%(group)s::bigint[])
+);
+
 -- name: delete_hits
 -- Page views.
 DELETE FROM hits h

@@ -24,6 +24,7 @@ SCOPES = (
     "contacts:read", "contacts:write", "contacts:delete",
     "companies:read", "companies:write",
     "exports:read", "exports:write",
+    "destinations:read", "destinations:write",
 )  # fmt: skip
 
 

@@ -19,8 +19,9 @@ CREATE TABLE destinations (
     settings jsonb NOT NULL DEFAULT '{}',
     -- Event name → the platform's name or id where it is not the default; null: not sent.
     event_names jsonb NOT NULL DEFAULT '{}',
-    -- The platform's tokens as one JSON object, encrypted.
+    -- The platform's tokens as one JSON object, encrypted, and their names.
     secrets bytea,
+    secret_names text[] NOT NULL DEFAULT '{}',
     created_at timestamptz NOT NULL DEFAULT now(),
     -- Nothing is sent before: the platform asked for it, or has been failing.
     wait_until timestamptz NOT NULL DEFAULT '-infinity',
@@ -64,6 +65,10 @@ CREATE TABLE deliveries (
 CREATE INDEX deliveries_due ON deliveries (space_id, destination_id, due_at, id)
     WHERE status IN ('queued', 'retrying');
 CREATE INDEX deliveries_destination ON deliveries (space_id, destination_id, id);
+-- Counted by status without reading them, and listed by status or reason, the latest first.
+CREATE INDEX deliveries_status ON deliveries (space_id, destination_id, status, id);
+CREATE INDEX deliveries_reason ON deliveries (space_id, destination_id, reason, id)
+    WHERE reason IS NOT NULL;
 
 CREATE TABLE delivery_attempts (
     space_id bigint NOT NULL,

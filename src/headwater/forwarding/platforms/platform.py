@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from headwater.events.accepted import CUSTOM_NAMES
 from headwater.forwarding.models import (
     Answer,
     Call,
@@ -18,6 +19,10 @@ from headwater.forwarding.models import (
 )
 
 DAY = 86_400.0
+
+
+def _nothing(_: Any) -> None:
+    return None
 
 
 @dataclass(frozen=True)
@@ -34,8 +39,10 @@ class Limits:
 class TokenExchange:
     """How a short-lived access token is had from the destination's secrets."""
 
-    request: Callable[[Destination, float], Call]
-    """The call that asks for one, at a Unix time."""
+    request: Callable[[Destination, float], Call | None]
+    """The call that asks for one, at a Unix time; None where the secrets already hold a token that
+    can be used as it is. Raises ValueError, in words for the operator, when the secrets cannot be
+    used at all."""
     read: Callable[[Answer], tuple[str, float] | Verdict]
     """The token and the seconds it lives, or why there is none."""
 
@@ -72,14 +79,33 @@ class Platform:
     event_names: Mapping[str, str] = field(default_factory=dict[str, str])
     """Our event names → the platform's. Where it has an id for each account instead, empty: only
     what a destination maps itself is sent."""
+    free_names: bool = False
+    """Whether it takes any event name: a custom event then goes under what people call it."""
     token: TokenExchange | None = None
+    fits: Callable[[Sequence[dict[str, Any]]], int] = len
+    """How many of these parts, counted from the first and at least one, go into one call: for where
+    that depends on more than their number."""
+    secrets_wrong: Callable[[Mapping[str, str]], str | None] = _nothing
+    """What is wrong with these secrets taken together, in words for the operator."""
+    why_no_trial: Callable[[Destination], str | None] = _nothing
+    """Why a trial would count as a real conversion or cannot be made, in words for the operator."""
 
 
 def event_name_of(
     platform: Platform, destination: Destination, conversion: Conversion
 ) -> str | None:
     """The platform's name or id for an event; None when it has none and is not sent."""
+    names = platform.event_names
+    return mapped_name(names, destination, conversion, free=platform.free_names)
+
+
+def mapped_name(
+    names: Mapping[str, str], destination: Destination, conversion: Conversion, *, free: bool
+) -> str | None:
+    """As event_name_of, of a platform's table and whether it takes free names."""
     name = conversion.event_name
     if name in destination.event_names:
         return destination.event_names[name] or None
-    return platform.event_names.get(name)
+    if free and name in CUSTOM_NAMES:
+        return conversion.configured_name or name
+    return names.get(name)

@@ -1,0 +1,171 @@
+"""`headwater destination …`: the accounts of ad platforms that events are forwarded to."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from psycopg import AsyncConnection
+
+from headwater.cli.connect import in_transaction, told
+from headwater.cli.failure import Failure
+from headwater.cli.output import show
+from headwater.cli.spaces import pairs
+from headwater.forwarding import destinations
+from headwater.forwarding.documents import show_destination
+from headwater.forwarding.options import read_new
+from headwater.settings import Settings
+from headwater.spaces.sealing import derive_key
+from headwater.spaces.spaces import fetch_space
+from headwater.webhooks.hooks import fetch_installation_secret
+
+_BRIEF = ("id", "platform", "name", "status", "status_reason", "all_events", "deliveries")
+_INPUT = "@-"
+
+
+def create(settings: Settings, arguments: Namespace) -> int:
+    body: dict[str, Any] = {
+        "platform": arguments.platform,
+        "settings": pairs(arguments.changes),
+        "secrets": read_secrets(arguments.secret),
+        "event_names": pairs(arguments.event),
+        "all_events": arguments.all_events,
+    }
+    if arguments.name is not None:
+        body["name"] = arguments.name
+    with told(settings):
+        new = read_new(body, as_text=True)
+
+    async def act(connection: AsyncConnection) -> destinations.Stored:
+        key = await _key(connection, settings)
+        return await destinations.create_destination(connection, arguments.space, new, key)
+
+    show(show_destination(in_transaction(settings, act)), as_json=arguments.json)
+    return 0
+
+
+def change(settings: Settings, arguments: Namespace) -> int:
+    """Change what is given; other settings and names stay."""
+    changes, names = pairs(arguments.changes), pairs(arguments.event)
+    secrets = read_secrets(arguments.secret)
+
+    async def act(connection: AsyncConnection) -> destinations.Stored:
+        space_id, destination_id = arguments.space, arguments.destination
+        before = await destinations.fetch_destination(connection, space_id, destination_id)
+        own = {**before.event_names, **names}
+        body: dict[str, Any] = {
+            "name": arguments.name,
+            "settings": {**before.settings, **changes} if changes else None,
+            "secrets": secrets or None,
+            "event_names": {name: own[name] for name in own if name not in arguments.default_event},
+            "all_events": arguments.all_events,
+        }
+        given = {name: value for name, value in body.items() if value is not None}
+        key = await _key(connection, settings)
+        return await destinations.change_destination(
+            connection, space_id, destination_id, given, key, as_text=True
+        )
+
+    show(show_destination(in_transaction(settings, act)), as_json=arguments.json)
+    return 0
+
+
+def list_all(settings: Settings, arguments: Namespace) -> int:
+    async def act(connection: AsyncConnection) -> list[destinations.Stored]:
+        await fetch_space(connection, arguments.space)
+        return await destinations.list_destinations(connection, arguments.space)
+
+    listed = [show_destination(each) for each in in_transaction(settings, act)]
+    if not arguments.json:
+        listed = [{name: each[name] for name in _BRIEF} for each in listed]
+    show(listed, as_json=arguments.json)
+    return 0
+
+
+def show_one(settings: Settings, arguments: Namespace) -> int:
+    return _act(settings, arguments, destinations.fetch_destination)
+
+
+def pause(settings: Settings, arguments: Namespace) -> int:
+    return _act(settings, arguments, destinations.pause_destination)
+
+
+def resume(settings: Settings, arguments: Namespace) -> int:
+    return _act(settings, arguments, destinations.resume_destination)
+
+
+def remove(settings: Settings, arguments: Namespace) -> int:
+    async def act(connection: AsyncConnection) -> None:
+        await destinations.remove_destination(connection, arguments.space, arguments.destination)
+
+    in_transaction(settings, act)
+    show({"id": arguments.destination, "status": "removed"}, as_json=arguments.json)
+    return 0
+
+
+def test(settings: Settings, arguments: Namespace) -> int:
+    """0 when the platform took the made-up event, 1 when it did not."""
+    import asyncio  # noqa: PLC0415 - with the client, only where something is sent
+
+    from headwater.egress.client import Egress  # noqa: PLC0415
+    from headwater.forwarding.origins import named_hosts  # noqa: PLC0415
+    from headwater.forwarding.trial import Trial, try_destination  # noqa: PLC0415
+
+    async def act(connection: AsyncConnection) -> Any:
+        return await destinations.open_destination(
+            connection, arguments.space, arguments.destination, settings,
+            await _key(connection, settings),
+        )  # fmt: skip
+
+    platform, destination = in_transaction(settings, act)
+
+    async def send() -> Trial:
+        async with Egress(named_hosts(settings)) as egress:
+            return await try_destination(egress, destination, platform)
+
+    trial = asyncio.run(send())
+    result = {"ok": trial.ok, "http_status": trial.status, "message": trial.words}
+    show(result, as_json=arguments.json)
+    return 0 if trial.ok else 1
+
+
+def read_secrets(texts: list[str]) -> dict[str, str]:
+    """KEY=VALUE arguments; a VALUE of @FILE or @- is read from there, as an argument would be seen
+    by others. Raises Failure, which never repeats a value.
+    """
+    if any("=" not in text for text in texts):
+        raise Failure("--secret: must be KEY=VALUE, KEY=@FILE or KEY=@-")
+    given = pairs(texts)
+    if list(given.values()).count(_INPUT) > 1:
+        raise Failure("--secret: only one can be read from standard input")
+    return {name: _read(name, text) for name, text in given.items()}
+
+
+def _read(name: str, text: str) -> str:
+    if not text.startswith("@"):
+        return text
+    try:
+        read = sys.stdin.read() if text == _INPUT else Path(text[1:]).read_text(encoding="utf-8")
+    except OSError as error:
+        raise Failure(f"{name}: {text[1:]}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise Failure(f"{name}: {text[1:]}: is not text") from None
+    return read.strip()
+
+
+Verb = Callable[[AsyncConnection, int, int], Awaitable[destinations.Stored]]
+
+
+def _act(settings: Settings, arguments: Namespace, verb: Verb) -> int:
+    async def act(connection: AsyncConnection) -> destinations.Stored:
+        return await verb(connection, arguments.space, arguments.destination)
+
+    show(show_destination(in_transaction(settings, act)), as_json=arguments.json)
+    return 0
+
+
+async def _key(connection: AsyncConnection, settings: Settings) -> bytes:
+    return derive_key(settings.secret_key or await fetch_installation_secret(connection))

@@ -1,0 +1,88 @@
+-- name: page
+-- Deliveries, the latest first, each as a line of JSON. {only} names what is looked for, so that the
+-- index made for it is walked; an event that was deleted since has no name any more.
+SELECT (SELECT row_to_json(line)::text FROM (
+            SELECT d.id, d.destination_id, d.platform, d.event_id, d.event_name, d.dedup_id,
+                   d.status, d.reason, d.attempts, iso_utc(d.due_at) AS due_at, d.touchpoint_id,
+                   d.http_status, d.error, iso_utc(d.created_at) AS created_at,
+                   iso_utc(d.finished_at) AS finished_at
+       ) line), d.id
+FROM (
+    SELECT d.id, d.destination_id, t.platform, d.event_id, e.event_name, d.dedup_id, d.status,
+           d.reason, d.attempts, CASE WHEN d.finished_at IS NULL THEN d.due_at END AS due_at,
+           d.touchpoint_id, d.http_status, d.error, d.created_at, d.finished_at
+    FROM deliveries d
+    JOIN destinations t ON t.space_id = %(space_id)s AND t.id = d.destination_id
+    LEFT JOIN events e ON e.space_id = %(space_id)s AND e.id = d.event_id
+    WHERE d.space_id = %(space_id)s AND {only}
+      AND d.id > %(after)s AND d.id < %(before)s
+    ORDER BY d.id {order}
+    LIMIT %(limit)s
+) d
+ORDER BY d.id DESC;
+
+-- name: knows_event
+-- Whether an event is there, or has been.
+SELECT EXISTS (SELECT FROM events e WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s)
+    OR EXISTS (SELECT FROM deliveries d
+               WHERE d.space_id = %(space_id)s AND d.event_id = %(event_id)s);
+
+-- name: fetch
+-- One delivery with all that is known of it.
+SELECT row_to_json(line)::text
+FROM (
+    SELECT d.id, d.destination_id, t.platform, d.event_id, e.event_name, d.dedup_id, d.status,
+           d.reason, d.attempts,
+           iso_utc(CASE WHEN d.finished_at IS NULL THEN d.due_at END) AS due_at, d.touchpoint_id,
+           d.http_status, d.error, iso_utc(d.created_at) AS created_at,
+           iso_utc(d.finished_at) AS finished_at, d.request, d.answer,
+           coalesce((SELECT json_agg(json_build_object(
+                                'attempted_at', iso_utc(a.attempted_at), 'outcome', a.outcome,
+                                'http_status', a.http_status, 'error', a.error) ORDER BY a.id)
+                     FROM delivery_attempts a
+                     WHERE a.space_id = %(space_id)s AND a.delivery_id = d.id), '[]') AS history
+    FROM deliveries d
+    JOIN destinations t ON t.space_id = %(space_id)s AND t.id = d.destination_id
+    LEFT JOIN events e ON e.space_id = %(space_id)s AND e.id = d.event_id
+    WHERE d.space_id = %(space_id)s AND d.id = %(delivery_id)s
+) line;
+
+-- name: replay
+-- Finished deliveries back into the queue as they were first written, the oldest first as they are
+-- the next to become too old; {only} says which.
+WITH chosen AS (
+    SELECT d.id
+    FROM deliveries d
+    JOIN events e ON e.space_id = %(space_id)s AND e.id = d.event_id
+    WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s AND {only}
+      AND e.event_time > now() - %(age)s * interval '1 second'
+    ORDER BY d.id
+    LIMIT %(limit)s
+    FOR NO KEY UPDATE OF d
+)
+UPDATE deliveries d
+SET status = 'queued', reason = NULL, attempts = 0, queued_at = now(), due_at = now(),
+    finished_at = NULL
+FROM chosen
+WHERE d.space_id = %(space_id)s AND d.id = chosen.id;
+
+-- name: too_old
+-- How many of them the platform would not take any more, counted as far as %(limit)s.
+SELECT count(*) FROM (
+    SELECT
+    FROM deliveries d
+    JOIN events e ON e.space_id = %(space_id)s AND e.id = d.event_id
+    WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s AND {only}
+      AND e.event_time <= now() - %(age)s * interval '1 second'
+    LIMIT %(limit)s
+) old;
+
+-- name: any_due
+-- Whether something waits that could be sent now: of a destination that is not stopped, queued or
+-- to be tried again by this time.
+SELECT EXISTS (
+    SELECT FROM destinations t
+    JOIN deliveries d ON d.space_id = %(space_id)s AND d.destination_id = t.id
+    WHERE t.space_id = %(space_id)s AND t.status = 'active'
+      AND (d.status = 'queued' OR d.status = 'retrying' AND d.due_at <= now())
+);

@@ -1,0 +1,89 @@
+"""The outbox: a delivery for each new event and destination, written in the event's own
+transaction, so that neither is ever there without the other. What is certain not to be sent is
+skipped here, where people see it at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, Literal
+from uuid import UUID, uuid5
+
+import msgspec
+from psycopg import Connection
+
+from headwater.database.rows import rows
+from headwater.database.statements import Statements
+from headwater.events.recording import StoredEvent
+from headwater.forwarding.mapping import sent_as
+from headwater.forwarding.models import SkipReason
+from headwater.forwarding.platforms import registry
+
+SQL = Statements(__name__, "outbox.sql")
+
+NAMESPACE = UUID("58445d59-2e22-4960-acea-3073ed606a85")
+"""Of the ids that events without an idempotency key are told apart by. It never changes: a platform
+that hears of an event again has to recognise it."""
+
+
+class Target(msgspec.Struct, frozen=True, gc=False):
+    """A destination, as far as it decides what is queued for it."""
+
+    id: int
+    platform: str
+    status: Literal["active", "held", "paused"]
+    event_names: dict[str, str | None]
+    """Its own names for events."""
+
+
+class NewDelivery(msgspec.Struct, omit_defaults=True, frozen=True, gc=False):
+    """A delivery's row as it is first written. One with a reason is skipped."""
+
+    destination_id: int
+    event_id: int
+    dedup_id: str
+    reason: SkipReason | None = None
+
+
+def read_targets(told: list[dict[str, Any]] | None) -> list[Target]:
+    """The destinations of a Space from what the database tells of them."""
+    return msgspec.convert(told or [], list[Target])
+
+
+def queue_deliveries(
+    connection: Connection[Any],
+    space_id: int,
+    events: Collection[StoredEvent],
+    targets: Collection[Target],
+) -> None:
+    """Queue new events for every destination, or note why they are not sent."""
+    if events and targets:
+        deliveries = rows(deliveries_of(space_id, events, targets))
+        connection.execute(SQL["queue"], {"space_id": space_id, "deliveries": deliveries})
+
+
+def deliveries_of(
+    space_id: int, events: Iterable[StoredEvent], targets: Collection[Target]
+) -> Iterator[NewDelivery]:
+    """A delivery for each event and destination."""
+    for event in events:
+        dedup_id = event.idempotency_key or dedup_id_of(space_id, event.id)
+        for target in targets:
+            yield NewDelivery(target.id, event.id, dedup_id, why_not(event, target))
+
+
+def dedup_id_of(space_id: int, event_id: int) -> str:
+    """What platforms tell an event without an idempotency key by, however often it is sent."""
+    return str(uuid5(NAMESPACE, f"{space_id}:{event_id}"))
+
+
+def why_not(event: StoredEvent, target: Target) -> SkipReason | None:
+    """Why an event is certain not to be sent to a destination."""
+    if event.do_not_capi:
+        return SkipReason.DO_NOT_CAPI
+    if target.status == "paused":
+        return SkipReason.PAUSED
+    platform = registry.PLATFORMS.get(target.platform)
+    if platform is None or sent_as(platform, target.event_names, event.event_name) is None:
+        return SkipReason.NO_MAPPING
+    return None

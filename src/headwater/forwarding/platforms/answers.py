@@ -1,0 +1,81 @@
+"""What platforms' answers have in common: bodies read as JSON whatever the status, the verdict of
+a status alone, and errors in words that hold nothing secret. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+import msgspec
+
+from headwater.forwarding.models import Answer, Bisect, Delivered, Held, Refused, Retry, Verdict
+
+LONGEST_ERROR = 500
+
+# What an error may quote: tokens and hashes, e-mail and network addresses.
+_QUOTED = re.compile(
+    r"(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{24,}"
+    r"|[^\s\"'<>:,;()\[\]]+@[^\s\"'<>:,;()\[\]]+"
+    r"|\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b"
+)
+_TRANSIENT = frozenset({408, 423, 425, 429})
+_ABOUT_CONTENT = frozenset({400, 413, 422})
+"""Other refusals would be the same for every event, as that of an account there is not."""
+
+
+def read_object(answer: Answer) -> dict[str, Any] | None:
+    """The body as a JSON object, empty where there is none; None when it is something else, such
+    as a proxy's page.
+    """
+    if not answer.body.strip():
+        return {}
+    try:
+        body: Any = msgspec.json.decode(answer.body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return cast("dict[str, Any]", body) if isinstance(body, dict) else None
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    """The objects of a list, whatever was sent in its place."""
+    if not isinstance(value, list):
+        return []
+    return [item for item in cast("list[Any]", value) if isinstance(item, dict)]
+
+
+def words(*parts: Any) -> str:
+    """An error's parts in one line of bounded length, without what it may quote of a person or a
+    token.
+    """
+    said = ": ".join(str(part) for part in parts if part not in (None, ""))
+    return _QUOTED.sub("…", " ".join(said.split()))[:LONGEST_ERROR]
+
+
+def refused(error: str, count: int) -> Verdict:
+    """A refusal that does not say which of the events it is about."""
+    return Refused(error) if count == 1 else Bisect(error)
+
+
+def by_status(answer: Answer, count: int, said: str = "") -> Verdict:
+    """The verdict where the body decides nothing. `said` is what it says for people."""
+    status = answer.status
+    error = words(f"HTTP {status}", said)
+    if 200 <= status < 300:
+        return Delivered()
+    if status in {401, 403}:
+        return Held(error)
+    if status in _TRANSIENT or status >= 500 or status < 400:
+        return Retry(error)
+    return refused(error, count) if status in _ABOUT_CONTENT else Refused(error)
+
+
+def unreadable(answer: Answer, count: int) -> Verdict:
+    """The verdict for a body that is no JSON object. That of a success proves nothing: it may be
+    a proxy's page. Sending again is safe, as the platforms know an event by its id. A body that
+    was cut becomes readable with fewer events.
+    """
+    if 200 <= answer.status < 300:
+        error = f"HTTP {answer.status} with a body that cannot be read."
+        return Bisect(error) if answer.cut and count > 1 else Retry(error)
+    return by_status(answer, count)

@@ -1,0 +1,83 @@
+"""What an answer of Google's Data Manager API means. Pure.
+
+One bad event has the whole call refused, but the answer names the fields at fault. HTTP 200 says
+that the events were accepted, not that they were matched to a click.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+from headwater.forwarding.models import Answer, Held, Partly, Refused, Retry, Verdict
+from headwater.forwarding.platforms.answers import (
+    by_status,
+    objects,
+    read_object,
+    refused,
+    unreadable,
+    words,
+)
+
+HELD = frozenset({"UNAUTHENTICATED", "PERMISSION_DENIED"})
+LATER = frozenset({
+    "RESOURCE_EXHAUSTED", "UNAVAILABLE", "INTERNAL", "DEADLINE_EXCEEDED", "ABORTED", "CANCELLED",
+    "UNKNOWN",
+})  # fmt: skip
+PERMANENT = frozenset({
+    "INVALID_ARGUMENT", "FAILED_PRECONDITION", "OUT_OF_RANGE", "NOT_FOUND", "ALREADY_EXISTS",
+    "UNIMPLEMENTED",
+})  # fmt: skip
+
+_EVENT = re.compile(r"\bevents\[([0-9]{1,5})\]")
+_DELAY = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?)s")
+
+
+def classify(answer: Answer, count: int) -> Verdict:
+    """The verdict for a call with so many events."""
+    body = read_object(answer)
+    if body is None:
+        return unreadable(answer, count)
+    error = body.get("error")
+    if not isinstance(error, dict):
+        return by_status(answer, count, words(error))
+    return _judge(cast("dict[str, Any]", error), answer, count)
+
+
+def _judge(error: dict[str, Any], answer: Answer, count: int) -> Verdict:
+    name = error.get("status")
+    details = objects(error.get("details"))
+    reasons = [detail["reason"] for detail in details if isinstance(detail.get("reason"), str)]
+    text = words(name or f"HTTP {answer.status}", *reasons, error.get("message"))
+    if name in HELD or answer.status == 401:
+        return Held(text)
+    if name in LATER:
+        return Retry(text, after=_delay(details))
+    if named := _named(details, reasons, count):
+        return Refused(next(iter(named.values()))) if count == 1 else Partly(named, False)
+    if name in PERMANENT:
+        return refused(text, count)
+    verdict = by_status(answer, count, text)
+    return Retry(text) if 200 <= answer.status < 300 else verdict
+
+
+def _named(details: list[dict[str, Any]], reasons: list[str], count: int) -> dict[int, str]:
+    """The events at fault by position, each with the first thing that is wrong with it."""
+    errors: dict[int, str] = {}
+    for detail in details:
+        for violation in objects(detail.get("fieldViolations")):
+            field = str(violation.get("field", ""))
+            found = _EVENT.search(field)
+            if found is None or int(found[1]) >= count:
+                continue
+            reason = violation.get("reason") or " ".join(reasons)
+            errors.setdefault(int(found[1]), words(reason, field, violation.get("description")))
+    return errors
+
+
+def _delay(details: list[dict[str, Any]]) -> float | None:
+    for detail in details:
+        found = _DELAY.fullmatch(str(detail.get("retryDelay", "")))
+        if found:
+            return float(found[1])
+    return None
