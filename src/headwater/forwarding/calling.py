@@ -12,7 +12,7 @@ import structlog
 
 from headwater.egress.models import Answer, EgressError
 from headwater.forwarding.models import Destination, Held, Retry, Verdict
-from headwater.forwarding.platforms.platform import Platform
+from headwater.forwarding.platforms.platform import Platform, TokenExchange
 from headwater.forwarding.tokens import Refusal, Sender, Tokens
 
 log = structlog.get_logger()
@@ -63,15 +63,25 @@ class Caller:
         token = None
         try:
             if platform.token is not None:
-                given = await self._tokens.token(platform.token, destination, now)
-                if isinstance(given, Refusal):
-                    return Called(given.verdict, given.answer)
+                given = await self._given(platform.token, destination, now)
+                if isinstance(given, Called):
+                    return given
                 token = given
                 destination = msgspec.structs.replace(destination, access_token=token)
             answer = await self._egress.send(platform.request(parts, destination))
         except EgressError as error:
             return Called(Retry(str(error)), None, token)
         return Called(_classify(platform, answer, len(parts)), answer, token)
+
+    async def _given(
+        self, exchange: TokenExchange, destination: Destination, now: float
+    ) -> str | Called | None:
+        """The access token, or how asking for it went."""
+        try:
+            given = await self._tokens.token(exchange, destination, now)
+        except ValueError as error:
+            return Called(Held(str(error)))
+        return Called(given.verdict, given.answer) if isinstance(given, Refusal) else given
 
 
 def _classify(platform: Platform, answer: Answer, parts: int) -> Verdict:

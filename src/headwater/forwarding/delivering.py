@@ -153,6 +153,8 @@ class Delivering:
             await self._write(Report(now, settled, called=False))
         if not parts:
             return Consequences()
+        count = max(1, turn.platform.fits([each.part for each in parts]))
+        parts, later = parts[:count], parts[count:]
         failpoint("forward_before_send")
         sent = [each.part for each in parts]
         called = await self._tools.caller.call(turn.platform, turn.destination, sent, now)
@@ -166,6 +168,8 @@ class Delivering:
         ]
         consequences = judge(called.verdict, tried, around)
         await self._write(_report(now, turn, parts, called, consequences))
+        if later:
+            consequences.again.append([each.waiting.id for each in later])
         return consequences
 
     async def _write(self, report: Report) -> None:

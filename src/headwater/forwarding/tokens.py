@@ -44,13 +44,18 @@ class Tokens:
 
     async def token(
         self, exchange: TokenExchange, destination: Destination, now: float
-    ) -> str | Refusal:
-        """A token that is good at a Unix time. Raises EgressError."""
+    ) -> str | Refusal | None:
+        """A token that is good at a Unix time; None where the secrets do without. Raises
+        EgressError, and ValueError when the secrets cannot be used at all.
+        """
         key = destination.space_id, destination.id
         kept = self._kept.get(key)
         if kept is not None and kept.until > now and kept.secrets == destination.secrets:
             return kept.text
-        answer = await self._egress.send(exchange.request(destination, now))
+        call = exchange.request(destination, now)
+        if call is None:
+            return None
+        answer = await self._egress.send(call)
         given = exchange.read(answer)
         if not isinstance(given, tuple):
             return Refusal(given, answer)
