@@ -30,6 +30,7 @@ GOOGLE = Platform(
     request=request,
     classify=classify,
     redact=redact,
+    name_pattern=r"[0-9]{1,20}",
     token=TokenExchange(request=ask, read=read_token),
     fits=fits,
     secrets_wrong=secrets_wrong,

@@ -20,9 +20,8 @@ class GoogleSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         ),
     ]
     login_customer_id: Annotated[
-        str | None,
+        Annotated[str, Meta(pattern=r"^[0-9]{10}$")] | None,
         Meta(
-            pattern=r"^[0-9]{10}$",
             description="Customer id of the manager account the access is through, if it is.",
         ),
     ] = None
@@ -41,10 +40,8 @@ class GoogleSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         ),
     ] = "limit"
     token_url: Annotated[
-        str | None,
+        Annotated[str, Meta(pattern=r"^https?://[^\s?#]+$", max_length=500)] | None,
         Meta(
-            pattern=r"^https?://[^\s?#]+$",
-            max_length=500,
             description="Where access tokens are had. By default Google's, or /token where"
             " HEADWATER_GOOGLE_URL names another host.",
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headwater.forwarding.platforms.linkedin.answers import classify
 from headwater.forwarding.platforms.linkedin.payload import (
+    RULE,
     build,
     redact,
     request,
@@ -36,6 +37,7 @@ LINKEDIN = Platform(
     request=request,
     classify=classify,
     redact=redact,
+    name_pattern=rf"({RULE})?[0-9]{{1,20}}",
     token=TokenExchange(request=ask, read=read_token),
     secrets_wrong=secrets_wrong,
     why_no_trial=why_no_trial,

@@ -21,10 +21,8 @@ class LinkedInSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
         ),
     ] = "202604"
     token_url: Annotated[
-        str | None,
+        Annotated[str, Meta(pattern=r"^https?://[^\s?#]+$", max_length=500)] | None,
         Meta(
-            pattern=r"^https?://[^\s?#]+$",
-            max_length=500,
             description="Where access tokens are had with a refresh token. By default LinkedIn's,"
             " or /oauth/v2/accessToken where HEADWATER_LINKEDIN_URL names another host.",
         ),

@@ -18,9 +18,8 @@ class TikTokSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         str, Meta(pattern=r"^v[0-9]{1,3}\.[0-9]{1,2}$", description="Version of the Business API.")
     ] = "v1.3"
     test_event_code: Annotated[
-        str | None,
+        Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$")] | None,
         Meta(
-            pattern=r"^[A-Za-z0-9_-]{1,64}$",
             description="Code from the Test events tab; used by trials only.",
         ),
     ] = None
