@@ -163,12 +163,15 @@ class Stage:
         """A moment by the tests' clock."""
         return datetime.fromtimestamp(self.clock.at + seconds, UTC)
 
-    def run(self) -> None:
-        """Send everything that is due."""
+    def run(self, times: int = 1, every: float = 0) -> None:
+        """Send everything that is due, several times so many seconds apart."""
 
         async def drain() -> None:
             async with self.opened() as forwarder:
                 await forwarder.drain()
+                for _ in range(times - 1):
+                    self.advance(every)
+                    await forwarder.drain()
 
         asyncio.run(drain())
 

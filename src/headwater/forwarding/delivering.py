@@ -95,10 +95,8 @@ class Delivering:
                 if held is None:
                     return
                 turn = self._turn(held)
-                if turn is None:
-                    reason = "The tokens have to be given anew: they cannot be read any more."
-                    state = Hold(reason)
-                    await self._write(Report(now, [], destination=state))
+                if isinstance(turn, Hold):
+                    await self._write(Report(now, [], destination=turn))
                     return
                 most = min(turn.platform.limits.batch, MOST_EVENTS)
                 # After a failure one event finds out whether it is over; then ever more.
@@ -109,19 +107,24 @@ class Delivering:
             if not ids or not await self._send_all(turn, ids):
                 return
 
-    def _turn(self, held: queue.Held) -> _Turn | None:
-        """What to send with; None when the destination's secrets cannot be opened."""
-        place, platform = self._lease.place, self._tools.platforms[held.platform]
+    def _turn(self, held: queue.Held) -> _Turn | Hold:
+        """What to send with, or why it cannot be sent to."""
+        place, platform = self._lease.place, self._tools.platforms.get(held.platform)
+        if platform is None:
+            return Hold("This version of Headwater does not know the platform.")
         try:
+            settings = msgspec.convert(held.settings, platform.settings)
             secrets = open_secrets(self._tools.sealing_key, *place, held.secrets)
+        except msgspec.ValidationError as error:
+            return Hold(f"The settings have to be given anew: {error}.")
         except Unsealable:
-            return None
+            return Hold("The tokens have to be given anew: they cannot be read any more.")
         destination = Destination(
             space_id=place.space_id,
             id=place.id,
             platform=platform.name,
             url=self._tools.urls.get(platform.name, platform.url),
-            settings=msgspec.convert(held.settings, platform.settings),
+            settings=settings,
             secrets=secrets,
             event_names=held.event_names,
             all_events=held.all_events,

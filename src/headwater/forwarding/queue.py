@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import msgspec
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 
 from headwater.database.rows import rows
@@ -106,6 +106,11 @@ async def find_due(connection: AsyncConnection, now: float) -> list[Place]:
     """Destinations of all Spaces that somebody should send to."""
     cursor = await connection.execute(SQL["destinations_due"], {"now": now})
     return [Place(*row) for row in await cursor.fetchall()]
+
+
+def spaces_due(connection: Connection[Any]) -> list[int]:
+    """The Spaces with deliveries that are due and that nobody works on."""
+    return [row[0] for row in connection.execute(SQL["spaces_due"])]
 
 
 async def take(connection: AsyncConnection, place: Place, now: float) -> Lease | None:

@@ -12,6 +12,15 @@ WHERE d.status = 'active' AND d.wait_until <= to_timestamp(%(now)s)
               WHERE q.space_id = d.space_id AND q.destination_id = d.id
                 AND q.status IN ('queued', 'retrying') AND q.due_at <= to_timestamp(%(now)s));
 
+-- name: spaces_due
+-- For the operator's side: the Spaces of such destinations, by the database's time.
+SELECT DISTINCT d.space_id FROM destinations d
+WHERE d.status = 'active' AND d.wait_until <= now()
+  AND (d.leased_until IS NULL OR d.leased_until < now())
+  AND EXISTS (SELECT FROM deliveries q
+              WHERE q.space_id = d.space_id AND q.destination_id = d.id
+                AND q.status IN ('queued', 'retrying') AND q.due_at <= now());
+
 -- name: figures
 -- For the operator's side: by platform, deliveries that are due, those that wait for a later moment,
 -- the age of the oldest due, and the destinations that are held or left alone for a while.

@@ -23,6 +23,8 @@ LINGER_SECONDS = 10.0
 GRACE_SECONDS = 8.0
 """For calls that are under way when it is told to stop."""
 MOST_TASKS = 200
+FAULT_SECONDS = 30.0
+"""For which a destination that our own code fails on is left alone."""
 CLOCK_SECONDS = 60.0
 
 log = structlog.get_logger()
@@ -106,6 +108,8 @@ class Forwarder:
             log.warning("destination put off", **place._asdict(), error=type(error).__name__)
         except Exception:  # a fault of one destination is not the others'
             log.exception("destination failed", **place._asdict())
+            with suppress(TimeoutError):  # nor is it looked for in a tight loop
+                await asyncio.wait_for(self._stopping.wait(), FAULT_SECONDS)
 
     async def _finish(self) -> None:
         if self._tasks:
