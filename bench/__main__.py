@@ -1,5 +1,5 @@
 """`make bench`: prints the whole table. `--quick` leaves out the largest size; names of parts
-(start, ingest, flow, pipeline, listing, people, exports, sources) run only those.
+(start, ingest, flow, pipeline, listing, people, exports, sources, payloads) run only those.
 """
 
 from __future__ import annotations
@@ -8,11 +8,13 @@ import argparse
 import os
 import platform
 
-from bench import exports, ingest, listing, people, pipeline, sources
+from bench import exports, ingest, listing, payloads, people, pipeline, sources
 from bench.stage import Stage, staged
 from headwater import logs
 
-PARTS = ("start", "ingest", "flow", "pipeline", "listing", "people", "exports", "sources")
+PARTS = (
+    "start", "ingest", "flow", "pipeline", "listing", "people", "exports", "sources", "payloads",
+)  # fmt: skip
 
 
 def say(*cells: object) -> None:
@@ -54,6 +56,7 @@ def main() -> None:
             "people": lambda: people.measure(stage, say, sizes),
             "exports": lambda: exports.measure(stage, say, sizes),
             "sources": lambda: sources.measure(say),
+            "payloads": lambda: payloads.measure(say),
         }
         for part in parts:
             runs[part]()

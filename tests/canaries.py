@@ -148,6 +148,7 @@ class Person:
                 "event_name", "url", "referrer_host", "country", "device_type", "browser", "os"
             )}  # fmt: skip
             self.stage.hit(self.contact_id, visit, origin_id=origin, **words)
+        self._is_told_to_a_platform()
         for place, text in (
             ("body", f'{{"who": "{self.emails[1]}", "x": "{self.personal.text("delivered")}"}}'),
             ("headers", Jsonb({"x-user": self.emails[0], "x": self.personal.text("header")})),
@@ -155,6 +156,18 @@ class Person:
             ("dedup_key", f"{self.tokens[0]} {self.personal.text('dedup')}"),
         ):
             self.stage.delivery(**{place: text})
+
+    def _is_told_to_a_platform(self) -> None:
+        """What was sent of the person's events, and said of them, at every attempt."""
+        destination_id = self.stage.destination()
+        for (event_id,) in self.stage.connection.execute(
+            "SELECT id FROM events WHERE space_id = %s AND contact_id = %s",
+            (self.stage.space_id, self.contact_id),
+        ).fetchall():
+            words = {name: self.personal.text(name) for name in ("answer", "error")}
+            request = Jsonb({"user": {"agent": self.personal.text("request")}})
+            delivery_id = self.stage.forwarded(destination_id, event_id, request=request, **words)
+            self.stage.attempt(delivery_id, error=self.personal.text("attempt"))
 
     def comes_back(self) -> list[dict[str, Any]]:
         """What is accepted and not yet processed when the person is to be erased."""

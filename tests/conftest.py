@@ -24,12 +24,14 @@ from headwater.app import create_app
 from headwater.database.embedded import Embedded
 from headwater.database.migrate import migrate
 from headwater.http.server import make_server
-from headwater.settings import Settings
+from headwater.settings import PLATFORMS, Settings
 from tests.waiting import wait_until
 
 API = "/public-api/v1"
 BASE_URL = "http://headwater.test"
 """Where the tested application believes that people reach it."""
+NOWHERE = "http://127.0.0.1:9"
+"""Where nobody listens."""
 
 ALL_SCOPES = [
     "events:read", "events:write", "contacts:read", "contacts:write", "contacts:delete",
@@ -138,8 +140,11 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def server(database_url: str, data_dir: Path) -> Iterator[Running]:
-    """The application, with limits that no test meets by accident."""
-    settings = Settings(rate_limit_factor=1000, base_url=BASE_URL, data_dir=data_dir)
+    """The application, with limits and ad platforms that no test meets by accident."""
+    nowhere = {f"{platform}_url": NOWHERE for platform in PLATFORMS}
+    settings = Settings(
+        rate_limit_factor=1000, base_url=BASE_URL, data_dir=data_dir, **nowhere
+    )  # fmt: skip
     running = run_application(settings, database_url)
     yield running
     running.stop()

@@ -44,7 +44,7 @@ class ProbeSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What a destination of the tests' platform is told."""
 
     pixel_id: Annotated[str, Meta(pattern="^[0-9]{1,20}$", description="The pixel's number.")]
-    test_code: Annotated[str | None, Meta(max_length=20, description="Marks trials.")] = None
+    test_code: Annotated[str | None, Meta(description="Marks trials.")] = None
     strict: Annotated[bool, Meta(description="Whether events need an address.")] = False
 
 
@@ -53,7 +53,7 @@ def why_not(conversion: Conversion, destination: Destination) -> SkipReason | No
     return SkipReason.NO_IDENTIFIER if lacking else None
 
 
-def build(conversion: Conversion, destination: Destination) -> dict[str, Any]:
+def build(conversion: Conversion, _: Destination) -> dict[str, Any]:
     return {"name": conversion.event_name, "id": conversion.dedup_id, "em": conversion.person.email}
 
 
@@ -146,23 +146,17 @@ class Forwarder:
         event_id = columns.pop("event_id", None) or self.stage.event(
             self.stage.contact(), event_time=columns.pop("event_time", "now")
         )
-        given: dict[str, Any] = {"dedup_id": f"key-{event_id}", "status": "queued", **columns}
-        if given["status"] not in ("queued", "retrying"):
-            given.setdefault("finished_at", "now")
-        return self.stage._insert(
-            "deliveries", {"destination_id": destination_id, "event_id": event_id, **given}
-        )
-
-    def attempt(self, delivery_id: int, **columns: Any) -> int:
-        given = {"attempted_at": "now", "outcome": "refused", **columns}
-        return self.stage._insert("delivery_attempts", {"delivery_id": delivery_id, **given})
+        given: dict[str, Any] = {"status": "queued", **columns}
+        if given["status"] in ("queued", "retrying"):
+            given.setdefault("finished_at", None)
+        return self.stage.forwarded(destination_id, event_id, **given)
 
     def queue(self) -> Queue:
         return Queue(self.stage.connection, self.stage.space_id)
 
 
 @pytest.fixture
-def forwarder(stage: Stage, database_url: str, probe: Platform) -> Forwarder:
+def forwarder(stage: Stage, database_url: str, probe: Platform) -> Forwarder:  # noqa: ARG001
     return Forwarder(stage, database_url)
 
 

@@ -95,6 +95,24 @@ class Stage:
                     "detail": "Nothing is made of it."}  # fmt: skip
         return self._insert("webhook_deliveries", {**defaults, **columns})
 
+    def destination(self, **columns: Any) -> int:
+        """Where events are forwarded to: a pixel without its token."""
+        defaults = {"platform": "tiktok", "name": "Test", "settings": '{"pixel_code": "PIXEL1"}'}
+        return self._insert("destinations", {**defaults, **columns})
+
+    def forwarded(self, destination_id: int, event_id: int, **columns: Any) -> int:
+        """What became of an event at a destination: it failed."""
+        defaults = {"status": "failed", "dedup_id": f"key-{event_id}", "finished_at": NOON}
+        given = {"destination_id": destination_id, "event_id": event_id, **columns}
+        return self._insert("deliveries", {**defaults, **given})
+
+    def attempt(self, delivery_id: int, **columns: Any) -> int:
+        """One that was refused."""
+        defaults = {"attempted_at": NOON, "outcome": "refused"}
+        return self._insert(
+            "delivery_attempts", {"delivery_id": delivery_id, **defaults, **columns}
+        )
+
     def label_field(self, field: str, label: str = "Label") -> None:
         self._insert("field_labels", {"field": field, "label": label}, returning="space_id")
 

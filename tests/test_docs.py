@@ -18,6 +18,10 @@ from headwater.attribution.models import MODELS, WINDOWS
 from headwater.cli.parser import build_parser
 from headwater.contacts.filters import OPERATORS
 from headwater.events.fields import FIELDS
+from headwater.forwarding.destinations import DELIVERY_STATUSES
+from headwater.forwarding.models import SkipReason
+from headwater.forwarding.platforms.platform import DAY
+from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.http.rate_limits import PER_MINUTE
 from headwater.pipeline.batch import RejectReason
 from headwater.settings import PREFIX, READERS, Settings
@@ -153,6 +157,17 @@ def test_every_receipt_status_and_reason() -> None:
     assert row_names(section(IDENTITY, "Receipts"))[1:] == list(dict.fromkeys(statuses))
     assert [status for status in statuses if f"`{status}`" not in section(API, "Receipts")] == []
     assert [reason for reason in RejectReason if f"`{reason}`" not in IDENTITY] == []
+
+
+def test_everything_of_forwarding() -> None:
+    page = (DOCS / "forwarding.md").read_text()
+    rows = re.findall(
+        r"^\| `(\w+)` \| \[.+\]\(\S+/platforms/(\w+)/README\.md\) \| (\d+) days \|$",
+        page, re.MULTILINE,
+    )  # fmt: skip
+    assert rows == [(name, name, f"{each.limits.age / DAY:g}") for name, each in PLATFORMS.items()]
+    told = row_names(section(page, "What is forwarded, and when"))
+    assert told == [*DELIVERY_STATUSES, *SkipReason]
 
 
 def test_every_dependency_has_its_reason() -> None:

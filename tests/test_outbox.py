@@ -122,8 +122,8 @@ def test_a_deleted_event_is_not_sent(forwarder: Forwarder, api: Api) -> None:
         forwarder.delivery(forwarder.make(), event_id=event_id, status=status, **told)
         for status in ("queued", "retrying", "delivered")
     ]
-    attempt = forwarder.attempt(gone[1], error="no")
-    forwarder.attempt(kept, error="no")
+    attempt = forwarder.stage.attempt(gone[1], error="no")
+    forwarder.stage.attempt(kept, error="no")
     assert api.send("DELETE", f"/events/{event_id}").status_code == 200
     rows = forwarder.deliveries("id", "status", "reason", "num_nonnulls(request, answer, error)",
                                 "finished_at IS NULL")  # fmt: skip

@@ -75,7 +75,6 @@ def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
     for n in range(3):
         order = {"event_url": tag, "order_id": f"{tag}-{n}"}
         events.append(stage.event(contact_id, **of_company, amount=5, **order))
-    exports = [stage.export(kind, tag) for kind in ("events", "contacts", "companies")]
     accepted = client.post("/events/track", json={"event_name": "purchase", "email": shared})
     return {
         "event": events,
@@ -83,9 +82,35 @@ def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
         "contact": [contact_id, merged_id, sharing_id],
         "company": [other_company, company_id],
         "email": [primary, second, inherited, shared],
-        "export": exports[:1],
-        "contact_export": exports[1:2],
-        "company_export": exports[2:],
+        "export": [stage.export("events", tag)],
+        "contact_export": [stage.export("contacts", tag)],
+        "company_export": [stage.export("companies", tag)],
+        **_add_forwarding(stage, contact_id, events, tag),
+    }
+
+
+def _add_forwarding(
+    stage: Stage, contact_id: int, events: list[int], tag: str
+) -> dict[str, list[Any]]:
+    """Destinations, what became of the events there, and of three that are not too old to be sent
+    once more.
+    """
+    forwarding = [stage.destination(status="held", name=tag) for _ in range(2)]
+    told = [
+        stage.forwarded(destination_id, event_id, error=tag)
+        for destination_id in forwarding
+        for event_id in events
+    ]
+    stage.attempt(told[0], error=tag)
+    young = [
+        stage.forwarded(forwarding[0], stage.event(contact_id, event_time="now"), error=tag)
+        for _ in range(3)
+    ]
+    return {
+        "destination": forwarding,
+        "held_destination": forwarding,
+        "delivery": told[:2],
+        "deliveries": [young[:1], young[1:]],
     }
 
 
@@ -107,7 +132,7 @@ def add_twins(mine: Stage, other: Stage) -> None:
     changes = {**twin, "space_id": other.space_id, "amount": 77}
     for table in (
         "companies", "contacts", "contact_identifiers", "events", "touchpoints", "visits", "hits",
-        "inbox", "exports", "ad_names",
+        "inbox", "exports", "ad_names", "destinations", "deliveries", "delivery_attempts",
     ):  # fmt: skip
         other.connection.execute(
             f"INSERT INTO {table} OVERRIDING SYSTEM VALUE"

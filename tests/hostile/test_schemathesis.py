@@ -37,6 +37,8 @@ def account(connection: psycopg.Connection, name: str) -> dict[str, Any]:
         stage.touchpoint(contact_id, source)
     for amount in (5, None):
         stage.event(contact_id, amount=amount)
+    destination_id = stage.destination()
+    stage.attempt(stage.forwarded(destination_id, stage.event(contact_id, event_time="now")))
     header = {"name": "Authorization", "value": f"Bearer {stage.key}"}
     return {"name": name, "fixedHeaders": [header]}
 

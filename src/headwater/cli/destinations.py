@@ -49,18 +49,18 @@ def create(settings: Settings, arguments: Namespace) -> int:
 
 def change(settings: Settings, arguments: Namespace) -> int:
     """Change what is given; other settings and names stay."""
-    changes, names = pairs(arguments.changes), pairs(arguments.event)
+    changes = pairs(arguments.changes)
     secrets = read_secrets(arguments.secret)
 
     async def act(connection: AsyncConnection) -> destinations.Stored:
         space_id, destination_id = arguments.space, arguments.destination
         before = await destinations.fetch_destination(connection, space_id, destination_id)
-        own = {**before.event_names, **names}
+        names = _names(before.event_names, pairs(arguments.event), arguments.default_event)
         body: dict[str, Any] = {
             "name": arguments.name,
             "settings": {**before.settings, **changes} if changes else None,
             "secrets": secrets or None,
-            "event_names": {name: own[name] for name in own if name not in arguments.default_event},
+            "event_names": None if names == before.event_names else names,
             "all_events": arguments.all_events,
         }
         given = {name: value for name, value in body.items() if value is not None}
@@ -130,6 +130,16 @@ def test(settings: Settings, arguments: Namespace) -> int:
     result = {"ok": trial.ok, "http_status": trial.status, "message": trial.words}
     show(result, as_json=arguments.json)
     return 0 if trial.ok else 1
+
+
+def _names(
+    own: dict[str, str | None], changes: dict[str, str], defaults: list[str]
+) -> dict[str, str | None]:
+    """A destination's own names once some are changed and some are the default again."""
+    for name in defaults:
+        if name not in own or name in changes:
+            raise Failure(f"{name}: has no name of its own to be given up")
+    return {name: own[name] for name in own if name not in defaults} | changes
 
 
 def read_secrets(texts: list[str]) -> dict[str, str]:

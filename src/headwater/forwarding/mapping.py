@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from headwater.events.accepted import CUSTOM_NAMES, STANDARD_NAMES
-from headwater.forwarding.platforms.platform import Platform
+from headwater.forwarding.platforms.platform import Platform, name_for
 
 OwnNames = Mapping[str, str | None]
 """Event name → the platform's name or id; None: the event is not sent."""
@@ -28,11 +28,7 @@ def sent_as(
     """The platform's name or id for an event of ours, which people may call otherwise (`label`);
     None when it is not sent.
     """
-    if event_name in own:
-        return own[event_name] or None
-    if platform.free_names and event_name in CUSTOM_NAMES:
-        return label or event_name
-    return platform.event_names.get(event_name)
+    return name_for(event_name, label, own, (platform.event_names, platform.free_names))
 
 
 def effective(platform: Platform, own: OwnNames, labels: Mapping[str, str]) -> list[Mapped]:

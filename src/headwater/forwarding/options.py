@@ -54,11 +54,15 @@ def read_new(body: Mapping[str, Any], *, as_text: bool = False) -> tuple[Platfor
     told = {"name": platform.title, "all_events": False}
     told |= {name: {} for name in ("settings", "secrets", "event_names")}
     told |= {name: body[name] for name in FIELDS if name in body}
-    return platform, _read(platform, told, (), as_text=as_text)
+    return platform, _read(platform, told, {}, as_text=as_text)
 
 
 def read_change(
-    platform: Platform, body: Mapping[str, Any], held: Collection[str], *, as_text: bool = False
+    platform: Platform,
+    body: Mapping[str, Any],
+    held: Mapping[str, str],
+    *,
+    as_text: bool = False,
 ) -> Change:
     """What a body changes of a destination that has the secrets `held`. Raises Invalid."""
     told = {name: body[name] for name in FIELDS if name in body}
@@ -68,7 +72,7 @@ def read_change(
 
 
 def _read(
-    platform: Platform, told: Mapping[str, Any], held: Collection[str], *, as_text: bool
+    platform: Platform, told: Mapping[str, Any], held: Mapping[str, str], *, as_text: bool
 ) -> Change:
     errors = Errors()
     values: dict[str, Any] = {}
@@ -82,7 +86,7 @@ def _read(
         values["secrets"] = _secrets(platform, given, held, errors)
     if "event_names" in told:
         given = _object("event_names", told["event_names"], errors)
-        values["event_names"] = _event_names(given, errors)
+        values["event_names"] = _event_names(platform, given, errors)
     if "all_events" in told:
         values["all_events"] = told["all_events"]
         if not isinstance(told["all_events"], bool):
@@ -125,7 +129,8 @@ def _settings(
         try:
             sound[name] = msgspec.convert(value, each.type, strict=not as_text)
         except msgspec.ValidationError as error:
-            errors[f"settings.{name}"] = [f"The settings.{name} {_rule(error)}"]
+            rule = _rule(error, msgspec.json.schema(each.type).get("enum"))
+            errors[f"settings.{name}"] = [f"The settings.{name} {rule}"]
         else:
             if isinstance(value, str) and _CONTROL.search(value):
                 rule = "must not hold control characters."
@@ -139,16 +144,18 @@ def _settings(
         return {}
 
 
-def _rule(error: msgspec.ValidationError) -> str:
+def _rule(error: msgspec.ValidationError, choices: list[Any] | None) -> str:
     """What msgspec misses, as the rest of a sentence; it tells types and bounds, not values."""
+    if choices is not None:
+        return f"must be one of {', '.join(map(str, choices))}."
     text = str(error).partition(" - at `")[0]
     if not text.startswith("Expected "):
-        return "is none of the values there are."
+        return "is not a value that it can have."
     return f"must be {text.removeprefix('Expected ').partition(', got')[0]}."
 
 
 def _secrets(
-    platform: Platform, given: dict[str, Any], held: Collection[str], errors: Errors
+    platform: Platform, given: dict[str, Any], held: Mapping[str, str], errors: Errors
 ) -> dict[str, str | None]:
     _refuse_unknown("secrets", given, platform.secrets, errors)
     sound: dict[str, str | None] = {}
@@ -168,11 +175,19 @@ def _secrets(
             errors[f"secrets.{name}"] = [f"The secrets.{name} {rule}"]
         else:
             sound[name] = text
+    after = {name: text for name, text in {**held, **sound}.items() if text is not None}
+    if not any(name.startswith("secrets") for name in errors):
+        wrong = platform.secrets_wrong(after)
+        if wrong is not None:
+            errors["secrets"] = [wrong]
     return sound
 
 
-def _event_names(given: dict[str, Any], errors: Errors) -> dict[str, str | None]:
+def _event_names(
+    platform: Platform, given: dict[str, Any], errors: Errors
+) -> dict[str, str | None]:
     """Own names; an empty one says as null does that the event is not sent."""
+    pattern = platform.name_pattern
     _refuse_unknown("event_names", given, EVENT_NAMES, errors)
     sound: dict[str, str | None] = {}
     for name, value in given.items():
@@ -181,6 +196,9 @@ def _event_names(given: dict[str, Any], errors: Errors) -> dict[str, str | None]
             not isinstance(value, str) or len(text) > LONGEST_NAME or _CONTROL.search(text)
         ):
             rule = f"must be null or a text of at most {LONGEST_NAME} characters."
+            errors[f"event_names.{name}"] = [f"The event_names.{name} {rule}"]
+        elif text and pattern is not None and not re.fullmatch(pattern, text, re.ASCII):
+            rule = f"must be an id of {platform.title}, that is, match {pattern}."
             errors[f"event_names.{name}"] = [f"The event_names.{name} {rule}"]
         sound[name] = text or None
     return sound

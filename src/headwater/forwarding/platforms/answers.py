@@ -24,6 +24,11 @@ _ABOUT_CONTENT = frozenset({400, 413, 422})
 """Other refusals would be the same for every event, as that of an account there is not."""
 
 
+def succeeded(answer: Answer) -> bool:
+    """Whether the status says so; many a body knows better."""
+    return 200 <= answer.status < 300
+
+
 def read_object(answer: Answer) -> dict[str, Any] | None:
     """The body as a JSON object, empty where there is none; None when it is something else, such
     as a proxy's page.
@@ -61,7 +66,7 @@ def by_status(answer: Answer, count: int, said: str = "") -> Verdict:
     """The verdict where the body decides nothing. `said` is what it says for people."""
     status = answer.status
     error = words(f"HTTP {status}", said)
-    if 200 <= status < 300:
+    if succeeded(answer):
         return Delivered()
     if status in {401, 403}:
         return Held(error)
@@ -75,7 +80,7 @@ def unreadable(answer: Answer, count: int) -> Verdict:
     a proxy's page. Sending again is safe, as the platforms know an event by its id. A body that
     was cut becomes readable with fewer events.
     """
-    if 200 <= answer.status < 300:
+    if succeeded(answer):
         error = f"HTTP {answer.status} with a body that cannot be read."
         return Bisect(error) if answer.cut and count > 1 else Retry(error)
     return by_status(answer, count)

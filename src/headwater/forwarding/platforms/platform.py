@@ -91,6 +91,9 @@ class Platform:
     """What is wrong with these secrets taken together, in words for the operator."""
     why_no_trial: Callable[[Destination], str | None] = _nothing
     """Why a trial would count as a real conversion or cannot be made, in words for the operator."""
+    quotes: frozenset[str] = frozenset()
+    """Names in an answer under which the platform repeats what it was sent. Their values are not
+    kept: see `quoting.keepable`."""
 
 
 def event_name_of(
@@ -105,9 +108,22 @@ def mapped_name(
     names: Mapping[str, str], destination: Destination, conversion: Conversion, *, free: bool
 ) -> str | None:
     """As event_name_of, of a platform's table and whether it takes free names."""
-    name = conversion.event_name
-    if name in destination.event_names:
-        return destination.event_names[name] or None
-    if free and name in CUSTOM_NAMES:
-        return conversion.configured_name or name
-    return names.get(name)
+    name, label = conversion.event_name, conversion.configured_name
+    return name_for(name, label, destination.event_names, (names, free))
+
+
+def name_for(
+    event_name: str,
+    label: str | None,
+    own: Mapping[str, str | None],
+    defaults: tuple[Mapping[str, str], bool],
+) -> str | None:
+    """The platform's name or id for events of this name, which people may call otherwise (`label`):
+    the destination's own, else by the platform's table and whether it takes free names.
+    """
+    names, free = defaults
+    if event_name in own:
+        return own[event_name] or None
+    if free and event_name in CUSTOM_NAMES:
+        return label or event_name
+    return names.get(event_name)

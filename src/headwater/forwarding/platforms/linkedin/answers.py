@@ -20,6 +20,7 @@ from headwater.forwarding.platforms.answers import (
 _INDEX = re.compile(r"Index:\s*([0-9]{1,5})\s*,")
 VERSION_GONE = 426
 NOT_IMPLEMENTED = 501
+_ABOUT_EVENTS = frozenset({400, 422})
 
 
 def classify(answer: Answer, count: int) -> Verdict:
@@ -33,7 +34,7 @@ def classify(answer: Answer, count: int) -> Verdict:
         return Held(words("LinkedIn has ended this api_version; set a newer one", said))
     if answer.status == NOT_IMPLEMENTED:
         return refused(words(f"HTTP {answer.status}", said), count)
-    if errors := _named(message, count) if answer.status == 422 else {}:
+    if errors := _named(message, count) if answer.status in _ABOUT_EVENTS else {}:
         return Refused(errors[0]) if count == 1 else Partly(errors, False)
     if 200 <= answer.status < 300 and (errors := _failed(body.get("elements"), count)):
         return Refused(errors[0]) if count == 1 else Partly(errors, True)

@@ -93,6 +93,6 @@ def _user_info(conversion: Conversion) -> dict[str, Any]:
 
 
 def _value(conversion: Conversion) -> dict[str, Any]:
-    if conversion.amount is None:
+    if conversion.amount is None or not conversion.currency:
         return {}
     return {"currencyCode": conversion.currency, "amount": as_text(conversion.amount)}

@@ -31,13 +31,14 @@ def classify(answer: Answer, count: int) -> Verdict:
     if not isinstance(code, int):
         return by_status(answer, count, words(body.get("message")))
     text = words(f"Code {code}", body.get("message"))
-    if code == OK:
-        # A status of its own, such as a gateway's 502, says that nothing was taken.
-        return by_status(answer, count)
-    if code == PARTLY:
+    taken = by_status(answer, count, text)
+    if code == PARTLY and count > 1 and isinstance(taken, Delivered):
         # Which were taken is not said. Sent again in smaller calls they tell it themselves, and
         # those that were taken are known by their id.
-        return Bisect(text) if count > 1 else Delivered()
+        return Bisect(text)
+    if code in {OK, PARTLY}:
+        # A status of its own, such as a gateway's 502, says that nothing was taken.
+        return taken
     return _judge(code, text, answer, count)
 
 

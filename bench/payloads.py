@@ -1,0 +1,85 @@
+"""Conversions as the ad platforms take them: pure Python on one core, from everything known of a
+purchase to the body of a full call.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from decimal import Decimal
+
+import msgspec
+
+from headwater.events.accepted import EVENT_NAMES
+from headwater.forwarding.models import Click, Consent, Conversion, Destination, Person
+from headwater.forwarding.platforms.platform import Platform
+from headwater.forwarding.platforms.registry import PLATFORMS
+
+PURCHASES = 10_000
+AT = 1_795_169_730_000
+CLICK_IDS = ("fbclid", "gclid", "ttclid", "li_fat_id", "epik", "sccid", "rdt_cid", "msclkid")
+
+
+def measure(say: Callable[..., None]) -> None:
+    """Print the part of the table on payloads."""
+    say("Payloads of ad platforms, purchases/s on one core")
+    say("platform", "built", "in calls", "bytes each")
+    purchases = [_purchase(number) for number in range(PURCHASES)]
+    for platform in PLATFORMS.values():
+        to = _destination(platform)
+        started = time.perf_counter()
+        parts = [platform.build(purchase, to) for purchase in purchases]
+        built = time.perf_counter() - started
+        size = sum(
+            len(platform.request(parts[first : first + platform.limits.batch], to).body)
+            for first in range(0, PURCHASES, platform.limits.batch)
+        )
+        whole = time.perf_counter() - started
+        rates = (f"{PURCHASES / seconds:,.0f}" for seconds in (built, whole))
+        say(platform.title, *rates, size // PURCHASES)
+
+
+def _purchase(number: int) -> Conversion:
+    return Conversion(
+        event_id=number,
+        dedup_id=f"order-{number}",
+        event_name="purchase",
+        event_time=AT,
+        person=Person(
+            email=f"buyer.{number}@gmail.com",
+            phone=f"+1650{number:07}",
+            first_name="Mary",
+            last_name="Valéry",
+            external_id=f"cust-{number}",
+            country="US",
+        ),
+        amount=Decimal("149.9"),
+        currency="USD",
+        order_id=str(number),
+        url=f"https://shop.example/thanks/{number}",
+        ip="203.0.113.9",
+        user_agent="Mozilla/5.0 (X11; Linux x86_64) ExampleBrowser/1.0",
+        consent=Consent(ad_user_data=True, ad_personalization=True),
+        click=Click(
+            touchpoint_id=number,
+            occurred_at=AT - 86_400_000,
+            source="facebook_ads",
+            ids={name: f"{name}-{number}" for name in CLICK_IDS},
+        ),
+    )
+
+
+def _destination(platform: Platform) -> Destination:
+    """A destination with what its platform cannot do without."""
+    required = (each for each in msgspec.structs.fields(platform.settings) if each.required)
+    settings = dict.fromkeys((each.name for each in required), "1234567890")
+    return Destination(
+        space_id=1,
+        id=1,
+        platform=platform.name,
+        url=platform.url,
+        settings=msgspec.convert(settings, platform.settings),
+        secrets=dict.fromkeys(platform.secrets, "secret"),
+        event_names={} if platform.event_names else dict.fromkeys(EVENT_NAMES, "1234567890"),
+        access_token="token",
+    )

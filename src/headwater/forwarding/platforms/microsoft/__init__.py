@@ -1,0 +1,34 @@
+"""Microsoft Advertising's UET Conversions API."""
+
+from headwater.forwarding.platforms.microsoft.answers import QUOTES, classify
+from headwater.forwarding.platforms.microsoft.payload import (
+    EVENT_NAMES,
+    build,
+    redact,
+    request,
+    why_no_trial,
+    why_not,
+)
+from headwater.forwarding.platforms.microsoft.settings import MicrosoftSettings
+from headwater.forwarding.platforms.platform import DAY, Limits, Platform
+from headwater.forwarding.platforms.sizes import MEGABYTE, within
+
+MICROSOFT = Platform(
+    name="microsoft",
+    title="Microsoft Advertising",
+    url="https://capi.uet.microsoft.com",
+    sources=frozenset({"bing_ads"}),
+    settings=MicrosoftSettings,
+    secrets={"access_token": "The UET tag's Conversions API token."},
+    limits=Limits(batch=1000, age=7 * DAY),
+    why_not=why_not,
+    build=build,
+    request=request,
+    classify=classify,
+    redact=redact,
+    event_names=EVENT_NAMES,
+    free_names=True,
+    why_no_trial=why_no_trial,
+    fits=within(MEGABYTE),
+    quotes=QUOTES,
+)

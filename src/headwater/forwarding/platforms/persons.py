@@ -1,0 +1,40 @@
+"""What several platforms are told of a person in the same way: the hashes Pinterest and Snapchat
+compare, and which uses of their data the person refused. Pure.
+"""
+
+from __future__ import annotations
+
+from headwater.forwarding.identifiers import (
+    hash_in_form,
+    hashed,
+    meta_name,
+    meta_place,
+    phone_digits,
+    plain_email,
+)
+from headwater.forwarding.models import Conversion, Person
+
+
+def hashed_person(person: Person) -> dict[str, list[str]]:
+    """Lists of hashes, in Meta's normal forms."""
+    hashes = {
+        "em": hash_in_form(person.email, plain_email),
+        "ph": hash_in_form(person.phone, phone_digits),
+        "fn": hash_in_form(person.first_name, meta_name),
+        "ln": hash_in_form(person.last_name, meta_name),
+        "ct": hash_in_form(person.city, meta_place),
+        "st": hash_in_form(person.state, meta_place),
+        "country": hash_in_form(person.country, meta_place),
+        "external_id": hashed(person.external_id) if person.external_id else None,
+    }
+    return {name: [value] for name, value in hashes.items() if value}
+
+
+def is_refused(conversion: Conversion) -> bool:
+    """Whether the person does not want their data used for ads."""
+    return conversion.consent.ad_user_data is False
+
+
+def is_limited(conversion: Conversion) -> bool:
+    """Whether the person refuses any of the uses."""
+    return is_refused(conversion) or conversion.consent.ad_personalization is False

@@ -1,0 +1,31 @@
+"""Reddit's Conversions API v3."""
+
+from headwater.forwarding.platforms.platform import DAY, Limits, Platform
+from headwater.forwarding.platforms.reddit.answers import QUOTES, classify
+from headwater.forwarding.platforms.reddit.payload import (
+    EVENT_NAMES,
+    build,
+    redact,
+    request,
+    why_no_trial,
+    why_not,
+)
+from headwater.forwarding.platforms.reddit.settings import RedditSettings
+
+REDDIT = Platform(
+    name="reddit",
+    title="Reddit Ads",
+    url="https://ads-api.reddit.com",
+    sources=frozenset({"reddit_ads"}),
+    settings=RedditSettings,
+    secrets={"access_token": "The pixel's conversion access token, which does not expire."},
+    limits=Limits(batch=1000, age=7 * DAY),
+    why_not=why_not,
+    build=build,
+    request=request,
+    classify=classify,
+    redact=redact,
+    event_names=EVENT_NAMES,
+    why_no_trial=why_no_trial,
+    quotes=QUOTES,
+)
