@@ -1,5 +1,6 @@
 """`make bench`: prints the whole table. `--quick` leaves out the largest size; names of parts
-(start, ingest, flow, pipeline, listing, people, exports, sources, payloads) run only those.
+(start, ingest, flow, pipeline, listing, people, exports, sources, payloads, forwarding) run only
+those.
 """
 
 from __future__ import annotations
@@ -8,12 +9,13 @@ import argparse
 import os
 import platform
 
-from bench import exports, ingest, listing, payloads, people, pipeline, sources
+from bench import exports, forwarding, ingest, listing, payloads, people, pipeline, sources
 from bench.stage import Stage, staged
 from headwater import logs
 
 PARTS = (
     "start", "ingest", "flow", "pipeline", "listing", "people", "exports", "sources", "payloads",
+    "forwarding",
 )  # fmt: skip
 
 
@@ -57,6 +59,7 @@ def main() -> None:
             "exports": lambda: exports.measure(stage, say, sizes),
             "sources": lambda: sources.measure(say),
             "payloads": lambda: payloads.measure(say),
+            "forwarding": lambda: forwarding.measure(stage, say),
         }
         for part in parts:
             runs[part]()

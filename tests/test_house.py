@@ -136,6 +136,20 @@ def test_no_index_or_registry_in_any_file() -> None:
     assert found == []
 
 
+def test_there_is_one_way_out() -> None:
+    """Only egress/ calls servers; the demo is a client of its own service."""
+    client = re.compile(
+        r"^\s*(?:import|from) (?:httpx2?|httpcore2?|requests|aiohttp|urllib\.request|urllib3"
+        r"|http\.client|google\.auth\.transport)\b", re.MULTILINE,
+    )  # fmt: skip
+    found = {
+        path.relative_to(SOURCE).parts[0]
+        for path in SOURCE.rglob("*.py")
+        if client.search(path.read_text())
+    }
+    assert found == {"egress", "demo"}
+
+
 def test_every_requirement_is_pinned_by_hash() -> None:
     for path in (ROOT / "requirements").glob("*.txt"):
         entries = path.read_text().replace("\\\n", "").splitlines()

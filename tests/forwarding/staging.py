@@ -124,6 +124,8 @@ class Stage:
     urls: dict[str, str] = field(default_factory=dict[str, str])
     seconds: float = 5.0
     random: Callable[[], float] = lambda: 0.0
+    key: bytes = KEY
+    """What secrets are sealed with."""
 
     @property
     def connection(self) -> psycopg.Connection:
@@ -137,7 +139,8 @@ class Stage:
         """A destination with a token."""
         given = {"platform": self.platform.name, "name": "Test", "all_events": True, **columns}
         number = self.rows._insert("destinations", given)
-        sealed = seal_secrets(KEY, self.space_id, number, {"token": f"geheim-{number}"})
+        secrets = {name: f"geheim-{number}" for name in self.platform.secrets}
+        sealed = seal_secrets(self.key, self.space_id, number, secrets)
         self.connection.execute(
             "UPDATE destinations SET secrets = %s WHERE space_id = %s AND id = %s",
             (sealed, self.space_id, number),
@@ -147,7 +150,9 @@ class Stage:
     def event(self, email: str | None = None, **columns: Any) -> int:
         """An event a minute ago, by a new contact with this e-mail."""
         contact = self.rows.contact(email=email or f"a{self._number()}@example.com")
-        return self.rows.event(contact, **{"event_time": self.moment(-60), **columns})
+        defaults = {"event_time": self.moment(-60), "user_agent": "UA",
+                    "event_url": "https://shop.example/thanks", "amount": 5}  # fmt: skip
+        return self.rows.event(contact, **{**defaults, **columns})
 
     def delivery(self, destination: int, event: int | None = None, **columns: Any) -> int:
         """A queued delivery, of a new event unless told, that is due now."""
@@ -241,7 +246,7 @@ class Opened:
         self._egress = Egress(["127.0.0.1"], seconds=stage.seconds)
         tools = Tools(
             self._database, Caller(self._egress), {stage.platform.name: stage.platform},
-            stage.urls, KEY, stage.clock, stage.random,
+            stage.urls, stage.key, stage.clock, stage.random,
         )  # fmt: skip
         return Forwarder(tools, self._stopping or asyncio.Event())
 

@@ -111,7 +111,7 @@ def _add_processes(commands: Commands) -> None:
     api.add_argument("--fd", type=int, help=argparse.SUPPRESS)
     worker = _add(commands, "worker", ("worker", "worker"), "run one worker")
     about = "send events to ad platforms while there are some"
-    forwarder = _add(commands, "forwarder", ("forwarding", "forwarder"), about)
+    forwarder = _add(commands, "forwarder", ("forwarder", "forwarder"), about)
     for command in (serve, api, worker, forwarder):
         _leash(command)
     migrate = _add(
