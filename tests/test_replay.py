@@ -80,6 +80,11 @@ def test_a_deleted_event_stays_deleted(api: Api, forwarder: Forwarder) -> None:
     assert replay(api, destination_id) == {"queued": 0, "too_old": 0, "more": False}
 
 
+def test_what_is_not_known_is_ignored(api: Api, forwarder: Forwarder) -> None:
+    told = replay(api, forwarder.make(), other=[{}], statuses=["delivered"])
+    assert told == {"queued": 0, "too_old": 0, "more": False}
+
+
 def test_so_many_at_a_time(api: Api, forwarder: Forwarder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journal, "MOST_REPLAYED", 2)
     destination_id = forwarder.make()
@@ -94,7 +99,8 @@ def test_so_many_at_a_time(api: Api, forwarder: Forwarder, monkeypatch: pytest.M
     ("body", "name"),
     [({"status": ["delivered"]}, "status"), ({"status": []}, "status"),
      ({"reason": ["do_not_capi"]}, "reason"), ({"delivery_ids": ["x"]}, "delivery_ids"),
-     ({"delivery_ids": [1, 1]}, "delivery_ids"), ({"delivery_ids": []}, "delivery_ids")],
+     ({"delivery_ids": [1, 1]}, "delivery_ids"), ({"delivery_ids": []}, "delivery_ids"),
+     ({"status": None}, "status"), ({"status": "failed"}, "status")],
 )  # fmt: skip
 def test_what_is_wrong_is_named(
     api: Api, forwarder: Forwarder, body: dict[str, Any], name: str

@@ -26,7 +26,8 @@ from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.platform import Platform, TokenExchange
 from headwater.forwarding.trial import Trial, sample, try_destination
 from headwater.settings import Settings
-from tests.destinations import PROBE, TOKEN, FakeSender, answered, destination_of
+from tests.destinations import PROBE, FakeSender, answered, destination_of
+from tests.forwarding.test_platforms import sample as a_destination
 
 
 def tried(
@@ -104,12 +105,20 @@ def test_a_token_is_had_first() -> None:
 @pytest.mark.parametrize("name", registry.PLATFORMS)
 def test_the_made_up_event_is_one_that_every_platform_takes(name: str) -> None:
     platform = registry.PLATFORMS[name]
-    settings = {"event_names": {"schedule": "123"}} if not platform.event_names else {}
-    destination = destination_of(settings.get("event_names"))
+    destination = a_destination(platform)
     conversion = sample(platform, destination, 1_790_000_000.0)
     assert conversion is not None
-    assert conversion.event_name == ("purchase" if platform.event_names else "schedule")
-    assert TOKEN not in repr(conversion)
+    assert conversion.event_name == "purchase"
+    assert platform.why_not(conversion, destination) is None
+    assert platform.request([platform.build(conversion, destination)], destination).body
+
+
+def test_what_is_tried_is_sent_at_all() -> None:
+    only = dict.fromkeys(PROBE.event_names) | {"custom_event_7": "Seven"}
+    conversion = sample(PROBE, destination_of(only), 0)
+    assert conversion is not None
+    assert conversion.event_name == "custom_event_7"
+    assert sample(PROBE, destination_of(dict.fromkeys(PROBE.event_names)), 0) is None
 
 
 def test_origins() -> None:

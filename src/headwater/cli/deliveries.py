@@ -56,7 +56,7 @@ def replay(settings: Settings, arguments: Namespace) -> int:
         "delivery_ids": arguments.delivery_id,
     }  # fmt: skip
     with told(settings):
-        again = read_again({name: value or None for name, value in asked.items()})
+        again = read_again({name: value for name, value in asked.items() if value})
 
     async def act(connection: AsyncConnection) -> journal.Replayed:
         return await journal.replay(connection, arguments.space, arguments.destination, again)

@@ -64,7 +64,10 @@ def read_page(query: Query, cursors: Cursors) -> tuple[int, Position | None]:
 
 def read_again(body: dict[str, Any]) -> Again:
     """Which deliveries a body asks to replay. Raises Invalid."""
-    query = Query.of_body(body)
+    given = {member.name: body[member.name] for member in REPLAY_MEMBERS if member.name in body}
+    query = Query.of_body(given)
+    for name in [name for name, value in given.items() if value is None]:
+        query.refuse(name, "must be an array.")
     statuses = STATUSES.read(query)
     reasons = REASONS.read(query) or tuple(str(reason) for reason in REPLAYABLE)
     ids = IDS.read(query) if query.many(IDS.name) else None

@@ -81,7 +81,6 @@ _NULL_OR_TEXT: Schema = {"type": ["string", "null"]}
 _NULL_OR_WHOLE: Schema = {"type": ["integer", "null"]}
 _MOMENT: Schema = {"type": "string", "format": "date-time"}
 _NULL_OR_MOMENT: Schema = {"type": ["string", "null"], "format": "date-time"}
-_PLAIN = r"^[^\u0000-\u001f\u007f-\u009f]*$"
 
 
 def _all_of(properties: dict[str, Schema]) -> Schema:
@@ -94,14 +93,14 @@ def _listed(row: Schema) -> Schema:
 
 def _secrets_schema(platform: Platform) -> Schema:
     optional = platform.optional_secrets
-    text: Schema = {"type": "string", "minLength": 1, "maxLength": LONGEST_SECRET}
+    needed: Schema = {"type": "string", "pattern": r"\S", "maxLength": LONGEST_SECRET}
+    taken: Schema = {"type": ["string", "null"], "maxLength": LONGEST_SECRET}
     return {
         "type": "object",
         "additionalProperties": False,
         "required": [name for name in platform.secrets if name not in optional],
         "properties": {
-            name: {"description": about, **({**text, "pattern": r"\S"} if name not in optional
-                                            else {**text, "type": ["string", "null"]})}
+            name: {"description": about, **(taken if name in optional else needed)}
             for name, about in platform.secrets.items()
         },
     }  # fmt: skip
@@ -138,22 +137,21 @@ _CHANGEABLE: dict[str, Schema] = {
 def body_of_creation() -> Schema:
     """The body that makes a destination: what each platform asks for."""
     platforms = registry.PLATFORMS
-    each = [
-        {
-            "required": ["settings", "secrets"],
-            "properties": {
-                "platform": {"const": platform.name},
-                "settings": settings_schema(platform),
-                "secrets": _secrets_schema(platform),
-            },
-        }
-        for platform in platforms.values()
-    ]
+    each = [_creation_schema(platform) for platform in platforms.values()]
     whole: Schema = {
         "type": "object", "required": ["platform"],
         "properties": {"platform": {"type": "string", "enum": list(platforms)}, **_CHANGEABLE},
     }  # fmt: skip
-    return body({**whole, "oneOf": each} if each else whole)
+    return body({**whole, "oneOf": each})
+
+
+def _creation_schema(platform: Platform) -> Schema:
+    """What one platform asks for. An object of which nothing is required may be left out."""
+    asked = {"settings": settings_schema(platform), "secrets": _secrets_schema(platform)}
+    return {
+        "required": [name for name, schema in asked.items() if schema.get("required")],
+        "properties": {"platform": {"const": platform.name}, **asked},
+    }
 
 
 BODY_OF_CHANGE: Schema = body(

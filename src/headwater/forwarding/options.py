@@ -179,7 +179,7 @@ def _secrets(
     if not any(name.startswith("secrets") for name in errors):
         wrong = platform.secrets_wrong(after)
         if wrong is not None:
-            errors["secrets"] = [wrong]
+            errors["secrets"] = [f"The secrets cannot be used: {wrong}"]
     return sound
 
 
