@@ -8,13 +8,23 @@ import argparse
 import os
 import platform
 
-from bench import exports, ingest, listing, payloads, people, pipeline, reports, sources
+from bench import (
+    exports,
+    forwarding,
+    ingest,
+    listing,
+    payloads,
+    people,
+    pipeline,
+    reports,
+    sources,
+)
 from bench.stage import Stage, staged
 from headwater import logs
 
 PARTS = (
     "start", "ingest", "flow", "pipeline", "listing", "people", "reports", "exports", "sources",
-    "payloads",
+    "payloads", "forwarding",
 )  # fmt: skip
 
 
@@ -59,6 +69,7 @@ def main() -> None:
             "exports": lambda: exports.measure(stage, say, sizes),
             "sources": lambda: sources.measure(say),
             "payloads": lambda: payloads.measure(say),
+            "forwarding": lambda: forwarding.measure(stage, say),
         }
         for part in parts:
             runs[part]()

@@ -33,6 +33,9 @@ SPANS_SPACES: dict[str, str] = {
     "ingest/inbox.sql::append": "one commit takes the events of many Spaces, each under its own",
     "pipeline/inbox.sql::newest": "the operator waits for the whole installation",
     "pipeline/inbox.sql::any_up_to": "likewise",
+    "forwarding/queue.sql::destinations_due": "a forwarder asks where deliveries are due",
+    "forwarding/queue.sql::spaces_due": "a worker asks likewise",
+    "forwarding/queue.sql::figures": "the operator's figures are the installation's",
     "exports/jobs.sql::waiting": "a worker takes the job that has waited longest, of any Space",
     "exports/jobs.sql::spaces_to_tidy": "a worker asks which Spaces have old files",
     "privacy/erasures.sql::newest": "the operator waits for the whole installation",
@@ -131,6 +134,20 @@ def test_no_index_or_registry_in_any_file() -> None:
         if path.is_file() and path.resolve() != mine and forbidden.search(path.read_bytes())
     ]  # fmt: skip
     assert found == []
+
+
+def test_there_is_one_way_out() -> None:
+    """Only egress/ calls servers; the demo is a client of its own service."""
+    client = re.compile(
+        r"^\s*(?:import|from) (?:httpx2?|httpcore2?|requests|aiohttp|urllib\.request|urllib3"
+        r"|http\.client|google\.auth\.transport)\b", re.MULTILINE,
+    )  # fmt: skip
+    found = {
+        path.relative_to(SOURCE).parts[0]
+        for path in SOURCE.rglob("*.py")
+        if client.search(path.read_text())
+    }
+    assert found == {"egress", "demo"}
 
 
 def test_every_requirement_is_pinned_by_hash() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import socket
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -30,12 +30,13 @@ from headwater.events.routes import router as events_router
 from headwater.exports.routes import DOWNLOAD_ROUTES
 from headwater.exports.routes import router as exports_router
 from headwater.exports.storage import Storage, open_storage
+from headwater.forwarding.figures import forwarding_figures
 from headwater.forwarding.journal_routes import router as journal_router
 from headwater.forwarding.origins import named_hosts
 from headwater.forwarding.routes import router as destinations_router
 from headwater.http import openapi
 from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
-from headwater.http.health import HEALTH_ROUTES, healthz
+from headwater.http.health import HEALTH_ROUTES, Figures, healthz
 from headwater.http.reference import reference_routes
 from headwater.ingest.documents import INGEST_PATHS, INGEST_SCHEMAS
 from headwater.ingest.endpoints import BUCKET, EVENTS, TOUCHPOINTS, Batch, Ingest, Track
@@ -70,6 +71,7 @@ class Headwater:
     base_url: str
     signing_key: bytes
     sealing_key: bytes
+    figures: Sequence[Figures]
     egress: Egress
 
     @asynccontextmanager
@@ -100,6 +102,7 @@ def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
         base_url=settings.base_url or base_url,
         signing_key=_signing_key(secret),
         sealing_key=derive_key(secret),
+        figures=(forwarding_figures,),
         egress=Egress(named_hosts(settings)),
     )
     ingest = Ingest(headwater.keys, headwater.inbox)

@@ -110,7 +110,9 @@ def _add_processes(commands: Commands) -> None:
     _listen(api)
     api.add_argument("--fd", type=int, help=argparse.SUPPRESS)
     worker = _add(commands, "worker", ("worker", "worker"), "run one worker")
-    for command in (serve, api, worker):
+    about = "send events to ad platforms while there are some"
+    forwarder = _add(commands, "forwarder", ("forwarder", "forwarder"), about)
+    for command in (serve, api, worker, forwarder):
         _leash(command)
     migrate = _add(
         commands, "migrate", ("migrate", "migrate"), "bring the database to this version"
