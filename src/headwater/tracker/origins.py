@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import IPv6Address
-from urllib.parse import urlsplit
 
 from tldextract import TLDExtract
 
@@ -20,6 +19,7 @@ FORMS = "such as https://shop.example, http://localhost:3000 or https://*.shop.e
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _NAME = re.compile(r"(?=.{1,253}\Z)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*"
                    r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")  # fmt: skip
+_AUTHORITY = re.compile(r"(\*\.)?(\[.*\]|[^:\[\]]*)(?::(.*))?", re.DOTALL)
 _SENT = re.compile(r"(https?)://(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::[0-9]{1,5})?")
 
 _suffixes = TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
@@ -36,22 +36,22 @@ def parse_origin(text: str) -> str:
     scheme = scheme.lower()
     if not separator or scheme not in _DEFAULT_PORTS:
         raise ValueError(f"must begin with http:// or https://, {FORMS}")
-    parts = urlsplit(f"//{rest}")
-    if parts.path not in ("", "/") or "?" in rest or "#" in rest or "@" in parts.netloc:
+    authority, _, path = rest.partition("/")
+    if path or re.search(r"[?#@\\]", authority):
         raise ValueError(f"must be an origin without a path, query or user, {FORMS}")
-    wildcard = parts.netloc.startswith("*.")
-    host = _host(parts.netloc.removeprefix("*."), wildcard=wildcard)
-    try:
-        port = parts.port
-    except ValueError:
-        raise ValueError("must have a port from 0 to 65535") from None
-    told = "" if port in (None, _DEFAULT_PORTS[scheme]) else f":{port}"
-    return f"{scheme}://{'*.' if wildcard else ''}{host}{told}"
+    match = _AUTHORITY.fullmatch(authority)
+    if match is None:
+        raise ValueError(f"must have a host, {FORMS}")
+    star, name, port = match.groups()
+    host = _host(name, wildcard=bool(star))
+    if port and not (port.isascii() and port.isdigit() and int(port[:6]) < 65536):
+        raise ValueError("must have a port from 0 to 65535")
+    told = f":{int(port)}" if port and int(port) != _DEFAULT_PORTS[scheme] else ""
+    return f"{scheme}://{star or ''}{host}{told}"
 
 
-def _host(authority: str, *, wildcard: bool) -> str:
-    name = authority if authority.endswith("]") else authority.rpartition(":")[0] or authority
-    if name.startswith("[") and name.endswith("]") and not wildcard:
+def _host(name: str, *, wildcard: bool) -> str:
+    if name.startswith("[") and not wildcard:
         try:
             return f"[{IPv6Address(name[1:-1])}]"
         except ValueError:
