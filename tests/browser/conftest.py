@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Frame, Page, sync_playwright
 
 from tests.conftest import Running
 from tests.factories import Stage
@@ -31,6 +31,23 @@ STUB = (
     "function(m){trk[m]=trk[m]||function(){trk.q.push([m,arguments])}})"
 )
 """As docs/tracker.md has it."""
+
+
+READY = "() => window.trk && trk.site && window.trk.q.push !== [].push"
+
+
+def ready(page: Page | Frame) -> None:
+    page.wait_for_function(READY)
+
+
+def cookie(context: BrowserContext) -> Any:
+    (found,) = [each for each in context.cookies() if each["name"] == "trk_token"]
+    return found
+
+
+def idle(page: Page) -> None:
+    """Wait until whatever the script still means to do at once is done."""
+    page.wait_for_load_state("networkidle")
 
 
 @pytest.fixture(scope="session")
