@@ -151,6 +151,21 @@ def test_what_is_on_its_way_does_not_hold_up_what_comes_after(shop: Shop, page: 
     assert len({hit["key"] for hit in shop.of("hit", 4)}) == 4
 
 
+def test_what_comes_later_is_never_earlier(shop: Shop, page: Page) -> None:
+    """Also when the first report was a long time on its way."""
+    held: list[Any] = []
+    page.route("**/t", lambda route: route.continue_() if held else held.append(route))
+    with page.expect_request("**/t"):
+        page.goto(shop.url())
+    page.evaluate("history.pushState({}, '', '/second')")
+    page.wait_for_function("() => performance.now() > 500")
+    held[0].continue_()
+    page.wait_for_function("() => document.cookie.includes('trk_token=')")
+    first, second = shop.of("hit", 2)
+    assert (first["url"], second["url"]) == (shop.url("/"), shop.url("/second"))
+    assert first["occurred_at"] <= second["occurred_at"]
+
+
 class TestBlocked:
     """Whatever the browser withholds, the page goes on and nobody is made up."""
 

@@ -226,6 +226,7 @@
         return !index || length < LONGEST_KEPT_ALIVE;
       });
       flying = items;
+      const sent = Date.now();
       // A text body needs no question beforehand.
       fetch(endpoint, {
         method: 'POST', body: report(items), credentials: 'include',
@@ -239,6 +240,11 @@
         return answer.json();
       }).then((told) => {
         flying = [];
+        // The server takes an age from when a report arrives. A report on a new connection takes
+        // longer: what happened meanwhile must not seem to have come before it.
+        queue.forEach((item) => {
+          if (item.at >= sent) item.at = Date.now();
+        });
         if (allowed()) adopt(told.token);
         else forget(); // consent was withdrawn meanwhile
         flush();
