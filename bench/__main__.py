@@ -1,5 +1,5 @@
 """`make bench`: prints the whole table. `--quick` leaves out the largest size; names of parts
-(start, ingest, flow, pipeline, listing, people, exports, sources) run only those.
+(start, ingest, hits, flow, pipeline, listing, people, exports, sources) run only those.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ import argparse
 import os
 import platform
 
-from bench import exports, ingest, listing, people, pipeline, sources
+from bench import exports, hits, ingest, listing, people, pipeline, sources
 from bench.stage import Stage, staged
 from headwater import logs
 
-PARTS = ("start", "ingest", "flow", "pipeline", "listing", "people", "exports", "sources")
+PARTS = ("start", "ingest", "hits", "flow", "pipeline", "listing", "people", "exports", "sources")
 
 
 def say(*cells: object) -> None:
@@ -48,6 +48,7 @@ def main() -> None:
         runs = {
             "start": lambda: measure_start(stage),
             "ingest": lambda: ingest.measure(stage, say),
+            "hits": lambda: hits.measure(stage, say),
             "flow": lambda: ingest.measure_flow(stage, say),
             "pipeline": lambda: pipeline.measure(stage, say),
             "listing": lambda: listing.measure(stage, say, sizes),
