@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
 
-from tests.conftest import Running
+from headwater.settings import Settings
+from tests.conftest import Running, run_application
 from tests.sites import BROWSER, CHROME, GOOGLEBOT, ORIGIN, Site, event, identify, page
 
 
@@ -178,6 +180,17 @@ def test_a_fingerprint_alone_will_do_and_nothing_will_not(site: Site) -> None:
     assert "items.0.token" in response.json()["errors"]
     assert "set-cookie" not in response.headers
     assert response.json()["token"] is None
+
+
+def test_without_its_database_it_is_503(site: Site) -> None:
+    settings = Settings(secret_key="x" * 32)
+    running = run_application(settings, "postgresql://headwater@127.0.0.1:1/none?connect_timeout=1")
+    try:
+        response = replace(site, base_url=running.base_url).report(page())
+    finally:
+        running.stop()
+    assert response.status_code == 503
+    assert response.headers["retry-after"]
 
 
 class TestWhoMayWrite:

@@ -7,7 +7,8 @@ from typing import Any
 
 from playwright.sync_api import BrowserContext, Page
 
-from tests.browser.conftest import Shop, cookie, idle, ready
+from tests.browser.conftest import STUB, Shop, cookie, idle, ready
+from tests.sizes import ROOT
 from tests.waiting import wait_until
 
 
@@ -164,6 +165,10 @@ def test_what_comes_later_is_never_earlier(shop: Shop, page: Page) -> None:
     first, second = shop.of("hit", 2)
     assert (first["url"], second["url"]) == (shop.url("/"), shop.url("/second"))
     assert first["occurred_at"] <= second["occurred_at"]
+
+
+def test_the_documentation_has_the_stub_that_is_tested() -> None:
+    assert f"<script>{STUB}</script>" in (ROOT / "docs" / "tracker.md").read_text()
 
 
 class TestBlocked:

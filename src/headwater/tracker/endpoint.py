@@ -71,6 +71,8 @@ class Hits(Endpoint):
 
     def __init__(self, ingest: Ingest, sites: SiteRing, places: Places, trusted: Networks) -> None:
         self._ingest, self._sites, self._places, self._trusted = ingest, sites, places, trusted
+        # Has the patterns compiled now, and not while the first visitor waits.
+        read_agent("Mozilla/5.0")
 
     async def answer(self, scope: Any, receive: Receive) -> Answer:
         # Of a header given twice the first counts, as everywhere else.
@@ -211,8 +213,7 @@ def _cookie_headers(token: str, origin: str, host: str) -> list[tuple[bytes, byt
     Set here and not by the script, as Safari keeps what a script sets for seven days only. The
     script has to read it, as trkToken() answers at once: so it is not HttpOnly.
     """
-    ours = host.lower() if host.endswith("]") else host.lower().rpartition(":")[0] or host.lower()
-    domain = cookie_domain(sent_host(origin) or "", ours)
+    domain = cookie_domain(sent_host(origin) or "", sent_host(f"http://{host.lower()}") or "")
     if domain is None:
         return []
     reach = f"; Domain={domain}" if domain else ""

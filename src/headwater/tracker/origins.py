@@ -98,7 +98,8 @@ def is_among(origin: str, origins: Iterable[str]) -> bool:
 @lru_cache(maxsize=4096)
 def cookie_domain(page_host: str, our_host: str) -> str | None:
     """How far a cookie set by our host has to reach for the page to have it: a domain that both
-    belong to, "" when it is the same host, None when there is no way.
+    belong to, "" when it is the same host, None when there is no way. Hosts are as `sent_host` has
+    them.
     """
     page, ours = _registrable(page_host), _registrable(our_host)
     if page and page == ours:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -126,6 +127,7 @@ class Body:
 _REPORTED = frozenset(_ReportPayload.__struct_fields__)
 
 
+@lru_cache(maxsize=1024)
 def language_tag(text: str | None) -> str | None:
     """The first language of an Accept-Language header or of a browser's list, as a tag."""
     match = _LANGUAGE.fullmatch((text or "").split(",")[0].split(";")[0].strip())
