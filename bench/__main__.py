@@ -11,6 +11,7 @@ import platform
 from bench import (
     exports,
     forwarding,
+    hits,
     ingest,
     listing,
     payloads,
@@ -23,8 +24,8 @@ from bench.stage import Stage, staged
 from headwater import logs
 
 PARTS = (
-    "start", "ingest", "flow", "pipeline", "listing", "people", "reports", "exports", "sources",
-    "payloads", "forwarding",
+    "start", "ingest", "hits", "flow", "pipeline", "listing", "people", "reports", "exports",
+    "sources", "payloads", "forwarding",
 )  # fmt: skip
 
 
@@ -61,6 +62,7 @@ def main() -> None:
         runs = {
             "start": lambda: measure_start(stage),
             "ingest": lambda: ingest.measure(stage, say),
+            "hits": lambda: hits.measure(stage, say),
             "flow": lambda: ingest.measure_flow(stage, say),
             "pipeline": lambda: pipeline.measure(stage, say),
             "listing": lambda: listing.measure(stage, say, sizes),

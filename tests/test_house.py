@@ -42,6 +42,7 @@ SPANS_SPACES: dict[str, str] = {
     "privacy/erasures.sql::any_up_to": "likewise",
     "privacy/erasures.sql::due": "the worker asks where erasures wait",
     "webhooks/webhooks.sql::find": "the token says which Space it opens, likewise",
+    "tracker/sites.sql::find": "the site key says which Space it writes to, likewise",
     "spaces/access.sql::callers": "the key says which Space it opens: that is the question",
 }
 """Statements that do not bind space_id, and why they may not."""

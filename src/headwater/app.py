@@ -22,6 +22,7 @@ from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.ads.routes import router as ads_router
+from headwater.browsing.places import Places
 from headwater.companies.routes import router as companies_router
 from headwater.contacts.routes import router as contacts_router
 from headwater.database.pool import UNAVAILABLE, Database
@@ -45,7 +46,11 @@ from headwater.ingest.routes import router as receipts_router
 from headwater.privacy.routes import router as privacy_router
 from headwater.settings import Settings
 from headwater.spaces.access import KeyRing
+from headwater.spaces.rings import Listener
 from headwater.spaces.sealing import derive_key
+from headwater.tracker import endpoint as tracker
+from headwater.tracker.script import Script
+from headwater.tracker.sites import SiteRing
 from headwater.webhooks.routes import WEBHOOK_ROUTES
 
 API = "/public-api/v1"
@@ -66,7 +71,11 @@ class Headwater:
     settings: Settings
     database: Database
     keys: KeyRing
+    sites: SiteRing
+    access: Listener
     inbox: Inbox
+    hits: Inbox
+    """Where browsers' reports go: an inbox of its own, as their limit is."""
     storage: Storage
     base_url: str
     signing_key: bytes
@@ -78,13 +87,15 @@ class Headwater:
     async def running(self) -> AsyncGenerator[None]:
         """Open connections and begin committing; on leaving, finish what was accepted."""
         await self.database.open()
-        self.keys.start()
+        self.access.start()
         self.inbox.start()
+        self.hits.start()
         try:
             yield
         finally:
+            await self.hits.stop()
             await self.inbox.stop()
-            await self.keys.stop()
+            await self.access.stop()
             await self.egress.close()
             await self.database.close()
 
@@ -92,12 +103,16 @@ class Headwater:
 def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
     """The service as one ASGI application on a migrated database."""
     database = Database(database_url)
+    keys, sites = KeyRing(database, settings.rate_limit_factor), SiteRing(database)
     secret = _secret(settings, database_url)
     headwater = Headwater(
         settings=settings,
         database=database,
-        keys=KeyRing(database, settings.rate_limit_factor),
+        keys=keys,
+        sites=sites,
+        access=Listener(database_url, [keys, sites]),
         inbox=Inbox(database_url, BUCKET),
+        hits=Inbox(database_url, tracker.BUCKET),
         storage=open_storage(settings),
         base_url=settings.base_url or base_url,
         signing_key=_signing_key(secret),
@@ -105,15 +120,29 @@ def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
         figures=(forwarding_figures,),
         egress=Egress(named_hosts(settings)),
     )
+    return _Front(_hot(headwater), _framework(headwater))
+
+
+def _hot(headwater: Headwater) -> dict[tuple[str, str], ASGIApp]:
+    """The routes that stand before the framework."""
+    settings = headwater.settings
     ingest = Ingest(headwater.keys, headwater.inbox)
-    hot: dict[tuple[str, str], ASGIApp] = {
+    script = Script(settings.tracker_script, settings.tracker_endpoint)
+    hits = tracker.Hits(
+        Ingest(headwater.keys, headwater.hits), headwater.sites, Places(settings.geoip_db),
+        settings.trusted_proxies,
+    )  # fmt: skip
+    return {
         ("GET", "/healthz"): healthz,
         ("HEAD", "/healthz"): healthz,
         ("POST", f"{API}/events/track"): Track(ingest),
         ("POST", f"{API}/events/batch"): Batch(ingest, EVENTS),
         ("POST", f"{API}/touchpoints/batch"): Batch(ingest, TOUCHPOINTS),
+        ("POST", settings.tracker_endpoint): hits,
+        ("OPTIONS", settings.tracker_endpoint): tracker.preflight,
+        ("GET", settings.tracker_script): script,
+        ("HEAD", settings.tracker_script): script,
     }
-    return _Front(hot, _framework(headwater))
 
 
 def serve(settings: Settings, database_url: str, listener: socket.socket, base_url: str) -> None:

@@ -28,6 +28,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_export(commands)
     _add_source(commands)
     _add_webhook(commands)
+    _add_site(commands)
+
     _add_import(commands)
     _add_destination(commands)
     _add_delivery(commands)
@@ -256,6 +258,25 @@ def _add_webhook(commands: Commands) -> None:
     for command in (create, change, listed, revoke, deliveries, replay):
         _space(command)
     for command in (create, change, listed, revoke, deliveries, replay, test):
+        _json(command)
+
+
+def _add_site(commands: Commands) -> None:
+    site = _group(commands, "site", "look after sites whose pages report visits")
+    create = _add(site, "create", ("sites", "create"), "create a site")
+    create.add_argument("--name", required=True, metavar="N")
+    listed = _add(site, "list", ("sites", "list_all"), "list a Space's sites")
+    change = _add(site, "set", ("sites", "change"), "replace a site's origins")
+    revoke = _add(site, "revoke", ("sites", "revoke"), "end a site at once")
+    for command in (change, revoke):
+        command.add_argument("site_id", type=int, metavar="SITE_ID")
+    for command in (create, change):
+        command.add_argument(
+            "--origin", action="append", required=True, metavar="O",
+            help="where its pages come from, such as https://shop.example; repeatable",
+        )  # fmt: skip
+    for command in (create, listed, change, revoke):
+        _space(command)
         _json(command)
 
 

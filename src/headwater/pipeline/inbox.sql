@@ -19,7 +19,8 @@ DISCARD PLANS;
 -- The Space, locked against every other change of its identities, or no row when it is locked.
 SELECT s.id, s.timezone, s.company_identity_mode, s.ignored_identifiers,
        s.own_domains || ARRAY(
-           SELECT DISTINCT unnest(site.origins) FROM sites site WHERE site.space_id = %(space_id)s
+           SELECT DISTINCT replace(unnest(site.origins), '://*.', '://') FROM sites site
+           WHERE site.space_id = %(space_id)s
            ORDER BY 1),
        s.excluded_referrers, s.heeded_referrers
 FROM spaces s

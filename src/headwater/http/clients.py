@@ -1,0 +1,49 @@
+"""The address a request comes from: the connection's, or what proxies that are trusted say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import Any
+
+Networks = Collection[IPv4Network | IPv6Network]
+
+_WITH_PORT = re.compile(r"\[([^\]]*)\](?::[0-9]+)?|([0-9.]+):[0-9]+")
+
+
+def client_address(scope: Any, trusted: Networks) -> str | None:
+    """Whoever sent a request to the outermost trusted proxy, or to us.
+
+    Proxies append to X-Forwarded-For, so it is read from its end: an address is believed when the
+    one after it is trusted. None where a trusted proxy names nobody that can be told.
+    """
+    client = scope.get("client")
+    address = _read(client[0]) if client else None
+    if address is None or not _is_in(address, trusted):
+        return None if address is None else str(address)
+    given = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
+    steps = b",".join(given).decode("latin-1").split(",") if given else []
+    for step in reversed(steps):
+        address = _read(step)
+        if address is None or not _is_in(address, trusted):
+            break
+    return None if address is None else str(address)
+
+
+def _read(text: str) -> IPv4Address | IPv6Address | None:
+    """An address as proxies write it: perhaps with a port, brackets or a zone."""
+    text = text.strip()
+    match = _WITH_PORT.fullmatch(text)
+    if match:
+        text = match[1] or match[2]
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address
+
+
+def _is_in(address: IPv4Address | IPv6Address, networks: Networks) -> bool:
+    return any(address in network for network in networks)
