@@ -139,7 +139,7 @@ class Stage:
         """A destination with a token."""
         given = {"platform": self.platform.name, "name": "Test", "all_events": True, **columns}
         number = self.rows._insert("destinations", given)
-        secrets = {name: f"geheim-{number}" for name in self.platform.secrets}
+        secrets = dict.fromkeys(self.platform.secrets, f"geheim-{number}")
         sealed = seal_secrets(self.key, self.space_id, number, secrets)
         self.connection.execute(
             "UPDATE destinations SET secrets = %s WHERE space_id = %s AND id = %s",
