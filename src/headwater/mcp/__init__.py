@@ -1,0 +1,1 @@
+"""The MCP resource: what assistants can ask and do in a Space."""

@@ -1,0 +1,1 @@
+"""Reports: events, credits and contacts in aggregate."""
