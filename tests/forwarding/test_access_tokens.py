@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -95,8 +96,6 @@ def test_one_that_ended_early_is_replaced_once(exchanging: Stage, tokens: Tokens
             exchanging.advance(100)
             await forwarder.drain()
 
-    import asyncio  # noqa: PLC0415
-
     asyncio.run(run())
     assert exchanging.statuses(destination) == {"delivered": 2}
     assert exchanging.state(destination, "status") == "active"
@@ -133,6 +132,14 @@ def test_no_token_is_to_be_had(
     assert exchanging.state(destination, "status") == status
     assert exchanging.statuses(destination) == {delivery: 1}
     assert len(platform.requests) == 1
+
+
+def test_an_answer_nobody_has_thought_of(exchanging: Stage, platform: FakePlatform) -> None:
+    platform.then(Answer(200, b"[]"))
+    destination = exchanging.destination()
+    exchanging.delivery(destination)
+    exchanging.run()
+    assert exchanging.statuses(destination) == {"retrying": 1}
 
 
 def test_secrets_that_hold_one_already(exchanging: Stage, platform: FakePlatform) -> None:

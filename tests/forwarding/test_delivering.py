@@ -265,6 +265,35 @@ def test_a_fault_of_ours_sinks_one(stage: Stage, platform: FakePlatform) -> None
     assert len(platform.requests) == 1
 
 
+def test_a_fault_in_making_a_call_sinks_one(stage: Stage, platform: FakePlatform) -> None:
+    def request(parts: Any, destination: Any) -> Any:
+        if any(part["amount"] == "13.0000" for part in parts):
+            raise ValueError("a fault of the platform's code")
+        return PLATFORM.request(parts, destination)
+
+    stage.platform = taking(PLATFORM, request=request)
+    destination = stage.destination()
+    stage.deliveries(destination, 5)
+    bad = stage.delivery(destination, stage.event(amount=13))
+    stage.run()
+    assert stage.statuses(destination) == {"delivered": 5, "failed": 1}
+    assert stage.of(bad, "status") == "failed"
+    assert len({number for call in ids_sent(platform.bodies) for number in call}) == 5
+
+
+def test_what_cannot_be_redacted_is_written_down_without_it(
+    stage: Stage, platform: FakePlatform
+) -> None:
+    def redact(_: Any) -> Any:
+        raise ValueError("a fault of the platform's code")
+
+    stage.platform = taking(PLATFORM, redact=redact)
+    delivery = stage.delivery(stage.destination())
+    stage.run()
+    assert stage.of(delivery, "status", "request") == ("delivered", None)
+    assert len(platform.requests) == 1
+
+
 def test_an_answer_nobody_has_thought_of(stage: Stage, platform: FakePlatform) -> None:
     platform.then(Answer(200, b"[1]"))
     delivery = stage.delivery(stage.destination())

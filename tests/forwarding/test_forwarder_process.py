@@ -166,9 +166,8 @@ def test_workers_start_it_for_what_they_have_processed(
     assert told(platform) == [["order-1"], ["order-2"]]
 
 
-def test_it_ends_with_its_worker(meta: Stage, launch: Launch) -> None:
+def test_it_ends_with_its_worker(meta: Stage) -> None:
     """On a leash, whose end says that the worker is gone."""
-    del launch
     variables = environment(HEADWATER_DATABASE_URL=meta.database_url, HEADWATER_SECRET_KEY=SECRET)
     reading, writing = os.pipe()
     process = subprocess.Popen(

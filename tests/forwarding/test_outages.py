@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
+from psycopg.types.json import Jsonb
 
+from headwater.forwarding.models import Call, Destination
+from headwater.forwarding.platforms.platform import Limits
 from tests.forwarding.fake_platform import Answer, FakePlatform, Silence
 from tests.forwarding.staging import PLATFORM, Stage, ids_sent, taking
 from tests.waiting import wait_until
@@ -72,8 +78,8 @@ def test_a_dead_destination_does_not_keep_a_healthy_one_waiting(
     stage.seconds = 20
     stage.platform = taking(PLATFORM, request=_to_the_destinations_own)
     with FakePlatform(otherwise=Silence()) as dead:
-        hanging = [stage.destination(settings='{"pixel": "%s"}' % dead.url) for _ in range(9)]
-        healthy = stage.destination(settings='{"pixel": "%s"}' % platform.url)
+        hanging = [stage.destination(settings=Jsonb({"pixel": dead.url})) for _ in range(9)]
+        healthy = stage.destination(settings=Jsonb({"pixel": platform.url}))
         for destination in hanging:
             stage.deliveries(destination, 3)
 
@@ -94,18 +100,12 @@ def test_a_dead_destination_does_not_keep_a_healthy_one_waiting(
         asyncio.run(run())
 
 
-def _to_the_destinations_own(parts: object, destination: object) -> object:
-    from msgspec.structs import replace  # noqa: PLC0415
-
-    from headwater.forwarding.models import Destination  # noqa: PLC0415
-
-    assert isinstance(destination, Destination)
-    there = replace(destination, url=destination.settings.pixel)
-    return PLATFORM.request(parts, there)  # type: ignore[arg-type]
+def _to_the_destinations_own(parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
+    return PLATFORM.request(parts, replace(destination, url=destination.settings.pixel))
 
 
 def test_two_forwarders_share_destinations_out(stage: Stage, platform: FakePlatform) -> None:
-    stage.platform = taking(PLATFORM, limits=PLATFORM.limits.__class__(batch=5, age=1e6))
+    stage.platform = taking(PLATFORM, limits=Limits(batch=5, age=1e6))
     destinations = [stage.destination() for _ in range(6)]
     for destination in destinations:
         stage.deliveries(destination, 12)

@@ -91,7 +91,7 @@ def test_between_halves_of_a_call(stage: Stage, platform: FakePlatform) -> None:
     assert [len(body["data"]) for body in platform.bodies] == [4, 2, 1]
 
 
-def during(stage: Stage, act: Callable[[], None]) -> Callable[[object], Answer]:
+def during(act: Callable[[], None]) -> Callable[[object], Answer]:
     def step(_: object) -> Answer:
         act()
         return Answer(200, {"bad": [0], "taken": True, "error": "unknown person"})
@@ -103,7 +103,7 @@ def test_erased_during_the_call(stage: Stage, platform: FakePlatform) -> None:
     """The call cannot be taken back, but nothing of it is kept."""
     event = stage.event()
     delivery = stage.delivery(stage.destination(), event)
-    platform.then(during(stage, lambda: change(stage, "erased", event)))
+    platform.then(during(lambda: change(stage, "erased", event)))
     stage.run()
     assert stage.of(delivery, "status", "request", "answer", "error") == (
         "failed", None, None, None,
@@ -114,7 +114,7 @@ def test_erased_during_the_call(stage: Stage, platform: FakePlatform) -> None:
 def test_deleted_during_the_call(stage: Stage, platform: FakePlatform) -> None:
     event = stage.event()
     delivery = stage.delivery(stage.destination(), event)
-    platform.then(during(stage, lambda: change(stage, "deleted", event)))
+    platform.then(during(lambda: change(stage, "deleted", event)))
     stage.run()
     assert stage.of(delivery, "status") == "failed"
 

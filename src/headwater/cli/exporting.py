@@ -1,5 +1,5 @@
-"""What a worker does about exports: it has a process at work while any wait, and removes files whose
-time is over.
+"""What a worker does about exports: it has a process at work while any wait, and removes files
+whose time is over.
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import msgspec
 import structlog
 
-from headwater.egress.models import Answer, EgressError
-from headwater.forwarding.models import Destination, Held, Retry, Verdict
-from headwater.forwarding.platforms.platform import Platform, TokenExchange
+from headwater.egress.models import Answer, Call, EgressError
+from headwater.forwarding.models import Bisect, Destination, Held, Retry, Verdict
+from headwater.forwarding.platforms.platform import Platform
 from headwater.forwarding.tokens import Refusal, Sender, Tokens
 
 log = structlog.get_logger()
@@ -63,25 +63,28 @@ class Caller:
         token = None
         try:
             if platform.token is not None:
-                given = await self._given(platform.token, destination, now)
-                if isinstance(given, Called):
-                    return given
+                given = await self._tokens.token(platform.token, destination, now)
+                if isinstance(given, Refusal):
+                    return Called(given.verdict, given.answer)
                 token = given
                 destination = msgspec.structs.replace(destination, access_token=token)
-            answer = await self._egress.send(platform.request(parts, destination))
+            call = _request(platform, parts, destination)
+            if isinstance(call, Bisect):
+                return Called(call, None, token)
+            answer = await self._egress.send(call)
         except EgressError as error:
             return Called(Retry(str(error)), None, token)
         return Called(_classify(platform, answer, len(parts)), answer, token)
 
-    async def _given(
-        self, exchange: TokenExchange, destination: Destination, now: float
-    ) -> str | Called | None:
-        """The access token, or how asking for it went."""
-        try:
-            given = await self._tokens.token(exchange, destination, now)
-        except ValueError as error:
-            return Called(Held(str(error)))
-        return Called(given.verdict, given.answer) if isinstance(given, Refusal) else given
+
+def _request(
+    platform: Platform, parts: Sequence[dict[str, Any]], destination: Destination
+) -> Call | Bisect:
+    try:
+        return platform.request(parts, destination)
+    except Exception:  # one that nobody has thought of must not stop the others
+        log.exception("call not made", platform=platform.name)
+        return Bisect("An internal error: the call could not be made.")
 
 
 def _classify(platform: Platform, answer: Answer, parts: int) -> Verdict:

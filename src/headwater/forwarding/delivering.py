@@ -254,7 +254,15 @@ def _entry(each: _Part, turn: _Turn, **told: Any) -> Entry:
     click = each.conversion.click
     return Entry(
         id=each.waiting.id,
-        request=turn.platform.redact(each.part),
+        request=_redacted(turn.platform, each.part),
         touchpoint_id=None if click is None else click.touchpoint_id,
         **told,
     )
+
+
+def _redacted(platform: Platform, part: dict[str, Any]) -> dict[str, Any] | None:
+    try:
+        return platform.redact(part)
+    except Exception:  # what was sent has to be written down, or it would be sent for ever
+        log.exception("part not redacted", platform=platform.name)
+        return None

@@ -6,11 +6,15 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+import structlog
+
 from headwater.egress.models import Answer, Call
-from headwater.forwarding.models import Destination, Verdict
+from headwater.forwarding.models import Destination, Held, Retry, Verdict
 from headwater.forwarding.platforms.platform import TokenExchange
 
 MARGIN_SECONDS = 60.0
+
+log = structlog.get_logger()
 
 
 class Sender(Protocol):
@@ -32,7 +36,8 @@ class Refusal(NamedTuple):
     """There is no token."""
 
     verdict: Verdict
-    answer: Answer
+    answer: Answer | None = None
+    """None when nobody was asked."""
 
 
 class Tokens:
@@ -46,17 +51,20 @@ class Tokens:
         self, exchange: TokenExchange, destination: Destination, now: float
     ) -> str | Refusal | None:
         """A token that is good at a Unix time; None where the secrets do without. Raises
-        EgressError, and ValueError when the secrets cannot be used at all.
+        EgressError.
         """
         key = destination.space_id, destination.id
         kept = self._kept.get(key)
         if kept is not None and kept.until > now and kept.secrets == destination.secrets:
             return kept.text
-        call = exchange.request(destination, now)
+        try:
+            call = exchange.request(destination, now)
+        except ValueError as error:
+            return Refusal(Held(str(error)))
         if call is None:
             return None
         answer = await self._egress.send(call)
-        given = exchange.read(answer)
+        given = _read(exchange, answer)
         if not isinstance(given, tuple):
             return Refusal(given, answer)
         text, seconds = given
@@ -70,3 +78,11 @@ class Tokens:
     def forget(self, destination: Destination) -> None:
         """Have another given next time."""
         self._kept.pop((destination.space_id, destination.id), None)
+
+
+def _read(exchange: TokenExchange, answer: Answer) -> tuple[str, float] | Verdict:
+    try:
+        return exchange.read(answer)
+    except Exception:  # an answer that nobody has thought of is no reason to stop
+        log.exception("token not understood", status=answer.status)
+        return Retry("The answer with the access token is not understood.")
