@@ -43,6 +43,12 @@ SPANS_SPACES: dict[str, str] = {
     "privacy/erasures.sql::due": "the worker asks where erasures wait",
     "webhooks/webhooks.sql::find": "the token says which Space it opens, likewise",
     "tracker/sites.sql::find": "the site key says which Space it writes to, likewise",
+    "spaces/spaces.sql::any": "an operator sets the installation up",
+    "accounts/members.sql::adopt": "likewise",
+    "accounts/members.sql::joined": "which Spaces a user belongs to is the question",
+    "accounts/tokens.sql::find": "the token says which Space it opens, likewise",
+    "accounts/invitations.sql::find": "the link says which Space it offers, likewise",
+    "accounts/invitations.sql::accept": "likewise",
     "spaces/access.sql::callers": "the key says which Space it opens: that is the question",
 }
 """Statements that do not bind space_id, and why they may not."""

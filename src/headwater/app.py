@@ -21,9 +21,11 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headwater.accounts.passwords import Passwords
 from headwater.ads.routes import router as ads_router
 from headwater.browsing.places import Places
 from headwater.companies.routes import router as companies_router
+from headwater.console.routes import console_routes
 from headwater.contacts.routes import router as contacts_router
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.egress.client import Egress
@@ -82,6 +84,7 @@ class Headwater:
     sealing_key: bytes
     figures: Sequence[Figures]
     egress: Egress
+    passwords: Passwords
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -100,8 +103,10 @@ class Headwater:
             await self.database.close()
 
 
-def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
-    """The service as one ASGI application on a migrated database."""
+def create_app(
+    settings: Settings, database_url: str, base_url: str, passwords: Passwords | None = None
+) -> ASGIApp:
+    """The service as one ASGI application on a migrated database; `passwords` may be cheaper."""
     database = Database(database_url)
     keys, sites = KeyRing(database, settings.rate_limit_factor), SiteRing(database)
     secret = _secret(settings, database_url)
@@ -119,6 +124,7 @@ def create_app(settings: Settings, database_url: str, base_url: str) -> ASGIApp:
         sealing_key=derive_key(secret),
         figures=(forwarding_figures,),
         egress=Egress(named_hosts(settings)),
+        passwords=passwords or Passwords(),
     )
     return _Front(_hot(headwater), _framework(headwater))
 
@@ -205,7 +211,7 @@ def _framework(headwater: Headwater) -> FastAPI:
         lifespan=lifespan, redirect_slashes=False,
         routes=[
             *HEALTH_ROUTES, *reference_routes(headwater.settings.brand), *DOWNLOAD_ROUTES,
-            *WEBHOOK_ROUTES,
+            *WEBHOOK_ROUTES, *console_routes(headwater),
         ],
     )  # fmt: skip
     app.state.headwater = headwater

@@ -21,7 +21,8 @@ PLATFORMS = (
 )  # fmt: skip
 """The ad platforms whose interface can be had elsewhere, as for trying it out."""
 TAKEN = (
-    "docs", "downloads", "healthz", "metrics", "public-api", "readyz", "webhooks",
+    ".well-known", "console", "docs", "downloads", "healthz", "login", "logout", "mcp", "metrics",
+    "public-api", "readyz", "webhooks",
 )  # fmt: skip
 """What paths of Headwater's own begin with."""
 

@@ -51,23 +51,33 @@ def idle(page: Page) -> None:
 
 
 @pytest.fixture(scope="session")
-def chromium() -> str:
-    """Where the browser is. Without one these tests are skipped, except where it is required."""
+def chromium() -> Iterator[Browser]:
+    """A running Chromium. Without one these tests are skipped, except where it is required."""
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
         told = "no chromium found: install it (Debian: apt-get install chromium)"
         if os.environ.get(REQUIRED) == "required":
             pytest.fail(told)
         pytest.skip(told)
-    return path
-
-
-@pytest.fixture(scope="package")
-def browser(chromium: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def page_of(chromium: Browser) -> Iterator[Callable[..., Page]]:
+    """Opens pages, each in a context of its own made with the given options."""
+    contexts: list[BrowserContext] = []
+
+    def open_one(**options: Any) -> Page:
+        context = chromium.new_context(**options)
+        contexts.append(context)
+        return context.new_page()
+
+    yield open_one
+    for context in contexts:
+        context.close()
 
 
 class _Pages(BaseHTTPRequestHandler):
@@ -151,8 +161,8 @@ def shop(stage: Stage, server: Running) -> Iterator[Shop]:
 
 
 @pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    context = browser.new_context(locale="en-GB")
+def context(chromium: Browser) -> Iterator[BrowserContext]:
+    context = chromium.new_context(locale="en-GB")
     yield context
     context.close()
 

@@ -21,18 +21,39 @@ CREATE TABLE memberships (
 );
 CREATE INDEX memberships_user ON memberships (user_id);
 
+-- Offers of a membership. It becomes that of whoever opens the link, with the account of theirs:
+-- nobody proves here that an address is theirs, so an address by itself must not open a Space.
+CREATE TABLE invitations (
+    space_id bigint NOT NULL REFERENCES spaces,
+    id bigint GENERATED ALWAYS AS IDENTITY,
+    -- Whom it is meant for.
+    email text NOT NULL,
+    role text NOT NULL CHECK (role IN ('owner', 'admin', 'viewer')),
+    token_hash bytea NOT NULL UNIQUE CHECK (length(token_hash) = 32),
+    -- NULL: the operator, at a terminal.
+    invited_by bigint REFERENCES users,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    expires_at timestamptz NOT NULL,
+    accepted_at timestamptz,
+    revoked_at timestamptz,
+    PRIMARY KEY (space_id, id)
+);
+
 -- A browser that is logged in.
 CREATE TABLE sessions (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     -- SHA-256 of the cookie's 256 random bits.
-    token_hash bytea PRIMARY KEY CHECK (length(token_hash) = 32),
+    token_hash bytea NOT NULL UNIQUE CHECK (length(token_hash) = 32),
     user_id bigint NOT NULL REFERENCES users ON DELETE CASCADE,
+    -- Browser and system, such as "Firefox on Linux", for people telling their sessions apart.
+    device text NOT NULL DEFAULT '',
     created_at timestamptz NOT NULL DEFAULT now(),
     last_seen_at timestamptz NOT NULL DEFAULT now(),
     expires_at timestamptz NOT NULL
 );
 CREATE INDEX sessions_user ON sessions (user_id);
 
--- Links that work once: the first user of an installation, somebody invited, a forgotten password.
+-- Links that work once: the first user of an installation, a forgotten password.
 CREATE TABLE one_time_links (
     token_hash bytea PRIMARY KEY CHECK (length(token_hash) = 32),
     -- NULL: whoever opens it makes the first account.
@@ -47,9 +68,12 @@ CREATE TABLE one_time_links (
 CREATE UNLOGGED TABLE attempts (
     -- What is counted, and of whom: a hash, so that no address or e-mail is kept here.
     subject bytea PRIMARY KEY,
-    window_start timestamptz NOT NULL,
-    count int NOT NULL
+    -- When each attempt was made that still counts, the oldest first.
+    taken_at timestamptz[] NOT NULL,
+    -- When none of them counts any more.
+    expires_at timestamptz NOT NULL
 );
+CREATE INDEX attempts_expired ON attempts (expires_at);
 
 -- Assistants that registered themselves. Those that host a metadata document have no row.
 CREATE TABLE oauth_clients (

@@ -1,0 +1,76 @@
+"""Links that work once, for whoever has no password yet or has forgotten it. Only the hash of
+what stands in a link is stored. Invitations to a Space are in `invitations.py`.
+
+The first one is made by the supervisor, which imports little: this module does, too.
+"""
+
+from __future__ import annotations
+
+import secrets
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from headwater.accounts.hashing import hash_secret
+from headwater.database.statements import Statements
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection, Connection
+
+SQL = Statements(__name__, "links.sql")
+
+SET_UP_LIFETIME = timedelta(days=1)
+RESET_LIFETIME = timedelta(days=1)
+SET_UP_PATH = "/console/set-up"
+RESET_PATH = "/console/reset"
+
+
+def make_set_up_link(connection: Connection) -> str | None:
+    """The path of a link that makes the first account, ending earlier ones; None when there are
+    accounts.
+    """
+    token, values = _new(SET_UP_LIFETIME)
+    connection.execute(SQL["end_set_up"])
+    if connection.execute(SQL["make_set_up"], values).rowcount == 0:
+        return None
+    return f"{SET_UP_PATH}/{token}"
+
+
+async def make_reset_link(connection: AsyncConnection, user_id: int) -> str:
+    """The path of a link with which a user chooses a password, ending earlier ones."""
+    token, values = _new(RESET_LIFETIME)
+    values["user_id"] = user_id
+    await connection.execute(SQL["end_reset"], values)
+    await connection.execute(SQL["make_reset"], values)
+    return f"{RESET_PATH}/{token}"
+
+
+async def set_up_link_works(connection: AsyncConnection, token: str) -> bool:
+    """Whether this link makes the first account."""
+    values = {"token_hash": hash_secret(token)}
+    return await (await connection.execute(SQL["set_up_works"], values)).fetchone() is not None
+
+
+async def use_set_up_link(connection: AsyncConnection, token: str) -> bool:
+    """Use the link up. Whoever else would make the first account waits, and is then refused."""
+    await connection.execute(SQL["alone"])
+    values = {"token_hash": hash_secret(token)}
+    return await (await connection.execute(SQL["use_set_up"], values)).fetchone() is not None
+
+
+async def find_reset_link(connection: AsyncConnection, token: str) -> int | None:
+    """The id of the user who may choose a password with this link."""
+    values = {"token_hash": hash_secret(token)}
+    row = await (await connection.execute(SQL["find_reset"], values)).fetchone()
+    return None if row is None else row[0]
+
+
+async def use_reset_link(connection: AsyncConnection, token: str) -> int | None:
+    """Use the link up: the id of the user whose password it changes."""
+    values = {"token_hash": hash_secret(token)}
+    row = await (await connection.execute(SQL["use_reset"], values)).fetchone()
+    return None if row is None else row[0]
+
+
+def _new(lifetime: timedelta) -> tuple[str, dict[str, object]]:
+    token = secrets.token_urlsafe(32)
+    return token, {"token_hash": hash_secret(token), "lifetime": lifetime}

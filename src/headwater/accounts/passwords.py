@@ -1,0 +1,79 @@
+"""Passwords: what is accepted as one, and Argon2id over it, off the event loop.
+
+A few at a time: each takes tens of megabytes and a whole core, and a flood of logins must not
+take either from ingest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import unicodedata
+from dataclasses import dataclass
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from headwater.http.errors import Invalid
+
+MIN_LENGTH, MAX_LENGTH = 10, 256
+AT_ONCE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a password is the one, and its hash anew when the stored one is out of date."""
+
+    matches: bool
+    rehashed: str | None = None
+
+
+class Passwords:
+    """Makes and checks hashes; the parameters are those of `hasher`."""
+
+    def __init__(self, hasher: PasswordHasher | None = None) -> None:
+        self._hasher = hasher or PasswordHasher()
+        self._places = asyncio.Semaphore(AT_ONCE)
+        self._nobody: str | None = None
+
+    async def hash(self, password: str) -> str:
+        """What is stored of a password that `check_password` let through."""
+        async with self._places:
+            return await asyncio.to_thread(self._hasher.hash, _normal(password))
+
+    async def verify(self, stored: str | None, password: str) -> Verdict:
+        """Hold a password against a stored hash. None, for somebody without one or nobody at all,
+        costs the same and never matches.
+        """
+        async with self._places:
+            return await asyncio.to_thread(self._verify, stored, password)
+
+    def _verify(self, stored: str | None, password: str) -> Verdict:
+        if self._nobody is None:
+            self._nobody = self._hasher.hash("nobody's password")
+        if len(password) > MAX_LENGTH:  # cannot be anybody's
+            stored, password = None, ""
+        try:
+            self._hasher.verify(stored or self._nobody, _normal(password))
+        except (VerificationError, InvalidHashError):
+            return Verdict(matches=False)
+        if not stored:
+            return Verdict(matches=False)
+        stale = self._hasher.check_needs_rehash(stored)
+        return Verdict(
+            matches=True, rehashed=self._hasher.hash(_normal(password)) if stale else None
+        )
+
+
+def check_password(password: str) -> None:
+    """Raise Invalid unless this may become somebody's password. Length is the only rule."""
+    if len(password) < MIN_LENGTH:
+        raise Invalid.of("password", f"must have at least {MIN_LENGTH} characters.")
+    if len(password) > MAX_LENGTH:
+        raise Invalid.of("password", f"must have at most {MAX_LENGTH} characters.")
+    if "\0" in password or any("\ud800" <= char <= "\udfff" for char in password):
+        raise Invalid.of("password", "must be text.")
+
+
+def _normal(password: str) -> bytes:
+    """One form for the forms in which keyboards send the same characters."""
+    return unicodedata.normalize("NFKC", password).encode("utf-8", "surrogatepass")

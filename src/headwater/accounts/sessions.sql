@@ -1,0 +1,36 @@
+-- name: open
+-- A new session.
+INSERT INTO sessions (token_hash, user_id, device, expires_at)
+VALUES (%(token_hash)s, %(user_id)s, %(device)s, now() + %(lifetime)s);
+
+-- name: fetch
+-- The session of a token and its user. That it is used is noted once a minute at most.
+WITH seen AS (
+    UPDATE sessions SET last_seen_at = now()
+    WHERE token_hash = %(token_hash)s AND expires_at > now()
+      AND last_seen_at > now() - %(idle)s AND last_seen_at < now() - interval '1 minute'
+)
+SELECT s.id AS session_id, s.created_at AS opened_at,
+       u.id, u.email, u.name, u.created_at, u.disabled_at, u.password_hash
+FROM sessions s JOIN users u ON u.id = s.user_id
+WHERE s.token_hash = %(token_hash)s AND s.expires_at > now()
+  AND s.last_seen_at > now() - %(idle)s AND u.disabled_at IS NULL;
+
+-- name: list
+-- A user's sessions, the latest used first.
+SELECT id, device, created_at, last_seen_at FROM sessions
+WHERE user_id = %(user_id)s AND expires_at > now() AND last_seen_at > now() - %(idle)s
+ORDER BY last_seen_at DESC, id DESC;
+
+-- name: close
+-- Log out of one browser.
+DELETE FROM sessions WHERE id = %(session_id)s AND user_id = %(user_id)s;
+
+-- name: close_all
+-- Log out everywhere.
+DELETE FROM sessions WHERE user_id = %(user_id)s;
+
+-- name: tidy
+-- Sessions of the user that have ended are of no use to anybody.
+DELETE FROM sessions
+WHERE user_id = %(user_id)s AND (expires_at <= now() OR last_seen_at <= now() - %(idle)s);

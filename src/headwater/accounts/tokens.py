@@ -1,0 +1,167 @@
+"""What assistants and scripts show to be let in over MCP: a user's tokens for one Space, whether
+given out by the authorization server or made by hand. Only their hashes are stored.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from psycopg import AsyncConnection
+from psycopg.rows import dict_row
+
+from headwater.accounts.hashing import hash_secret
+from headwater.accounts.members import lock_members
+from headwater.accounts.roles import Role
+from headwater.accounts.users import read_label
+from headwater.database.statements import Statements
+from headwater.http.errors import Conflict, NotFound
+
+SQL = Statements(__name__, "tokens.sql")
+
+PREFIX = "trk_mcp_"
+MAX_TOKENS = 25
+Kind = Literal["oauth", "personal"]
+
+
+class TooManyTokens(Conflict):
+    """The Space has all the tokens it may have."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"The Space has {MAX_TOKENS} tokens, which is all it may have: revoke one first."
+        )
+
+
+@dataclass(frozen=True)
+class NewToken:
+    """A token to be made."""
+
+    user_id: int
+    kind: Kind
+    name: str
+    """A label; of an OAuth token, the client's name."""
+    client_id: str | None = None
+    """Of an OAuth token, the client's id."""
+    lifetime: timedelta | None = None
+    """None: it never expires."""
+
+
+@dataclass(frozen=True)
+class TokenOwner:
+    """The user whose token it is."""
+
+    user_id: int
+    email: str
+    name: str
+
+    @property
+    def shown(self) -> str:
+        """What people are told the user by."""
+        return self.name or self.email
+
+
+@dataclass(frozen=True)
+class StoredToken:
+    """A token as it is stored."""
+
+    id: int
+    kind: Kind
+    name: str
+    client_id: str | None
+    hint: str
+    """The token's last four characters."""
+    owner: TokenOwner
+    created_at: datetime
+    last_used_at: datetime | None
+    expires_at: datetime | None
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Bearer:
+    """Who shows a token, and what it opens, as of this very moment."""
+
+    space_id: int
+    user_id: int
+    role: Role
+    active: bool
+    """Whether the Space's subscription is."""
+    token_id: int
+    kind: Kind
+    client_id: str | None
+    name: str
+
+
+async def issue_token(connection: AsyncConnection, space_id: int, new: NewToken) -> tuple[str, int]:
+    """A new token: (the token itself, its id).
+
+    Raises TooManyTokens, Invalid for its name, NotFound when the user is no member of the Space.
+    """
+    name = read_label("name", new.name)
+    # Whoever makes a token or changes the members waits here: the count and the membership hold.
+    if new.user_id not in await lock_members(connection, space_id):
+        raise NotFound("Member")
+    token = PREFIX + secrets.token_urlsafe(32)
+    values = {
+        "space_id": space_id,
+        "user_id": new.user_id,
+        "kind": new.kind,
+        "name": name,
+        "client_id": new.client_id,
+        "token_hash": hash_secret(token),
+        "hint": token[-4:],
+        "lifetime": new.lifetime,
+    }
+    if await count_tokens(connection, space_id) >= MAX_TOKENS:
+        raise TooManyTokens
+    row = await (await connection.execute(SQL["issue"], values)).fetchone()
+    assert row is not None
+    return token, row[0]
+
+
+async def count_tokens(connection: AsyncConnection, space_id: int) -> int:
+    """How many of a Space's MAX_TOKENS are in use."""
+    row = await (await connection.execute(SQL["count"], {"space_id": space_id})).fetchone()
+    assert row is not None
+    return row[0]
+
+
+async def list_tokens(connection: AsyncConnection, space_id: int) -> list[StoredToken]:
+    """A Space's tokens that still work, the newest first."""
+    cursor = connection.cursor(row_factory=dict_row)
+    await cursor.execute(SQL["list"], {"space_id": space_id})
+    return [
+        StoredToken(
+            owner=TokenOwner(row.pop("user_id"), row.pop("email"), row.pop("user_name")), **row
+        )
+        for row in await cursor.fetchall()
+    ]
+
+
+async def fetch_token(connection: AsyncConnection, space_id: int, token_id: int) -> StoredToken:
+    """One that still works. Raises NotFound."""
+    for token in await list_tokens(connection, space_id):
+        if token.id == token_id:
+            return token
+    raise NotFound("Token")
+
+
+async def revoke_token(connection: AsyncConnection, space_id: int, token_id: int) -> None:
+    """End a token, from the commit on. Raises NotFound; revoking twice changes nothing."""
+    values = {"space_id": space_id, "token_id": token_id}
+    if (await connection.execute(SQL["revoke"], values)).rowcount == 0:
+        raise NotFound("Token")
+
+
+async def find_token(connection: AsyncConnection, token: str) -> Bearer | None:
+    """Who shows this token, if it is not revoked or expired and its user still is a member. To be
+    asked for every request: nothing of it may be remembered.
+    """
+    if not token.startswith(PREFIX) or len(token) > 128:
+        return None
+    cursor = connection.cursor(row_factory=dict_row)
+    row = await (await cursor.execute(SQL["find"], {"token_hash": hash_secret(token)})).fetchone()
+    return None if row is None else Bearer(role=Role(row.pop("role")), **row)

@@ -1,0 +1,43 @@
+-- name: count
+-- The Space's tokens that work.
+SELECT count(*) FROM mcp_tokens
+WHERE space_id = %(space_id)s AND revoked_at IS NULL
+  AND (expires_at IS NULL OR expires_at > now());
+
+-- name: issue
+-- A new token.
+INSERT INTO mcp_tokens (space_id, user_id, kind, name, client_id, token_hash, hint, expires_at)
+VALUES (%(space_id)s, %(user_id)s, %(kind)s, %(name)s, %(client_id)s, %(token_hash)s, %(hint)s,
+        now() + %(lifetime)s)
+RETURNING id;
+
+-- name: list
+-- The Space's tokens that work, the newest first, and whose they are.
+SELECT t.id, t.kind, t.name, t.client_id, t.hint, t.created_at, t.last_used_at, t.expires_at,
+       t.revoked_at, t.user_id, u.email, u.name AS user_name
+FROM mcp_tokens t JOIN users u ON u.id = t.user_id
+WHERE t.space_id = %(space_id)s AND t.revoked_at IS NULL
+  AND (t.expires_at IS NULL OR t.expires_at > now())
+ORDER BY t.id DESC;
+
+-- name: revoke
+-- End a token; one that is revoked keeps the time of it.
+UPDATE mcp_tokens SET revoked_at = coalesce(revoked_at, now())
+WHERE space_id = %(space_id)s AND id = %(token_id)s;
+
+-- name: find
+-- Whose token this is and what it opens; which Space is the question. That it is used is noted
+-- once a minute at most.
+WITH used AS (
+    UPDATE mcp_tokens SET last_used_at = now()
+    WHERE token_hash = %(token_hash)s AND revoked_at IS NULL
+      AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')
+)
+SELECT t.space_id, t.user_id, m.role, s.subscription = 'active' AS active, t.id AS token_id,
+       t.kind, t.client_id, t.name
+FROM mcp_tokens t
+JOIN memberships m ON m.space_id = t.space_id AND m.user_id = t.user_id
+JOIN users u ON u.id = t.user_id AND u.disabled_at IS NULL
+JOIN spaces s ON s.id = t.space_id
+WHERE t.token_hash = %(token_hash)s AND t.revoked_at IS NULL
+  AND (t.expires_at IS NULL OR t.expires_at > now());

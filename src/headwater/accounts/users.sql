@@ -1,0 +1,41 @@
+-- name: create
+-- A new account, unless the address has one.
+INSERT INTO users (email, name, password_hash)
+VALUES (%(email)s, %(name)s, %(password_hash)s)
+ON CONFLICT (email) DO NOTHING
+RETURNING id, email, name, created_at, disabled_at, password_hash;
+
+-- name: find
+-- The account of an address.
+SELECT id, email, name, created_at, disabled_at, password_hash
+FROM users WHERE email = %(email)s;
+
+-- name: fetch
+-- An account by its id.
+SELECT id, email, name, created_at, disabled_at, password_hash
+FROM users WHERE id = %(user_id)s;
+
+-- name: any
+-- Whether there is any account.
+SELECT EXISTS (SELECT FROM users);
+
+-- name: change_name
+-- Another name.
+UPDATE users SET name = %(name)s WHERE id = %(user_id)s;
+
+-- name: change_password
+-- A new password.
+UPDATE users SET password_hash = %(password_hash)s WHERE id = %(user_id)s;
+
+-- name: renew_hash
+-- The same password under newer parameters; one that was changed meanwhile stays.
+UPDATE users SET password_hash = %(password_hash)s
+WHERE id = %(user_id)s AND password_hash = %(before)s;
+
+-- name: close_sessions
+-- Whoever is logged in with the old password is so no longer.
+DELETE FROM sessions WHERE user_id = %(user_id)s;
+
+-- name: end_links
+-- A link for choosing a password ends when one is chosen.
+UPDATE one_time_links SET used_at = now() WHERE user_id = %(user_id)s AND used_at IS NULL;
