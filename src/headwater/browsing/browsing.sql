@@ -1,4 +1,6 @@
--- Whoever runs these holds the Space's lock. How sets are joined: see events/recording.sql.
+-- Whoever runs these holds the Space's lock. How sets are joined: see events/recording.sql. Whether
+-- there is a touchpoint is asked by its id, not by EXISTS, for which a planner may well gather all
+-- touchpoints of the Space first.
 
 -- name: find_keys
 -- Stored page views that later ones with the same key repeat.
@@ -30,7 +32,7 @@ SELECT s.contact_id, s.device, v.id,
        (extract(epoch FROM v.last_hit_at) * 1000000)::bigint,
        h.beside, h.id, (extract(epoch FROM h.occurred_at) * 1000000)::bigint, h.campaign, h.url,
        h.referrer_host, h.touch::text, h.origin_id,
-       EXISTS (SELECT FROM touchpoints t WHERE t.space_id = %(space_id)s AND t.id = h.id)
+       (SELECT t.id FROM touchpoints t WHERE t.space_id = %(space_id)s AND t.id = h.id) IS NOT NULL
 FROM json_to_recordset(%(spans)s::json)
      AS s (contact_id bigint, device text, since bigint, until bigint)
 CROSS JOIN LATERAL (
@@ -80,7 +82,7 @@ WHERE v.last_hit_at > span.since;
 -- moment all, of which the first to arrive is the one.
 SELECT s.contact_id, h.visit_id, h.id, (extract(epoch FROM h.occurred_at) * 1000000)::bigint,
        h.campaign, h.url, h.referrer_host, h.touch::text, h.origin_id,
-       EXISTS (SELECT FROM touchpoints t WHERE t.space_id = %(space_id)s AND t.id = h.id)
+       (SELECT t.id FROM touchpoints t WHERE t.space_id = %(space_id)s AND t.id = h.id) IS NOT NULL
 FROM json_to_recordset(%(spans)s::json) AS s (contact_id bigint, first bigint, last bigint)
 CROSS JOIN LATERAL (
     SELECT near.*

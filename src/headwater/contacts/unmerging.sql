@@ -140,8 +140,8 @@ FROM json_to_recordset(%(merges)s::json) AS r (id bigint, company_id bigint)
 WHERE m.space_id = %(space_id)s AND m.id = r.id;
 
 -- name: divide_visits
--- Visits that went on after the merge have page views of both contacts now. Those that are not where
--- their visit is make up visits of their own, each numbered like its first page view.
+-- Visits that went on after the merge have page views of both contacts now. Those that are not
+-- where their visit is make up visits of their own, each numbered like its first page view.
 WITH stray AS (
     SELECT h.id, h.contact_id, h.origin_id, h.visit_id, h.occurred_at, v.device,
            h.occurred_at - lag(h.occurred_at) OVER run < interval '30 minutes' AS goes_on
@@ -156,7 +156,8 @@ WITH stray AS (
     FROM stray s
 ), divided AS (
     SELECT n.id, n.contact_id, n.device, n.occurred_at,
-           first_value(n.id) OVER whole AS visit_id, first_value(n.origin_id) OVER whole AS origin_id
+           first_value(n.id) OVER whole AS visit_id,
+           first_value(n.origin_id) OVER whole AS origin_id
     FROM numbered n
     WINDOW whole AS (PARTITION BY n.contact_id, n.device, n.run ORDER BY n.occurred_at, n.id)
 ), made AS (

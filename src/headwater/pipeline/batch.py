@@ -27,6 +27,7 @@ from headwater.identity.directory import Contact, Directory, Merge
 from headwater.identity.junk import Junk
 from headwater.identity.matching import Presented
 from headwater.pipeline.paths import Mark, Path
+from headwater.sources.addresses import read_address
 from headwater.sources.exclusions import Exclusions, exclusions_of
 
 
@@ -78,8 +79,8 @@ class SpaceRules:
 
     @cached_property
     def exclusions(self) -> Exclusions:
-        lists = (self.own_domains, self.excluded_referrers, self.heeded_referrers)
-        return exclusions_of(*map(tuple, lists))
+        own = tuple(host for host in self.own_domains if read_address(host) is not None)
+        return exclusions_of(own, tuple(self.excluded_referrers), tuple(self.heeded_referrers))
 
 
 class Item:

@@ -25,8 +25,8 @@ ALTER TABLE spaces
 -- A visit is a run of page views of one contact in one browser, which the device tells: a hash of
 -- its token. Nothing has filled these tables before.
 ALTER TABLE visits ADD COLUMN device uuid NOT NULL;
--- In place of the one by contact alone. Not by last_hit_at: page views change that, and a row none of
--- whose indexed columns changes is cheap to update.
+-- In place of the one by contact alone. Not by last_hit_at: page views change that, and a row none
+-- of whose indexed columns changes is cheap to update.
 CREATE INDEX visits_device ON visits (space_id, contact_id, device, started_at);
 DROP INDEX visits_contact;
 ALTER TABLE visits SET (fillfactor = 85);
