@@ -29,7 +29,7 @@ DETAILS = ("location", "city", "state", "country", "device_type", "os", "browser
 # Most rows hold none: one pattern of all values rules them out before each is looked for.
 IN_COLUMNS = """
 SELECT DISTINCT sought.value, held.key
-FROM (SELECT whole.* FROM {} whole WHERE lower(whole::text) ~ %s) t
+FROM (SELECT whole.* FROM {} whole WHERE {} AND lower(whole::text) ~ %s) t
 CROSS JOIN LATERAL jsonb_each_text(to_jsonb(t)) held
 JOIN unnest(%s::text[]) AS sought (value) ON strpos(lower(held.value), sought.value) > 0
 """
@@ -226,18 +226,22 @@ class Person:
         return {**fields, "full_name": self.personal.text("name"), "phone": self.personal.phone()}
 
 
-def places(connection: psycopg.Connection, sought: Iterable[str]) -> Places:
-    """Where in the tables each of these values occurs."""
+def places(stage: Stage, sought: Iterable[str]) -> Places:
+    """Where in the tables each of these values occurs: in rows of the Space, and in tables that are
+    of no Space.
+    """
     found: dict[str, set[tuple[str, str]]] = defaultdict(set)
     values = [*sought]
     pattern = "|".join(re.escape(value) for value in values)
-    tables = connection.execute(
-        "SELECT c.relname FROM pg_class c WHERE c.relkind IN ('r', 'p')"
-        " AND c.relnamespace = 'public'::regnamespace"
+    tables = stage.connection.execute(
+        "SELECT c.relname, EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid"
+        " AND a.attname = 'space_id') FROM pg_class c"
+        " WHERE c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace"
     ).fetchall()
-    for (table,) in tables:
-        query = SQL(IN_COLUMNS).format(Identifier(table))
-        for value, column in connection.execute(query, (pattern, values)):
+    for table, of_space in tables:
+        rows = SQL("whole.space_id = {}").format(stage.space_id) if of_space else SQL("true")
+        query = SQL(IN_COLUMNS).format(Identifier(table), rows)
+        for value, column in stage.connection.execute(query, (pattern, values)):
             found[value].add((table, column))
     return found
 
