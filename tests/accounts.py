@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 from uuid import uuid4
 
@@ -26,30 +27,28 @@ def unique_email() -> str:
 
 
 class Accounts:
-    """Runs domain functions, each in a transaction of its own."""
+    """Runs domain functions, each in a transaction of its own, and on a thread of its own: one that
+    drives a browser has an event loop already.
+    """
 
     def __init__(self, url: str) -> None:
         self.url = url
 
     def run(self, act: Callable[[AsyncConnection], Awaitable[T]]) -> T:
-        async def transaction() -> T:
-            async with await AsyncConnection.connect(self.url) as connection:
-                return await act(connection)
-
-        return asyncio.run(transaction())
+        return _elsewhere(self._transaction(act))
 
     def at_once(self, acts: list[Callable[[AsyncConnection], Awaitable[T]]]) -> list[T | Exception]:
         """What each returned or raised, all begun together."""
 
-        async def one(act: Callable[[AsyncConnection], Awaitable[T]]) -> T:
-            async with await AsyncConnection.connect(self.url) as connection:
-                return await act(connection)
-
         async def together() -> list[T | Exception]:
-            found = await asyncio.gather(*map(one, acts), return_exceptions=True)
+            found = await asyncio.gather(*map(self._transaction, acts), return_exceptions=True)
             return [each for each in found if not isinstance(each, BaseException) or _kept(each)]  # type: ignore[misc]
 
-        return asyncio.run(together())
+        return _elsewhere(together())
+
+    async def _transaction(self, act: Callable[[AsyncConnection], Awaitable[T]]) -> T:
+        async with await AsyncConnection.connect(self.url) as connection:
+            return await act(connection)
 
     def user(self, email: str | None = None, name: str = "") -> User:
         """A new user whose password is PASSWORD."""
@@ -60,6 +59,11 @@ class Accounts:
         user = self.user(name=name)
         self.run(lambda c: add_member(c, space_id, user.id, role))
         return user
+
+
+def _elsewhere(work: Coroutine[None, None, T]) -> T:
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
 
 
 def _kept(error: BaseException) -> bool:

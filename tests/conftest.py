@@ -20,6 +20,7 @@ import psycopg
 import pytest
 
 from headwater import logs
+from headwater.accounts.passwords import Passwords
 from headwater.app import create_app
 from headwater.database.embedded import Embedded
 from headwater.database.migrate import migrate
@@ -114,11 +115,13 @@ class Running:
     stop: Callable[[], None]
 
 
-def run_application(settings: Settings, database_url: str) -> Running:
+def run_application(
+    settings: Settings, database_url: str, passwords: Passwords | None = None
+) -> Running:
     """Start the application on a free port and wait until it answers."""
     listener = socket.create_server(("127.0.0.1", 0))
     base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    server = make_server(create_app(settings, database_url, base_url))
+    server = make_server(create_app(settings, database_url, base_url, passwords))
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()
     wait_until(lambda: server.started or not thread.is_alive())
@@ -165,6 +168,6 @@ def client_for(server: Running, key: str) -> httpx.Client:
 
 # Fixtures of their own, shared by several files.
 pytest_plugins = [
-    "tests.reading_fixtures", "tests.exports", "tests.webhooks", "tests.importing",
+    "tests.reading_fixtures", "tests.exports", "tests.webhooks", "tests.importing", "tests.sites",
     "tests.destinations", "tests.conformance.node",
 ]  # fmt: skip

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from html import unescape
 from pathlib import Path
+
+import httpx
 
 from headwater.demo.journeys import journeys
 from headwater.demo.shops import SHOPS
+from tests.console.browsing import Forms
 from tests.processes import Serve, is_ready
 from tests.waiting import wait_until
 
@@ -25,9 +29,21 @@ def show(data_dir: Path) -> str:
         url = re.search(r"^Address +(\S+)$", "".join(lines), re.MULTILINE)
         assert url is not None
         assert is_ready(url[1])
+        check_login("".join(lines))
         demo.stop()
         wait_until(lambda: not is_ready(url[1]), what="the end of the service")
     return "".join(lines)
+
+
+def check_login(printed: str) -> None:
+    """The login that is printed opens every sample Space."""
+    told = dict(re.findall(r"^(Console|Login|Password) +(\S+)$", printed, re.MULTILINE))
+    console = told["Console"].removesuffix("/console")
+    with httpx.Client(base_url=console, follow_redirects=True) as client:
+        (form,) = Forms(client.get("/login").text).forms
+        typed = {"email": told["Login"], "password": told["Password"]}
+        page = client.post(form.action, data={**dict(form.fields), **typed})
+    assert [shop.name for shop in SHOPS if shop.name not in unescape(page.text)] == []
 
 
 def tables(printed: str) -> list[list[str]]:
@@ -43,6 +59,7 @@ def test_it_works_and_again_adds_nothing(tmp_path: Path) -> None:
     totals = [row[1:] for row in tables(first) if row[0] == "total"]
     sales = re.findall(r"^all sales: (.*)$", first, re.MULTILINE)
     assert totals == [[amount, amount] for amount in sales]
+    assert "set_up" not in first
     assert "unattributed" in first
     assert len(tables(first)) > 16
 

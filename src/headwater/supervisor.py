@@ -27,6 +27,7 @@ from typing import IO, Any
 import psycopg
 
 from headwater import listening
+from headwater.accounts.links import make_set_up_link
 from headwater.database.embedded import Embedded, EmbeddedError
 from headwater.database.migrate import MigrationError, migrate
 from headwater.settings import Settings
@@ -50,6 +51,8 @@ class Plan:
     port: int
     workers: int
     """API processes; the pipeline has one worker."""
+    set_up_link: bool = True
+    """Whether to write a link for the first account to the log while there is none."""
 
 
 @dataclass
@@ -175,6 +178,16 @@ class Supervisor:
             )  # fmt: skip
         for name in migrate(url):
             _log("info", "migrated", migration=name)
+        if self.plan.set_up_link:
+            self._invite(url)
+
+    def _invite(self, url: str) -> None:
+        """Tell whoever reads the log how to make the first account."""
+        with psycopg.connect(url) as connection:
+            link = make_set_up_link(connection)
+        if link is not None:
+            origin = self.plan.settings.base_url or listening.base_url(self.bound)
+            _log("info", "set_up", open_once=origin + link)
 
     def _share_metrics(self) -> dict[str, str]:
         """The variables that let any of several API processes tell the counters of all."""

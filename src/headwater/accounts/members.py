@@ -100,6 +100,11 @@ async def add_member(connection: AsyncConnection, space_id: int, user_id: int, r
     await announce_access(connection, space_id)
 
 
+async def adopt_spaces(connection: AsyncConnection, user_id: int) -> None:
+    """Make the first user of an installation the owner of every Space that was made before."""
+    await connection.execute(SQL["adopt"], {"user_id": user_id})
+
+
 async def change_role(connection: AsyncConnection, space_id: int, user_id: int, role: Role) -> None:
     """Give a member another role. Whoever becomes a viewer no longer invites: their open
     invitations end. Raises NotFound, MemberRefused.

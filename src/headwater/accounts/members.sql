@@ -29,6 +29,12 @@ INSERT INTO memberships (space_id, user_id, role)
 VALUES (%(space_id)s, %(user_id)s, %(role)s)
 ON CONFLICT (space_id, user_id) DO NOTHING;
 
+-- name: adopt
+-- The first user gets every Space there is.
+INSERT INTO memberships (space_id, user_id, role)
+SELECT s.id, %(user_id)s, 'owner' FROM spaces s
+ON CONFLICT (space_id, user_id) DO NOTHING;
+
 -- name: change_role
 -- Another role.
 UPDATE memberships SET role = %(role)s

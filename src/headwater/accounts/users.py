@@ -108,6 +108,12 @@ async def any_user(connection: AsyncConnection) -> bool:
     return row is not None and row[0]
 
 
+async def change_name(connection: AsyncConnection, user_id: int, name: str) -> None:
+    """Change what others see; without a name it is the address. Raises Invalid."""
+    name = read_label("name", name) if name.strip() else ""
+    await connection.execute(SQL["change_name"], {"user_id": user_id, "name": name})
+
+
 async def change_password(connection: AsyncConnection, user_id: int, password_hash: str) -> None:
     """Replace a password. Every session and every link for choosing another one ends with it."""
     values = {"user_id": user_id, "password_hash": password_hash}

@@ -19,6 +19,10 @@ FROM users WHERE id = %(user_id)s;
 -- Whether there is any account.
 SELECT EXISTS (SELECT FROM users);
 
+-- name: change_name
+-- Another name.
+UPDATE users SET name = %(name)s WHERE id = %(user_id)s;
+
 -- name: change_password
 -- A new password.
 UPDATE users SET password_hash = %(password_hash)s WHERE id = %(user_id)s;

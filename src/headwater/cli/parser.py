@@ -28,6 +28,10 @@ def build_parser() -> argparse.ArgumentParser:
     _add_export(commands)
     _add_source(commands)
     _add_webhook(commands)
+    _add_site(commands)
+
+    _add_user(commands)
+    _add_token(commands)
     _add_import(commands)
     _add_destination(commands)
     _add_delivery(commands)
@@ -110,8 +114,12 @@ def _add_processes(commands: Commands) -> None:
     _listen(api)
     api.add_argument("--fd", type=int, help=argparse.SUPPRESS)
     worker = _add(commands, "worker", ("worker", "worker"), "run one worker")
-    for command in (serve, api, worker):
+    about = "send events to ad platforms while there are some"
+    forwarder = _add(commands, "forwarder", ("forwarder", "forwarder"), about)
+    for command in (serve, api, worker, forwarder):
         _leash(command)
+    # The demonstration makes a login of its own.
+    serve.add_argument("--no-set-up-link", action="store_true", help=argparse.SUPPRESS)
     migrate = _add(
         commands, "migrate", ("migrate", "migrate"), "bring the database to this version"
     )
@@ -254,6 +262,59 @@ def _add_webhook(commands: Commands) -> None:
     for command in (create, change, listed, revoke, deliveries, replay):
         _space(command)
     for command in (create, change, listed, revoke, deliveries, replay, test):
+        _json(command)
+
+
+def _add_site(commands: Commands) -> None:
+    site = _group(commands, "site", "look after sites whose pages report visits")
+    create = _add(site, "create", ("sites", "create"), "create a site")
+    create.add_argument("--name", required=True, metavar="N")
+    listed = _add(site, "list", ("sites", "list_all"), "list a Space's sites")
+    change = _add(site, "set", ("sites", "change"), "replace a site's origins")
+    revoke = _add(site, "revoke", ("sites", "revoke"), "end a site at once")
+    for command in (change, revoke):
+        command.add_argument("site_id", type=int, metavar="SITE_ID")
+    for command in (create, change):
+        command.add_argument(
+            "--origin", action="append", required=True, metavar="O",
+            help="where its pages come from, such as https://shop.example; repeatable",
+        )  # fmt: skip
+    for command in (create, listed, change, revoke):
+        _space(command)
+        _json(command)
+
+
+def _add_user(commands: Commands) -> None:
+    user = _group(commands, "user", "look after people who may log in to the console")
+    create = _add(user, "create", ("accounts", "create"), "create an account, or give it a Space")
+    create.add_argument("--name", metavar="N", help="what others see instead of the address")
+    create.add_argument(
+        "--password-stdin", action="store_true", help="read the password of a new account"
+    )
+    listed = _add(user, "list", ("accounts", "list_all"), "list a Space's members")
+    invite = _add(user, "invite", ("accounts", "invite"), "make a link that lets somebody in")
+    remove = _add(user, "remove", ("accounts", "remove"), "take a member out of a Space")
+    reset = _add(user, "reset-link", ("accounts", "reset_link"), "make a link for a new password")
+    for command in (create, invite):
+        command.add_argument("--role", required=True, choices=("owner", "admin", "viewer"))
+    for command in (create, invite, remove, reset):
+        command.add_argument("--email", required=True, metavar="E")
+    for command in (create, listed, invite, remove):
+        _space(command)
+    for command in (create, listed, invite, remove, reset):
+        _json(command)
+
+
+def _add_token(commands: Commands) -> None:
+    token = _group(commands, "pat", "look after the tokens of assistants and scripts")
+    create = _add(token, "create", ("accounts", "create_token"), "create a token, shown this once")
+    create.add_argument("--user", required=True, metavar="E", help="whose it is, by e-mail address")
+    create.add_argument("--name", required=True, metavar="N")
+    listed = _add(token, "list", ("accounts", "list_tokens"), "list a Space's tokens")
+    revoke = _add(token, "revoke", ("accounts", "revoke_token"), "revoke a token at once")
+    revoke.add_argument("token_id", type=int, metavar="TOKEN_ID")
+    for command in (create, listed, revoke):
+        _space(command)
         _json(command)
 
 

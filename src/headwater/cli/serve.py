@@ -14,7 +14,12 @@ def serve(settings: Settings, arguments: Namespace) -> int:
     """Run everything until told to stop."""
     leash.hold(arguments)
     try:
-        supervise(Plan(settings, arguments.host, arguments.port, arguments.workers))
+        supervise(
+            Plan(
+                settings, arguments.host, arguments.port, arguments.workers,
+                set_up_link=not arguments.no_set_up_link,
+            )
+        )  # fmt: skip
     except ServeError as error:
         raise Failure(str(error)) from None
     return 0

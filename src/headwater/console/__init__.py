@@ -1,1 +1,1 @@
-"""The console: pages for people."""
+"""The console: pages for people, rendered by the server, whole without JavaScript."""

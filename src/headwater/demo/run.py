@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import secrets
 import signal
 import subprocess
 import sys
@@ -13,6 +15,10 @@ from zoneinfo import ZoneInfo
 import psycopg
 from psycopg import AsyncConnection
 
+from headwater.accounts.members import add_member, fetch_member
+from headwater.accounts.passwords import Passwords
+from headwater.accounts.roles import Role
+from headwater.accounts.users import change_password, create_user, find_user
 from headwater.cli.connect import database_url, in_transaction
 from headwater.cli.failure import Failure
 from headwater.cli.output import say, table
@@ -29,6 +35,7 @@ from headwater.spaces.models import Space
 BATCH = 500
 SINGLY = 50
 PROCESS_SECONDS = 300.0
+LOGIN = "demo@example.com"
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,8 @@ class Server:
     """`headwater serve` as a process of ours, which ends with us."""
 
     def __init__(self, options: list[str]) -> None:
-        command = [sys.executable, "-P", "-m", "headwater", "serve", "--leash", *options]
+        command = [sys.executable, "-P", "-m", "headwater", "serve", "--leash"]
+        command += ["--no-set-up-link", *options]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -80,7 +88,7 @@ def demonstrate(settings: Settings, options: list[str]) -> int:
         _wait(settings)
         for one in opened:
             say(_report(base_url, one, now))
-        say(_invitation(base_url, opened, now))
+        say(_invitation(base_url, opened, _make_login(settings, opened), now))
         return server.wait()
     except KeyboardInterrupt:
         return server.stop()
@@ -104,6 +112,25 @@ def _open(settings: Settings, shop: Shop) -> Opened:
         return Opened(shop, space, key)
 
     return in_transaction(settings, act)
+
+
+def _make_login(settings: Settings, opened: list[Opened]) -> str:
+    """An account that owns the sample Spaces, under a new password, which is returned."""
+    password = secrets.token_urlsafe(12)
+    password_hash = asyncio.run(Passwords().hash(password))
+
+    async def act(connection: AsyncConnection) -> None:
+        user = await find_user(connection, LOGIN)
+        if user is None:
+            user = await create_user(connection, LOGIN, password_hash)
+        else:
+            await change_password(connection, user.id, password_hash)
+        for one in opened:
+            if await fetch_member(connection, one.space.id, user.id) is None:
+                await add_member(connection, one.space.id, user.id, Role.OWNER)
+
+    in_transaction(settings, act)
+    return password
 
 
 def _send(base_url: str, opened: Opened, now: datetime) -> None:
@@ -141,11 +168,14 @@ def _period(space: Space, now: datetime) -> tuple[str, str]:
     return f"{bounds[0]:%Y-%m-%d %H:%M:%S}", f"{bounds[1]:%Y-%m-%d %H:%M:%S}"
 
 
-def _invitation(base_url: str, opened: list[Opened], now: datetime) -> str:
+def _invitation(base_url: str, opened: list[Opened], password: str, now: datetime) -> str:
     start, end = _period(opened[0].space, now)
     key = opened[0].key
     keys_told = table([("API key      ", one.key, f"of {one.space.name}") for one in opened])
     return f"""
+Console        {base_url}/console
+Login          {LOGIN}
+Password       {password}
 Address        {base_url}
 API reference  {base_url}/docs
 {keys_told}

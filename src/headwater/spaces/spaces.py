@@ -39,6 +39,12 @@ async def list_spaces(connection: AsyncConnection) -> list[Space]:
     return [await fetch_space(connection, space_id) for (space_id,) in await cursor.fetchall()]
 
 
+async def any_space(connection: AsyncConnection) -> bool:
+    """Whether the installation has a Space."""
+    row = await (await connection.execute(SQL["any"])).fetchone()
+    return row is not None and row[0]
+
+
 async def fetch_limits(connection: AsyncConnection, space_id: int) -> dict[str, int]:
     """The Space's own rate limits: bucket to requests a minute."""
     cursor = await connection.execute(SQL["limits"], {"space_id": space_id})

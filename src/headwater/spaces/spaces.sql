@@ -14,6 +14,10 @@ WHERE s.id = %(space_id)s;
 -- Every Space of the installation, the oldest first.
 SELECT id FROM spaces ORDER BY id;
 
+-- name: any
+-- Whether the installation has a Space.
+SELECT EXISTS (SELECT FROM spaces);
+
 -- name: create
 -- A new Space with the defaults of the schema.
 INSERT INTO spaces (name) VALUES (%(name)s) RETURNING id;

@@ -1,0 +1,120 @@
+"""The page of one's own account: name, password, the browsers that are logged in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.accounts.passwords import check_password
+from headwater.accounts.sessions import close_session, close_sessions, list_sessions
+from headwater.accounts.throttling import give_back, take_attempt
+from headwater.accounts.users import change_name, change_password, fetch_user
+from headwater.console.forms import Form, read_form
+from headwater.console.login import FAILURES, WINDOW_SECONDS, begin_session
+from headwater.console.messages import Said
+from headwater.console.pages import redirect, render, wait_told
+from headwater.console.visiting import LOGIN, Visitor, delete_cookie, log_in, require_visitor
+from headwater.http.errors import Errors, Invalid
+
+PATH = "/console/account"
+
+
+async def show_account(request: Request) -> Response:
+    """The page."""
+    return await _page(request, await require_visitor(request))
+
+
+async def post_name(request: Request) -> Response:
+    """Change what others see."""
+    visitor, form = await _read(request, "name")
+    try:
+        async with request.app.state.headwater.database.transaction() as connection:
+            await change_name(connection, visitor.user.id, form.text("name"))
+    except Invalid as error:
+        given = form.text("name")
+        return await _page(request, visitor, error.errors, status=422, name=given)
+    return redirect(request, PATH, Said.NAME_CHANGED)
+
+
+async def post_password(request: Request) -> Response:
+    """Change the password, for who knows the one before; other browsers are logged out."""
+    visitor, form = await _read(request, "password")
+    headwater = request.app.state.headwater
+    subject = visitor.user.email
+    async with headwater.database.transaction() as connection:
+        taken = await take_attempt(
+            connection, "login to", subject, FAILURES, WINDOW_SECONDS, slowing=True
+        )
+    if not taken.admitted:
+        wait = f"Too many attempts. Try again in {wait_told(taken.retry_after)}."
+        page = await _page(request, visitor, {"current": [wait]}, status=429)
+        page.headers["Retry-After"] = str(taken.retry_after)
+        return page
+    verdict = await headwater.passwords.verify(visitor.user.password_hash, form.text("current"))
+    if not verdict.matches:
+        wrong: Errors = {"current": ["This is not your password."]}
+        return await _page(request, visitor, wrong, status=422)
+    async with headwater.database.connection() as connection:
+        await give_back(connection, "login to", subject)
+    try:
+        check_password(form.text("password"))
+    except Invalid as error:
+        return await _page(request, visitor, error.errors, status=422)
+    password_hash = await headwater.passwords.hash(form.text("password"))
+    async with headwater.database.transaction() as connection:
+        await change_password(connection, visitor.user.id, password_hash)
+        token = await begin_session(connection, request, visitor.user, visitor)
+    response = redirect(request, PATH, Said.PASSWORD_CHANGED)
+    log_in(request, response, token)
+    return response
+
+
+async def post_close(request: Request) -> Response:
+    """Log another browser out."""
+    visitor, form = await _read(request, "close session")
+    async with request.app.state.headwater.database.connection() as connection:
+        await close_session(connection, visitor.user.id, form.number("session"))
+    return redirect(request, PATH, Said.SESSION_CLOSED)
+
+
+async def post_close_all(request: Request) -> Response:
+    """Log every browser out, this one too."""
+    visitor, _ = await _read(request, "close sessions")
+    async with request.app.state.headwater.database.connection() as connection:
+        await close_sessions(connection, visitor.user.id)
+    response = redirect(request, LOGIN, Said.LOGGED_OUT_EVERYWHERE)
+    delete_cookie(request, response, "session")
+    return response
+
+
+async def _read(request: Request, form: str) -> tuple[Visitor, Form]:
+    visitor = await require_visitor(request)
+    return visitor, await read_form(request, visitor.form_key, form)
+
+
+async def _page(
+    request: Request, visitor: Visitor, errors: Errors | None = None, *, status: int = 200,
+    **values: Any,
+) -> Response:  # fmt: skip
+    async with request.app.state.headwater.database.connection() as connection:
+        user = await fetch_user(connection, visitor.user.id)
+        sessions = await list_sessions(connection, visitor.user.id)
+    common: dict[str, Any] = {
+        "name": user.name,
+        "sessions": sessions,
+        "current_session": visitor.session.id,
+        "errors": errors or {},
+    }
+    return render(request, "account.html", status=status, **(common | values))
+
+
+ROUTES = [
+    Route(PATH, show_account, methods=["GET"]),
+    Route(f"{PATH}/name", post_name, methods=["POST"]),
+    Route(f"{PATH}/password", post_password, methods=["POST"]),
+    Route(f"{PATH}/sessions/close", post_close, methods=["POST"]),
+    Route(f"{PATH}/sessions/close-all", post_close_all, methods=["POST"]),
+]

@@ -1,0 +1,46 @@
+"""The console's style sheet and scripts, under names that change with their content, so that a
+browser may keep them for good.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.resources import files
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headwater.http.errors import NotFound
+
+PATH = "/console/static"
+_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
+_FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
+
+
+def _load() -> tuple[dict[str, str], dict[str, bytes]]:
+    addresses: dict[str, str] = {}
+    contents: dict[str, bytes] = {}
+    for entry in files("headwater.console").joinpath("static").iterdir():
+        stem, _, kind = entry.name.rpartition(".")
+        content = entry.read_bytes()
+        hashed = f"{stem}.{hashlib.sha256(content).hexdigest()[:16]}.{kind}"
+        addresses[entry.name] = f"{PATH}/{hashed}"
+        contents[hashed] = content
+    return addresses, contents
+
+
+_ADDRESSES, _CONTENTS = _load()
+
+
+def asset(name: str) -> str:
+    """The address of a file in static/."""
+    return _ADDRESSES[name]
+
+
+async def send_asset(request: Request) -> Response:
+    """A file by its hashed name."""
+    name: str = request.path_params["name"]
+    if name not in _CONTENTS:
+        raise NotFound("Page")
+    kind = _TYPES[name.rpartition(".")[2]]
+    return Response(_CONTENTS[name], headers={"Content-Type": kind, **_FOR_GOOD})

@@ -1,0 +1,134 @@
+"""Forms: what a page posts, accepted only from a page of ours that the same browser was shown.
+
+Three things are held against each other: where the browser says the form was sent from, a token
+made from the visitor's own secret and the form's name, and, for what must happen once, a token
+that is spent.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import time
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlsplit
+
+from psycopg import AsyncConnection
+from starlette.requests import Request
+
+from headwater.accounts.throttling import take_attempt
+from headwater.http.bodies import read_body
+from headwater.http.errors import Forbidden, Invalid, plain
+
+MAX_FORM = 256 * 1024
+MAX_FIELDS = 500
+TOKEN = "form_token"  # noqa: S105 # a field's name
+ONCE_SECONDS = 12 * 60 * 60
+_STALE = "This form is out of date: open the page again and send it once more."
+
+
+@dataclass(frozen=True)
+class Form:
+    """What was posted: texts by field, in order, as the page sent them."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+    def text(self, name: str) -> str:
+        """A field's first value, or nothing."""
+        return next((value for key, value in self.pairs if key == name), "")
+
+    def texts(self, name: str) -> list[str]:
+        """Every value of a field."""
+        return [value for key, value in self.pairs if key == name]
+
+    def number(self, name: str) -> int:
+        """An id. Raises Invalid."""
+        text = self.text(name)
+        if not (text.isascii() and text.isdigit() and len(text) <= 18):
+            raise Invalid.of(name, "must be a number.")
+        return int(text)
+
+
+def form_token(key: bytes, form: str) -> str:
+    """The token of a form that may be sent again; `key` is the visitor's or the guest's."""
+    return hmac.new(key, b"form\0" + form.encode(), "sha256").hexdigest()
+
+
+def once_token(key: bytes, form: str, bound: str = "") -> str:
+    """The token of one showing of a form, good for a single sending within ONCE_SECONDS; `bound`
+    is whatever else must be the same when it is sent.
+    """
+    told = f"{int(time.time())}.{secrets.token_urlsafe(16)}"
+    return f"{told}.{_sign_once(key, form, bound, told)}"
+
+
+async def read_form(request: Request, key: bytes, form: str) -> Form:
+    """The posted form. Raises Forbidden for one that another site or another visitor's page sent,
+    Invalid for what is no form.
+    """
+    posted = await _read(request)
+    if not hmac.compare_digest(posted.text(TOKEN).encode(), form_token(key, form).encode()):
+        raise Forbidden(_STALE)
+    return posted
+
+
+async def read_form_once(request: Request, key: bytes, form: str, bound: str = "") -> Form:
+    """The same of a form with a `once_token`; `spend` uses the token up."""
+    posted = await _read(request)
+    told, _, signature = posted.text(TOKEN).rpartition(".")
+    expected = _sign_once(key, form, bound, told)
+    if not hmac.compare_digest(signature.encode(), expected.encode()):
+        raise Forbidden(_STALE)
+    if time.time() - int(told.partition(".")[0]) > ONCE_SECONDS:
+        raise Forbidden(_STALE)
+    return posted
+
+
+async def spend(connection: AsyncConnection, posted: Form) -> None:
+    """Use a form's `once_token` up, with the transaction. Raises Forbidden when it is."""
+    taken = await take_attempt(connection, "form", posted.text(TOKEN), 1, ONCE_SECONDS + 60)
+    if not taken.admitted:
+        raise Forbidden(_STALE)
+
+
+async def _read(request: Request) -> Form:
+    refuse_foreign(request)
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded" or "content-encoding" in request.headers:
+        raise plain(415)
+    try:
+        text = (await read_body(request.receive, MAX_FORM)).decode()
+        pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
+    except ValueError:
+        raise Invalid({"body": ["The form cannot be read."]}) from None
+    if any("\0" in part for pair in pairs for part in pair):
+        raise Invalid({"body": ["The form holds a NUL character."]})
+    return Form(tuple(pairs))
+
+
+def refuse_foreign(request: Request) -> None:
+    """Raise Forbidden for what the browser says another site has sent.
+
+    Pages without a referrer post with `Origin: null`. Browsers that are told of https then say in
+    Sec-Fetch-Site where the form was; on plain http they do not, and its token has to do.
+    """
+    site = request.headers.get("sec-fetch-site")
+    if site not in (None, "same-origin", "none"):
+        raise Forbidden("The form was sent from another site.")
+    headwater = request.app.state.headwater
+    origin = request.headers.get("origin")
+    if origin is None:
+        return
+    if origin == "null":
+        if site is None and headwater.base_url.startswith("https://"):
+            raise Forbidden("The form does not tell where it was sent from.")
+        return
+    own: str | None = headwater.settings.base_url
+    same = origin == own if own else urlsplit(origin).netloc == request.headers.get("host")
+    if not same:
+        raise Forbidden(f"The form was sent from another site than {own or 'this one'}.")
+
+
+def _sign_once(key: bytes, form: str, bound: str, told: str) -> str:
+    signed = f"once\0{form}\0{bound}\0{told}".encode("utf-8", "surrogatepass")
+    return hmac.new(key, signed, "sha256").hexdigest()

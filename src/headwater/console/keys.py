@@ -1,0 +1,97 @@
+"""The page of a Space's API keys: made, shown once, revoked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from psycopg import AsyncConnection
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.accounts.roles import Permission
+from headwater.console.forms import once_token, read_form, read_form_once, spend
+from headwater.console.messages import Said
+from headwater.console.pages import hidden_token, redirect, render
+from headwater.console.visiting import HOME, Inside, enter, read_space_id, require_visitor
+from headwater.http.errors import Invalid
+from headwater.spaces.keys import SCOPES, create_key, list_keys, revoke_key
+
+SCOPES_TOLD = {
+    "events:read": "read events and their sources",
+    "events:write": "send, change and delete events",
+    "contacts:read": "read contacts",
+    "contacts:write": "make and change contacts",
+    "contacts:delete": "erase people",
+    "companies:read": "read companies",
+    "companies:write": "change companies",
+    "exports:read": "fetch exports",
+    "exports:write": "ask for exports",
+    "destinations:read": "see ad platforms and what became of events there",
+    "destinations:write": "change where events are forwarded to",
+}
+
+
+async def show_keys(request: Request) -> Response:
+    """The keys."""
+    visitor = await require_visitor(request)
+    async with request.app.state.headwater.database.connection() as connection:
+        inside = await enter(connection, request, visitor)
+        return await _page(connection, request, inside)
+
+
+async def post_create(request: Request) -> Response:
+    """A new key, shown this once."""
+    visitor = await require_visitor(request)
+    form = await read_form_once(request, visitor.form_key, "create key")
+    async with request.app.state.headwater.database.transaction() as connection:
+        inside = await enter(connection, request, visitor, Permission.MANAGE_KEYS)
+        name, scopes = form.text("name"), form.texts("scope")
+        try:
+            if not scopes:
+                raise Invalid.of("scope", "must be chosen: a key without any can do nothing.")
+            key, stored = await create_key(connection, inside.space.id, name, scopes)
+        except Invalid as error:
+            values: dict[str, Any] = {"name": name, "chosen": scopes, "errors": error.errors}
+            return await _page(connection, request, inside, status=422, **values)
+        await spend(connection, form)
+        made = {"key": key, "name": stored.name}
+        return await _page(connection, request, inside, made=made)
+
+
+async def post_revoke(request: Request) -> Response:
+    """End a key's life at once."""
+    visitor = await require_visitor(request)
+    form = await read_form(request, visitor.form_key, "revoke key")
+    async with request.app.state.headwater.database.transaction() as connection:
+        inside = await enter(connection, request, visitor, Permission.MANAGE_KEYS)
+        await revoke_key(connection, inside.space.id, form.number("key"))
+    location = f"{HOME}/spaces/{read_space_id(request)}/keys"
+    return redirect(request, location, Said.KEY_REVOKED)
+
+
+async def _page(
+    connection: AsyncConnection, request: Request, inside: Inside, *, status: int = 200,
+    **values: Any,
+) -> Response:  # fmt: skip
+    keys = await list_keys(connection, inside.space.id)
+    once = hidden_token(once_token(inside.visitor.form_key, "create key"))
+    common: dict[str, Any] = {
+        "keys": [key for key in keys if key.revoked_at is None],
+        "revoked": [key for key in keys if key.revoked_at is not None],
+        "scopes": {scope: SCOPES_TOLD[scope] for scope in SCOPES},
+        "chosen": list(SCOPES),
+        "name": "",
+        "made": None,
+        "once": once,
+        "base_url": request.app.state.headwater.base_url,
+    }
+    return render(request, "keys.html", status=status, **(common | values))
+
+
+_PATH = f"{HOME}/spaces/{{space_id}}/keys"
+ROUTES = [
+    Route(_PATH, show_keys, methods=["GET"]),
+    Route(f"{_PATH}/create", post_create, methods=["POST"]),
+    Route(f"{_PATH}/revoke", post_revoke, methods=["POST"]),
+]

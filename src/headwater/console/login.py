@@ -1,0 +1,153 @@
+"""Logging in and out. Failed logins are counted by account and by address before the password is
+looked at, and answered alike, in text and in time, whether there is such an account or not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from ipaddress import IPv6Address, ip_address, ip_network
+from typing import Any
+
+from psycopg import AsyncConnection
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from ua_parser import parse
+
+from headwater.accounts.sessions import close_session, open_session
+from headwater.accounts.throttling import Taken, give_back, take_attempt, tidy_attempts
+from headwater.accounts.users import User, find_user, renew_hash
+from headwater.console.forms import Form, read_form
+from headwater.console.messages import Said
+from headwater.console.pages import redirect, render, wait_told
+from headwater.console.visiting import (
+    LOGIN,
+    Visitor,
+    delete_cookie,
+    find_visitor,
+    guest_key,
+    local_path,
+    log_in,
+)
+from headwater.http.clients import client_address
+
+FAILURES = 10
+WINDOW_SECONDS = 15 * 60
+FORM = "login"
+_WRONG = "The e-mail address or the password is wrong."
+
+
+async def show_login(request: Request) -> Response:
+    """The form, unless somebody is logged in."""
+    next_path = local_path(request.query_params.get("next"))
+    if await find_visitor(request) is not None:
+        return redirect(request, next_path)
+    guest_key(request)
+    return _page(request, next_path)
+
+
+async def post_login(request: Request) -> Response:
+    """Check a password; a session of its own begins with each login."""
+    form = await read_form(request, guest_key(request), FORM)
+    before = await find_visitor(request)
+    headwater = request.app.state.headwater
+    next_path = local_path(form.text("next"))
+    address = address_subject(client_address(request.scope, headwater.settings.trusted_proxies))
+    account = form.text("email").strip().lower()
+    async with headwater.database.transaction() as connection:
+        taken = await _take(connection, address, account)
+    if not taken.admitted:
+        wait = f"Too many attempts to log in. Try again in {wait_told(taken.retry_after)}."
+        response = _page(request, next_path, form, wait, status=429)
+        response.headers["Retry-After"] = str(taken.retry_after)
+        return response
+    async with headwater.database.connection() as connection:
+        user = await find_user(connection, account)
+    usable = user is not None and user.disabled_at is None
+    stored = user.password_hash if user is not None and usable else None
+    verdict = await headwater.passwords.verify(stored, form.text("password"))
+    if user is None or not verdict.matches:
+        return _page(request, next_path, form, _WRONG, status=422)
+    async with headwater.database.transaction() as connection:
+        await give_back(connection, "login from", address)
+        await give_back(connection, "login to", account)
+        await tidy_attempts(connection)
+        if verdict.rehashed:
+            await renew_hash(connection, user, verdict.rehashed)
+        token = await begin_session(connection, request, user, before)
+    response = redirect(request, next_path)
+    log_in(request, response, token)
+    return response
+
+
+async def post_logout(request: Request) -> Response:
+    """End the session, in the database and in the browser."""
+    visitor = await find_visitor(request)
+    if visitor is None:
+        return redirect(request, LOGIN)
+    await read_form(request, visitor.form_key, "logout")
+    async with request.app.state.headwater.database.connection() as connection:
+        await close_session(connection, visitor.user.id, visitor.session.id)
+    response = redirect(request, LOGIN, Said.LOGGED_OUT)
+    delete_cookie(request, response, "session")
+    return response
+
+
+async def begin_session(
+    connection: AsyncConnection, request: Request, user: User, visitor: Visitor | None
+) -> str:
+    """A session for whoever sent the request, under a new token; the browser's earlier one, that of
+    `visitor`, ends.
+    """
+    if visitor is not None:
+        await close_session(connection, visitor.user.id, visitor.session.id)
+    device = await asyncio.to_thread(tell_device, request.headers.get("user-agent", ""))
+    token, _ = await open_session(connection, user.id, device)
+    return token
+
+
+def tell_device(user_agent: str) -> str:
+    """Browser and system in a few words, for people telling their sessions apart."""
+    found = parse(user_agent[:1024])
+    browser = found.user_agent.family if found.user_agent else "A browser"
+    return f"{browser} on {found.os.family}" if found.os else browser
+
+
+def address_subject(address: str | None) -> str:
+    """What attempts from an address are counted by: of IPv6, the network that one line has."""
+    if address is None:
+        return "unknown"
+    parsed = ip_address(address)
+    if isinstance(parsed, IPv6Address):
+        return str(ip_network((parsed, 64), strict=False))
+    return address
+
+
+async def _take(connection: AsyncConnection, address: str, account: str) -> Taken:
+    """Count an attempt against the address and the account, or against neither."""
+    limits = (FAILURES, WINDOW_SECONDS)
+    taken = await take_attempt(connection, "login from", address, *limits)
+    if taken.admitted:
+        taken = await take_attempt(connection, "login to", account, *limits, slowing=True)
+        if not taken.admitted:
+            await give_back(connection, "login from", address)
+    return taken
+
+
+def _page(
+    request: Request,
+    next_path: str,
+    form: Form | None = None,
+    problem: str | None = None,
+    **options: Any,
+) -> Response:
+    email = form.text("email") if form else ""
+    values = {"next": next_path, "email": email, "problem": problem}
+    return render(request, "login.html", **values, **options)
+
+
+ROUTES = [
+    Route(LOGIN, show_login, methods=["GET"]),
+    Route(LOGIN, post_login, methods=["POST"]),
+    Route("/logout", post_logout, methods=["POST"]),
+]

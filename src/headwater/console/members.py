@@ -1,0 +1,172 @@
+"""The page of a Space's members: invite, change roles, remove, leave."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from psycopg import AsyncConnection
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.accounts import invitations, members
+from headwater.accounts.members import Member, MemberRefused
+from headwater.accounts.roles import Permission, Role, managing
+from headwater.console.forms import Form, read_form
+from headwater.console.messages import Said
+from headwater.console.pages import redirect, render
+from headwater.console.visiting import HOME, Inside, enter, read_space_id, require_visitor
+from headwater.http.errors import Invalid, NotFound
+
+ROLES = {
+    Role.OWNER: "everything, owners included",
+    Role.ADMIN: "settings, keys, members and data",
+    Role.VIEWER: "sees everything, changes nothing",
+}
+
+
+async def show_members(request: Request) -> Response:
+    """The members and the open invitations."""
+    visitor = await require_visitor(request)
+    async with request.app.state.headwater.database.connection() as connection:
+        inside = await enter(connection, request, visitor)
+        return await _page(connection, request, inside)
+
+
+async def post_invite(request: Request) -> Response:
+    """Offer a membership; the link is shown this once."""
+    form = await _read(request, "invite")
+    headwater = request.app.state.headwater
+    async with headwater.database.transaction() as connection:
+        inside = await _manage(connection, request)
+        try:
+            role = read_role(form)
+            inside.require(managing(role))
+            link, email = await invitations.invite(
+                connection, inside.space.id, form.text("email"), role, inside.visitor.user.id
+            )
+        except Invalid as error:
+            given = {"email": form.text("email"), "role": form.text("role")}
+            return await _page(
+                connection, request, inside, errors=error.errors, given=given, status=422
+            )
+        made = {"link": headwater.base_url + link, "email": email, "role": role}
+        return await _page(connection, request, inside, made=made)
+
+
+async def post_role(request: Request) -> Response:
+    """Give a member another role."""
+    form = await _read(request, "role")
+    async with request.app.state.headwater.database.transaction() as connection:
+        inside = await _manage(connection, request)
+        role = read_role(form)
+        member = await _member(connection, inside, form)
+        inside.require(managing(member.role))
+        inside.require(managing(role))
+        if role is member.role:
+            return _back(request, Said.NOTHING_CHANGED)
+        try:
+            await members.change_role(connection, inside.space.id, member.user_id, role)
+        except MemberRefused as refused:
+            return await _page(connection, request, inside, problem=refused.message, status=409)
+    return _back(request, Said.ROLE_CHANGED)
+
+
+async def post_remove(request: Request) -> Response:
+    """Take a member out; everybody may take themselves out."""
+    visitor = await require_visitor(request)
+    form = await _read(request, "remove")
+    async with request.app.state.headwater.database.transaction() as connection:
+        await members.lock_members(connection, read_space_id(request))
+        inside = await enter(connection, request, visitor)
+        member = await _member(connection, inside, form)
+        leaves = member.user_id == inside.visitor.user.id
+        if not leaves:
+            inside.require(managing(member.role))
+        try:
+            await members.remove_member(connection, inside.space.id, member.user_id)
+        except MemberRefused as refused:
+            return await _page(connection, request, inside, problem=refused.message, status=409)
+    return redirect(request, HOME, Said.LEFT) if leaves else _back(request, Said.MEMBER_REMOVED)
+
+
+async def post_uninvite(request: Request) -> Response:
+    """Take an invitation back."""
+    form = await _read(request, "uninvite")
+    async with request.app.state.headwater.database.transaction() as connection:
+        inside = await _manage(connection, request)
+        number = form.number("invitation")
+        found = await invitations.fetch_invitation(connection, inside.space.id, number)
+        inside.require(managing(found.role))
+        await invitations.revoke_invitation(connection, inside.space.id, number)
+    return _back(request, Said.INVITATION_REVOKED)
+
+
+def read_role(form: Form) -> Role:
+    """The role a form names. Raises Invalid."""
+    try:
+        return Role(form.text("role"))
+    except ValueError:
+        raise Invalid.of("role", f"must be one of {', '.join(Role)}.") from None
+
+
+async def _read(request: Request, form: str) -> Form:
+    visitor = await require_visitor(request)
+    return await read_form(request, visitor.form_key, form)
+
+
+async def _manage(connection: AsyncConnection, request: Request) -> Inside:
+    """The visitor, whose role nobody else changes while this transaction lasts."""
+    visitor = await require_visitor(request)  # known since the form was read
+    await members.lock_members(connection, read_space_id(request))
+    return await enter(connection, request, visitor, Permission.MANAGE_MEMBERS)
+
+
+async def _member(connection: AsyncConnection, inside: Inside, form: Form) -> Member:
+    number = form.number("member")
+    member = await members.fetch_member(connection, inside.space.id, number)
+    if member is None:
+        raise NotFound("Member")
+    return member
+
+
+async def _page(
+    connection: AsyncConnection, request: Request, inside: Inside, *, status: int = 200,
+    **values: Any,
+) -> Response:  # fmt: skip
+    listed = await members.list_members(connection, inside.space.id)
+    offers = await invitations.list_invitations(connection, inside.space.id)
+    common: dict[str, Any] = {
+        "members": [
+            {
+                **asdict(one),
+                "shown": one.shown,
+                "self": one.user_id == inside.visitor.user.id,
+                "managed": inside.may(managing(one.role)),
+            }
+            for one in listed
+        ],
+        "invitations": [
+            {**asdict(one), "managed": inside.may(managing(one.role))} for one in offers
+        ],
+        "roles": {role: told for role, told in ROLES.items() if inside.may(managing(role))},
+        "given": {"email": "", "role": Role.VIEWER},
+        "made": None,
+        "problem": None,
+    }
+    return render(request, "members.html", status=status, **(common | values))
+
+
+def _back(request: Request, said: Said) -> Response:
+    return redirect(request, f"{HOME}/spaces/{read_space_id(request)}/members", said)
+
+
+_PATH = f"{HOME}/spaces/{{space_id}}/members"
+ROUTES = [
+    Route(_PATH, show_members, methods=["GET"]),
+    Route(f"{_PATH}/invite", post_invite, methods=["POST"]),
+    Route(f"{_PATH}/role", post_role, methods=["POST"]),
+    Route(f"{_PATH}/remove", post_remove, methods=["POST"]),
+    Route(f"{_PATH}/uninvite", post_uninvite, methods=["POST"]),
+]

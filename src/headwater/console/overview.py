@@ -1,0 +1,118 @@
+"""Choosing a Space, and its first page: what came in lately, and how to begin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.accounts.members import list_joined
+from headwater.console.pages import redirect, render
+from headwater.console.visiting import HOME, enter, require_visitor
+from headwater.database.statements import Statements
+from headwater.spaces.models import Space
+
+SQL = Statements(__name__, "overview.sql")
+
+DAYS = 14
+COUNTED = 10_000
+"""Days with more events than this are shown as such: counting further would take long."""
+BAR_HEIGHT = 96
+
+
+@dataclass(frozen=True)
+class Day:
+    """The events of one day, by the Space's clock."""
+
+    day: date
+    events: int
+
+    @property
+    def told(self) -> str:
+        """How many, as it is written."""
+        return f"{COUNTED:,}+" if self.events > COUNTED else f"{self.events:,}"
+
+
+@dataclass(frozen=True)
+class Event:
+    """One of the latest."""
+
+    id: int
+    event_name: str
+    event_time: datetime
+    amount: Decimal | None
+
+
+@dataclass(frozen=True)
+class State:
+    """How the Space is doing."""
+
+    waiting: int
+    """Accepted and not processed yet."""
+    lag_seconds: float
+    """Age of the oldest of them."""
+    rejected: int
+    keys: int
+    tokens: int
+    site_key: str | None
+
+
+async def show_spaces(request: Request) -> Response:
+    """The visitor's Spaces; who has one alone goes straight there."""
+    visitor = await require_visitor(request)
+    async with request.app.state.headwater.database.connection() as connection:
+        joined = await list_joined(connection, visitor.user.id)
+    if len(joined) == 1 and "all" not in request.query_params:
+        return redirect(request, f"{HOME}/spaces/{joined[0].space_id}")
+    return render(request, "spaces.html", joined=joined)
+
+
+async def show_overview(request: Request) -> Response:
+    """A Space's first page."""
+    visitor = await require_visitor(request)
+    headwater = request.app.state.headwater
+    async with headwater.database.connection() as connection:
+        inside = await enter(connection, request, visitor)
+        days = await read_days(connection, inside.space)
+        events = await read_latest(connection, inside.space.id)
+        state = await read_state(connection, inside.space.id)
+    most = max((day.events for day in days), default=0)
+    bars = [round(BAR_HEIGHT * day.events / most) if most else 0 for day in days]
+    return render(
+        request, "overview.html", days=days, bars=bars, height=BAR_HEIGHT, events=events,
+        state=state, base_url=headwater.base_url, script=headwater.settings.tracker_script,
+        labels=inside.space.event_labels,
+    )  # fmt: skip
+
+
+async def read_days(connection: AsyncConnection, space: Space) -> list[Day]:
+    """Events of the last DAYS days, the oldest first."""
+    values = {"space_id": space.id, "zone": space.timezone, "days": DAYS, "most": COUNTED + 1}
+    cursor = connection.cursor(row_factory=class_row(Day))
+    return await (await cursor.execute(SQL["days"], values)).fetchall()
+
+
+async def read_latest(connection: AsyncConnection, space_id: int) -> list[Event]:
+    """The latest events, the newest first."""
+    cursor = connection.cursor(row_factory=class_row(Event))
+    return await (await cursor.execute(SQL["latest"], {"space_id": space_id})).fetchall()
+
+
+async def read_state(connection: AsyncConnection, space_id: int) -> State:
+    """How the Space is doing now."""
+    cursor = connection.cursor(row_factory=class_row(State))
+    state = await (await cursor.execute(SQL["state"], {"space_id": space_id})).fetchone()
+    assert state is not None
+    return state
+
+
+ROUTES = [
+    Route(HOME, show_spaces, methods=["GET"]),
+    Route(f"{HOME}/spaces/{{space_id}}", show_overview, methods=["GET"]),
+]

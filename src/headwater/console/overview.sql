@@ -1,0 +1,35 @@
+-- name: days
+-- How many events each of the last days had, on the Space's clock: bounded, so that the busiest
+-- Space's page is as quick as any.
+SELECT day::date AS day,
+       (SELECT count(*) FROM (
+            SELECT 1 FROM events e
+            WHERE e.space_id = %(space_id)s
+              AND e.event_time >= day AT TIME ZONE %(zone)s
+              AND e.event_time < (day + interval '1 day') AT TIME ZONE %(zone)s
+            LIMIT %(most)s) counted) AS events
+FROM generate_series(
+    date_trunc('day', now() AT TIME ZONE %(zone)s) - make_interval(days => %(days)s - 1),
+    date_trunc('day', now() AT TIME ZONE %(zone)s), interval '1 day') AS day
+ORDER BY day;
+
+-- name: latest
+-- The latest events.
+SELECT id, event_name, event_time, amount FROM events
+WHERE space_id = %(space_id)s ORDER BY event_time DESC, id DESC LIMIT 8;
+
+-- name: state
+-- What waits, what could not be processed, and what has been set up.
+SELECT waiting.rows AS waiting,
+       coalesce(extract(epoch FROM now() - waiting.oldest), 0)::float8 AS lag_seconds,
+       (SELECT count(*) FROM rejected r WHERE r.space_id = %(space_id)s) AS rejected,
+       (SELECT count(*) FROM api_keys k
+        WHERE k.space_id = %(space_id)s AND k.revoked_at IS NULL) AS keys,
+       (SELECT count(*) FROM mcp_tokens t
+        WHERE t.space_id = %(space_id)s AND t.revoked_at IS NULL
+          AND (t.expires_at IS NULL OR t.expires_at > now())) AS tokens,
+       (SELECT s.site_key FROM sites s
+        WHERE s.space_id = %(space_id)s AND s.revoked_at IS NULL
+        ORDER BY s.id LIMIT 1) AS site_key
+FROM (SELECT count(*) AS rows, min(i.received_at) AS oldest
+      FROM inbox i WHERE i.space_id = %(space_id)s) waiting;

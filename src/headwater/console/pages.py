@@ -1,0 +1,242 @@
+"""What every page for people has in common: how it is rendered, the headers that keep it to
+itself, and what an error looks like. Other rooms with pages use this module, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import structlog
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headwater.console.assets import asset
+from headwater.console.forms import TOKEN, form_token
+from headwater.console.messages import Said, read_said
+from headwater.console.visiting import (
+    SeeOther,
+    cookie_name,
+    delete_cookie,
+    find_visitor,
+    guest_key,
+    set_cookie,
+)
+from headwater.database.pool import UNAVAILABLE
+from headwater.http.errors import NotFound, Problem, Unavailable, plain
+
+log = structlog.get_logger()
+
+_TITLES = {
+    403: "This is not allowed",
+    404: "There is nothing here",
+    405: "This cannot be done here",
+    409: "This cannot be done now",
+    413: "This is too large",
+    415: "This is no form",
+    422: "Something is wrong with the form",
+    429: "Too much at once",
+    500: "Something went wrong",
+    503: "Back in a moment",
+}
+
+_LOADERS = [PackageLoader("headwater.console")]
+_TEMPLATES = Environment(
+    loader=ChoiceLoader(_LOADERS), autoescape=True, undefined=StrictUndefined,
+    trim_blocks=True, lstrip_blocks=True,
+)  # fmt: skip
+
+
+def add_templates(package: str) -> None:
+    """Let templates of another room's `templates` folder be rendered, by names of their own."""
+    _LOADERS.append(PackageLoader(package))
+
+
+def policy(form_action: Sequence[str] = ()) -> str:
+    """The content security policy; `form_action` names origins that a form's answer may redirect
+    to, besides our own.
+    """
+    targets = " ".join(("'self'", *form_action))
+    return (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        f"form-action {targets}; frame-ancestors 'none'; base-uri 'none'"
+    )
+
+
+HEADERS = {
+    "Content-Security-Policy": policy(),
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+def render(
+    request: Request,
+    template: str,
+    *,
+    status: int = 200,
+    form_action: Sequence[str] = (),
+    **values: Any,
+) -> Response:
+    """A page. Templates get the values and `brand, path, visitor, inside, said, asset,
+    token, guest_token, when`; `errors` holds the rules that a form broke, by field.
+    """
+    visitor = getattr(request.state, "visitor", None)
+    said = read_said(request.cookies.get(cookie_name(request, "said")))
+    common: dict[str, Any] = {
+        "brand": request.app.state.headwater.settings.brand,
+        "path": request.url.path,
+        "visitor": visitor,
+        "inside": getattr(request.state, "inside", None),
+        "said": said,
+        "asset": asset,
+        "token": _tokens(request, guest=visitor is None),
+        "guest_token": _tokens(request, guest=True),
+        "when": when,
+    }
+    values["errors"] = _Refusals(values.get("errors", {}))
+    text = _TEMPLATES.get_template(template).render(common | values)
+    headers = {"Content-Type": "text/html; charset=utf-8"}
+    if form_action:
+        headers["Content-Security-Policy"] = policy(form_action)
+    response = Response(text, status, headers)
+    if said is not None:
+        delete_cookie(request, response, "said")
+    if hasattr(request.state, "new_guest"):
+        set_cookie(request, response, "guest", request.state.new_guest)
+    return response
+
+
+class _Refusals(dict[str, list[str]]):
+    """The rules that a form broke, by field; none for every other."""
+
+    def __missing__(self, field: str) -> list[str]:
+        return []
+
+
+def redirect(request: Request, location: str, said: Said | None = None) -> Response:
+    """Another page, which tells what was done."""
+    response = RedirectResponse(location, 303)
+    if said is not None:
+        set_cookie(request, response, "said", said.name, 60)
+    return response
+
+
+def _tokens(request: Request, *, guest: bool) -> Callable[[str], Markup]:
+    """For templates: the hidden field that a form of the given name needs. What guests send is
+    signed as theirs, even when somebody is logged in by the time.
+    """
+
+    def field(form: str) -> Markup:
+        key = guest_key(request) if guest else request.state.visitor.form_key
+        return hidden_token(form_token(key, form))
+
+    return field
+
+
+def hidden_token(token: str) -> Markup:
+    """The hidden field that carries a form's token."""
+    return Markup('<input type="hidden" name="{}" value="{}">').format(TOKEN, token)
+
+
+def when(moment: datetime, zone: str = "UTC") -> Markup:
+    """A moment as people read it, on a zone's clock."""
+    local = moment.astimezone(ZoneInfo(zone))
+    text = f"{local.day} {local:%b %Y, %H:%M}"
+    exact = moment.astimezone(UTC).isoformat(timespec="seconds")
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, zone, text)
+
+
+def pages_app(headwater: Any, routes: Sequence[BaseRoute]) -> ASGIApp:
+    """Routes whose answers are pages, also when they fail, as one application."""
+    app = Starlette(
+        routes=list(routes),
+        exception_handlers={
+            SeeOther: _see_other,
+            Problem: _show_problem,
+            HTTPException: _show_problem,
+            Exception: _show_problem,
+            **dict.fromkeys(UNAVAILABLE, _show_problem),
+        },
+    )
+    app.router.redirect_slashes = False
+    app.state.headwater = headwater
+    return _Secured(app)
+
+
+class _Secured:
+    """Puts HEADERS on every answer that does not have its own."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_secured(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self._app(scope, receive, send_secured)
+
+
+async def _see_other(request: Request, error: Exception) -> Response:
+    assert isinstance(error, SeeOther)
+    return redirect(request, error.location)
+
+
+async def _show_problem(request: Request, error: Exception) -> Response:
+    """An error as a page. Who is logged in stays in its head, if that can be told."""
+    problem = _problem(error)
+    if not isinstance(error, UNAVAILABLE):
+        try:
+            await find_visitor(request)
+        except UNAVAILABLE:
+            request.state.visitor = None
+    response = render(
+        request,
+        "error.html",
+        status=problem.status,
+        title=_TITLES.get(problem.status) or HTTPStatus(problem.status).phrase,
+        message=problem.message,
+    )
+    response.headers.update(problem.headers)
+    return response
+
+
+def _problem(error: Exception) -> Problem:
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, HTTPException):
+        headers = dict(error.headers or {})
+        if error.status_code == 404:
+            return NotFound("Page")
+        return Problem(plain(error.status_code).message, error.status_code, headers=headers)
+    if isinstance(error, UNAVAILABLE):
+        log.warning("database_unavailable", error=type(error).__name__)
+        return Unavailable()
+    return plain(500)
+
+
+def wait_told(seconds: int) -> str:
+    """How long to wait, in words."""
+    if seconds < 60:
+        return f"{seconds} second{'s' * (seconds != 1)}"
+    minutes = math.ceil(seconds / 60)
+    return f"{minutes} minute{'s' * (minutes != 1)}"

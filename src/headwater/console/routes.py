@@ -1,0 +1,50 @@
+"""Every page of the console, and the paths under which the service finds them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.console import (
+    account,
+    arriving,
+    assets,
+    assistants,
+    keys,
+    login,
+    members,
+    overview,
+    space_settings,
+)
+from headwater.console.pages import pages_app, redirect
+from headwater.console.visiting import HOME, LOGIN
+from headwater.http.paths import REST
+
+
+async def begin(request: Request) -> Response:
+    """Who types in the bare address means the console."""
+    return redirect(request, HOME)
+
+
+PAGES = [
+    Route("/", begin, methods=["GET"]),
+    Route(f"{assets.PATH}/{{name}}", assets.send_asset, methods=["GET"]),
+    *login.ROUTES,
+    *arriving.ROUTES,
+    *overview.ROUTES,
+    *members.ROUTES,
+    *keys.ROUTES,
+    *assistants.ROUTES,
+    *space_settings.ROUTES,
+    *account.ROUTES,
+]
+
+
+def console_routes(headwater: Any) -> list[Route]:
+    """The console as routes of the service's application, whatever the method."""
+    console = pages_app(headwater, PAGES)
+    places = ("/", LOGIN, "/logout", HOME, f"{HOME}/{{rest:{REST}}}")
+    return [Route(place, console) for place in places]

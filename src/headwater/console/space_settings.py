@@ -1,0 +1,85 @@
+"""The page of a Space's settings: those that its members look after. The subscription and the
+rate limits are the operator's, at a terminal.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.accounts.roles import Permission
+from headwater.console.forms import read_form
+from headwater.console.messages import Said
+from headwater.console.pages import redirect, render
+from headwater.console.visiting import HOME, enter, require_visitor
+from headwater.http.errors import Errors, Invalid
+from headwater.spaces.changes import (
+    CUSTOM_EVENTS,
+    PROFILE_FIELDS,
+    SETTINGS,
+    read_changes,
+    zone_names,
+)
+from headwater.spaces.models import Space
+from headwater.spaces.spaces import change_space
+
+OPERATORS = ("subscription",)
+OFFERED = tuple(key for key in SETTINGS if key not in OPERATORS)
+
+
+def as_typed(space: Space) -> dict[str, str]:
+    """What the page's fields hold: every setting as somebody would type it."""
+    typed = {key: _text(getattr(space, key)) for key in OFFERED}
+    typed |= {f"event_label.{slot}": space.event_labels.get(slot, "") for slot in CUSTOM_EVENTS}
+    typed |= {f"field_label.{slot}": space.field_labels.get(slot, "") for slot in PROFILE_FIELDS}
+    return typed
+
+
+async def show_settings(request: Request) -> Response:
+    """The settings."""
+    visitor = await require_visitor(request)
+    async with request.app.state.headwater.database.connection() as connection:
+        inside = await enter(connection, request, visitor)
+    return _page(request, as_typed(inside.space), {})
+
+
+async def post_settings(request: Request) -> Response:
+    """Change those that were changed on the page, all or none."""
+    visitor = await require_visitor(request)
+    form = await read_form(request, visitor.form_key, "settings")
+    async with request.app.state.headwater.database.transaction() as connection:
+        inside = await enter(connection, request, visitor, Permission.CHANGE_SETTINGS)
+        before = as_typed(inside.space)
+        given = {key: value.strip() for key, value in form.pairs if key in before}
+        changed = {key: value for key, value in given.items() if value != before[key]}
+        try:
+            changes = read_changes(changed)
+        except Invalid as error:
+            return _page(request, before | given, error.errors, status=422)
+        if changed:
+            await change_space(connection, inside.space.id, changes)
+    said = Said.SETTINGS_SAVED if changed else Said.NOTHING_CHANGED
+    return redirect(request, f"{HOME}/spaces/{inside.space.id}/settings", said)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))  # type: ignore[reportUnknownArgumentType]
+    return value or ""
+
+
+def _page(request: Request, given: dict[str, str], errors: Errors, status: int = 200) -> Response:
+    return render(
+        request, "settings.html", status=status, given=given, errors=errors,
+        zones=sorted(zone_names()), custom_events=CUSTOM_EVENTS, profile_fields=PROFILE_FIELDS,
+    )  # fmt: skip
+
+
+_PATH = f"{HOME}/spaces/{{space_id}}/settings"
+ROUTES = [
+    Route(_PATH, show_settings, methods=["GET"]),
+    Route(_PATH, post_settings, methods=["POST"]),
+]

@@ -1,0 +1,258 @@
+"""The console in a real browser: by keyboard alone, light and dark, and with names that are
+markup.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+from psycopg import AsyncConnection
+
+from headwater.accounts import invitations, tokens
+from headwater.accounts.roles import Role
+from headwater.accounts.tokens import NewToken
+from headwater.accounts.users import User, fetch_user
+from headwater.spaces.changes import read_changes
+from headwater.spaces.keys import create_key
+from headwater.spaces.spaces import change_space
+from tests.accounts import PASSWORD, Accounts
+from tests.conftest import Running
+from tests.console.conftest import accounts, console, passwords  # noqa: F401 # fixtures
+from tests.factories import Stage
+
+PAYLOADS = [
+    line
+    for line in (Path(__file__).parent.parent / "data" / "payloads.txt").read_text().splitlines()
+    if not line.startswith("#")
+]
+PAGES = ("", "/members", "/keys", "/mcp", "/settings")
+
+
+class Visit:
+    """A page of the console, on which nothing may be reported and no dialog may open."""
+
+    def __init__(self, page: Page, base_url: str) -> None:
+        self.page, self.base_url = page, base_url
+        self.reports: list[str] = []
+        page.set_default_timeout(15_000)
+        page.on("console", lambda message: self.reports.append(message.text))
+        page.on("pageerror", lambda error: self.reports.append(str(error)))
+        page.on("dialog", self._dialog)
+
+    def _dialog(self, dialog: Any) -> None:
+        self.reports.append(f"a dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def goto(self, path: str) -> None:
+        self.page.goto(self.base_url + path)
+
+    def log_in(self, user: User) -> None:
+        self.goto("/login")
+        self.page.get_by_label("E-mail address").fill(user.email)
+        self.page.get_by_label("Password").fill(PASSWORD)
+        self.page.get_by_role("button", name="Log in").click()
+        self.page.wait_for_url(re.compile("/console"))
+
+
+@pytest.fixture
+def visit(page_of: Callable[..., Page], console: Running) -> Callable[..., Visit]:  # noqa: F811
+    """Opens the console with the given options of a browser's context."""
+    return lambda **options: Visit(page_of(**options), console.base_url)
+
+
+@pytest.fixture
+def user(accounts: Accounts, space_id: int) -> User:  # noqa: F811
+    return accounts.member(space_id, Role.OWNER, "Ada")
+
+
+def test_it_works(visit: Callable[..., Visit], user: User, space_id: int) -> None:
+    """Log in, make a token and a key, copy, revoke, log out."""
+    one = visit(permissions=["clipboard-read", "clipboard-write"])
+    page = one.page
+    one.log_in(user)
+    page.get_by_role("link", name="Assistants").first.click()
+    page.get_by_label("Name").fill("Laptop")
+    page.get_by_role("button", name="Make token").click()
+    token = page.get_by_label("the token").inner_text()
+    assert token.startswith("trk_mcp_")
+    page.get_by_role("button", name="Copy the token").click()
+    expect(page.get_by_role("status")).to_contain_text("Copied.")
+    assert page.evaluate("navigator.clipboard.readText()") == token
+    page.get_by_text("Revoke Laptop").click()
+    page.get_by_role("button", name="Revoke").click()
+    expect(page.get_by_role("status")).to_contain_text("The token is revoked.")
+    page.get_by_role("link", name="API keys").click()
+    page.get_by_label("Name").fill("Shop")
+    page.get_by_role("button", name="Make key").click()
+    assert page.get_by_label("the key", exact=True).inner_text().startswith("trk_sk_")
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+    one.goto(f"/console/spaces/{space_id}")
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+    assert one.reports == []
+
+
+def test_by_keyboard_alone(visit: Callable[..., Visit], user: User) -> None:
+    one = visit()
+    page = one.page
+    one.goto("/login")
+    expect(page.get_by_label("E-mail address")).to_be_focused()
+    page.keyboard.type(user.email)
+    page.keyboard.press("Tab")
+    page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/console/spaces/*")
+    page.keyboard.press("Tab")
+    expect(page.get_by_text("Skip to content")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+    one.goto("/console/account")
+    focused = "document.activeElement.outerHTML.slice(0, 120)"
+    outlined = "getComputedStyle(document.activeElement).outlineStyle"
+    seen: list[str] = []
+    for _ in range(10):
+        page.keyboard.press("Tab")
+        seen.append(page.evaluate(focused))
+        assert page.evaluate(outlined) != "none", seen[-1]
+    assert len(set(seen)) == 10, "every step goes on"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [375, 1280])
+def test_every_screen(
+    visit: Callable[..., Visit], user: User, space_id: int, scheme: str, width: int
+) -> None:
+    """Nothing sticks out, and text stands out from what is behind it."""
+    one = visit(color_scheme=scheme, viewport={"width": width, "height": 800})
+    one.log_in(user)
+    for path in (*(f"/console/spaces/{space_id}{end}" for end in PAGES), "/console/account"):
+        one.goto(path)
+        assert one.page.evaluate("document.documentElement.scrollWidth") == width, path
+        assert min(one.page.evaluate(CONTRASTS)) >= 4.5, path
+        background = one.page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (max(map(int, background[4:-1].split(","))) < 64) == (scheme == "dark")
+    assert one.reports == []
+
+
+# The contrast of every text with the nearest background behind it, by WCAG's formula.
+CONTRASTS = """() => {
+  const light = (color) => {
+    const [r, g, b] = color.match(/[0-9.]+/g).slice(0, 3).map((part) => {
+      const value = part / 255;
+      return value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (element) => {
+    for (let one = element; one; one = one.parentElement) {
+      const color = getComputedStyle(one).backgroundColor;
+      if (!color.startsWith("rgba(0, 0, 0, 0")) return color;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  return [...document.querySelectorAll("body *")]
+    .filter((one) => [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim()))
+    .filter((one) => one.checkVisibility() && !one.closest("option, :disabled"))
+    .map((one) => {
+      const pair = [light(getComputedStyle(one).color), light(behind(one))].sort((a, b) => b - a);
+      return (pair[0] + 0.05) / (pair[1] + 0.05);
+    });
+}"""
+
+
+def plant(accounts: Accounts, stage: Stage, user: User, text: str) -> None:  # noqa: F811
+    """The text as every name there is."""
+
+    async def act(connection: AsyncConnection) -> None:
+        label = text[:255]
+        changes = read_changes({"name": label, "event_label.custom_event_1": label,
+                                "field_label.profile_field_1": label})  # fmt: skip
+        await change_space(connection, stage.space_id, changes)
+        await create_key(connection, stage.space_id, label, ["events:read"])
+        for new in (NewToken(user.id, "personal", text), NewToken(user.id, "oauth", text, text)):
+            await tokens.issue_token(connection, stage.space_id, new)
+        await invitations.invite(connection, stage.space_id, "a@example.com", Role.ADMIN, user.id)
+
+    accounts.run(act)
+    for table, column in (("users", "name"), ("invitations", "email")):
+        where = "id = %s" if table == "users" else "space_id = %s"
+        number = user.id if table == "users" else stage.space_id
+        stage.connection.execute(f"UPDATE {table} SET {column} = %s WHERE {where}", (text, number))
+    stage.connection.execute(
+        "INSERT INTO sites (space_id, name, site_key, origins) VALUES (%s, %s, %s, '{}')",
+        (stage.space_id, text, f"{stage.space_id}{text}"),
+    )
+    stage.connection.execute("UPDATE sessions SET device = %s WHERE user_id = %s", (text, user.id))
+    stage.event(stage.contact(), event_name="custom_event_1")
+    stage.event(stage.contact(), event_name=text)
+
+
+def test_names_that_are_markup(
+    visit: Callable[..., Visit],
+    accounts: Accounts,  # noqa: F811
+    make_space: Callable[..., int],
+    connection: Any,
+) -> None:
+    """Each payload in every stored name, on every page: shown as it is, and nothing runs."""
+    assert len(PAYLOADS) >= 40
+    one = visit()
+    user = accounts.user()
+    one.log_in(user)
+    for payload in PAYLOADS:
+        space_id = make_space()
+        stage = Stage(connection, space_id, "")
+        connection.execute("INSERT INTO memberships VALUES (%s, %s, 'owner')", (space_id, user.id))
+        plant(accounts, stage, user, payload)
+        paths = [f"/console/spaces/{space_id}{end}" for end in PAGES]
+        for path in [*paths, "/console/account", "/console?all"]:
+            one.goto(path)
+            assert one.page.evaluate("window.__x") is None, (payload, path)
+            text = one.page.locator("body").inner_text()
+            assert " ".join(payload.split()) in " ".join(text.split()), (payload, path)
+    assert one.reports == []
+
+
+def test_a_form_on_another_site(
+    visit: Callable[..., Visit],
+    user: User,
+    accounts: Accounts,  # noqa: F811
+) -> None:
+    """Another port is the same site to cookies, and another origin to us."""
+    one = visit()
+    one.log_in(user)
+    form = (
+        f'<form method=post action="{one.base_url}/console/account/name"><input name=name value=x>'
+    )
+    listener = ThreadingHTTPServer(("127.0.0.1", 0), _page_of(f"{form}<button>Win</button></form>"))
+    thread = Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        one.page.goto(f"http://127.0.0.1:{listener.server_port}/")
+        one.page.get_by_role("button").click()
+        expect(one.page.get_by_text("The form was sent from another site.")).to_be_visible()
+    finally:
+        listener.shutdown()
+        thread.join()
+        listener.server_close()
+    assert accounts.run(lambda c: fetch_user(c, user.id)).name == "Ada"
+
+
+def _page_of(html: str) -> type[BaseHTTPRequestHandler]:
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(html.encode())
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    return Page

@@ -1,0 +1,126 @@
+"""A browser without scripts for tests of the console: cookies, redirects, and forms sent as the
+page has them, from an address of its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import Any
+
+import httpx
+
+from headwater.accounts.users import User
+from tests.accounts import PASSWORD
+
+_ADDRESSES = itertools.count(1)
+
+
+@dataclass
+class PageForm:
+    """A form on a page: where it goes, and what it holds untouched."""
+
+    action: str
+    fields: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    disabled: bool = False
+
+
+class Forms(HTMLParser):
+    """Every form that posts."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.forms: list[PageForm] = []
+        self._open: PageForm | None = None
+        self._select = ""
+        self._option: dict[str, str | None] | None = None
+        self._text = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "form":
+            self._open = PageForm(given.get("action") or "")
+            self.forms.append(self._open)
+        if self._open is None:
+            return
+        if tag == "input" and given.get("name"):
+            boxed = given.get("type") in {"checkbox", "radio"}
+            if not boxed or "checked" in given:
+                self._open.fields.append((given["name"] or "", given.get("value") or ""))
+        elif tag in {"select", "textarea"}:
+            self._select, self._text = given.get("name") or "", ""
+        elif tag == "option":
+            self._option, self._text = given, ""
+
+    def handle_data(self, data: str) -> None:
+        self._text += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._open is None:
+            return
+        if tag == "option" and self._option is not None and "selected" in self._option:
+            value = self._option.get("value") or self._text.strip()
+            self._open.fields.append((self._select, value))
+        elif tag == "textarea":
+            self._open.fields.append((self._select, self._text))
+        elif tag == "form":
+            self._open = None
+
+
+class Browser:
+    """One browser with its cookies."""
+
+    def __init__(self, base_url: str) -> None:
+        number = next(_ADDRESSES)
+        self.address = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
+        self.client = httpx.Client(
+            base_url=base_url, timeout=20, headers={"X-Forwarded-For": self.address}
+        )
+
+    def get(self, path: str, *, follow: bool = True) -> httpx.Response:
+        return self.client.get(path, follow_redirects=follow)
+
+    def forms(self, path: str) -> list[PageForm]:
+        page = self.get(path)
+        assert page.status_code == 200, page.text
+        return Forms(page.text).forms
+
+    def form(self, path: str, action: str, **holding: str) -> PageForm:
+        """The form of a page that goes to `action` and holds these values."""
+        (found, *_) = [
+            form for form in self.forms(path)
+            if form.action == action and holding.items() <= dict(form.fields).items()
+        ]  # fmt: skip
+        return found
+
+    def send(
+        self, form: PageForm, *, follow: bool = True, headers: dict[str, str] | None = None,
+        **values: str | list[str],
+    ) -> httpx.Response:  # fmt: skip
+        """Send a form with some values typed in."""
+        data: dict[str, Any] = {}
+        for name, value in form.fields:
+            data.setdefault(name, []).append(value)
+        data |= values
+        return self.client.post(form.action, data=data, follow_redirects=follow, headers=headers)
+
+    def fill(
+        self, path: str, action: str, *, holding: dict[str, str] | None = None,
+        **values: str | list[str],
+    ) -> httpx.Response:  # fmt: skip
+        """Open a page, fill in one of its forms and send it."""
+        return self.send(self.form(path, action, **(holding or {})), **values)
+
+    def log_in(self, user: User, password: str = PASSWORD) -> httpx.Response:
+        return self.fill("/login", "/login", email=user.email, password=password)
+
+    def session(self) -> str | None:
+        return self.client.cookies.get("headwater_session")
+
+
+def headings(html: str) -> list[int]:
+    """The levels of a page's headings, in order."""
+    return [int(level) for level in re.findall(r"<h([1-6])", html)]

@@ -1,0 +1,111 @@
+"""A server of the console with the cheapest Argon2, and people with browsers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+from argon2 import PasswordHasher
+
+from headwater.accounts.passwords import Passwords, Verdict
+from headwater.accounts.roles import Role
+from headwater.accounts.sessions import _csrf_key
+from headwater.accounts.users import User
+from headwater.settings import Settings
+from tests.accounts import CHEAP, Accounts
+from tests.conftest import Running, run_application
+from tests.console.browsing import Browser
+
+
+class Counting(Passwords):
+    """Passwords that count how many were looked at."""
+
+    def __init__(self) -> None:
+        super().__init__(PasswordHasher(**CHEAP))
+        self.verified = 0
+
+    async def verify(self, stored: str | None, password: str) -> Verdict:
+        self.verified += 1
+        return await super().verify(stored, password)
+
+
+@pytest.fixture(scope="session")
+def passwords() -> Counting:
+    return Counting()
+
+
+@pytest.fixture(scope="session")
+def console(
+    database_url: str, tmp_path_factory: pytest.TempPathFactory, passwords: Counting
+) -> Iterator[Running]:
+    """The application behind a proxy that it trusts."""
+    folder: Path = tmp_path_factory.mktemp("console")
+    trusted = (ip_network("127.0.0.1"),)
+    settings = Settings(rate_limit_factor=1000, data_dir=folder, trusted_proxies=trusted)
+    running = run_application(settings, database_url, passwords)
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def accounts(database_url: str) -> Accounts:
+    return Accounts(database_url)
+
+
+@pytest.fixture
+def new_browser(console: Running) -> Iterator[Callable[[], Browser]]:
+    """Makes browsers in which nobody is logged in."""
+    opened: list[Browser] = []
+
+    def make() -> Browser:
+        opened.append(Browser(console.base_url))
+        return opened[-1]
+
+    yield make
+    for browser in opened:
+        browser.client.close()
+
+
+@pytest.fixture
+def browser(new_browser: Callable[[], Browser]) -> Browser:
+    """A browser in which nobody is logged in."""
+    return new_browser()
+
+
+@dataclass
+class Person:
+    """A member of the Space, logged in."""
+
+    user: User
+    browser: Browser
+
+    @property
+    def form_key(self) -> bytes:
+        """What their forms are signed with, for sending those that no page offers them."""
+        return _csrf_key(self.browser.session() or "")
+
+
+@pytest.fixture
+def person(
+    new_browser: Callable[[], Browser], accounts: Accounts, space_id: int
+) -> Callable[..., Person]:
+    """Makes a member of the test's Space, logged in."""
+    numbers = itertools.count(1)
+
+    def make(role: Role = Role.OWNER, space: int = space_id, name: str | None = None) -> Person:
+        told = f"{role} {next(numbers)}" if name is None else name
+        user = accounts.member(space, role, told)
+        browser = new_browser()
+        assert browser.log_in(user).status_code == 200
+        return Person(user, browser)
+
+    return make
+
+
+@pytest.fixture
+def owner(person: Callable[..., Person]) -> Person:
+    return person(Role.OWNER)

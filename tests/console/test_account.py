@@ -1,0 +1,79 @@
+"""The account's page: name, password, and the browsers that are logged in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from headwater.accounts.roles import Role
+from headwater.console.forms import form_token
+from headwater.console.login import FAILURES
+from tests.accounts import PASSWORD
+from tests.console.browsing import Browser
+from tests.console.conftest import Counting, Person
+
+PAGE = "/console/account"
+NEW = "a password of another kind"
+
+
+def test_it_works(owner: Person, new_browser: Callable[[], Browser]) -> None:
+    other, stolen = new_browser(), owner.browser.session()
+    other.log_in(owner.user)
+    page = owner.browser.fill(PAGE, f"{PAGE}/password", current=PASSWORD, password=NEW)
+    assert "Your password is changed. Other browsers are logged out." in page.text
+    assert owner.browser.session() not in {stolen, None}
+    assert other.get(PAGE).url.path == "/login"
+    assert other.log_in(owner.user).status_code == 422
+    assert other.log_in(owner.user, NEW).status_code == 200
+
+
+def test_what_is_refused(owner: Person) -> None:
+    for values, told in (
+        ({"current": "wrong password"}, "This is not your password."),
+        ({"password": "short"}, "at least 10 characters"),
+        ({"password": "x" * 257}, "at most 256 characters"),
+    ):
+        given = {"current": PASSWORD, "password": NEW, **values}
+        page = owner.browser.fill(PAGE, f"{PAGE}/password", **given)
+        assert page.status_code == 422
+        assert told in page.text
+        assert NEW not in page.text
+    owner.browser.get(PAGE).raise_for_status()
+
+
+def test_a_stolen_session_cannot_guess_the_password(owner: Person, passwords: Counting) -> None:
+    form = owner.browser.form(PAGE, f"{PAGE}/password")
+    before = passwords.verified
+    answers = [owner.browser.send(form, current="wrong password", password=NEW) for _ in range(30)]
+    assert passwords.verified - before <= FAILURES
+    assert answers[-1].status_code == 429
+    assert answers[-1].headers["retry-after"]
+
+
+def test_a_name(owner: Person) -> None:
+    page = owner.browser.fill(PAGE, f"{PAGE}/name", name=" Grace ")
+    assert "Your name is changed." in page.text
+    assert 'value="Grace"' in page.text
+    refused = owner.browser.fill(PAGE, f"{PAGE}/name", name="x" * 121)
+    assert refused.status_code == 422
+    assert owner.user.email in owner.browser.fill(PAGE, f"{PAGE}/name", name="").text
+
+
+def test_another_browser_is_logged_out(
+    owner: Person, person: Callable[..., Person], new_browser: Callable[[], Browser]
+) -> None:
+    other, stranger = new_browser(), person(Role.ADMIN)
+    other.log_in(owner.user)
+    form = owner.browser.form(PAGE, f"{PAGE}/sessions/close")
+    token = {"form_token": form_token(stranger.form_key, "close session")}
+    stranger.browser.send(form, **token)
+    assert other.get(PAGE).url.path == PAGE, "it is not the stranger's to close"
+    assert "That browser is logged out." in owner.browser.send(form).text
+    assert other.get(PAGE).url.path == "/login"
+
+
+def test_logging_out_everywhere(owner: Person, new_browser: Callable[[], Browser]) -> None:
+    other = new_browser()
+    other.log_in(owner.user)
+    page = owner.browser.fill(PAGE, f"{PAGE}/sessions/close-all")
+    assert "You are logged out everywhere." in page.text
+    assert other.get(PAGE).url.path == owner.browser.get(PAGE).url.path == "/login"

@@ -1,0 +1,108 @@
+"""One-time links: the first account of an installation, and a password chosen anew. The first
+account needs an installation of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+
+from headwater.accounts import links, members
+from headwater.accounts.roles import Role
+from headwater.database.migrate import migrate
+from headwater.settings import Settings
+from headwater.spaces.spaces import list_spaces
+from tests.accounts import PASSWORD, Accounts
+from tests.conftest import run_application
+from tests.console.browsing import Browser
+from tests.console.conftest import Counting, Person
+
+NEW = "a password of another kind"
+
+
+@pytest.fixture
+def empty(connection: psycopg.Connection, database_url: str) -> Iterator[str]:
+    """A database that nobody has set up."""
+    connection.execute("DROP DATABASE IF EXISTS set_up WITH (FORCE)")
+    connection.execute("CREATE DATABASE set_up")
+    url = database_url.replace("/headwater?", "/set_up?")
+    if url == database_url:
+        url = psycopg.conninfo.make_conninfo(database_url, dbname="set_up")
+    migrate(url)
+    yield url
+    connection.execute("DROP DATABASE set_up WITH (FORCE)")
+
+
+@pytest.fixture
+def first(empty: str, passwords: Counting) -> Iterator[Browser]:
+    """A browser at a console that nobody has set up."""
+    running = run_application(Settings(), empty, passwords)
+    browser = Browser(running.base_url)
+    yield browser
+    browser.client.close()
+    running.stop()
+
+
+def make_link(url: str) -> str | None:
+    with psycopg.connect(url) as connection:
+        return links.make_set_up_link(connection)
+
+
+def test_it_works(first: Browser, empty: str) -> None:
+    older, link = make_link(empty), make_link(empty)
+    assert older is not None
+    assert link is not None
+    assert first.get(older).status_code == 404
+    assert first.get(link).status_code == first.get(link).status_code == 200
+    given = {"email": "ada@example.com", "password": PASSWORD, "space_name": "Shop",
+             "timezone": "Europe/Berlin", "currency": "EUR"}  # fmt: skip
+    for bad, told in (({"email": "ada"}, "valid e-mail"), ({"password": "short"}, "at least 10"),
+                      ({"space_name": ""}, "must not be empty"), ({"currency": "?"}, "three let"),
+                      ({"name": "x" * 121}, "at most 120")):  # fmt: skip
+        answer = first.fill(link, link, **{**given, **bad})
+        assert answer.status_code == 422
+        assert told in answer.text
+    home = first.fill(link, link, **given)
+    assert home.url.path == "/console/spaces/1"
+    assert "your account and your Space are ready" in home.text
+    assert first.get(link).status_code == 404
+    assert make_link(empty) is None
+    accounts = Accounts(empty)
+    (space,) = accounts.run(list_spaces)
+    assert (space.name, space.timezone, space.currency) == ("Shop", "Europe/Berlin", "EUR")
+    (member,) = accounts.run(lambda c: members.list_members(c, space.id))
+    assert member.role is Role.OWNER
+
+
+def test_spaces_that_are_there_already(first: Browser, empty: str) -> None:
+    with psycopg.connect(empty) as connection:
+        connection.execute("INSERT INTO spaces (name) VALUES ('One'), ('Two')")
+    link = make_link(empty) or ""
+    page = first.fill(link, link, email="ada@example.com", password=PASSWORD)
+    assert "One" in page.text
+    assert "Two" in page.text
+
+
+def test_a_password_chosen_anew(
+    owner: Person, accounts: Accounts, new_browser: Callable[[], Browser]
+) -> None:
+    link = accounts.run(lambda c: links.make_reset_link(c, owner.user.id))
+    browser = new_browser()
+    assert browser.fill(link, link, password="short").status_code == 422
+    form = browser.form(link, link)
+    page = browser.send(form, password=NEW)
+    assert page.url.path == "/login"
+    assert "Log in with it." in page.text
+    assert browser.send(form, password=PASSWORD).status_code == 404, "it works once"
+    assert owner.browser.get("/console/account").url.path == "/login"
+    assert browser.log_in(owner.user, NEW).status_code == 200
+
+
+@pytest.mark.parametrize("path", [links.SET_UP_PATH, links.RESET_PATH, "/console/join"])
+def test_links_that_never_were(browser: Browser, path: str) -> None:
+    for token in ("x", "x" * 43, "%00", "%ff"):
+        page = browser.get(f"{path}/{token}")
+        assert page.status_code == 404
+        assert "This link does not work" in page.text

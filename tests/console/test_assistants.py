@@ -1,0 +1,114 @@
+"""The page of MCP settings: the address, personal tokens shown once, revoked by who may."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from headwater.accounts import tokens
+from headwater.accounts.roles import Role
+from headwater.accounts.tokens import MAX_TOKENS, NewToken
+from headwater.console.forms import form_token
+from tests.accounts import Accounts
+from tests.conftest import Running
+from tests.console.conftest import Person
+
+
+def page_of(space_id: int) -> str:
+    return f"/console/spaces/{space_id}/mcp"
+
+
+def token_on(html: str) -> str:
+    (token,) = re.findall(r"trk_mcp_[\w-]{43}", html)
+    return token
+
+
+def test_it_works(owner: Person, console: Running, accounts: Accounts, space_id: int) -> None:
+    page = page_of(space_id)
+    assert f"{console.base_url}/mcp/{space_id}/public-api" in owner.browser.get(page).text
+    made = owner.browser.fill(page, f"{page}/create", name="Laptop")
+    token = token_on(made.text)
+    bearer = accounts.run(lambda c: tokens.find_token(c, token))
+    assert bearer is not None
+    assert (bearer.space_id, bearer.user_id, bearer.kind) == (space_id, owner.user.id, "personal")
+    listed = owner.browser.get(page).text
+    assert "trk_mcp_" not in listed
+    assert f"1 of {MAX_TOKENS} tokens are in use" in listed
+    assert "Laptop" in listed
+    assert "The token is revoked." in owner.browser.fill(page, f"{page}/revoke").text
+    assert accounts.run(lambda c: tokens.find_token(c, token)) is None
+
+
+def test_what_oauth_issued_is_listed(owner: Person, accounts: Accounts, space_id: int) -> None:
+    client = "https://assistant.example/client.json"
+    new = NewToken(owner.user.id, "oauth", "Assistant", client, timedelta(days=365))
+    accounts.run(lambda c: tokens.issue_token(c, space_id, new))
+    page = owner.browser.get(page_of(space_id)).text
+    assert client in page
+    assert "until" in page
+    assert "never" in page
+
+
+def test_no_more_than_twenty_five(owner: Person, accounts: Accounts, space_id: int) -> None:
+    page = page_of(space_id)
+    form = owner.browser.form(page, f"{page}/create")
+    new = NewToken(owner.user.id, "personal", "t")
+    for _ in range(MAX_TOKENS):
+        accounts.run(lambda c: tokens.issue_token(c, space_id, new))
+    answer = owner.browser.send(form, name="One more")
+    assert answer.status_code == 409
+    assert "revoke one first" in answer.text
+    assert "disabled" in owner.browser.get(page).text
+    owner.browser.fill(page, f"{page}/revoke")
+    assert owner.browser.send(form, name="One more").status_code == 200, "it was not used up"
+
+
+def test_a_form_sent_twice_makes_one(owner: Person, space_id: int) -> None:
+    page = page_of(space_id)
+    form = owner.browser.form(page, f"{page}/create")
+    assert owner.browser.send(form, name="First").status_code == 200
+    assert owner.browser.send(form, name="Second").status_code == 403
+
+
+@pytest.mark.parametrize("name", ["", " ", "x" * 121, "a\x07b"])
+def test_a_name_is_a_label(owner: Person, space_id: int, name: str) -> None:
+    page = page_of(space_id)
+    answer = owner.browser.fill(page, f"{page}/create", name=name)
+    assert answer.status_code == 422
+    assert "The name must" in answer.text
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_who_may_revoke_whose(
+    person: Callable[..., Person], accounts: Accounts, space_id: int, role: Role
+) -> None:
+    owner, somebody = person(Role.OWNER), person(role)
+    page = page_of(space_id)
+    for whose in (owner, somebody):
+        new = NewToken(whose.user.id, "personal", "t")
+        token, token_id = accounts.run(lambda c, new=new: tokens.issue_token(c, space_id, new))
+        own = whose is somebody
+        allowed = own or role is not Role.VIEWER
+        offered = f'name="token" value="{token_id}"' in somebody.browser.get(page).text
+        assert offered == allowed
+        data = {"form_token": form_token(somebody.form_key, "revoke token"), "token": token_id}
+        answer = somebody.browser.client.post(f"{page}/revoke", data=data)
+        assert answer.status_code == (303 if allowed else 403)
+        found = accounts.run(lambda c, token=token: tokens.find_token(c, token))
+        assert (found is None) == allowed
+
+
+def test_another_spaces_token(
+    owner: Person, person: Callable[..., Person], make_space: Callable[..., int],
+    accounts: Accounts, space_id: int,
+) -> None:  # fmt: skip
+    stranger = person(Role.OWNER, make_space())
+    new = NewToken(owner.user.id, "personal", "t")
+    token, token_id = accounts.run(lambda c: tokens.issue_token(c, space_id, new))
+    data = {"form_token": form_token(stranger.form_key, "revoke token"), "token": token_id}
+    here = page_of(space_id)
+    assert stranger.browser.client.post(f"{here}/revoke", data=data).status_code == 404
+    assert accounts.run(lambda c: tokens.find_token(c, token)) is not None

@@ -1,0 +1,141 @@
+"""What holds for every page: its headers, its headings, that it is whole without scripts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import pairwise
+
+import httpx
+import pytest
+
+from headwater.accounts.roles import Role
+from tests.conftest import Running
+from tests.console.browsing import Browser, Forms, headings
+from tests.console.conftest import Person
+
+IN_SPACE = ("", "/members", "/keys", "/mcp", "/settings")
+OUTSIDE = ("/console?all", "/console/account")
+GUESTS = ("/login", "/console/set-up/x", "/console/reset/x", "/console/join/x")
+UNKNOWN = ("/console/nothing", "/console/spaces/0", "/console/spaces/x", "/console/spaces/1/x")
+
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "x-frame-options": "DENY",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+}
+
+
+def check(page: httpx.Response) -> None:
+    assert {name: page.headers.get(name) for name in HEADERS} == HEADERS
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    html = page.text
+    levels = headings(html)
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    assert '<html lang="en">' in html
+    assert html.count("<main") == html.count("<header") == 1
+    assert not re.findall(r"\s(?:on\w+|style)=", html)
+    assert "<script>" not in html
+    assert "<style" not in html
+    ids = re.findall(r'\sid="([^"]*)"', html)
+    assert len(ids) == len(set(ids))
+    for target in re.findall(r'(?:\sfor|aria-labelledby)="([^"]*)"', html):
+        assert target in ids
+    for targets in re.findall(r'aria-describedby="([^"]*)"', html):
+        assert set(targets.split()) <= set(ids)
+    assert all(form.action.startswith("/") for form in Forms(html).forms)
+
+
+def test_it_works(owner: Person, space_id: int) -> None:
+    home = owner.browser.get("/")
+    assert home.url.path == f"/console/spaces/{space_id}"
+    for path in [*OUTSIDE, *(f"/console/spaces/{space_id}{end}" for end in IN_SPACE)]:
+        page = owner.browser.get(path)
+        assert page.status_code == 200, path
+        check(page)
+
+
+@pytest.mark.parametrize("path", GUESTS)
+def test_a_guest(browser: Browser, path: str) -> None:
+    page = browser.get(path)
+    assert page.status_code == (200 if path == "/login" else 404)
+    check(page)
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_every_role_sees_every_page(
+    person: Callable[..., Person], space_id: int, role: Role
+) -> None:
+    person(Role.OWNER)
+    visitor = person(role)
+    for end in IN_SPACE:
+        page = visitor.browser.get(f"/console/spaces/{space_id}{end}")
+        assert page.status_code == 200
+        check(page)
+
+
+@pytest.mark.parametrize("path", UNKNOWN)
+def test_what_is_no_page(owner: Person, browser: Browser, path: str) -> None:
+    page = owner.browser.get(path)
+    assert page.status_code == 404
+    check(page)
+    assert owner.user.name in page.text
+    assert browser.get(path).url.path in {path, "/login"}
+
+
+def test_another_space_is_as_no_space(owner: Person, make_space: Callable[..., int]) -> None:
+    elsewhere = make_space(name="Secret")
+    for end in IN_SPACE:
+        theirs = owner.browser.get(f"/console/spaces/{elsewhere}{end}")
+        nobodys = owner.browser.get(f"/console/spaces/999999999{end}")
+        assert (theirs.status_code, nobodys.status_code) == (404, 404)
+        assert theirs.text == nobodys.text
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("DELETE", "/login"), ("PUT", "/console"), ("GET", "/logout"), ("GET", f"{OUTSIDE[1]}/name")],
+)
+def test_another_method(browser: Browser, method: str, path: str) -> None:
+    page = browser.client.request(method, path)
+    assert page.status_code == 405
+    assert page.headers["allow"]
+    check(page)
+
+
+def test_what_fails_is_a_page(owner: Person, console: Running) -> None:
+    """A form that cannot be read, one that is too large, one in another form."""
+    for content, kind, status in (
+        (b"a=%ff", "application/x-www-form-urlencoded", 422),
+        (b"a=" + b"x" * 300_000, "application/x-www-form-urlencoded", 413),
+        (b"a=b&" * 600, "application/x-www-form-urlencoded", 422),
+        (b"{}", "application/json", 415),
+    ):
+        headers = {"Content-Type": kind}
+        page = owner.browser.client.post("/logout", content=content, headers=headers)
+        assert page.status_code == status
+        check(page)
+    assert httpx.get(f"{console.base_url}/public-api/v1/nothing").headers["content-type"] == (
+        "application/json"
+    )
+
+
+def test_assets_are_kept_for_good(browser: Browser) -> None:
+    page = browser.get("/login").text
+    loaded = re.findall(r'(?:src|href)="(/console/static/[^"]*)"', page)
+    assert len(loaded) == 2
+    for address in loaded:
+        asset = browser.get(address)
+        assert asset.status_code == 200
+        assert "immutable" in asset.headers["cache-control"]
+        assert asset.headers["x-content-type-options"] == "nosniff"
+        assert "url(" not in asset.text
+        assert "http" not in asset.text.replace("plain http on", "")
+    for wrong in ("console.css", "console.0000000000000000.css", "../pages.py", "%2e%2e/pages.py"):
+        assert browser.get(f"/console/static/{wrong}").status_code == 404

@@ -1,0 +1,100 @@
+"""The page of API keys: made once with the scopes chosen, shown once, revoked at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from headwater.accounts.roles import Role
+from headwater.console.forms import form_token
+from headwater.console.keys import SCOPES_TOLD
+from headwater.spaces.keys import SCOPES
+from tests.conftest import API, Running
+from tests.console.conftest import Person
+from tests.waiting import wait_until
+
+
+def page_of(space_id: int) -> str:
+    return f"/console/spaces/{space_id}/keys"
+
+
+def key_on(html: str) -> str:
+    (key,) = re.findall(r"trk_sk_[\w-]{43}", html)
+    return key
+
+
+def status(console: Running, key: str) -> int:
+    headers = {"Authorization": f"Bearer {key}"}
+    return httpx.get(f"{console.base_url}{API}/companies?per_page=1", headers=headers).status_code
+
+
+def test_it_works(owner: Person, console: Running, space_id: int) -> None:
+    page = page_of(space_id)
+    made = owner.browser.fill(page, f"{page}/create", name="Shop", scope=["companies:read"])
+    key = key_on(made.text)
+    assert "cannot be shown again" in made.text
+    wait_until(lambda: status(console, key) not in {401, 429})
+    assert status(console, key) in {200, 422}
+    assert "trk_sk_" not in owner.browser.get(page).text
+    assert key[-4:] in owner.browser.get(page).text
+    revoked = owner.browser.fill(page, f"{page}/revoke")
+    assert "The API key is revoked." in revoked.text
+    wait_until(lambda: status(console, key) == 401)
+
+
+def test_a_form_sent_twice_makes_one(owner: Person, space_id: int) -> None:
+    page = page_of(space_id)
+    form = owner.browser.form(page, f"{page}/create")
+    assert owner.browser.send(form, name="First").status_code == 200
+    again = owner.browser.send(form, name="Second")
+    assert again.status_code == 403
+    assert "out of date" in again.text
+    assert "Second" not in owner.browser.get(page).text
+
+
+def test_a_form_that_was_refused_may_be_sent_again(owner: Person, space_id: int) -> None:
+    page = page_of(space_id)
+    for values, told in (
+        ({"name": " "}, "must not be empty"), ({"name": "x" * 256}, "255"),
+        ({"scope": []}, "The scope"), ({"scope": ["all"]}, "none of"),
+    ):  # fmt: skip
+        answer = owner.browser.fill(page, f"{page}/create", **{"name": "Shop", **values})
+        assert answer.status_code == 422
+        assert told in answer.text
+        assert "trk_sk_" not in answer.text
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_who_may(person: Callable[..., Person], space_id: int, role: Role) -> None:
+    owner, other = person(Role.OWNER), person(role)
+    page = page_of(space_id)
+    owner.browser.fill(page, f"{page}/create", name="Shop")
+    offered = other.browser.get(page).text
+    allowed = role is not Role.VIEWER
+    assert (f"{page}/create" in offered) == (f"{page}/revoke" in offered) == allowed
+    form = owner.browser.form(page, f"{page}/revoke")
+    token = {"form_token": form_token(other.form_key, "revoke key")}
+    answer = other.browser.send(form, follow=False, **token)
+    assert answer.status_code == (303 if allowed else 403)
+
+
+def test_another_spaces_key(
+    owner: Person, person: Callable[..., Person], make_space: Callable[..., int], space_id: int
+) -> None:
+    elsewhere = make_space()
+    stranger = person(Role.OWNER, elsewhere)
+    page = page_of(space_id)
+    owner.browser.fill(page, f"{page}/create", name="Shop")
+    form = owner.browser.form(page, f"{page}/revoke")
+    token = {"form_token": form_token(stranger.form_key, "revoke key")}
+    assert stranger.browser.send(form, **token).status_code == 404
+    form.action = f"{page_of(elsewhere)}/revoke"
+    assert stranger.browser.send(form, **token).status_code == 404
+    assert "There are none." not in owner.browser.get(page).text
+
+
+def test_every_scope_is_told() -> None:
+    assert tuple(SCOPES_TOLD) == SCOPES

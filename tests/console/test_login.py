@@ -1,0 +1,301 @@
+"""Logging in and out: sessions, forms of other sites, brute force, and where `next` may lead."""
+
+from __future__ import annotations
+
+import re
+import statistics
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import quote
+
+import httpx
+import psycopg
+import pytest
+
+from headwater.accounts.roles import Role
+from headwater.console.login import FAILURES, address_subject, tell_device
+from headwater.console.visiting import HOME, local_path
+from headwater.settings import Settings
+from tests.accounts import PASSWORD, Accounts, unique_email
+from tests.conftest import Running, run_application
+from tests.console.browsing import Browser, Forms
+from tests.console.conftest import Counting, Person
+
+WRONG = "The e-mail address or the password is wrong."
+
+
+def test_it_works(browser: Browser, accounts: Accounts, space_id: int) -> None:
+    user = accounts.member(space_id, name="Ada")
+    form = browser.form("/login", "/login")
+    answer = browser.send(form, follow=False, email=f" {user.email.upper()}", password=PASSWORD)
+    assert (answer.status_code, answer.headers["location"]) == (303, HOME)
+    cookies = answer.headers.get_list("set-cookie")
+    cookie = next(line for line in cookies if line.startswith("headwater_session"))
+    assert re.fullmatch(
+        r"headwater_session=[\w-]{43}; HttpOnly; Max-Age=2592000; Path=/; SameSite=lax", cookie
+    )
+    home = browser.get("/")
+    assert home.url.path == f"/console/spaces/{space_id}"
+    assert "Ada" in home.text
+    assert browser.get("/login", follow=False).headers["location"] == HOME
+
+
+def test_logging_out_ends_the_session(owner: Person) -> None:
+    stolen = owner.browser.session()
+    page = owner.browser.fill("/console/account", "/logout")
+    assert page.url.path == "/login"
+    assert "You are logged out." in page.text
+    assert "You are logged out." not in owner.browser.get("/login").text
+    assert owner.browser.session() is None
+    owner.browser.client.cookies.set("headwater_session", stolen or "", "127.0.0.1")
+    assert owner.browser.get("/console/account").url.path == "/login"
+
+
+def test_a_login_makes_a_new_session(owner: Person, browser: Browser) -> None:
+    """Whatever session somebody planted is not the one that is logged in."""
+    browser.client.cookies.set("headwater_session", "planted" * 6, "127.0.0.1")
+    browser.log_in(owner.user)
+    assert browser.session() != "planted" * 6
+    before = owner.browser.session()
+    owner.browser.client.cookies.delete("headwater_session")
+    owner.browser.log_in(owner.user)
+    assert owner.browser.session() not in {before, None}
+
+
+def test_secure_cookies_behind_https(database_url: str) -> None:
+    settings = Settings(base_url="https://console.example.com")
+    running = run_application(settings, database_url)
+    try:
+        page = httpx.get(f"{running.base_url}/login")
+        cookie = page.headers["set-cookie"]
+        assert cookie.startswith("__Host-headwater_guest=")
+        assert {"Secure", "HttpOnly", "Path=/", "SameSite=lax"} <= set(cookie.split("; "))
+        assert "domain" not in cookie.lower()
+        for origin, site, expected in (
+            ("https://console.example.com", "same-origin", 403),  # the token is still missing
+            ("http://console.example.com", None, 403),
+            ("null", None, 403),
+        ):
+            headers = {"Origin": origin} | ({"Sec-Fetch-Site": site} if site else {})
+            answer = httpx.post(f"{running.base_url}/login", data={"a": "b"}, headers=headers)
+            assert answer.status_code == expected
+            own = "out of date" in answer.text
+            assert own == (origin == "https://console.example.com")
+    finally:
+        running.stop()
+
+
+@pytest.mark.parametrize(
+    ("headers", "allowed"),
+    [
+        ({}, True),
+        ({"Origin": "null"}, True),
+        ({"Origin": "null", "Sec-Fetch-Site": "same-origin"}, True),
+        ({"Sec-Fetch-Site": "none"}, True),
+        ({"Origin": "https://evil.example"}, False),
+        ({"Origin": "null", "Sec-Fetch-Site": "cross-site"}, False),
+        ({"Sec-Fetch-Site": "cross-site"}, False),
+        ({"Sec-Fetch-Site": "same-site"}, False),
+        ({"Origin": "http://127.0.0.1:1"}, False),
+    ],
+)
+def test_where_a_form_was_sent_from(owner: Person, headers: dict[str, str], allowed: bool) -> None:
+    form = owner.browser.form("/console/account", "/console/account/name")
+    answer = owner.browser.send(form, headers=headers, name="Ada")
+    assert answer.status_code == (200 if allowed else 403)
+    assert ("another site" in answer.text) != allowed
+
+
+def test_where_the_host_is_ours(owner: Person, console: Running) -> None:
+    form = owner.browser.form("/console/account", "/console/account/name")
+    origin = console.base_url
+    assert owner.browser.send(form, headers={"Origin": origin}, name="Ada").status_code == 200
+
+
+@pytest.mark.parametrize("token", ["", "x", "0" * 64, "ü"])
+def test_a_form_without_its_token(browser: Browser, accounts: Accounts, token: str) -> None:
+    user = accounts.user()
+    form = browser.form("/login", "/login")
+    answer = browser.send(form, email=user.email, password=PASSWORD, form_token=token)
+    assert answer.status_code == 403
+    assert browser.session() is None
+
+
+def test_a_token_of_another_form_or_visitor(owner: Person, person: Callable[..., Person]) -> None:
+    other = person(Role.OWNER)
+    theirs = other.browser.form("/console/account", "/console/account/name")
+    assert owner.browser.send(theirs, name="x").status_code == 403
+    logout = dict(owner.browser.form("/console/account", "/logout").fields)
+    mine = owner.browser.form("/console/account", "/console/account/name")
+    assert owner.browser.send(mine, form_token=logout["form_token"]).status_code == 403
+
+
+def test_a_login_that_another_site_began(browser: Browser, new_browser: Callable[[], Browser],
+                                         accounts: Accounts) -> None:  # fmt: skip
+    """The attacker's own form, sent by the victim's browser, which has no such cookie."""
+    form = new_browser().form("/login", "/login")
+    user = accounts.user()
+    assert browser.send(form, email=user.email, password=PASSWORD).status_code == 403
+
+
+def test_a_form_left_open_while_logging_in_elsewhere(owner: Person, accounts: Accounts) -> None:
+    other = accounts.user()
+    session = owner.browser.session() or ""
+    owner.browser.client.cookies.clear()
+    form = owner.browser.form("/login", "/login")
+    owner.browser.client.cookies.set("headwater_session", session, "127.0.0.1")
+    refused = owner.browser.send(form, email=other.email, password="wrong password")
+    assert refused.status_code == 422
+    (again,) = [one for one in Forms(refused.text).forms if one.action == "/login"]
+    assert owner.browser.send(again, email=other.email, password=PASSWORD).status_code == 200
+    assert other.email in owner.browser.get("/console/account").text
+    ended = httpx.get(f"{owner.browser.client.base_url}/console/account",
+                      headers={"Cookie": f"headwater_session={session}"})  # fmt: skip
+    assert ended.status_code == 303, "the session before has ended"
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_what_is_wrong_is_not_told(browser: Browser, accounts: Accounts, known: bool) -> None:
+    email = accounts.user().email if known else unique_email()
+    page = browser.fill("/login", "/login", email=email, password="wrong password")
+    assert page.status_code == 422
+    assert WRONG in page.text
+    assert page.text.replace(email, "") == re.sub("user-[0-9a-f]{32}@example.com", "", page.text)
+
+
+def test_who_is_disabled_or_has_no_password(
+    browser: Browser, accounts: Accounts, connection: psycopg.Connection
+) -> None:
+    for change in ("disabled_at = now()", "password_hash = NULL"):
+        user = accounts.user()
+        connection.execute(f"UPDATE users SET {change} WHERE id = %s", (user.id,))
+        page = browser.log_in(user)
+        assert page.status_code == 422
+        assert WRONG in page.text
+
+
+def test_of_a_thousand_tries_ten_are_looked_at(
+    new_browser: Callable[[], Browser], accounts: Accounts, passwords: Counting, console: Running
+) -> None:
+    """From as many addresses, on one account, many at once."""
+    user, browser = accounts.user(), new_browser()
+    form = browser.form("/login", "/login")
+    data = dict(form.fields) | {"email": user.email, "password": "wrong password"}
+    before = passwords.verified
+
+    def attack(number: int) -> int:
+        headers = {"X-Forwarded-For": f"10.99.{number // 250}.{number % 250}"}
+        return client.post("/login", data=data, headers=headers).status_code
+
+    cookies = dict(browser.client.cookies)
+    with (
+        httpx.Client(base_url=console.base_url, cookies=cookies, timeout=60) as client,
+        ThreadPoolExecutor(8) as pool,
+    ):
+        statuses = list(pool.map(attack, range(1000)))
+    assert 1 <= passwords.verified - before <= FAILURES
+    assert set(statuses) == {422, 429}
+    page = browser.send(form, email=user.email, password=PASSWORD)
+    assert page.status_code == 429
+    assert 1 <= int(page.headers["retry-after"]) <= 900
+    assert "Too many attempts to log in. Try again in" in page.text
+    other = accounts.user()
+    assert browser.log_in(other).status_code == 200, "others log in as before"
+
+
+def test_an_address_that_tries_many_accounts(
+    browser: Browser, passwords: Counting, accounts: Accounts
+) -> None:
+    form = browser.form("/login", "/login")
+    before = passwords.verified
+    for _ in range(FAILURES + 5):
+        browser.send(form, email=unique_email(), password="wrong password")
+    assert passwords.verified - before == FAILURES
+    assert browser.log_in(accounts.user()).status_code == 429
+    browser.client.headers["X-Forwarded-For"] = "10.98.0.1, 127.0.0.1"
+    assert browser.log_in(accounts.user()).status_code == 200
+    browser.client.cookies.clear()
+    browser.client.headers["X-Forwarded-For"] = f"10.98.0.2, {browser.address}"
+    assert browser.log_in(accounts.user()).status_code == 429, "what a client claims counts nothing"
+
+
+def test_logins_that_succeed_are_not_counted(browser: Browser, accounts: Accounts) -> None:
+    user = accounts.user()
+    for _ in range(FAILURES + 5):
+        assert browser.log_in(user).status_code == 200
+        browser.client.cookies.clear()
+
+
+def test_the_unknown_cost_the_same(browser: Browser, accounts: Accounts) -> None:
+    """Both go through one verification; a machine that is busy gets three chances to show it."""
+    form = browser.form("/login", "/login")
+
+    def difference(attempt: int) -> float:
+        took: dict[bool, list[float]] = {True: [], False: []}
+        for number in range(40):
+            known = number % 2 == 0
+            email = accounts.user().email if known else unique_email()
+            browser.client.headers["X-Forwarded-For"] = f"10.97.{attempt}.{number}"
+            start = time.perf_counter()
+            browser.send(form, email=email, password="wrong password")
+            took[known].append(time.perf_counter() - start)
+        return abs(statistics.median(took[True]) - statistics.median(took[False]))
+
+    assert any(difference(attempt) < 0.005 for attempt in range(3))
+
+
+LOCAL = ["/console", "/console/spaces/1?a=b&c=%2F", "/mcp/oauth/authorize?x=https://a.b/c", "/ü"]
+FOREIGN = [
+    "", "console", "//evil.example", "///evil.example", "/\\evil.example", "\\\\evil.example",
+    "https://evil.example", "https:evil.example", "http:///evil.example", "javascript:alert(1)",
+    "/\t/evil.example", "/\n/evil.example", " //evil.example", "/ /evil.example", "\x00//e",
+    "/\r\nSet-Cookie: a=b", "//evil.example@127.0.0.1", "/\u2028/", "data:text/html,x",
+    "/\\/evil.example", "/x\\..\\evil", "/" + "a" * 20_000, "/\x7f", "/\x85", "/\xa0",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", LOCAL)
+def test_next_leads_back(browser: Browser, accounts: Accounts, path: str) -> None:
+    assert local_path(path) == path
+    user = accounts.user()
+    form = browser.form(f"/login?next={quote(path)}", "/login")
+    answer = browser.send(form, follow=False, email=user.email, password=PASSWORD)
+    assert httpx.URL(answer.headers["location"]) == httpx.URL(path)
+
+
+@pytest.mark.parametrize("path", FOREIGN)
+def test_next_leads_nowhere_else(browser: Browser, accounts: Accounts, path: str) -> None:
+    user = accounts.user()
+    assert local_path(path) == HOME
+    for page in (f"/login?next={quote(path)}", "/login"):
+        form = browser.form(page, "/login")
+        typed = {"email": user.email, "password": PASSWORD, "next": path.replace("\x00", "")}
+        answer = browser.send(form, follow=False, **typed)
+        assert answer.headers["location"] == HOME
+        again = browser.get(f"/login?next={quote(path)}", follow=False)
+        assert again.headers["location"] == HOME
+        browser.client.cookies.clear()
+
+
+def test_a_guest_comes_back_to_the_page(browser: Browser, owner: Person, space_id: int) -> None:
+    asked = f"/console/spaces/{space_id}/members?a=b"
+    page = browser.get(asked)
+    assert page.url.path == "/login"
+    assert page.url.params["next"] == asked
+    form = browser.form(str(page.url.raw_path, "ascii"), "/login")
+    answer = browser.send(form, email=owner.user.email, password=PASSWORD)
+    assert answer.url.raw_path.decode() == asked
+
+
+def test_how_addresses_are_counted() -> None:
+    assert address_subject(None) == "unknown"
+    assert address_subject("192.0.2.7") == "192.0.2.7"
+    assert address_subject("2001:db8::1") == address_subject("2001:db8::ffff:1")
+    assert address_subject("2001:db8::1") != address_subject("2001:db8:0:1::1")
+
+
+def test_browsers_are_told_apart() -> None:
+    firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+    assert tell_device(firefox) == "Firefox on Linux"
+    assert tell_device("") == "A browser"

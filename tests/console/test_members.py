@@ -1,0 +1,201 @@
+"""The members' page: who may invite, promote and remove whom; what removal takes away at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from headwater.accounts import members, tokens
+from headwater.accounts.roles import Role
+from headwater.console.forms import form_token
+from tests.accounts import PASSWORD, Accounts, unique_email
+from tests.console.browsing import Browser, Forms
+from tests.console.conftest import Person
+
+Make = Callable[..., Person]
+
+
+def page_of(space_id: int) -> str:
+    return f"/console/spaces/{space_id}/members"
+
+
+def roles(accounts: Accounts, space_id: int) -> dict[int, Role]:
+    listed = accounts.run(lambda c: members.list_members(c, space_id))
+    return {one.user_id: one.role for one in listed}
+
+
+def link_on(html: str) -> str:
+    (link,) = re.findall(r"http://[^<\"]*(/console/join/[\w-]{43})<", html)
+    return link
+
+
+def test_it_works(
+    owner: Person, accounts: Accounts, space_id: int, new_browser: Callable[[], Browser]
+) -> None:
+    page, email = page_of(space_id), unique_email()
+    made = owner.browser.fill(page, f"{page}/invite", email=email, role="admin")
+    link = link_on(made.text)
+    assert link not in owner.browser.get(page).text
+    assert email in owner.browser.get(page).text
+    guest = new_browser()
+    assert "admin" in guest.get(link).text
+    joined = guest.fill(link, link, name="Grace", password=PASSWORD)
+    assert joined.url.path == f"/console/spaces/{space_id}"
+    assert "Welcome" in joined.text
+    assert guest.get(link).status_code == 404
+    (user_id,) = [one for one in roles(accounts, space_id) if one != owner.user.id]
+    changed = owner.browser.fill(
+        page, f"{page}/role", holding={"member": str(user_id)}, role="viewer"
+    )
+    assert "The role is changed." in changed.text
+    assert roles(accounts, space_id)[user_id] is Role.VIEWER
+    removed = owner.browser.fill(page, f"{page}/remove", holding={"member": str(user_id)})
+    assert "The member is removed" in removed.text
+    assert guest.get(f"/console/spaces/{space_id}").status_code == 404
+
+
+def test_removal_takes_tokens_at_once(
+    owner: Person, person: Make, accounts: Accounts, space_id: int
+) -> None:
+    other = person(Role.ADMIN)
+    new = tokens.NewToken(other.user.id, "personal", "t")
+    token, _ = accounts.run(lambda c: tokens.issue_token(c, space_id, new))
+    page = page_of(space_id)
+    owner.browser.fill(page, f"{page}/remove", holding={"member": str(other.user.id)})
+    assert accounts.run(lambda c: tokens.find_token(c, token)) is None
+    assert other.browser.get("/console/account").status_code == 200, "the account stays"
+
+
+def post(person: Person, space_id: int, action: str, **values: str) -> int:
+    """What the server says to a form with a good token, offered by the page or not."""
+    data = {"form_token": form_token(person.form_key, action), **values}
+    answer = person.browser.client.post(f"{page_of(space_id)}/{action}", data=data)
+    return answer.status_code
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_who_may_do_what(person: Make, accounts: Accounts, space_id: int, role: Role) -> None:
+    person(Role.OWNER)
+    somebody = person(role)
+    may = {
+        Role.OWNER: {Role.OWNER, Role.ADMIN, Role.VIEWER},
+        Role.ADMIN: {Role.ADMIN, Role.VIEWER},
+        Role.VIEWER: set[Role](),
+    }[role]
+    for given in Role:
+        answer = post(somebody, space_id, "invite", email=unique_email(), role=given)
+        assert answer == (200 if given in may else 403), f"{role} invites {given}"
+        for before in Role:
+            member = accounts.member(space_id, before)
+            values = {"member": str(member.id), "role": given.value}
+            allowed = given in may and before in may
+            answer = post(somebody, space_id, "role", **values)
+            assert answer == (303 if allowed else 403), f"{role} makes {before} {given}"
+            assert roles(accounts, space_id)[member.id] is (given if allowed else before)
+    for before in Role:
+        member = accounts.member(space_id, before)
+        answer = post(somebody, space_id, "remove", member=str(member.id))
+        assert answer == (303 if before in may else 403), f"{role} removes {before}"
+
+
+def test_the_page_offers_what_the_server_allows(person: Make, space_id: int) -> None:
+    owner, admin, viewer = person(Role.OWNER), person(Role.ADMIN), person(Role.VIEWER)
+    page = page_of(space_id)
+
+    def offered(visitor: Person) -> list[tuple[str, str]]:
+        forms = Forms(visitor.browser.get(page).text).forms
+        return [
+            (form.action.rpartition("/")[2], dict(form.fields).get("member", ""))
+            for form in forms if form.action.startswith(page)
+        ]  # fmt: skip
+
+    ids = [str(one.user.id) for one in (owner, admin, viewer)]
+    assert offered(viewer) == [("remove", ids[2])], "leaving is all"
+    assert {one for name, one in offered(admin) if name == "role"} == set(ids[1:])
+    assert {one for name, one in offered(owner) if name == "role"} == set(ids)
+    assert ("invite", "") in offered(admin)
+
+
+def test_the_last_owner_stays(owner: Person, accounts: Accounts, space_id: int) -> None:
+    page, own = page_of(space_id), {"member": str(owner.user.id)}
+    for answer in (
+        owner.browser.fill(page, f"{page}/remove", holding=own),
+        owner.browser.fill(page, f"{page}/role", holding=own, role="viewer"),
+    ):
+        assert answer.status_code == 409
+        assert "A Space needs an owner" in answer.text
+    assert roles(accounts, space_id) == {owner.user.id: Role.OWNER}
+
+
+def test_leaving(person: Make, accounts: Accounts, space_id: int) -> None:
+    person(Role.OWNER)
+    viewer = person(Role.VIEWER)
+    page = page_of(space_id)
+    left = viewer.browser.fill(page, f"{page}/remove", holding={"member": str(viewer.user.id)})
+    assert left.url.path == "/console"
+    assert "You have left the Space." in left.text
+    assert viewer.user.id not in roles(accounts, space_id)
+
+
+def test_a_role_lost_counts_at_once(person: Make, accounts: Accounts, space_id: int) -> None:
+    person(Role.OWNER)
+    admin = person(Role.ADMIN)
+    page = page_of(space_id)
+    form = admin.browser.form(page, f"{page}/invite")
+    accounts.run(partial(members.change_role, space_id=space_id, user_id=admin.user.id,
+                         role=Role.VIEWER))  # fmt: skip
+    assert admin.browser.send(form, email=unique_email()).status_code == 403
+    accounts.run(partial(members.remove_member, space_id=space_id, user_id=admin.user.id))
+    assert admin.browser.send(form, email=unique_email()).status_code == 404
+
+
+def test_an_invitation_for_somebody_with_an_account(
+    owner: Person, accounts: Accounts, space_id: int, new_browser: Callable[[], Browser]
+) -> None:
+    page = page_of(space_id)
+    guest = accounts.user(name="Grace")
+    made = owner.browser.fill(page, f"{page}/invite", email=guest.email, role="viewer")
+    link, browser = link_on(made.text), new_browser()
+    taken = browser.fill(link, link, email=guest.email, password="another password")
+    assert taken.status_code == 409
+    assert "There is an account with this e-mail address." in taken.text
+    assert browser.session() is None, "an invitation is no way into an account"
+    login = browser.form(f"/login?next={link}", "/login")
+    back = browser.send(login, email=guest.email, password=PASSWORD)
+    assert back.url.path == link
+    assert browser.fill(link, link).status_code == 200
+    assert roles(accounts, space_id)[guest.id] is Role.VIEWER
+    assert owner.browser.get(link).status_code == 404
+
+
+def test_an_invitation_taken_back(owner: Person, space_id: int, browser: Browser) -> None:
+    page = page_of(space_id)
+    link = link_on(owner.browser.fill(page, f"{page}/invite", email=unique_email()).text)
+    assert "taken back" in owner.browser.fill(page, f"{page}/uninvite").text
+    assert browser.get(link).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [({"email": "ada"}, "must be a valid e-mail"), ({"role": "king"}, "must be one of")],
+)
+def test_what_cannot_be_invited(
+    owner: Person, space_id: int, values: dict[str, str], told: str
+) -> None:
+    page = page_of(space_id)
+    given = {"email": unique_email(), **values}
+    answer = owner.browser.fill(page, f"{page}/invite", **given)
+    assert answer.status_code == 422
+    assert told in answer.text
+    assert given["email"] in answer.text
+
+
+@pytest.mark.parametrize("member", ["", "x", "-1", "9" * 30, "0"])
+def test_no_such_member(owner: Person, space_id: int, member: str) -> None:
+    page = page_of(space_id)
+    form = owner.browser.form(page, f"{page}/remove")
+    answer = owner.browser.send(form, member=member)
+    assert answer.status_code == (404 if member == "0" else 422)

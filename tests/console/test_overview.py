@@ -1,0 +1,116 @@
+"""Choosing a Space, and what its first page tells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import psycopg
+import pytest
+
+from headwater.accounts.members import add_member
+from headwater.accounts.roles import Role
+from headwater.console import overview
+from tests.accounts import Accounts
+from tests.console.conftest import Person
+from tests.factories import Stage
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection, space_id: int) -> Stage:
+    return Stage(connection, space_id, "")
+
+
+def days_on(html: str) -> list[str]:
+    """The figures of the days, the oldest first."""
+    return re.findall(r"<title>\w{3} \d\d \w{3}: ([\d,+]+)</title>", html)
+
+
+def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
+    contact, now = stage.contact(), datetime.now(UTC)
+    for day in (1, 1, 3, 40):
+        stage.event(contact, event_time=now - timedelta(days=day), amount="1234.5")
+    stage.label_event("custom_event_1", "Demo booked")
+    stage.event(contact, event_name="custom_event_1", event_time=now - timedelta(days=3))
+    page = owner.browser.get(f"/console/spaces/{space_id}").text
+    assert days_on(page) == ["0"] * 10 + ["2", "0", "2", "0"]
+    assert "1,234.50" in page
+    assert "Demo booked" in page
+    assert "everything is processed" in page
+
+
+def test_days_are_the_spaces(
+    person: Callable[..., Person], make_space: Callable[..., int], connection: psycopg.Connection
+) -> None:
+    space_id = make_space(timezone="Pacific/Kiritimati")
+    stage, now = Stage(connection, space_id, ""), datetime.now(UTC)
+    midnight = (now + timedelta(hours=14)).replace(hour=0, minute=0, second=0, microsecond=0)
+    for minutes in (-1, 1):
+        moment = midnight - timedelta(hours=14) + timedelta(minutes=minutes)
+        stage.event(stage.contact(), event_time=moment)
+    page = person(Role.VIEWER, space_id).browser.get(f"/console/spaces/{space_id}").text
+    assert days_on(page)[-2:] == ["1", "1"]
+
+
+def test_a_busy_day_is_counted_so_far(
+    owner: Person, stage: Stage, space_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overview, "COUNTED", 3)
+    for _ in range(5):
+        stage.event(stage.contact(), event_time=datetime.now(UTC) - timedelta(days=1))
+    page = owner.browser.get(f"/console/spaces/{space_id}").text
+    assert days_on(page)[-2] == "3+"
+
+
+def test_what_waits_and_what_went_wrong(
+    owner: Person, connection: psycopg.Connection, space_id: int
+) -> None:
+    for table, more, values in (
+        ("inbox", "", ""),
+        ("rejected", ", reason, detail", ", 'invalid', 'x'"),
+    ):
+        connection.execute(
+            f"INSERT INTO {table} (space_id, id, kind, received_at, payload{more})"
+            " VALUES (%s, nextval('receipt_ids'), 'none', now() - interval '90 seconds', '{}'"
+            f"{values})",
+            (space_id,),
+        )
+    page = owner.browser.get(f"/console/spaces/{space_id}").text
+    connection.execute("DELETE FROM inbox WHERE space_id = %s", (space_id,))
+    assert re.search(r"waiting, the oldest for 9\d s", page)
+    assert "headwater queue rejected" in page
+
+
+def test_the_snippet_of_a_site(
+    owner: Person, connection: psycopg.Connection, space_id: int
+) -> None:
+    path = f"/console/spaces/{space_id}"
+    assert "headwater site create" in owner.browser.get(path).text
+    connection.execute(
+        "INSERT INTO sites (space_id, name, site_key, origins) VALUES (%s, 'Shop', %s, '{}')",
+        (space_id, f"site-{space_id}"),
+    )
+    page = owner.browser.get(path).text
+    assert f"/t.js&#34; data-site=&#34;site-{space_id}&#34; async&gt;" in page
+
+
+def test_choosing(
+    owner: Person, make_space: Callable[..., int], accounts: Accounts, space_id: int
+) -> None:
+    assert owner.browser.get("/console").url.path == f"/console/spaces/{space_id}"
+    other = make_space(name="Zebra", subscription="inactive")
+    accounts.run(lambda c: add_member(c, other, owner.user.id, Role.VIEWER))
+    make_space(name="Secret")
+    page = owner.browser.get("/console")
+    assert page.url.path == "/console"
+    assert re.findall(r'href="/console/spaces/(\d+)"', page.text) == [str(space_id), str(other)]
+    assert "subscription inactive" in page.text
+    assert "Secret" not in page.text
+    assert "is inactive" in owner.browser.get(f"/console/spaces/{other}").text
+
+
+def test_who_has_no_space(accounts: Accounts, browser: object) -> None:
+    user = accounts.user()
+    page = browser.log_in(user)  # type: ignore[attr-defined]
+    assert "You are not a member of any Space yet." in page.text

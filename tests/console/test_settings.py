@@ -1,0 +1,87 @@
+"""The settings' page: what was changed on it is changed, all or nothing, by who may."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from headwater.accounts.roles import Role
+from headwater.console.forms import form_token
+from headwater.console.space_settings import OFFERED, OPERATORS
+from headwater.spaces.changes import SETTINGS
+from headwater.spaces.models import Space
+from headwater.spaces.spaces import fetch_space
+from tests.accounts import Accounts
+from tests.console.conftest import Person
+
+
+def page_of(space_id: int) -> str:
+    return f"/console/spaces/{space_id}/settings"
+
+
+@pytest.fixture
+def space(accounts: Accounts, space_id: int) -> Callable[[], Space]:
+    return lambda: accounts.run(lambda c: fetch_space(c, space_id))
+
+
+def test_it_works(owner: Person, space: Callable[[], Space], space_id: int) -> None:
+    page = page_of(space_id)
+    given = {
+        "name": "Größer & Co", "timezone": "Europe/Berlin", "currency": "eur",
+        "company_identity_mode": "external_id", "phone_region": "de", "ad_consent": "granted",
+        "own_domains": "Shop.Example, blog.example", "ignored_identifiers": "a@b.c",
+        "event_label.custom_event_50": "Demo", "field_label.profile_field_1": "Plan",
+    }  # fmt: skip
+    saved = owner.browser.fill(page, page, **given)
+    assert "The settings are saved." in saved.text
+    after = space()
+    assert (after.name, after.timezone, after.currency) == ("Größer & Co", "Europe/Berlin", "EUR")
+    assert (after.company_identity_mode, after.phone_region) == ("external_id", "DE")
+    assert after.own_domains == ["blog.example", "shop.example"]
+    assert after.event_labels == {"custom_event_50": "Demo"}
+    assert after.field_labels == {"profile_field_1": "Plan"}
+    again = owner.browser.fill(page, page)
+    assert "Nothing was changed." in again.text
+    assert space() == after
+    owner.browser.fill(page, page, phone_region="", **{"event_label.custom_event_50": ""})
+    assert space().phone_region is None
+    assert space().event_labels == {}
+
+
+def test_all_or_nothing(owner: Person, space: Callable[[], Space], space_id: int) -> None:
+    page, before = page_of(space_id), space()
+    bad = {"currency": "EURO", "timezone": "Mars", "own_domains": "nothing",
+           "event_label.custom_event_2": "x" * 256}  # fmt: skip
+    answer = owner.browser.fill(page, page, name="New name", **bad)
+    assert answer.status_code == 422
+    assert answer.text.count('class="refusal"') == len(bad)
+    assert 'value="New name"' in answer.text
+    assert "Nothing was saved" in answer.text
+    assert space() == before
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_who_may(
+    person: Callable[..., Person], space: Callable[[], Space], space_id: int, role: Role
+) -> None:
+    person(Role.OWNER)
+    somebody = person(role)
+    data = {"form_token": form_token(somebody.form_key, "settings"), "name": "Changed"}
+    answer = somebody.browser.client.post(page_of(space_id), data=data)
+    allowed = role is not Role.VIEWER
+    assert answer.status_code == (303 if allowed else 403)
+    assert (space().name == "Changed") == allowed
+    assert ("Save settings" in somebody.browser.get(page_of(space_id)).text) == allowed
+
+
+def test_the_operators_are_not_for_members(
+    owner: Person, space: Callable[[], Space], space_id: int
+) -> None:
+    page, before = page_of(space_id), space()
+    form = owner.browser.form(page, page)
+    given = {"subscription": "inactive", "limit.track": "5", "unknown": "x"}
+    assert "Nothing was changed." in owner.browser.send(form, **given).text
+    assert space() == before
+    assert {*OFFERED, *OPERATORS} == set(SETTINGS)
+    assert set(OFFERED) <= {name for name, _ in form.fields}
