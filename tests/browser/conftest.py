@@ -52,8 +52,8 @@ def idle(page: Page) -> None:
 
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    """A running Chromium. Without one these tests are skipped, except where it is required. No other
-    package's tests run beside it: the driver keeps an event loop running in this very thread.
+    """A running Chromium. Without one these tests are skipped, except where it is required. It
+    ends with this package, as its driver keeps an event loop running in the thread of the tests.
     """
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
