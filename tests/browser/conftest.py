@@ -50,9 +50,11 @@ def idle(page: Page) -> None:
     page.wait_for_load_state("networkidle")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    """A running Chromium. Without one these tests are skipped, except where it is required."""
+    """A running Chromium. Without one these tests are skipped, except where it is required. It
+    ends with this package, as its driver keeps an event loop running in the thread of the tests.
+    """
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
         told = "no chromium found: install it (Debian: apt-get install chromium)"
