@@ -1,6 +1,5 @@
 """`make bench`: prints the whole table. `--quick` leaves out the largest size; names of parts
-(start, ingest, flow, pipeline, listing, reports, people, exports, sources, payloads) run only
-those.
+(see PARTS) run only those.
 """
 
 from __future__ import annotations
@@ -9,13 +8,25 @@ import argparse
 import os
 import platform
 
-from bench import exports, ingest, listing, payloads, people, pipeline, reports, sources
+from bench import (
+    assistants,
+    exports,
+    forwarding,
+    hits,
+    ingest,
+    listing,
+    payloads,
+    people,
+    pipeline,
+    reports,
+    sources,
+)
 from bench.stage import Stage, staged
 from headwater import logs
 
 PARTS = (
-    "start", "ingest", "flow", "pipeline", "listing", "reports", "people", "exports", "sources",
-    "payloads",
+    "start", "ingest", "hits", "flow", "pipeline", "listing", "people", "reports", "mcp", "exports",
+    "sources", "payloads", "forwarding",
 )  # fmt: skip
 
 
@@ -52,14 +63,17 @@ def main() -> None:
         runs = {
             "start": lambda: measure_start(stage),
             "ingest": lambda: ingest.measure(stage, say),
+            "hits": lambda: hits.measure(stage, say),
             "flow": lambda: ingest.measure_flow(stage, say),
             "pipeline": lambda: pipeline.measure(stage, say),
             "listing": lambda: listing.measure(stage, say, sizes),
-            "reports": lambda: reports.measure(stage, say, sizes[-1:]),
+            "mcp": lambda: assistants.measure(stage, say),
             "people": lambda: people.measure(stage, say, sizes),
+            "reports": lambda: reports.measure(stage, say, sizes[-1:]),
             "exports": lambda: exports.measure(stage, say, sizes),
             "sources": lambda: sources.measure(say),
             "payloads": lambda: payloads.measure(say),
+            "forwarding": lambda: forwarding.measure(stage, say),
         }
         for part in parts:
             runs[part]()

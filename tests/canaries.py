@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 from psycopg.sql import SQL, Identifier
@@ -18,7 +19,7 @@ from psycopg.types.json import Jsonb
 
 from tests.factories import Stage
 from tests.pipeline import Stage as Queue
-from tests.pipeline import event
+from tests.pipeline import event, hit, person
 
 Places = Mapping[str, set[tuple[str, str]]]
 """Tables and columns by the value found there."""
@@ -28,7 +29,7 @@ DETAILS = ("location", "city", "state", "country", "device_type", "os", "browser
 # Most rows hold none: one pattern of all values rules them out before each is looked for.
 IN_COLUMNS = """
 SELECT DISTINCT sought.value, held.key
-FROM (SELECT whole.* FROM {} whole WHERE lower(whole::text) ~ %s) t
+FROM (SELECT whole.* FROM {} whole WHERE {} AND lower(whole::text) ~ %s) t
 CROSS JOIN LATERAL jsonb_each_text(to_jsonb(t)) held
 JOIN unnest(%s::text[]) AS sought (value) ON strpos(lower(held.value), sought.value) > 0
 """
@@ -56,6 +57,9 @@ class Canaries(list[str]):
     def ip(self) -> str:
         first, second = (f"{0x1000 + secrets.randbelow(0xE000):x}" for _ in range(2))
         return self._keep(f"2001:db8:{first}:{second}::1")
+
+    def uuid(self) -> str:
+        return self._keep(str(uuid4()))
 
     def number(self) -> str:
         return self._keep(f"{10**13 + secrets.randbelow(10**13)}.5")
@@ -143,12 +147,16 @@ class Person:
             self.stage.identifier(
                 self.contact_id, "location", self.personal.text("place"), origin_id=origin
             )
-            visit = self.stage.visit(self.contact_id, origin_id=origin)
+            device = self.personal.uuid()
+            visit = self.stage.visit(self.contact_id, origin_id=origin, device=device)
             words = {name: self.personal.text(name) for name in (
-                "event_name", "url", "referrer_host", "country", "device_type", "browser", "os"
+                "event_name", "url", "referrer_host", "country", "device_type", "browser", "os",
+                "language", "campaign",
             )}  # fmt: skip
-            self.stage.hit(self.contact_id, visit, origin_id=origin, **words)
-        self._is_told_to_a_platform()
+            touch = Jsonb({"rule": "direct", "ad": {"ad_name": self.personal.text("touch")}})
+            self.stage.hit(self.contact_id, visit, origin_id=origin, touch=touch, **words)
+            self.stage.click(self.personal.uuid(), device)
+        self._is_known_to_platforms()
         for place, text in (
             ("body", f'{{"who": "{self.emails[1]}", "x": "{self.personal.text("delivered")}"}}'),
             ("headers", Jsonb({"x-user": self.emails[0], "x": self.personal.text("header")})),
@@ -157,20 +165,35 @@ class Person:
         ):
             self.stage.delivery(**{place: text})
 
-    def _is_told_to_a_platform(self) -> None:
-        """What was sent of the person's events, and said of them, at every attempt."""
-        destination_id = self.stage.destination()
-        for (event_id,) in self.stage.connection.execute(
-            "SELECT id FROM events WHERE space_id = %s AND contact_id = %s",
-            (self.stage.space_id, self.contact_id),
-        ).fetchall():
-            words = {name: self.personal.text(name) for name in ("answer", "error")}
-            request = Jsonb({"user": {"agent": self.personal.text("request")}})
-            delivery_id = self.stage.forwarded(destination_id, event_id, request=request, **words)
-            self.stage.attempt(delivery_id, error=self.personal.text("attempt"))
+    def _is_known_to_platforms(self) -> None:
+        """Their cookies, and what they were told."""
+        change, who = self.stage.connection.execute, (self.stage.space_id, self.contact_id)
+        for table in ("events", "touchpoints"):
+            cookies = Jsonb({"fbp": self.personal.text("cookie")})
+            change(
+                SQL("UPDATE {} SET cookies = %s WHERE space_id = %s AND contact_id = %s").format(
+                    Identifier(table)
+                ),
+                (cookies, *who),
+            )
+        (event_id,) = change(
+            "SELECT min(id) FROM events WHERE space_id = %s AND contact_id = %s", who
+        ).fetchone() or (0,)
+        sent = self.stage.forwarded(
+            self.stage.destination(), event_id, request=Jsonb({"user": self.personal.text("told")}),
+            answer=self.personal.text("answer"), error=self.personal.text("error"),
+        )  # fmt: skip
+        self.stage.attempt(sent, error=self.personal.text("attempt"))
 
     def comes_back(self) -> list[dict[str, Any]]:
         """What is accepted and not yet processed when the person is to be erased."""
+        self._queue.put(
+            hit(trk_token=self.tokens[2], url=f"https://shop.example/{self.kept.text('view')}",
+                cookies={"fbp": self.personal.text("fbp")}, city=self.personal.text("city"),
+                os=self.personal.text("os"), language=self.personal.text("language")),
+            person(trk_token=self.tokens[2], email=self.emails[2],
+                   full_name=self.personal.text("said"), phone=self.personal.phone()),
+        )  # fmt: skip
         return [
             self._event(trk_token=self.tokens[2], email=self.emails[0],
                         full_name=self.personal.text("back"), phone=self.personal.phone()),
@@ -203,18 +226,22 @@ class Person:
         return {**fields, "full_name": self.personal.text("name"), "phone": self.personal.phone()}
 
 
-def places(connection: psycopg.Connection, sought: Iterable[str]) -> Places:
-    """Where in the tables each of these values occurs."""
+def places(stage: Stage, sought: Iterable[str]) -> Places:
+    """Where in the tables each of these values occurs: in rows of the Space, and in tables that are
+    of no Space.
+    """
     found: dict[str, set[tuple[str, str]]] = defaultdict(set)
     values = [*sought]
     pattern = "|".join(re.escape(value) for value in values)
-    tables = connection.execute(
-        "SELECT c.relname FROM pg_class c WHERE c.relkind IN ('r', 'p')"
-        " AND c.relnamespace = 'public'::regnamespace"
+    tables = stage.connection.execute(
+        "SELECT c.relname, EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid"
+        " AND a.attname = 'space_id') FROM pg_class c"
+        " WHERE c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace"
     ).fetchall()
-    for (table,) in tables:
-        query = SQL(IN_COLUMNS).format(Identifier(table))
-        for value, column in connection.execute(query, (pattern, values)):
+    for table, of_space in tables:
+        rows = SQL("whole.space_id = {}").format(stage.space_id) if of_space else SQL("true")
+        query = SQL(IN_COLUMNS).format(Identifier(table), rows)
+        for value, column in stage.connection.execute(query, (pattern, values)):
             found[value].add((table, column))
     return found
 

@@ -172,6 +172,6 @@ def client_for(server: Running, key: str) -> httpx.Client:
 
 # Fixtures of their own, shared by several files.
 pytest_plugins = [
-    "tests.reading_fixtures", "tests.exports", "tests.webhooks", "tests.importing",
+    "tests.reading_fixtures", "tests.exports", "tests.webhooks", "tests.importing", "tests.sites",
     "tests.destinations", "tests.conformance.node", "tests.oauth.fixtures",
 ]  # fmt: skip

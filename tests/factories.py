@@ -58,6 +58,10 @@ class Stage:
         given = {**defaults, "contact_id": contact_id, "visit_id": visit_id, **columns}
         return self._insert("hits", given)
 
+    def click(self, click: str, device: str) -> None:
+        columns = {"click": click, "device": device, "first_seen_at": NOON}
+        self._insert("clicks", columns, returning="space_id")
+
     def company(self, **columns: Any) -> int:
         return self._insert("companies", {"name": "Acme", "created_at": NOON, **columns})
 

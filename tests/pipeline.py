@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 import msgspec
 import psycopg
 
 from headwater.attribution.accepted import AcceptedTouchpoint
+from headwater.browsing.accepted import AcceptedBots, AcceptedHit, AcceptedPerson
 from headwater.events.accepted import AcceptedEvent
 from headwater.pipeline.batch import BatchResult
 from headwater.pipeline.running import process_space, run_batch
@@ -26,7 +28,8 @@ SINCE = ("(SELECT count(*) FROM merges m WHERE m.space_id = contact_identifiers.
 
 TABLES = {
     "contacts": ("id", "created_at", "merged_into", "company_id", "source_mask", "email", "name",
-                 "phone", "profile_field_1", "profile_field_16", "profile_field_26"),
+                 "phone", "location", "city", "country", "os", "profile_field_1",
+                 "profile_field_16", "profile_field_26"),
     "contact_identifiers": ("kind", "value", "contact_id", "origin_id", "first_seen_at",
                             "last_seen_at", "recency", SINCE),
     "merges": ("merged_id", "survivor_id", "cause", "receipt_id", "company_id", "filled"),
@@ -35,7 +38,10 @@ TABLES = {
                "order_id", "idempotency_key", "source_mask", "warnings"),
     "touchpoints": ("id", "contact_id", "origin_id", "company_id", "occurred_at", "source_id",
                     "source_rule", "campaign_id", "campaign_name", "adset_id", "ad_id", "keyword",
-                    "sent", "warnings"),
+                    "sent", "by_hit", "warnings"),
+    "visits": ("id", "contact_id", "origin_id", "company_id", "started_at", "last_hit_at"),
+    "hits": ("id", "contact_id", "origin_id", "visit_id", "occurred_at", "source_id", "campaign",
+             "touch::text"),
     "duplicates": ("id", "reason", "event_id"),
     "rejected": ("id", "kind", "reason", "detail"),
     "inbox": ("id",),
@@ -44,17 +50,18 @@ TABLES = {
 RECEIPT_COLUMNS = {
     ("events", "id"), ("touchpoints", "id"), ("duplicates", "id"), ("duplicates", "event_id"),
     ("rejected", "id"), ("inbox", "id"), ("merges", "receipt_id"),
-    ("contact_identifiers", "recency"),
+    ("contact_identifiers", "recency"), ("visits", "id"), ("hits", "id"), ("hits", "visit_id"),
 }  # fmt: skip
 CONTACT_COLUMNS = {
     ("contacts", "id"), ("contacts", "merged_into"), ("contact_identifiers", "contact_id"),
     ("contact_identifiers", "origin_id"), ("merges", "merged_id"), ("merges", "survivor_id"),
     ("events", "contact_id"), ("events", "origin_id"), ("touchpoints", "contact_id"),
-    ("touchpoints", "origin_id"),
+    ("touchpoints", "origin_id"), ("visits", "contact_id"), ("visits", "origin_id"),
+    ("hits", "contact_id"), ("hits", "origin_id"),
 }  # fmt: skip
 COMPANY_COLUMNS = {
     ("companies", "id"), ("contacts", "company_id"), ("events", "company_id"),
-    ("touchpoints", "company_id"), ("merges", "company_id"),
+    ("touchpoints", "company_id"), ("merges", "company_id"), ("visits", "company_id"),
 }  # fmt: skip
 
 
@@ -68,6 +75,26 @@ def touch(**values: Any) -> AcceptedTouchpoint:
     return AcceptedTouchpoint(**{"occurred_at": T0, "source": "google_ads", **values})
 
 
+def hit(**values: Any) -> AcceptedHit:
+    """An accepted page view, with a key, a time and a page unless given."""
+    return AcceptedHit(
+        **{"key": str(uuid4()), "occurred_at": T0, "url": "https://shop.example/", **values}
+    )
+
+
+def person(**values: Any) -> AcceptedPerson:
+    """Somebody who says who they are, at a time unless given."""
+    return AcceptedPerson(**{"occurred_at": T0, **values})
+
+
+Accepted = AcceptedEvent | AcceptedTouchpoint | AcceptedHit | AcceptedPerson | AcceptedBots
+
+KINDS = {
+    AcceptedEvent: "event", AcceptedTouchpoint: "touchpoint", AcceptedHit: "hit",
+    AcceptedPerson: "identify", AcceptedBots: "bots",
+}  # fmt: skip
+
+
 @dataclass
 class Stage:
     """One Space, its inbox and its stored facts."""
@@ -76,14 +103,10 @@ class Stage:
     space_id: int
     receipts: list[int] = field(default_factory=list)
 
-    def put(self, *accepted: AcceptedEvent | AcceptedTouchpoint) -> list[int]:
-        """Put events and touchpoints on the inbox and return their receipt ids."""
+    def put(self, *accepted: Accepted) -> list[int]:
+        """Put rows of any kind on the inbox and return their receipt ids."""
         return [
-            self.put_row(
-                "event" if isinstance(each, AcceptedEvent) else "touchpoint",
-                msgspec.json.encode(each).decode(),
-            )
-            for each in accepted
+            self.put_row(KINDS[type(each)], msgspec.json.encode(each).decode()) for each in accepted
         ]
 
     def put_row(self, kind: str, payload: str, received: str = RECEIVED) -> int:
@@ -103,8 +126,8 @@ class Stage:
             total = total + result
         return total
 
-    def run(self, *accepted: AcceptedEvent | AcceptedTouchpoint) -> list[int]:
-        """Put events and touchpoints, and process them as one batch, where nothing may fail."""
+    def run(self, *accepted: Accepted) -> list[int]:
+        """Put rows, and process them as one batch, where nothing may fail."""
         receipts = self.put(*accepted)
         run_batch(self.connection, self.space_id)
         return receipts

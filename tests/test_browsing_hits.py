@@ -62,8 +62,8 @@ def test_it_holds_the_last_thousand(api: Api, stage: Stage) -> None:
     visit_id = stage.visit(contact_id)
     stage.connection.execute(
         "INSERT INTO hits (space_id, id, key, contact_id, visit_id, occurred_at, event_name, url)"
-        " SELECT %s, nextval('receipt_ids'), gen_random_uuid(), %s, %s, %s + n * interval '1 second',"
-        " 'page_view', n"
+        " SELECT %s, nextval('receipt_ids'), gen_random_uuid(), %s, %s,"
+        " %s + n * interval '1 second', 'page_view', n"
         " FROM generate_series(1, %s) n",
         (stage.space_id, contact_id, visit_id, NOON, MOST + 5),
     )

@@ -6,24 +6,36 @@ import io
 import json
 import logging
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 
 from headwater.forwarding import destinations
+from headwater.forwarding.options import read_new
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.vault import open_secrets
 from headwater.settings import Settings
 from headwater.spaces.sealing import Unsealable, derive_key
 from tests.conftest import client_for, run_application
-from tests.destinations import DESCRIBED, NAME, PIXEL, PROBE, TOKEN, Forwarder
+from tests.destinations import (
+    DESCRIBED,
+    NAME,
+    PIXEL,
+    PROBE,
+    TOKEN,
+    Forwarder,
+    destination_of,
+)
 from tests.factories import make_stage
 from tests.forwarding.fake_platform import Answer, FakePlatform
 from tests.pipeline import event
 from tests.reading_fixtures import Api
+from tests.waiting import wait_until
 
 COLLAPSED = (
     "complete_registration, sign_up all reach Probe as Registration: whoever does two of them "
@@ -224,6 +236,31 @@ def test_removing(api: Api, forwarder: Forwarder) -> None:
     assert len(forwarder.deliveries("id")) == 2
 
 
+def test_nothing_is_queued_behind_a_removal(
+    api: Api, forwarder: Forwarder, database_url: str
+) -> None:
+    """A batch that is being stored goes first, and the removal sees what it queued."""
+    destination_id, space = forwarder.make(), {"space_id": forwarder.stage.space_id}
+    with ThreadPoolExecutor() as pool, psycopg.connect(database_url) as worker:
+        worker.execute("SELECT FROM spaces WHERE id = %(space_id)s FOR NO KEY UPDATE", space)
+        removal = pool.submit(api.send, "DELETE", f"/destinations/{destination_id}")
+        wait_until(lambda: is_waited_for(forwarder, worker))
+        replace(forwarder, stage=replace(forwarder.stage, connection=worker)).delivery(
+            destination_id
+        )
+        worker.commit()
+        assert removal.result().status_code == 200
+    assert forwarder.deliveries("status", "reason") == [("skipped", "removed")]
+
+
+def is_waited_for(forwarder: Forwarder, worker: psycopg.Connection) -> bool:
+    row = forwarder.stage.connection.execute(
+        "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid)))",
+        (worker.info.backend_pid,),
+    ).fetchone()
+    return row is not None and row[0]
+
+
 def test_counts_end_somewhere(
     api: Api, forwarder: Forwarder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -324,6 +361,14 @@ def test_scopes(client: httpx.Client, forwarder: Forwarder) -> None:
     ):  # fmt: skip
         assert reader.send(method, path, json={}).status_code == 403
         assert writer.send(method, path, json={}).status_code in (404, 422)
+
+
+def test_nothing_that_a_traceback_could_show_has_a_secret() -> None:
+    platform, change = read_new(DESCRIBED)
+    assert change.secrets == {"token": TOKEN}
+    call = platform.request([], destination_of())
+    assert TOKEN.encode() in call.body
+    assert TOKEN not in repr([platform, change, destination_of(), call])
 
 
 def test_nothing_stored_shows_a_secret(api: Api, forwarder: Forwarder) -> None:

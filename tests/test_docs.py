@@ -5,8 +5,9 @@ models, sources, filters, receipts.
 from __future__ import annotations
 
 import argparse
-import ast
+import io
 import re
+import tokenize
 import tomllib
 from collections.abc import Iterator
 from http import HTTPStatus
@@ -114,11 +115,11 @@ def statuses() -> set[int]:
     """Every error status the code names."""
     files = [*(ROOT / "src" / "headwater").rglob("*.py")]
     numbers = {
-        node.value
+        int(token.string)
         for path in files
         if path.parent.name in {"http", "ingest", "spaces", "events"} or path.name == "app.py"
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Constant) and type(node.value) is int
+        for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline)
+        if token.type == tokenize.NUMBER and token.string.isdigit()
     }
     return {int(status) for status in HTTPStatus if status >= 400} & numbers
 

@@ -180,7 +180,7 @@ def test_the_cap_is_exact(size: int) -> None:
         "https://0x7f.1/", "https://127.1/", "https://[::1%25lo]/", "https://a.example:port/",
         "https://a.example:99999/", "https://b\u00fccher.example/", "https://a.example/ x",
         "https://a.example/\r\nX: y", "https://a%00.example/", "https://a.example/" + "x" * 2000,
-        "file:" + "///etc/passwd", "javascript:alert(1)", "https://127.0.0.1.:443x/",
+        "file://localhost/etc/passwd", "javascript:alert(1)", "https://127.0.0.1.:443x/",
     ],
 )  # fmt: skip
 def test_urls_that_are_not_called(url: str) -> None:

@@ -5,7 +5,6 @@ those that can hold something.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 import psycopg
@@ -13,6 +12,8 @@ import pytest
 
 from headwater.attribution import accepted as touchpoints
 from headwater.attribution.accepted import AcceptedTouchpoint
+from headwater.browsing import accepted as browsing
+from headwater.browsing.accepted import AcceptedHit, AcceptedPerson
 from headwater.events import accepted as events
 from headwater.events.accepted import AcceptedEvent
 from headwater.privacy.columns import COLUMNS, Column, Holds, personal, read_columns
@@ -109,9 +110,17 @@ def test_a_declaration_that_cannot_be_meant_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("payload", "declared"), [(AcceptedEvent, events), (AcceptedTouchpoint, touchpoints)]
+    ("payload", "personal", "kept"),
+    [
+        (AcceptedEvent, events.PERSONAL, events.KEPT),
+        (AcceptedTouchpoint, touchpoints.PERSONAL, touchpoints.KEPT),
+        (AcceptedHit, browsing.PERSONAL_OF_HITS, browsing.KEPT_OF_HITS),
+        (AcceptedPerson, browsing.PERSONAL_OF_PEOPLE, browsing.KEPT_OF_PEOPLE),
+    ],
 )
-def test_every_member_of_a_payload_is_declared(payload: type, declared: Any) -> None:
+def test_every_member_of_a_payload_is_declared(
+    payload: type, personal: frozenset[str], kept: frozenset[str]
+) -> None:
     members = {field.name for field in msgspec.structs.fields(payload)}
-    assert members == declared.PERSONAL | declared.KEPT
-    assert not declared.PERSONAL & declared.KEPT
+    assert members == personal | kept
+    assert not personal & kept

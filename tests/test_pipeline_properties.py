@@ -6,10 +6,10 @@ import psycopg
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headwater.attribution.accepted import AcceptedTouchpoint
+from headwater.browsing.accepted import AcceptedPerson
 from headwater.events.accepted import AcceptedEvent
 from tests.identity_model import Model
-from tests.pipeline import DAY, MINUTE, T0, Stage, event, new_stage, touch
+from tests.pipeline import DAY, MINUTE, T0, Accepted, Stage, event, hit, new_stage, person, touch
 
 SETTINGS = settings(
     max_examples=60,
@@ -59,11 +59,26 @@ touches = st.builds(touch, **WHO, **CAME)
 
 people = st.lists(st.builds(event, **IDENTIFIERS), min_size=1, max_size=14)
 conversions = st.builds(event, **IDENTIFIERS, **OTHERS)
-journeys = st.lists(conversions | touches, min_size=1, max_size=14)
+VISITOR = {name: WHO[name] for name in ("trk_token", "fingerprint", "ip")}
+hits = st.builds(
+    hit,
+    **VISITOR,
+    key=st.uuids(version=4).map(str),
+    occurred_at=st.sampled_from(TIMES),
+    url=st.sampled_from(["https://shop.example/", "https://shop.example/?utm_source=sms"]),
+    referrer=maybe("https://www.google.com/", "https://shop.example/"),
+    country=maybe("DE", "FR"),
+    city=maybe("Ulm"),
+    os=maybe("iOS"),
+)
+sayings = st.builds(
+    person, **WHO, occurred_at=st.sampled_from(TIMES), full_name=maybe("Ann"), phone=maybe("1")
+)
+journeys = st.lists(conversions | touches | hits | sayings, min_size=1, max_size=14)
 modes = st.sampled_from(["auto", "external_id"])
 
 
-def run(stage: Stage, events: list[AcceptedEvent | AcceptedTouchpoint], sizes: list[int]) -> None:
+def run(stage: Stage, events: list[Accepted], sizes: list[int]) -> None:
     """Process rows in batches of these sizes, and the rest at once."""
     rest = list(events)
     for size in [*sizes, len(events)]:
@@ -123,13 +138,14 @@ def test_invariants(
 def check_nothing_is_lost(stage: Stage, events: list) -> None:
     stored, dropped = stage.values("events", "id"), stage.values("duplicates", "id")
     sent = [receipt for receipt, alone in stage.rows("touchpoints", "id", "sent") if alone]
-    assert sorted(stored + sent + dropped) == stage.receipts
+    seen = stage.values("hits", "id")
+    told = zip(events, stage.receipts, strict=True)
+    said = [receipt for each, receipt in told if isinstance(each, AcceptedPerson)]
+    assert sorted(stored + sent + dropped + seen + said) == stage.receipts
     assert stage.values("rejected", "id") == []
-    assert set(stage.values("touchpoints", "id")) <= {*stored, *sent}
+    assert set(stage.values("touchpoints", "id")) <= {*stored, *sent, *seen}
     kept = [
-        each
-        for each, receipt in zip(events, stage.receipts, strict=True)
-        if receipt in (*stored, *sent)
+        each for each, receipt in zip(events, stage.receipts, strict=True) if receipt not in dropped
     ]
     links = set(stage.rows("contact_identifiers", "kind", "value"))
     for each in kept:
@@ -143,13 +159,13 @@ def check_merges(stage: Stage) -> None:
     for contact, survivor in pointers.items():
         assert survivor is None or (survivor < contact and pointers[survivor] is None)
     living = {contact for contact, survivor in pointers.items() if survivor is None}
-    for table in ("events", "touchpoints", "contact_identifiers"):
+    for table in ("events", "touchpoints", "contact_identifiers", "visits", "hits"):
         assert set(stage.values(table, "contact_id")) <= living
 
 
 def check_stamps(stage: Stage) -> None:
     companies = dict(stage.rows("contacts", "id", "company_id"))
-    for table in ("events", "touchpoints"):
+    for table in ("events", "touchpoints", "visits"):
         for contact, company in stage.rows(table, "contact_id", "company_id"):
             assert company == companies[contact]
 

@@ -9,7 +9,7 @@ import pytest
 
 from headwater.events.accepted import KEPT, PERSONAL, AcceptedEvent
 from headwater.privacy.redaction import EMPTIED, Named
-from tests.pipeline import event, touch
+from tests.pipeline import event, hit, person, touch
 
 ADA = Named([
     ("email", "ada@acme.example"),
@@ -77,7 +77,7 @@ def test_what_happened_stays() -> None:
         ("event", '["crm-7"]'),
         ("event", r'{"trk_token": "A\"B", "event_name": null}'),
         ("event", "192.0.2.1 showed f|1"),
-        ("hit", payload(email="ada@acme.example")),
+        ("other", payload(email="ada@acme.example")),
     ],
 )
 def test_what_cannot_be_read_is_emptied(kind: str, text: str) -> None:
@@ -86,7 +86,7 @@ def test_what_cannot_be_read_is_emptied(kind: str, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "text"),
-    [("event", "{"), ("event", '{"ip": "192.0.2.1"}'), ("event", "f|1"), ("hit", payload())],
+    [("event", "{"), ("event", '{"ip": "192.0.2.1"}'), ("event", "f|1"), ("other", payload())],
 )
 def test_unless_it_names_nobody(kind: str, text: str) -> None:
     assert ADA.redact(kind, text) == text
@@ -101,6 +101,21 @@ def test_a_touchpoint_loses_who_it_was() -> None:
     assert ADA.redact("event", whole) == EMPTIED
     other = msgspec.json.encode(touch(email="bob@acme.example")).decode()
     assert ADA.redact("touchpoint", other) == other
+
+
+def test_a_page_view_becomes_nobody_s() -> None:
+    told = {"key": "k", "url": "https://shop.example/?u=1", "referrer": "https://t.example",
+            "trk_token": 'a"b', "cookies": {"fbp": "x"}, "city": "Ulm"}  # fmt: skip
+    left = ADA.redact("hit", msgspec.json.encode(hit(**told)).decode())
+    assert msgspec.json.decode(left) == {"occurred_at": 1760000000000, "key": "k", "url": ""}
+    other = msgspec.json.encode(hit(trk_token="other")).decode()
+    assert ADA.redact("hit", other) == other
+
+
+def test_what_people_say_of_themselves_goes() -> None:
+    told = person(email="ada@acme.example", phone="1", full_name="Ada", profile_fields={1: "x"})
+    left = ADA.redact("identify", msgspec.json.encode(told).decode())
+    assert msgspec.json.decode(left) == {"occurred_at": 1760000000000}
 
 
 def test_nobody_is_named_by_nothing() -> None:

@@ -29,6 +29,7 @@ def test_it_works() -> None:
         Source("google_ads", "gclid"),
         Ad(campaign_id="12", ad_name="Blue Shoe"),
         {"gclid": "aB-1"},
+        "gad_campaignid=12&gclid=aB-1&utm_content=Blue+Shoe",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.sources.classify import classify
+from headwater.sources.classify import classify, explain
 from headwater.sources.evidence import Arrival
 from headwater.sources.exclusions import Exclusions
 from headwater.sources.outcomes import Nothing, NothingReason, Outcome, Source
@@ -45,6 +45,23 @@ def test_a_stale_click_id_on_a_shared_link_is_not_paid() -> None:
     assert source("gclid=1", "https://www.linkedin.com/") == "linkedin_organic"
     assert source("gclid=1", "https://mail.google.com/") == "email"
     assert source("gclid=1", "https://chatgpt.com/") == "ai_chat_gpt"
+
+
+def passed_on(query: str, *stale: str) -> str:
+    explanation = explain(Arrival(f"{PAGE}?{query}", stale=frozenset(stale)))
+    assert not explanation.click_ids.keys() & set(stale)
+    assert isinstance(explanation.outcome, Source)
+    return explanation.outcome.name
+
+
+def test_a_stale_click_id_takes_the_signs_of_its_network_with_it() -> None:
+    link = "gclid=1&gad_source=1&gad_campaignid=7"
+    assert passed_on(link) == "google_ads"
+    assert passed_on(link, "gclid") == "direct"
+    assert explain(Arrival(f"{PAGE}?{link}", stale=frozenset({"gclid"}))).campaign is None
+    assert passed_on(f"{link}&gbraid=2", "gclid") == "google_ads"
+    assert passed_on(f"{link}&msclkid=2", "gclid") == "bing_ads"
+    assert passed_on(f"{link}&utm_source=newsletter", "gclid") == "email"
 
 
 def test_a_click_id_counts_for_its_own_network_only() -> None:

@@ -87,3 +87,15 @@ def test_a_late_touch_reaches_stored_events(stage: Stage) -> None:
     stage.run(click(-60, trk_source="sms"), click(-30))
     masks = [row[1] for row in stage.rows("events", "event_time", "source_mask")]
     assert masks == [SMS | ADS] * 4
+
+
+def test_what_parameters_do_not_tell_of_the_ad_its_url_does(stage: Stage) -> None:
+    url = (
+        "https://shop.example/?utm_campaign=Other&gad_campaignid=12&utm_content=Blue&utm_term=shoe"
+    )
+    stage.run(
+        event(email="a@b.org", trk_source="google_ads", trk_campaign="Spring", url=url),
+        event(email="b@b.org", url=url),
+    )
+    columns = ("campaign_id", "campaign_name", "ad_name", "keyword")
+    assert stage.rows("touchpoints", *columns) == [("12", "Spring", "Blue", "shoe")]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import socket
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.accounts.passwords import Passwords
 from headwater.ads.routes import router as ads_router
+from headwater.browsing.places import Places
 from headwater.companies.routes import router as companies_router
 from headwater.console.routes import console_routes
 from headwater.contacts.routes import router as contacts_router
@@ -32,12 +33,13 @@ from headwater.events.routes import router as events_router
 from headwater.exports.routes import DOWNLOAD_ROUTES
 from headwater.exports.routes import router as exports_router
 from headwater.exports.storage import Storage, open_storage
+from headwater.forwarding.figures import forwarding_figures
 from headwater.forwarding.journal_routes import router as journal_router
 from headwater.forwarding.origins import named_hosts
 from headwater.forwarding.routes import router as destinations_router
 from headwater.http import openapi
 from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
-from headwater.http.health import HEALTH_ROUTES, healthz
+from headwater.http.health import HEALTH_ROUTES, Figures, healthz
 from headwater.http.reference import reference_routes
 from headwater.ingest.documents import INGEST_PATHS, INGEST_SCHEMAS
 from headwater.ingest.endpoints import BUCKET, EVENTS, TOUCHPOINTS, Batch, Ingest, Track
@@ -53,7 +55,11 @@ from headwater.oauth.routes import OAUTH_ROUTES
 from headwater.privacy.routes import router as privacy_router
 from headwater.settings import Settings
 from headwater.spaces.access import KeyRing
+from headwater.spaces.rings import Listener
 from headwater.spaces.sealing import derive_key
+from headwater.tracker import endpoint as tracker
+from headwater.tracker.script import Script
+from headwater.tracker.sites import SiteRing
 from headwater.webhooks.routes import WEBHOOK_ROUTES
 
 API = "/public-api/v1"
@@ -75,11 +81,16 @@ class Headwater:
     settings: Settings
     database: Database
     keys: KeyRing
+    sites: SiteRing
+    access: Listener
     inbox: Inbox
+    hits: Inbox
+    """Where browsers' reports go: an inbox of its own, as their limit is."""
     storage: Storage
     base_url: str
     signing_key: bytes
     sealing_key: bytes
+    figures: Sequence[Figures]
     egress: Egress
     """To whom we send of our own accord; hosts that the operator named may be anywhere."""
     public_egress: Egress
@@ -92,14 +103,16 @@ class Headwater:
     async def running(self) -> AsyncGenerator[None]:
         """Open connections and begin committing; on leaving, finish what was accepted."""
         await self.database.open()
-        self.keys.start()
+        self.access.start()
         self.inbox.start()
+        self.hits.start()
         try:
             async with self.assistants.running():
                 yield
         finally:
+            await self.hits.stop()
             await self.inbox.stop()
-            await self.keys.stop()
+            await self.access.stop()
             await self.egress.close()
             await self.public_egress.close()
             await self.database.close()
@@ -116,6 +129,7 @@ def create_app(
     `public_egress` lead to another network.
     """
     database = Database(database_url)
+    keys, sites = KeyRing(database, settings.rate_limit_factor), SiteRing(database)
     secret = _secret(settings, database_url)
     public_egress, inbox = public_egress or Egress(), Inbox(database_url, BUCKET)
     origin, signing_key = settings.base_url or base_url, _signing_key(secret)
@@ -123,27 +137,45 @@ def create_app(
     headwater = Headwater(
         settings=settings,
         database=database,
-        keys=KeyRing(database, settings.rate_limit_factor),
+        keys=keys,
+        sites=sites,
+        access=Listener(database_url, [keys, sites]),
         inbox=inbox,
+        hits=Inbox(database_url, tracker.BUCKET),
         storage=open_storage(settings),
         base_url=origin,
         signing_key=signing_key,
         sealing_key=derive_key(secret),
+        figures=(forwarding_figures,),
         egress=Egress(named_hosts(settings)),
         public_egress=public_egress,
         hosted_clients=HostedClients(public_egress, settings.brand),
         passwords=passwords or Passwords(),
         assistants=SpaceEndpoint(asked, build_server(settings.brand, TOOLS)),
     )
+    return _Front(_hot(headwater), _framework(headwater))
+
+
+def _hot(headwater: Headwater) -> dict[tuple[str, str], ASGIApp]:
+    """The routes that stand before the framework."""
+    settings = headwater.settings
     ingest = Ingest(headwater.keys, headwater.inbox)
-    hot: dict[tuple[str, str], ASGIApp] = {
+    script = Script(settings.tracker_script, settings.tracker_endpoint)
+    hits = tracker.Hits(
+        Ingest(headwater.keys, headwater.hits), headwater.sites, Places(settings.geoip_db),
+        settings.trusted_proxies,
+    )  # fmt: skip
+    return {
         ("GET", "/healthz"): healthz,
         ("HEAD", "/healthz"): healthz,
         ("POST", f"{API}/events/track"): Track(ingest),
         ("POST", f"{API}/events/batch"): Batch(ingest, EVENTS),
         ("POST", f"{API}/touchpoints/batch"): Batch(ingest, TOUCHPOINTS),
+        ("POST", settings.tracker_endpoint): hits,
+        ("OPTIONS", settings.tracker_endpoint): tracker.preflight,
+        ("GET", settings.tracker_script): script,
+        ("HEAD", settings.tracker_script): script,
     }
-    return _Front(hot, _framework(headwater))
 
 
 def serve(settings: Settings, database_url: str, listener: socket.socket, base_url: str) -> None:
@@ -206,9 +238,9 @@ def _framework(headwater: Headwater) -> FastAPI:
         lifespan=lifespan, redirect_slashes=False,
         routes=[
             *HEALTH_ROUTES, *reference_routes(headwater.settings.brand), *DOWNLOAD_ROUTES,
-            *WEBHOOK_ROUTES, *OAUTH_ROUTES,
+            *WEBHOOK_ROUTES, *console_routes(headwater), *OAUTH_ROUTES,
+            *authorize_routes(headwater),
             Route(SPACE_PATH, headwater.assistants, include_in_schema=False),
-            *authorize_routes(headwater), *console_routes(headwater),
         ],
     )  # fmt: skip
     app.state.headwater = headwater

@@ -82,6 +82,7 @@ def configure(level: str = "info") -> None:
     ):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [], True
+    logging.getLogger("mcp").setLevel(logging.WARNING)  # it tells of every request
     logging.captureWarnings(True)
     structlog.configure(
         processors=[

@@ -20,6 +20,11 @@ PLATFORMS = (
     "meta", "google", "tiktok", "linkedin", "reddit", "pinterest", "snapchat", "microsoft",
 )  # fmt: skip
 """The ad platforms whose interface can be had elsewhere, as for trying it out."""
+TAKEN = (
+    ".well-known", "console", "docs", "downloads", "healthz", "login", "logout", "mcp", "metrics",
+    "public-api", "readyz", "webhooks",
+)  # fmt: skip
+"""What paths of Headwater's own begin with."""
 
 
 class SettingError(ValueError):
@@ -118,13 +123,24 @@ def _base_url(text: str) -> str:
 def _path(text: str) -> str:
     if not re.fullmatch("(/[A-Za-z0-9._~-]+)+", text, re.ASCII):
         raise ValueError("must be a path of letters, digits and - . _ ~, such as /t.js")
+    if text.split("/")[1] in TAKEN:
+        raise ValueError(f"must not begin with /{text.split('/')[1]}, which Headwater itself uses")
     return text
 
 
-def _file(text: str) -> Path:
+def _places(text: str) -> Path:
     path = Path(text)
     if not path.is_file():
         raise ValueError(f"{text} is no file")
+    import maxminddb  # noqa: PLC0415 - what does not serve should not pay for it
+
+    try:
+        with maxminddb.Reader(str(path)) as reader:
+            kind = reader.metadata().database_type
+    except (OSError, ValueError, maxminddb.InvalidDatabaseError):
+        raise ValueError(f"{text} is no MaxMind database") from None
+    if not any(word in kind.lower() for word in ("city", "country", "enterprise")):
+        raise ValueError(f"{text} is a database of type {kind}, not of cities or countries")
     return path
 
 
@@ -184,7 +200,7 @@ READERS = {
     "rate_limit_factor": _factor,
     "trusted_proxies": _networks,
     "brand": str,
-    "geoip_db": _file,
+    "geoip_db": _places,
     "tracker_script": _path,
     "tracker_endpoint": _path,
     "hosted_clients": _yes_or_no,

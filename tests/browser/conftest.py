@@ -1,33 +1,68 @@
-"""Chromium, driven by Playwright. Without one the tests are skipped and say so, unless
-HEADWATER_TEST_BROWSER=required.
+"""A real browser, and a small shop for it on hosts of its own: Debian's Chromium, whose look-ups of
+*.example all lead to this machine.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Frame, Page, sync_playwright
 
-QUIET = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+from tests.conftest import Running
+from tests.factories import Stage
+from tests.sites import Site, make_site
+from tests.waiting import wait_until
+
+REQUIRED = "HEADWATER_TEST_BROWSER"
+ARGUMENTS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--host-resolver-rules=MAP *.example 127.0.0.1",
 ]  # fmt: skip
+STUB = (
+    "window.trk=window.trk||{q:[]};['identify','track','page','consent'].forEach("
+    "function(m){trk[m]=trk[m]||function(){trk.q.push([m,arguments])}})"
+)
+"""As docs/tracker.md has it."""
 
 
-@pytest.fixture(scope="session")
+READY = "() => window.trk && trk.site && window.trk.q.push !== [].push"
+
+
+def ready(page: Page | Frame) -> None:
+    page.wait_for_function(READY)
+
+
+def cookie(context: BrowserContext) -> Any:
+    (found,) = [each for each in context.cookies() if each["name"] == "trk_token"]
+    return found
+
+
+def idle(page: Page) -> None:
+    """Wait until whatever the script still means to do at once is done."""
+    page.wait_for_load_state("networkidle")
+
+
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    """A running Chromium."""
+    """A running Chromium. Without one these tests are skipped, except where it is required. It
+    ends with this package, as its driver keeps an event loop running in the thread of the tests.
+    """
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
-        if os.environ.get("HEADWATER_TEST_BROWSER") == "required":
-            pytest.fail("HEADWATER_TEST_BROWSER=required, and no chromium on the path")
-        pytest.skip("no chromium on the path")
+        told = "no chromium found: install it (Debian: apt-get install chromium)"
+        if os.environ.get(REQUIRED) == "required":
+            pytest.fail(told)
+        pytest.skip(told)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=QUIET)
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield browser
         browser.close()
 
@@ -35,13 +70,118 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture
 def page_of(chromium: Browser) -> Iterator[Callable[..., Page]]:
     """Opens pages, each in a context of its own made with the given options."""
-    contexts: list[Any] = []
+    contexts: list[BrowserContext] = []
 
-    def open_page(**options: Any) -> Page:
+    def open_one(**options: Any) -> Page:
         context = chromium.new_context(**options)
         contexts.append(context)
         return context.new_page()
 
-    yield open_page
+    yield open_one
     for context in contexts:
         context.close()
+
+
+class _Pages(BaseHTTPRequestHandler):
+    """Serves whatever was put under a path, whatever host and query it is asked for by."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        path = self.path.partition("?")[0]
+        text = self.server.pages.get(path)  # type: ignore[attr-defined]
+        body = (text or "nothing here").encode()
+        self.send_response(404 if text is None else 200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@dataclass
+class Shop:
+    """Pages on any host of *.example, and a Headwater that they report to."""
+
+    port: int
+    hub_port: int
+    site: Site
+    pages: dict[str, str]
+
+    def url(self, path: str = "/", host: str = "www.shop.example") -> str:
+        return f"http://{host}:{self.port}{path}"
+
+    def snippet(self, attributes: str = "", hub: str = "hw.shop.example") -> str:
+        source = f"http://{hub}:{self.hub_port}/t.js"
+        return f'<script async src="{source}" data-site="{self.site.key}" {attributes}></script>'
+
+    def put(self, path: str, body: str = "", attributes: str = "", hub: str | None = None) -> None:
+        """A page that carries the tracker."""
+        snippet = self.snippet(attributes, **({"hub": hub} if hub else {}))
+        self.pages[path] = (
+            f"<!doctype html><title>Shop</title><script>{STUB}</script>{snippet}{body}"
+        )
+
+    def of(self, kind: str, count: int) -> list[dict[str, Any]]:
+        """What arrived of a kind, in order, once there is so much. A page that is left early cannot
+        tell whether its report arrived, and the next one sends it again: that counts once.
+        """
+
+        def found() -> dict[str, dict[str, Any]]:
+            rows: dict[str, dict[str, Any]] = {}
+            for row in self.site.payloads(kind):
+                rows.setdefault(row[SAME_BY[kind]], row)
+            return rows
+
+        wait_until(lambda: len(found()) >= count, 10, f"{count} of {kind}")
+        rows = list(found().values())
+        assert len(rows) == count, rows
+        return rows
+
+
+SAME_BY = {"hit": "key", "event": "idempotency_key", "identify": "email"}
+
+
+@pytest.fixture
+def shop(stage: Stage, server: Running) -> Iterator[Shop]:
+    listener = ThreadingHTTPServer(("127.0.0.1", 0), _Pages)
+    listener.pages = {}  # type: ignore[attr-defined]
+    port = listener.server_port
+    thread = threading.Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    origins = (f"http://*.shop.example:{port}", f"http://shop.example:{port}",
+               f"http://127.0.0.1:{port}")  # fmt: skip
+    site = make_site(stage, server.base_url, origins)
+    shop = Shop(port, int(server.base_url.rpartition(":")[2]), site, listener.pages)  # type: ignore[attr-defined]
+    shop.put("/")
+    yield shop
+    listener.shutdown()
+    thread.join()
+    listener.server_close()
+
+
+@pytest.fixture
+def context(chromium: Browser) -> Iterator[BrowserContext]:
+    context = chromium.new_context(locale="en-GB")
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def open_page(context: BrowserContext) -> Callable[[], Page]:
+    """A new page, on which any error of a script fails the test."""
+
+    def open_one() -> Page:
+        page = context.new_page()
+        page.on("pageerror", lambda error: pytest.fail(f"an error on the page: {error}"))
+        page.set_default_timeout(10_000)
+        return page
+
+    return open_one
+
+
+@pytest.fixture
+def page(open_page: Callable[[], Page]) -> Page:
+    return open_page()

@@ -319,7 +319,11 @@ def about(*fields: str) -> dict[str, Any]:
     }
 
 
-ERROR_INFO = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "INVALID_HEX_ENCODING"}
+def because(reason: str) -> dict[str, Any]:
+    return {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason}
+
+
+ERROR_INFO = because("INVALID_HEX_ENCODING")
 
 
 @pytest.mark.parametrize(
@@ -330,6 +334,11 @@ ERROR_INFO = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "IN
         (answer(200), Delivered),
         (status("UNAUTHENTICATED", 401), Held),
         (status("PERMISSION_DENIED", 403), Held),
+        (status("FAILED_PRECONDITION", 400, because("TERMS_AND_CONDITIONS_NOT_SIGNED")), Held),
+        (
+            status("INVALID_ARGUMENT", 400, because("CONVERSION_ACTION_TOO_RECENTLY_CREATED")),
+            Retry,
+        ),
         (status("RESOURCE_EXHAUSTED", 429), Retry),
         (status("INTERNAL", 500), Retry),
         (status("UNAVAILABLE", 503), Retry),

@@ -58,6 +58,25 @@ class AcceptedPerson(AcceptedVisitor, frozen=True, kw_only=True):
     """As in AcceptedEvent."""
 
 
+PERSONAL_OF_HITS = frozenset({
+    "trk_token", "fingerprint", "ip", "url", "referrer", "event_name", "cookies", "country",
+    "state", "city", "device_type", "browser", "os", "language",
+})  # fmt: skip
+"""The members of a page view that erasing a person takes out of a payload: all that is shown of
+it. What is left is a page view of nobody.
+"""
+
+KEPT_OF_HITS = frozenset({"occurred_at", "key"})
+
+PERSONAL_OF_PEOPLE = frozenset({
+    "email", "tracking_id", "trk_token", "fingerprint", "ip", "full_name", "first_name",
+    "last_name", "phone", "profile_fields",
+})  # fmt: skip
+"""The members that tell who somebody is."""
+
+KEPT_OF_PEOPLE = frozenset({"occurred_at"})
+
+
 class AcceptedBots(msgspec.Struct, frozen=True, kw_only=True):
     """Page views by bots, which are only counted (inbox kind `bots`)."""
 

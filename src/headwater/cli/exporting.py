@@ -1,5 +1,5 @@
-"""What a worker does about exports: it starts a process for them while any wait, and removes files
-whose time is over. So exports take neither the pipeline's time nor memory while nobody wants one.
+"""What a worker does about exports: it has a process at work while any wait, and removes files
+whose time is over.
 """
 
 from __future__ import annotations
@@ -9,14 +9,11 @@ from typing import Any
 
 from psycopg import Connection
 
+from headwater.cli.children import keep_at_work
 from headwater.exports.jobs import spaces_to_tidy, tidy, waiting_spaces
 from headwater.exports.storage import open_storage
 from headwater.pipeline.worker import Duty
 from headwater.settings import Settings
-from headwater.supervisor import Child
-
-PAUSE_SECONDS = 0.5
-"""Between two starts: a process that cannot work must not be started in a tight loop."""
 
 TIDY_SECONDS = 2.0
 """Between two looks for files to remove, which pass over every file that is kept."""
@@ -24,22 +21,7 @@ TIDY_SECONDS = 2.0
 
 def exporting(settings: Settings) -> Duty:
     """Have a process at work while exports wait."""
-    child = Child("exporter", "--data-dir", str(settings.data_dir.absolute()))
-    launched = -PAUSE_SECONDS
-
-    def waiting(connection: Connection[Any]) -> list[int]:
-        child.died()  # asking also lets go of one that has ended
-        return waiting_spaces(connection)
-
-    def attend(_: Connection[Any], __: int) -> bool:
-        nonlocal launched
-        now = time.monotonic()
-        if child.died() and now - launched >= PAUSE_SECONDS:
-            launched = now
-            child.launch()
-        return False  # the work is the child's
-
-    return Duty(waiting, attend)
+    return keep_at_work("exporter", settings, waiting_spaces)
 
 
 def tidying(settings: Settings) -> Duty:

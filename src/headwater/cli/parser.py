@@ -28,6 +28,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_export(commands)
     _add_source(commands)
     _add_webhook(commands)
+    _add_site(commands)
+
     _add_user(commands)
     _add_token(commands)
     _add_import(commands)
@@ -112,7 +114,9 @@ def _add_processes(commands: Commands) -> None:
     _listen(api)
     api.add_argument("--fd", type=int, help=argparse.SUPPRESS)
     worker = _add(commands, "worker", ("worker", "worker"), "run one worker")
-    for command in (serve, api, worker):
+    about = "send events to ad platforms while there are some"
+    forwarder = _add(commands, "forwarder", ("forwarder", "forwarder"), about)
+    for command in (serve, api, worker, forwarder):
         _leash(command)
     # The demonstration makes a login of its own.
     serve.add_argument("--no-set-up-link", action="store_true", help=argparse.SUPPRESS)
@@ -258,6 +262,25 @@ def _add_webhook(commands: Commands) -> None:
     for command in (create, change, listed, revoke, deliveries, replay):
         _space(command)
     for command in (create, change, listed, revoke, deliveries, replay, test):
+        _json(command)
+
+
+def _add_site(commands: Commands) -> None:
+    site = _group(commands, "site", "look after sites whose pages report visits")
+    create = _add(site, "create", ("sites", "create"), "create a site")
+    create.add_argument("--name", required=True, metavar="N")
+    listed = _add(site, "list", ("sites", "list_all"), "list a Space's sites")
+    change = _add(site, "set", ("sites", "change"), "replace a site's origins")
+    revoke = _add(site, "revoke", ("sites", "revoke"), "end a site at once")
+    for command in (change, revoke):
+        command.add_argument("site_id", type=int, metavar="SITE_ID")
+    for command in (create, change):
+        command.add_argument(
+            "--origin", action="append", required=True, metavar="O",
+            help="where its pages come from, such as https://shop.example; repeatable",
+        )  # fmt: skip
+    for command in (create, listed, change, revoke):
+        _space(command)
         _json(command)
 
 

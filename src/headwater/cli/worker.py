@@ -11,6 +11,7 @@ from headwater import logs
 from headwater.cli import leash
 from headwater.cli.connect import database_url
 from headwater.cli.exporting import exporting, tidying
+from headwater.cli.forwarding import forwarding
 from headwater.oauth.tidying import forgetting
 from headwater.pipeline.worker import Worker, processing
 from headwater.privacy.erasing import ERASING
@@ -18,7 +19,7 @@ from headwater.settings import Settings
 
 
 def worker(settings: Settings, arguments: Namespace) -> int:
-    """Process, erase and see to exports, until told to stop."""
+    """Process, erase, and see to exports and forwarding, until told to stop."""
     logs.configure(settings.log_level)
     stop = threading.Event()
 
@@ -29,6 +30,9 @@ def worker(settings: Settings, arguments: Namespace) -> int:
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
     leash.hold(arguments)
-    duties = [processing(), ERASING, exporting(settings), tidying(settings), forgetting()]
+    duties = [
+        processing(), ERASING, forwarding(settings), exporting(settings), tidying(settings),
+        forgetting(),
+    ]  # fmt: skip
     Worker(database_url(settings), stop, duties).run()
     return 0

@@ -27,8 +27,8 @@ SCOPES_TOLD = {
     "companies:write": "change companies",
     "exports:read": "fetch exports",
     "exports:write": "ask for exports",
-    "destinations:read": "read destinations and what was delivered to them",
-    "destinations:write": "make, change and try destinations",
+    "destinations:read": "see ad platforms and what became of events there",
+    "destinations:write": "change where events are forwarded to",
 }
 
 

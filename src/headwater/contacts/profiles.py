@@ -19,6 +19,9 @@ DETAILS = (
 PRIMARIES = ("email", "name", "phone")
 COMPANY = "company_id"
 
+PLACE = ("country", "state", "city")
+DEVICE = ("device_type", "os", "browser")
+
 FIRST_DATE_SLOT = 26
 _DATE_LENGTH = len("YYYY-MM-DD")
 
@@ -61,6 +64,26 @@ class Profile:
             if self.details.get(column) != stored:
                 self.details[column] = stored
                 self.changed = True
+
+    def notice(self, columns: tuple[str, ...], told: object) -> None:
+        """Take what is empty among columns that say one thing together, from an object's attributes
+        of the same names, unless what is known says something else: nobody lives in Paris, Texas,
+        France.
+        """
+        values = {column: getattr(told, column) for column in columns}
+        details = self.details
+        if any(details.get(column, value) != value for column, value in values.items() if value):
+            return
+        for column, value in values.items():
+            if value and column not in details:
+                details[column] = value
+                self.changed = True
+
+    def locate(self, location: str) -> None:
+        """Take a location as the primary one when there is none yet."""
+        if "location" not in self.details:
+            self.details["location"] = location
+            self.changed = True
 
     def fill_from(self, other: Profile) -> None:
         """Take from a contact merged into this one whatever is empty here."""

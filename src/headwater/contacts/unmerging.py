@@ -93,6 +93,7 @@ async def unmerge(connection: AsyncConnection, space_id: int, contact_id: int) -
     await _write_contacts(connection, split, changes)
     await _write_log(connection, split, changes)
     members = split.family.members(contact_id)
+    await _divide_visits(connection, split)
     return Unmerged(contact_id, survivor_id, len(members), **counts)
 
 
@@ -137,6 +138,13 @@ async def _move_rows(connection: AsyncConnection, split: Split) -> dict[str, int
     return {
         table: (await connection.execute(SQL[table], split.values())).rowcount for table in MOVED
     }
+
+
+async def _divide_visits(connection: AsyncConnection, split: Split) -> None:
+    """Once it is known which company either belongs to."""
+    divided = await connection.execute(SQL["divide_visits"], split.values())
+    if divided.rowcount:
+        await connection.execute(SQL["bound_visits"], split.values())
 
 
 async def _write_contacts(connection: AsyncConnection, split: Split, changes: Changes) -> None:

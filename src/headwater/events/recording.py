@@ -53,9 +53,9 @@ class Duplicate(msgspec.Struct, frozen=True, gc=False):
     """A request dropped because of what it repeats."""
 
     id: int
-    reason: Literal["idempotency_key", "order_id", "repeated_touch"]
+    reason: Literal["idempotency_key", "order_id", "repeated_touch", "repeated_hit"]
     event_id: int | None
-    """The stored event; of a touchpoint that was sent, none."""
+    """The stored event; of a touchpoint that was sent, and of a page view, none."""
     received_at: int
 
 
@@ -132,3 +132,12 @@ def add_sources(connection: Connection[Any], space_id: int, sources: dict[int, i
     ]
     if values:
         connection.cursor().executemany(SQL["add_sources"], values)
+
+
+def add_seen(connection: Connection[Any], space_id: int, touches: Collection[SourceSeen]) -> None:
+    """Put the sources of touches on the stored events after them, without asking for these first:
+    nearly always there are none.
+    """
+    each = [{"space_id": space_id, **msgspec.structs.asdict(touch)} for touch in touches]
+    if each:
+        connection.cursor().executemany(SQL["add_seen"], each)

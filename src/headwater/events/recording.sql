@@ -77,3 +77,10 @@ GROUP BY later.id;
 -- An event that a new touchpoint precedes: its source is now on the event's path.
 UPDATE events e SET source_mask = e.source_mask | %(source_mask)s
 WHERE e.space_id = %(space_id)s AND e.id = %(id)s;
+
+-- name: add_seen
+-- Events after a new touchpoint that do not know its source yet.
+UPDATE events e SET source_mask = e.source_mask | %(source_mask)s
+WHERE e.space_id = %(space_id)s AND e.contact_id = %(contact_id)s
+  AND e.event_time >= 'epoch'::timestamptz + %(occurred_at)s * interval '1 microsecond'
+  AND e.source_mask & %(source_mask)s = 0;

@@ -124,6 +124,9 @@ class Destination(msgspec.Struct, frozen=True, kw_only=True):
     test: bool = False
     """Whether this is a trial that must not count: the platform's test mode or validation."""
 
+    def __repr__(self) -> str:
+        return f"Destination({self.platform} {self.space_id}/{self.id})"
+
 
 Call = egress.Call
 """A call to a platform."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import msgspec
@@ -32,7 +32,7 @@ class Change:
     name: str | None = None
     settings: dict[str, Any] | None = None
     """All of them, as the platform's model has them."""
-    secrets: dict[str, str | None] | None = None
+    secrets: dict[str, str | None] | None = field(default=None, repr=False)
     """Those that change; None takes one away."""
     event_names: dict[str, str | None] | None = None
     """All own names."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -14,6 +14,7 @@ from prometheus_client import (
 )
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
+from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -57,17 +58,17 @@ async def metrics(request: Request) -> Response:
         registry = CollectorRegistry()
         multiprocess.MultiProcessCollector(registry)
     text = generate_latest(registry)
+    headwater = request.app.state.headwater
+    stored = CollectorRegistry()
     try:
-        async with request.app.state.headwater.database.connection(SECONDS) as connection:
-            cursor = await connection.execute(SQL["queue"])
-            row = await cursor.fetchone()
+        async with headwater.database.connection(SECONDS) as connection:
+            row = await (await connection.execute(SQL["queue"])).fetchone()
+            stored.register(_Stored(_queue(row)))
+            for read in headwater.figures:
+                stored.register(_Stored(await read(connection)))
     except UNAVAILABLE:
-        row = None
-    if row is not None:
-        queue = CollectorRegistry()
-        queue.register(_Queue(row))
-        text += generate_latest(queue)
-    return Response(text, media_type=CONTENT_TYPE_LATEST)
+        return Response(text, media_type=CONTENT_TYPE_LATEST)
+    return Response(text + generate_latest(stored), media_type=CONTENT_TYPE_LATEST)
 
 
 _GAUGES = (
@@ -81,15 +82,28 @@ _GAUGES = (
 )
 
 
-class _Queue(Collector):
-    """The queue's figures, in the order of the statement that reads them."""
+Figures = Callable[[AsyncConnection], Awaitable[Sequence[Metric]]]
+"""What a higher room tells here of what it has stored; one such function each is in the
+application's state.
+"""
 
-    def __init__(self, figures: Sequence[float]) -> None:
+
+class _Stored(Collector):
+    """Figures that have been read from the database."""
+
+    def __init__(self, figures: Sequence[Metric]) -> None:
         self._figures = figures
 
     def collect(self) -> Iterator[Metric]:
-        for (name, about), figure in zip(_GAUGES, self._figures, strict=True):
-            yield GaugeMetricFamily(name, about, figure)
+        yield from self._figures
+
+
+def _queue(row: Sequence[float] | None) -> list[Metric]:
+    """The queue's figures, in the order of the statement that reads them."""
+    return [
+        GaugeMetricFamily(name, about, figure)
+        for (name, about), figure in zip(_GAUGES, row or (), strict=True)
+    ]
 
 
 HEALTH_ROUTES = [

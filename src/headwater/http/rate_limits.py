@@ -20,6 +20,7 @@ SQL = Statements(__name__, "rate_limits.sql")
 
 PER_MINUTE = {
     "track": 1000,
+    "hits": 60_000,
     "receipts": 120,
     "list_events": 30,
     "get_event": 30,

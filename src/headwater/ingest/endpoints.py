@@ -64,7 +64,8 @@ class Ingest:
 
     def request(self, caller: Caller, cost: int, rows: list[bytes], kind: str = "event") -> Request:
         """Rows of a kind to store, counted as `cost` against the caller's minute."""
-        return Request(caller.space_id, self.keys.limit(caller, BUCKET), cost, rows, kind)
+        limit = self.keys.limit(caller, self.inbox.bucket)
+        return Request(caller.space_id, limit, cost, rows, kind)
 
     async def put(self, request: Request) -> Answer | None:
         """Have the request stored, or say why it was not."""
@@ -81,16 +82,11 @@ class Ingest:
 
 
 class Endpoint(ABC):
-    """An ASGI application for one route: access first, then the body, then the work."""
-
-    max_body: int
-
-    def __init__(self, ingest: Ingest) -> None:
-        self.ingest = ingest
+    """An ASGI application for one route, which answers whatever comes, and whatever fails."""
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         try:
-            answer = await self._answer(scope, receive)
+            answer = await self.answer(scope, receive)
         except Problem as problem:
             answer = problem_answer(problem)
         except (*UNAVAILABLE, DatabaseError) as error:
@@ -106,7 +102,20 @@ class Endpoint(ABC):
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         await send({"type": "http.response.body", "body": answer.body})
 
-    async def _answer(self, scope: Any, receive: Receive) -> Answer:
+    @abstractmethod
+    async def answer(self, scope: Any, receive: Receive) -> Answer:
+        """What to answer a request. Raises Problem, or what a failing database does."""
+
+
+class KeyedEndpoint(Endpoint):
+    """One for the holders of API keys: access first, then the body, then the work."""
+
+    max_body: int
+
+    def __init__(self, ingest: Ingest) -> None:
+        self.ingest = ingest
+
+    async def answer(self, scope: Any, receive: Receive) -> Answer:
         # Of a header given twice the first counts, as everywhere else.
         headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))
         caller = await self.ingest.keys.caller(headers.get(b"authorization"))
@@ -120,7 +129,7 @@ class Endpoint(ABC):
         """Answer an authorised request."""
 
 
-class Track(Endpoint):
+class Track(KeyedEndpoint):
     """POST /events/track: one event."""
 
     max_body = MAX_TRACK_BODY
@@ -135,7 +144,7 @@ class Track(Endpoint):
         if not_stored:
             return not_stored
         receipt = b"%d" % request.receipts[0]
-        headers = [(b"x-receipt-id", receipt), *_quota_headers(request.quota)]
+        headers = [(b"x-receipt-id", receipt), *quota_headers(request.quota)]
         return Answer(202, b'{"status":202,"message":"The event is queued."}', headers)
 
 
@@ -154,7 +163,7 @@ EVENTS = Items("events", "event", EVENT_FORM)
 TOUCHPOINTS = Items("touchpoints", "touchpoint", TOUCHPOINT_FORM)
 
 
-class Batch(Endpoint):
+class Batch(KeyedEndpoint):
     """Up to 1,000 items in one body, of which the valid ones are queued."""
 
     max_body = MAX_BATCH_BODY
@@ -179,7 +188,7 @@ class Batch(Endpoint):
         for result in results:
             if result["status"] == "queued":
                 result["receipt_id"] = str(next(receipts))
-        return Answer(*self._told(results, len(rows)), _quota_headers(request.quota))
+        return Answer(*self._told(results, len(rows)), quota_headers(request.quota))
 
     def _read(self, body: bytes) -> list[Raw]:
         name = self.items.name
@@ -227,8 +236,9 @@ def _accept_all(form: Form[Any], given: list[Raw]) -> tuple[list[dict[str, Any]]
 def problem_answer(problem: Problem, quota: Quota | None = None) -> Answer:
     """A problem as a response, with the quota where one was taken."""
     headers = [(name.lower().encode(), value.encode()) for name, value in problem.headers.items()]
-    return Answer(problem.status, problem.body(), headers + _quota_headers(quota))
+    return Answer(problem.status, problem.body(), headers + quota_headers(quota))
 
 
-def _quota_headers(quota: Quota | None) -> list[tuple[bytes, bytes]]:
+def quota_headers(quota: Quota | None) -> list[tuple[bytes, bytes]]:
+    """What tells of a quota, if one was taken."""
     return quota.headers() if quota else []

@@ -56,6 +56,8 @@ class Request:
     rows: Sequence[bytes]
     """Normalised payloads, as JSON."""
     kind: str = "event"
+    kinds: Sequence[str] = ()
+    """Of each row, where they are not all of one kind."""
     receipts: list[int] = field(default_factory=list[int])
     quota: Quota | None = None
     failure: Problem | None = None
@@ -78,7 +80,7 @@ class Inbox:
 
     def __init__(self, url: str, bucket: str) -> None:
         self._url = url
-        self._bucket = bucket
+        self.bucket = bucket
         self._waiting: deque[Request] = deque()
         self._waiting_rows = 0
         self._arrived = asyncio.Event()
@@ -177,7 +179,7 @@ class Inbox:
             before = costs.get(request.space_id)
             cost = request.cost + (before.cost if before else 0)
             costs[request.space_id] = Demand(request.space_id, cost, request.limit)
-        quotas = await take(connection, self._bucket, costs.values())
+        quotas = await take(connection, self.bucket, costs.values())
         left = {space_id: quota.granted for space_id, quota in quotas.items()}
         admitted: list[Request] = []
         for request in group:
@@ -191,7 +193,7 @@ class Inbox:
             request.quota = quota.with_more(left[request.space_id])
         for space_id, unused in left.items():
             if unused:
-                await give_back(connection, self._bucket, space_id, unused)
+                await give_back(connection, self.bucket, space_id, unused)
         return [request for request in admitted if request.rows]
 
     async def _sweep(self) -> None:
@@ -210,7 +212,11 @@ async def _insert(connection: AsyncConnection, group: list[Request]) -> None:
     ids = await append(
         connection,
         [request.space_id for request in group for _ in request.rows],
-        [request.kind for request in group for _ in request.rows],
+        [
+            kind
+            for request in group
+            for kind in request.kinds or (request.kind,) * len(request.rows)
+        ],
         [row for request in group for row in request.rows],
     )
     start = 0

@@ -20,6 +20,9 @@ UNION ALL
 SELECT 'stored', NULL, array_to_string(warnings, '; ')
 FROM touchpoints WHERE space_id = %(space_id)s AND id = %(id)s AND sent
 UNION ALL
+SELECT 'stored', NULL, NULL
+FROM hits WHERE space_id = %(space_id)s AND id = %(id)s
+UNION ALL
 SELECT 'duplicate', event_id, reason
 FROM duplicates WHERE space_id = %(space_id)s AND id = %(id)s
 UNION ALL

@@ -125,7 +125,7 @@ def _normalise(payload: Any, now: float, check: Check) -> AcceptedEvent:
         ad_user_data=consent.ad_user_data,
         ad_personalization=consent.ad_personalization,
         cookies=given_texts(payload, COOKIES),
-        profile_fields=_profile_fields(payload, check),
+        profile_fields=profile_fields(payload, check),
         **who,
         **given_texts(payload, PLAIN_TEXT),
     )
@@ -135,7 +135,8 @@ def _currency(value: str | None) -> str | None:
     return parse_currency(value) if value is not None and value.strip() else None
 
 
-def _profile_fields(payload: Any, check: Check) -> dict[int, str]:
+def profile_fields(payload: Any, check: Check) -> dict[int, str]:
+    """The profile fields given, as AcceptedEvent has them."""
     fields: dict[int, str] = {}
     for number, name in SLOTS:
         value = getattr(payload, name)

@@ -4,7 +4,7 @@ is to be written. One explicit object, so that each step says what it reads and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cached_property
@@ -13,6 +13,11 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from headwater.attribution.touches import Touch
+from headwater.browsing.accepted import AcceptedHit, AcceptedPerson
+from headwater.browsing.clicks import Clicks
+from headwater.browsing.views import View
+from headwater.browsing.visits import Visit
 from headwater.companies.grouping import Companies
 from headwater.contacts.storing import Profiles
 from headwater.events.accepted import AcceptedEvent
@@ -21,7 +26,9 @@ from headwater.forwarding.outbox import Target
 from headwater.identity.directory import Contact, Directory, Merge
 from headwater.identity.junk import Junk
 from headwater.identity.matching import Presented
-from headwater.pipeline.touchpoints import Mark, Path, Touch
+from headwater.pipeline.paths import Mark, Path
+from headwater.sources.addresses import read_address
+from headwater.sources.exclusions import Exclusions, exclusions_of
 
 
 class RejectReason(StrEnum):
@@ -57,6 +64,10 @@ class SpaceRules:
     timezone: str
     company_identity_mode: str
     ignored_identifiers: list[str]
+    own_domains: list[str]
+    """The hosts of its sites' origins among them."""
+    excluded_referrers: list[str]
+    heeded_referrers: list[str]
 
     @cached_property
     def zone(self) -> ZoneInfo:
@@ -66,18 +77,28 @@ class SpaceRules:
     def junk(self) -> Junk:
         return Junk(self.ignored_identifiers)
 
+    @cached_property
+    def exclusions(self) -> Exclusions:
+        own = tuple(host for host in self.own_domains if read_address(host) is not None)
+        return exclusions_of(own, tuple(self.excluded_referrers), tuple(self.heeded_referrers))
+
 
 class Item:
     """One readable row of a batch, and what the steps have found out about it: somebody at a
     moment, and what the row says they did. A kind of row is the parts that it has.
     """
 
-    __slots__ = ("at", "contact", "event", "id", "mark", "received_at", "touch", "warnings", "who")
+    __slots__ = (
+        "at", "contact", "event", "hit", "id", "mark", "person", "received_at", "touch", "view",
+        "warnings", "who",
+    )  # fmt: skip
 
     contact: Contact
     """As resolved when the row's turn came; `contact.final()` is where it ends up."""
     mark: Mark
     """Of an event: the sources before it."""
+    view: View
+    """Of a page view: what it tells."""
 
     def __init__(self, arrival: Arrival, who: Presented) -> None:
         self.id = arrival.id
@@ -88,11 +109,13 @@ class Item:
         self.event: AcceptedEvent | None = None
         self.touch: Touch | None = None
         """None as well when it repeats one already there."""
+        self.hit: AcceptedHit | None = None
+        self.person: AcceptedPerson | None = None
 
     @property
     def is_stored(self) -> bool:
         """Whether anything is left of it to store."""
-        return self.event is not None or self.touch is not None
+        return not (self.event is self.touch is self.hit is self.person is None)
 
 
 class Batch:
@@ -112,6 +135,12 @@ class Batch:
         """Sources, as bits, that the batch's touches add to stored events, by event id."""
         self.targets: list[Target] = []
         """Where the Space's events are forwarded to."""
+        self.clicks = Clicks()
+        self.views: dict[int, View] = {}
+        """The page views that could make a touchpoint, or do, loaded ones included."""
+        self.visits: list[Visit] = []
+        self.bots: dict[int, int] = {}
+        """Page views by bots, by site."""
 
     def timeline(self) -> Iterator[tuple[Item, list[Merge]]]:
         """The items in order of arrival, each with the merges it caused, which come before it."""
@@ -123,6 +152,19 @@ class Batch:
                 caused.append(merges[position])
                 position += 1
             yield item, caused
+
+    def family(self) -> Callable[[Contact], list[Contact]]:
+        """Tells of a contact that the batch ends with every stored one that is part of it."""
+        merged: dict[Contact, list[Contact]] = {}
+        for merge in self.directory.merges:
+            if not merge.loser.is_new:
+                merged.setdefault(merge.loser.final(), []).append(merge.loser)
+
+        def members(contact: Contact) -> list[Contact]:
+            # The oldest contact survives, so a new one has no stored ones in it.
+            return [] if contact.is_new else [contact, *merged.get(contact, ())]
+
+        return members
 
     def path(self, contact: Contact) -> Path:
         """The contact's path; of a contact that has not been loaded, an empty one."""

@@ -17,7 +17,12 @@ DISCARD PLANS;
 
 -- name: lock_space
 -- The Space, locked against every other change of its identities, or no row when it is locked.
-SELECT s.id, s.timezone, s.company_identity_mode, s.ignored_identifiers
+SELECT s.id, s.timezone, s.company_identity_mode, s.ignored_identifiers,
+       s.own_domains || ARRAY(
+           SELECT DISTINCT replace(unnest(site.origins), '://*.', '://') FROM sites site
+           WHERE site.space_id = %(space_id)s
+           ORDER BY 1),
+       s.excluded_referrers, s.heeded_referrers
 FROM spaces s
 WHERE s.id = %(space_id)s
 FOR NO KEY UPDATE SKIP LOCKED;

@@ -1,4 +1,5 @@
-"""What the decisions of a batch need to know, in three reads for the whole batch.
+"""What the decisions of a batch need to know, in three reads for the whole batch, and one more
+where it has page views.
 
 The queries of one read are sent together, so a read costs one round trip.
 """
@@ -10,31 +11,43 @@ from typing import Any
 
 from psycopg import Connection
 
+from headwater.attribution.touches import HALF_HOUR, Touch
+from headwater.browsing import storing as browsing
 from headwater.companies import storing as companies
 from headwater.companies.domains import business_domain
 from headwater.contacts.storing import load_contacts, read_profiles
 from headwater.events.recording import SourceSeen, request_later, request_recorded
 from headwater.identity import storing as identity
-from headwater.identity.directory import Contact
 from headwater.pipeline.batch import Batch
-from headwater.pipeline.steps import drop_duplicates, idempotency_key, order_key
-from headwater.pipeline.touchpoints import REPEAT_SPAN, Span, Touch, request_touches
+from headwater.pipeline.hits import clicks_of, put_beginnings, put_touches, view_spans
+from headwater.pipeline.steps import (
+    drop_duplicates,
+    drop_repeated_hits,
+    idempotency_key,
+    order_key,
+)
+from headwater.pipeline.touchpoints import Span, request_touches
 
 
 def load_known(connection: Connection[Any], batch: Batch) -> None:
-    """Drop duplicates, and read the contacts and companies the other events name."""
+    """Drop duplicates, and read the contacts and companies the other rows name."""
     space_id = batch.space.id
     events = [item.event for item in batch.items if item.event is not None]
+    hits = [item.hit for item in batch.items if item.hit is not None]
     recorded = request_recorded(
         connection,
         space_id,
         {key for event in events if (key := idempotency_key(event))},
         {key for event in events if (key := order_key(event))},
     )
+    repeated = browsing.request_keys(connection, space_id, {hit.key for hit in hits})
+    asked_clicks = browsing.request_clicks(connection, space_id, clicks_of(hits))
     keys = {key for item in batch.items for key in item.who.pairs()}
     asked_links = identity.request_links(connection, space_id, keys)
     asked_companies = companies.request_companies(connection, space_id, *_company_names(batch))
     drop_duplicates(batch, *recorded())
+    drop_repeated_hits(batch, repeated())
+    batch.clicks = asked_clicks()
     links = asked_links()
     batch.companies = asked_companies()
     if links:
@@ -56,34 +69,30 @@ def _company_names(batch: Batch) -> tuple[set[str], set[str]]:
 
 
 def load_paths(connection: Connection[Any], batch: Batch) -> None:
-    """Read the touches that new ones could repeat and the events that they precede, and draw the
-    numbers of what is new.
+    """Read the touches and visits that decide about new touches, and the events that these
+    precede, and draw the numbers of what is new.
     """
+    space_id = batch.space.id
     number_contacts = identity.request_numbers(connection, batch.directory)
     number_companies = companies.request_numbers(connection, batch.companies)
     placed = list(_touches_on_stored(batch))
-    spans = [Span(contact, touch.at - REPEAT_SPAN, touch.at) for contact, touch in placed]
-    touches = request_touches(connection, batch.space.id, spans)
     seen = [SourceSeen(contact, touch.at, touch.source_bit) for contact, touch in placed]
-    later = request_later(connection, batch.space.id, seen)
+    later = request_later(connection, space_id, seen)
+    spans = [Span(contact, touch.at - HALF_HOUR, touch.at + HALF_HOUR) for contact, touch in placed]
+    around = view_spans(connection, batch)
+    beginnings = browsing.request_beginnings(connection, space_id, around)
+    touches = request_touches(connection, space_id, spans + around)
     number_contacts()
     number_companies()
-    for contact_id, at, likeness in touches():
-        path = batch.path(batch.directory.contacts[contact_id])
-        path.times.setdefault(likeness, []).append(at)
+    put_beginnings(batch, beginnings())
+    put_touches(batch, touches())
     batch.late_sources = later()
 
 
 def _touches_on_stored(batch: Batch) -> Iterator[tuple[int, Touch]]:
     """Every touch with each stored contact, by id, that ends up in the touch's one."""
-    members: dict[Contact, list[Contact]] = {}
-    for merge in batch.directory.merges:
-        if not merge.loser.is_new:
-            members.setdefault(merge.loser.final(), []).append(merge.loser)
+    members = batch.family()
     for item in batch.items:
-        if item.touch is None:
-            continue
-        final = item.contact.final()
-        for contact in (final, *members.get(final, ())):
-            if not contact.is_new:
+        if item.touch is not None:
+            for contact in members(item.contact.final()):
                 yield contact.id, item.touch

@@ -27,6 +27,7 @@ from headwater.pipeline.steps import (
     group_companies,
     match_identities,
     parse,
+    read_views,
     settle,
     walk_paths,
 )
@@ -80,6 +81,7 @@ def process(connection: Connection[Any], batch: Batch) -> None:
     parse(batch)
     load_known(connection, batch)  # drops duplicates
     match_identities(batch)  # merges contacts
+    read_views(batch)
     describe_contacts(batch)
     group_companies(batch)
     load_paths(connection, batch)
@@ -128,7 +130,8 @@ def _result(batch: Batch) -> BatchResult:
         rejected=len(batch.rejections),
         contacts=len(batch.directory.created),
         merges=len(batch.directory.merges),
-        touchpoints=sum(item.touch is not None for item in batch.items),
+        touchpoints=sum(item.touch is not None for item in batch.items)
+        + sum(view.is_touch and not view.was_touch for view in batch.views.values()),
     )
 
 

@@ -10,20 +10,32 @@ from collections.abc import Callable
 import msgspec
 
 from headwater.attribution.accepted import AcceptedTouchpoint
+from headwater.attribution.touches import Touch
+from headwater.browsing.accepted import AcceptedBots, AcceptedHit, AcceptedPerson
+from headwater.browsing.views import read_view
 from headwater.companies.domains import business_domain
 from headwater.companies.grouping import Company
-from headwater.contacts.profiles import full_name
+from headwater.contacts.profiles import DEVICE, PLACE, full_name
 from headwater.events.accepted import AcceptedEvent
 from headwater.events.recording import Duplicate, Key
 from headwater.identity.matching import Identifiers, Presented, identify, without_junk
 from headwater.pipeline.batch import Arrival, Batch, Item, Rejection, RejectReason
+from headwater.pipeline.paths import Path
 from headwater.pipeline.touchpoints import touch_of, touch_of_event
 
 EVENT = "event"
 TOUCHPOINT = "touchpoint"
+HIT = "hit"
+IDENTIFY = "identify"
+BOTS = "bots"
+
+LANGUAGE = ("language",)
 
 _decode_event = msgspec.json.Decoder(AcceptedEvent).decode
 _decode_touchpoint = msgspec.json.Decoder(AcceptedTouchpoint).decode
+_decode_hit = msgspec.json.Decoder(AcceptedHit).decode
+_decode_person = msgspec.json.Decoder(AcceptedPerson).decode
+_decode_bots = msgspec.json.Decoder(AcceptedBots).decode
 
 
 def parse(batch: Batch) -> None:
@@ -35,39 +47,57 @@ def parse(batch: Batch) -> None:
             batch.rejections.append(rejection)
             continue
         try:
-            batch.items.append(read(batch, arrival))
+            read(batch, arrival)
         except (msgspec.DecodeError, UnicodeError) as error:
             detail = type(error).__name__
             rejection = Rejection(arrival.id, RejectReason.UNREADABLE_PAYLOAD, detail)
             batch.rejections.append(rejection)
 
 
-def _read_event(batch: Batch, arrival: Arrival) -> Item:
+def _read_event(batch: Batch, arrival: Arrival) -> None:
     event = _decode_event(arrival.payload)
-    item = _identified(batch, arrival, event, event.event_time)
-    item.event = event
-    item.touch = touch_of_event(event, item.at)
-    return item
+    touch = touch_of_event(event, event.event_time * 1000)
+    item = _add_item(batch, arrival, _strong(event), event.event_time)
+    item.event, item.touch = event, touch
 
 
-def _read_touchpoint(batch: Batch, arrival: Arrival) -> Item:
+def _read_touchpoint(batch: Batch, arrival: Arrival) -> None:
     touchpoint = _decode_touchpoint(arrival.payload)
-    item = _identified(batch, arrival, touchpoint, touchpoint.occurred_at)
-    item.touch = touch_of(touchpoint, item.at)
-    return item
+    touch = touch_of(touchpoint, touchpoint.occurred_at * 1000)
+    _add_item(batch, arrival, _strong(touchpoint), touchpoint.occurred_at).touch = touch
 
 
-_READERS: dict[str, Callable[[Batch, Arrival], Item]] = {
+def _read_hit(batch: Batch, arrival: Arrival) -> None:
+    hit = _decode_hit(arrival.payload)
+    shown = Identifiers(None, None, hit.trk_token, hit.fingerprint, hit.ip)
+    _add_item(batch, arrival, shown, hit.occurred_at).hit = hit
+
+
+def _read_person(batch: Batch, arrival: Arrival) -> None:
+    person = _decode_person(arrival.payload)
+    _add_item(batch, arrival, _strong(person), person.occurred_at).person = person
+
+
+def _read_bots(batch: Batch, arrival: Arrival) -> None:
+    bots = _decode_bots(arrival.payload)
+    batch.bots[bots.site_id] = batch.bots.get(bots.site_id, 0) + bots.hits
+
+
+_READERS: dict[str, Callable[[Batch, Arrival], None]] = {
     EVENT: _read_event,
     TOUCHPOINT: _read_touchpoint,
+    HIT: _read_hit,
+    IDENTIFY: _read_person,
+    BOTS: _read_bots,
 }
 
 
-def _identified(
-    batch: Batch, arrival: Arrival, told: AcceptedEvent | AcceptedTouchpoint, at: int
-) -> Item:
-    """An item that does not yet say what was done, at this moment in ms since 1970."""
-    given = Identifiers(told.email, told.tracking_id, told.trk_token, told.fingerprint, told.ip)
+def _strong(told: AcceptedEvent | AcceptedTouchpoint | AcceptedPerson) -> Identifiers:
+    return Identifiers(told.email, told.tracking_id, told.trk_token, told.fingerprint, told.ip)
+
+
+def _add_item(batch: Batch, arrival: Arrival, given: Identifiers, at: int) -> Item:
+    """A new item that does not yet say what was done, at this moment in ms since 1970."""
     kept, warnings = without_junk(given, batch.space.junk)
     seen_with = kept.fingerprint is not None and kept.ip is not None
     who = Presented(
@@ -81,6 +111,7 @@ def _identified(
     )
     item = Item(arrival, who)
     item.warnings = warnings or None
+    batch.items.append(item)
     return item
 
 
@@ -123,6 +154,21 @@ def drop_duplicates(batch: Batch, by_key: dict[Key, int], by_order: dict[Key, in
     batch.items = kept
 
 
+def drop_repeated_hits(batch: Batch, keys: set[str]) -> None:
+    """Set aside page views that repeat a stored one, by its key, or an earlier one of the batch."""
+    kept: list[Item] = []
+    for item in batch.items:
+        if item.hit is None:
+            kept.append(item)
+        elif item.hit.key in keys:
+            repeated = Duplicate(item.id, "repeated_hit", None, item.received_at)
+            batch.duplicates.append(repeated)
+        else:
+            keys.add(item.hit.key)
+            kept.append(item)
+    batch.items = kept
+
+
 def match_identities(batch: Batch) -> None:
     """Find, make and merge the contacts of the items."""
     for item in batch.items:
@@ -135,18 +181,40 @@ def describe_contacts(batch: Batch) -> None:
     for item, merges in batch.timeline():
         for merge in merges:
             profiles.of(merge.survivor).fill_from(profiles.of(merge.loser))
-        profile, event = profiles.of(item.contact), item.event
-        if event is None:
+        profile, told = profiles.of(item.contact), item.event or item.person
+        if item.hit is not None:
+            _describe_by_hit(batch, item, item.hit)
+        if told is None:
             profile.learn(item.who.email, None, None)
             continue
-        name = full_name(event.full_name, event.first_name, event.last_name)
-        profile.learn(item.who.email, name, event.phone)
-        if event.profile_fields:
-            profile.set_fields(event.profile_fields, zone)
+        name = full_name(told.full_name, told.first_name, told.last_name)
+        profile.learn(item.who.email, name, told.phone)
+        if told.profile_fields:
+            profile.set_fields(told.profile_fields, zone)
         if name is not None:
             directory.link(item.contact, ("name", name), item.at, item.id)
-        if event.phone is not None:
-            directory.link(item.contact, ("phone", event.phone), item.at, item.id)
+        if told.phone is not None:
+            directory.link(item.contact, ("phone", told.phone), item.at, item.id)
+
+
+def _describe_by_hit(batch: Batch, item: Item, hit: AcceptedHit) -> None:
+    profile = batch.profiles.of(item.contact)
+    profile.notice(PLACE, hit)
+    profile.notice(DEVICE, hit)
+    profile.notice(LANGUAGE, hit)
+    location = ", ".join(filter(None, (hit.city, hit.state, hit.country)))
+    if location:
+        profile.locate(location)
+        batch.directory.link(item.contact, ("location", location), item.at, item.id)
+
+
+def read_views(batch: Batch) -> None:
+    """Tell where the page views come from, and which clicks they show first."""
+    for item in batch.items:
+        if item.hit is not None:
+            item.view = read_view(
+                item.hit, item.who, item.contact, batch.clicks, batch.space.exclusions
+            )
 
 
 def group_companies(batch: Batch) -> None:
@@ -182,21 +250,35 @@ def walk_paths(batch: Batch) -> None:
         for merge in merges:
             batch.path(merge.survivor).absorb(batch.path(merge.loser))
         path = batch.path(item.contact)
-        touch = item.touch
-        if touch is not None:
-            if path.repeats(touch):
-                item.touch = None
-            else:
-                path.add_touch(touch)
+        if item.hit is not None:
+            path.add_view(item.view)
+            continue
+        if item.touch is not None:
+            _add_touch(batch, path, item, item.touch)
         if item.event is not None:
             item.mark = path.add_event(item.at)
-        elif item.touch is None:
-            repeated = Duplicate(item.id, "repeated_touch", None, item.received_at)
-            batch.duplicates.append(repeated)
+
+
+def _add_touch(batch: Batch, path: Path, item: Item, touch: Touch) -> None:
+    if not path.repeats(touch):
+        path.add_touch(touch)
+        return
+    item.touch = None
+    if item.event is None:
+        repeated = Duplicate(item.id, "repeated_touch", None, item.received_at)
+        batch.duplicates.append(repeated)
 
 
 def settle(batch: Batch) -> None:
     """Carry what the walks found over to the rows of the contacts, whose numbers are now known."""
+    for item in batch.items:
+        if item.hit is None:
+            continue
+        view = item.view
+        if view.is_candidate:
+            batch.views[view.id] = view
+        if view.visit.id == view.id:
+            batch.visits.append(view.visit)
     for contact, path in batch.paths.items():
         profile = batch.profiles.of(contact)
         if path.source_mask != profile.source_mask:

@@ -7,6 +7,9 @@ from typing import Any
 from msgspec.structs import asdict
 from psycopg import Connection
 
+from headwater.attribution.touches import Touch
+from headwater.browsing import storing as browsing
+from headwater.browsing.views import View
 from headwater.companies.storing import write_companies
 from headwater.contacts.merges import log_merges
 from headwater.contacts.profiles import Profile
@@ -14,17 +17,21 @@ from headwater.contacts.restamping import Move, restamp_all
 from headwater.contacts.storing import write_profiles
 from headwater.events.recording import (
     StoredEvent,
+    add_seen,
     add_sources,
     record_duplicates,
     record_events,
 )
 from headwater.failpoints import failpoint
 from headwater.forwarding.outbox import queue_deliveries
+from headwater.identity.directory import Contact
 from headwater.identity.storing import write_links, write_merges
 from headwater.pipeline.batch import Batch, Item
+from headwater.pipeline.hits import hit_row, joined_visits, origin_of, sources_seen, visit_rows
 from headwater.pipeline.inbox import delete_rows, reject_rows
 from headwater.pipeline.touchpoints import (
     StoredTouchpoint,
+    delete_touchpoints,
     write_touchpoints,
 )
 
@@ -41,8 +48,9 @@ def write(connection: Connection[Any], batch: Batch) -> None:
     write_profiles(connection, space_id, batch.profiles)
     write_links(connection, space_id, batch.directory)
     add_sources(connection, space_id, batch.late_sources)
-    touches = [touchpoint for item in batch.items if (touchpoint := _touchpoint(batch, item))]
+    touches = [_of_item(batch, item, item.touch) for item in batch.items if item.touch is not None]
     write_touchpoints(connection, space_id, touches)
+    _write_browsing(connection, batch)
     events = [event for item in batch.items if (event := _event(batch, item))]
     record_events(connection, space_id, events)
     queue_deliveries(connection, space_id, events, batch.targets)
@@ -50,6 +58,20 @@ def write(connection: Connection[Any], batch: Batch) -> None:
     failpoint("worker_after_events")
     reject_rows(connection, space_id, batch.rejections)
     delete_rows(connection, space_id, [arrival.id for arrival in batch.arrivals])
+
+
+def _write_browsing(connection: Connection[Any], batch: Batch) -> None:
+    space_id, views = batch.space.id, batch.views.values()
+    browsing.write_visits(connection, space_id, visit_rows(batch), joined_visits(batch))
+    hits = [hit for item in batch.items if (hit := hit_row(item))]
+    browsing.write_hits(connection, space_id, hits)
+    browsing.write_clicks(connection, space_id, batch.clicks)
+    browsing.count_bots(connection, space_id, batch.bots)
+    add_seen(connection, space_id, sources_seen(batch))
+    gone = [view.id for view in views if view.was_touch and not view.is_touch]
+    delete_touchpoints(connection, space_id, gone)
+    made = [_of_view(batch, view) for view in views if view.is_touch and not view.was_touch]
+    write_touchpoints(connection, space_id, made)
 
 
 def _move(batch: Batch, profile: Profile) -> Move | None:
@@ -66,32 +88,39 @@ def _move(batch: Batch, profile: Profile) -> Move | None:
     return Move(contact.id, final.id, company and company.id, merged_mask)
 
 
-def _origin(item: Item) -> int | None:
-    """The contact of an item when its turn came, if that was merged later in the batch."""
-    return item.contact.id if item.contact.merged_into is not None else None
-
-
-def _touchpoint(batch: Batch, item: Item) -> StoredTouchpoint | None:
-    touch = item.touch
-    if touch is None:
-        return None
-    contact = item.contact.final()
-    company = batch.profiles.of(contact).company
+def _of_item(batch: Batch, item: Item, touch: Touch) -> StoredTouchpoint:
+    """The touchpoint that an event makes, or that was sent by itself."""
     sent = item.event is None
+    warnings = item.warnings if sent else None
+    origin_id = origin_of(item.contact)
     return StoredTouchpoint(
-        id=item.id,
-        contact_id=contact.id,
-        origin_id=_origin(item),
-        company_id=company and company.id,
-        occurred_at=touch.at,
-        source_id=touch.source_id,
-        source_rule=touch.source_rule,
-        url=touch.url,
-        referrer_host=touch.referrer_host,
-        sent=sent,
-        warnings=item.warnings if sent else None,
-        **asdict(touch.ad),
+        id=item.id, origin_id=origin_id, sent=sent, warnings=warnings,
+        **_columns(batch, item.contact, touch),
+    )  # fmt: skip
+
+
+def _of_view(batch: Batch, view: View) -> StoredTouchpoint:
+    """The touchpoint that a page view makes, a stored one included."""
+    origin_id = view.origin_id if view.origin_id is not None else origin_of(view.owner)
+    return StoredTouchpoint(
+        id=view.id, origin_id=origin_id, by_hit=True, **_columns(batch, view.owner, view.touch())
     )
+
+
+def _columns(batch: Batch, owner: Contact, touch: Touch) -> dict[str, Any]:
+    contact = owner.final()
+    company = batch.profiles.of(contact).company
+    return {
+        "contact_id": contact.id,
+        "company_id": company and company.id,
+        "occurred_at": touch.at,
+        "source_id": touch.source_id,
+        "source_rule": touch.source_rule,
+        "url": touch.url,
+        "referrer_host": touch.referrer_host,
+        "cookies": touch.cookies,
+        **asdict(touch.ad),
+    }
 
 
 def _event(batch: Batch, item: Item) -> StoredEvent | None:
@@ -103,7 +132,7 @@ def _event(batch: Batch, item: Item) -> StoredEvent | None:
     return StoredEvent(
         id=item.id,
         contact_id=contact.id,
-        origin_id=_origin(item),
+        origin_id=origin_of(item.contact),
         company_id=company and company.id,
         event_name=event.event_name,
         event_time=item.at,

@@ -9,24 +9,36 @@ import msgspec
 
 from headwater.attribution import accepted as touchpoints
 from headwater.attribution.accepted import AcceptedTouchpoint
+from headwater.browsing import accepted as browsing
+from headwater.browsing.accepted import AcceptedHit, AcceptedPerson
 from headwater.events import accepted as events
 from headwater.events.accepted import AcceptedEvent
 from headwater.identity.directory import EMAIL, FINGERPRINT, TRACKING_ID, TRK_TOKEN
-from headwater.pipeline.steps import EVENT, TOUCHPOINT
+from headwater.pipeline.steps import EVENT, HIT, IDENTIFY, TOUCHPOINT
 
 EMPTIED = "{}"
 """What is left of a payload that names the person and cannot be read."""
 
-Accepted = AcceptedEvent | AcceptedTouchpoint
+Accepted = AcceptedEvent | AcceptedTouchpoint | AcceptedHit | AcceptedPerson
+
+
+def _empty(field: msgspec.structs.FieldInfo) -> Any:
+    """What is left of a member: nothing, or as little as it can be."""
+    if field.default is not msgspec.NODEFAULT:
+        return field.default
+    return {} if field.default_factory is not msgspec.NODEFAULT else ""
+
 
 _PERSONAL: dict[str, tuple[type[Accepted], frozenset[str]]] = {
     EVENT: (AcceptedEvent, events.PERSONAL),
     TOUCHPOINT: (AcceptedTouchpoint, touchpoints.PERSONAL),
+    HIT: (AcceptedHit, browsing.PERSONAL_OF_HITS),
+    IDENTIFY: (AcceptedPerson, browsing.PERSONAL_OF_PEOPLE),
 }
 _DECODE = {kind: msgspec.json.Decoder(form).decode for kind, (form, _) in _PERSONAL.items()}
 _FORGOTTEN: dict[str, dict[str, Any]] = {
     kind: {
-        field.name: {} if field.default is msgspec.NODEFAULT else field.default
+        field.name: _empty(field)
         for field in msgspec.structs.fields(form)
         if field.name in personal
     }
@@ -70,11 +82,15 @@ def _read(kind: str, payload: str) -> Accepted | None:
 
 
 def _shown(told: Accepted) -> list[tuple[str, str | None]]:
-    """The identifiers of an event or a touchpoint."""
+    """The identifiers of a row, of whatever kind."""
+    if isinstance(told, AcceptedHit):
+        email = tracking_id = None
+    else:
+        email, tracking_id = told.email, told.tracking_id
     seen_with = f"{told.fingerprint}|{told.ip}" if told.fingerprint and told.ip else None
     return [
-        (EMAIL, told.email),
-        (TRACKING_ID, told.tracking_id),
+        (EMAIL, email),
+        (TRACKING_ID, tracking_id),
         (TRK_TOKEN, told.trk_token),
         (FINGERPRINT, seen_with),
     ]

@@ -34,9 +34,9 @@ def scrub(connection: Connection[Any], space_id: int, contact_id: int) -> None:
     connection.execute(SQL["forget_identifiers"], values)
     connection.execute(_CLEAR_CONTACTS, values)
     failpoint("erasure_half_done")
-    connection.execute(_CLEAR_EVENTS, values)
-    connection.execute(_CLEAR_FORWARDED, values)
-    connection.execute(_CLEAR_ATTEMPTS, values)
+    for statement in (_CLEAR_EVENTS, _CLEAR_TOUCHPOINTS, _CLEAR_ATTEMPTS, _CLEAR_DELIVERIES):
+        connection.execute(statement, values)
+    connection.execute(SQL["delete_clicks"], values)
     connection.execute(SQL["delete_hits"], values)
     connection.execute(SQL["delete_visits"], values)
     connection.execute(SQL["withdraw_exports"], {**values, "withdrawn": WITHDRAWN})
@@ -66,14 +66,16 @@ def _delete_deliveries(
         connection.execute(SQL["delete_deliveries"], {"space_id": space_id, "ids": found})
 
 
-def _clear(statement: str, columns: Iterable[str]) -> Composed:
+def _clear(statement: str, alias: str, columns: Iterable[str]) -> Composed:
     names = [Identifier(column) for column in columns]
     comma = psycopg.sql.SQL(", ")
     cleared = comma.join(psycopg.sql.SQL("{} = NULL").format(name) for name in names)
-    return SQL[statement].format(cleared=cleared, held=comma.join(names))
+    held = comma.join(psycopg.sql.SQL("{}.{}").format(Identifier(alias), name) for name in names)
+    return SQL[statement].format(cleared=cleared, held=held)
 
 
-_CLEAR_CONTACTS = _clear("clear_contacts", personal("contacts"))
-_CLEAR_EVENTS = _clear("clear_events", personal("events"))
-_CLEAR_FORWARDED = _clear("clear_forwarded", personal("deliveries"))
-_CLEAR_ATTEMPTS = _clear("clear_attempts", personal("delivery_attempts"))
+_CLEAR_CONTACTS = _clear("clear_contacts", "c", personal("contacts"))
+_CLEAR_EVENTS = _clear("clear_events", "e", personal("events"))
+_CLEAR_TOUCHPOINTS = _clear("clear_touchpoints", "t", personal("touchpoints"))
+_CLEAR_ATTEMPTS = _clear("clear_attempts", "a", personal("delivery_attempts"))
+_CLEAR_DELIVERIES = _clear("clear_deliveries", "d", personal("deliveries"))

@@ -60,22 +60,33 @@ UPDATE events e SET {cleared}
 WHERE e.space_id = %(space_id)s AND e.contact_id = ANY(%(group)s::bigint[])
   AND num_nonnulls({held}) > 0;
 
--- name: clear_forwarded
--- What platforms were told of the events, and answered; that they were told stays.
-UPDATE deliveries d SET {cleared}
-WHERE d.space_id = %(space_id)s AND num_nonnulls({held}) > 0 AND d.event_id IN (
-    SELECT e.id FROM events e
-    WHERE e.space_id = %(space_id)s AND e.contact_id = ANY(%(group)s::bigint[])
-);
+-- name: clear_touchpoints
+-- What the browser had; the touchpoints stay.
+UPDATE touchpoints t SET {cleared}
+WHERE t.space_id = %(space_id)s AND t.contact_id = ANY(%(group)s::bigint[])
+  AND num_nonnulls({held}) > 0;
 
 -- name: clear_attempts
--- The same of every single attempt.
+-- What ad platforms said of the events, attempt by attempt.
 UPDATE delivery_attempts a SET {cleared}
-WHERE a.space_id = %(space_id)s AND num_nonnulls({held}) > 0 AND a.delivery_id IN (
-    SELECT d.id FROM events e
-    JOIN deliveries d ON d.space_id = %(space_id)s AND d.event_id = e.id
-    WHERE e.space_id = %(space_id)s AND e.contact_id = ANY(%(group)s::bigint[])
-);
+FROM deliveries d, events e
+WHERE a.space_id = %(space_id)s AND d.space_id = %(space_id)s AND e.space_id = %(space_id)s
+  AND a.delivery_id = d.id AND d.event_id = e.id AND e.contact_id = ANY(%(group)s::bigint[])
+  AND num_nonnulls({held}) > 0;
+
+-- name: clear_deliveries
+-- What they were told of the events, and answered last.
+UPDATE deliveries d SET {cleared}
+FROM events e
+WHERE d.space_id = %(space_id)s AND e.space_id = %(space_id)s AND d.event_id = e.id
+  AND e.contact_id = ANY(%(group)s::bigint[]) AND num_nonnulls({held}) > 0;
+
+-- name: delete_clicks
+-- Clicks that were first seen in a browser of theirs.
+DELETE FROM clicks c
+USING visits v
+WHERE c.space_id = %(space_id)s AND v.space_id = %(space_id)s AND c.device = v.device
+  AND v.contact_id = ANY(%(group)s::bigint[]);
 
 -- name: delete_hits
 -- Page views.

@@ -66,7 +66,7 @@ def _host(text: str) -> str | None:
         name = text
     elif port and not (port.isascii() and port.isdigit()):
         return None
-    name = name.lower() if name.isascii() else _in_ascii(name)
+    name = name.lower() if name.isascii() else name_in_ascii(name)
     name = name.rstrip(".")
     if len(name) > MAX_HOST or _NAME.fullmatch(name) is None:
         return None
@@ -74,7 +74,7 @@ def _host(text: str) -> str | None:
     return inner if "." in inner else name
 
 
-def _in_ascii(name: str) -> str:
+def name_in_ascii(name: str) -> str:
     """An internationalised name as browsers send it, in Punycode; "" when it is none."""
     if len(name) > MAX_HOST:
         return ""

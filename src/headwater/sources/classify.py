@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from headwater.sources.clicks import CLICK_IDS
-from headwater.sources.evidence import Arrival, Evidence, read_evidence
+from headwater.sources.evidence import MARKS, Arrival, Evidence, read_evidence
 from headwater.sources.exclusions import SHIPPED, Exclusions
 from headwater.sources.hierarchy import ad_of
 from headwater.sources.outcomes import Explanation, Outcome, Source
@@ -25,6 +27,7 @@ def explain(arrival: Arrival, exclusions: Exclusions = SHIPPED) -> Explanation:
         outcome,
         ad_of(evidence.given, outcome.name if isinstance(outcome, Source) else None),
         {name: value for name, value in evidence.given.items() if name in CLICK_IDS},
+        None if MARKS.isdisjoint(evidence.given) else _in_one(evidence.given),
     )
 
 
@@ -34,3 +37,7 @@ def _ask(evidence: Evidence) -> Outcome:
         if answer is not None:
             return answer
     return DIRECT
+
+
+def _in_one(given: dict[str, str]) -> str:
+    return urlencode(sorted(given.items()), errors="replace")

@@ -11,6 +11,9 @@ def _of_kind(*kinds: str) -> dict[str, str]:
     return {name: network for name, network, kind in _LINES if kind in kinds}
 
 
+AD_CLICKS = _of_kind("ad")
+"""Parameters that identify one click on an ad, to its network."""
+
 ADS = _of_kind("ad", "sign")
 """Parameters that only ads carry, to the network they prove."""
 

@@ -30,6 +30,10 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
     url: str | None = None
     referrer: str | None = None
     said: Parameters = UNSAID
+    stale: frozenset[str] = frozenset()
+    """Which of the URL's click ids are of somebody else's click, made long before: such a link was
+    passed on, and they tell nothing of this arrival.
+    """
 
 
 class Listed(msgspec.Struct, frozen=True, gc=False):
@@ -65,6 +69,9 @@ CAMPAIGN = (
 )  # fmt: skip
 """Parameters that only a link made for a campaign carries."""
 
+MARKS = frozenset({*CAMPAIGN, *clicks.ADS, *clicks.CLICK_IDS, *clicks.MAIL})
+"""Parameters that tell a link which somebody put somewhere from the pages' own."""
+
 _SAID = frozenset({"trk_source", "trk_network", "trk_type"})
 
 _WANTED = frozenset(
@@ -75,6 +82,8 @@ _WANTED = frozenset(
 def read_evidence(arrival: Arrival, exclusions: Exclusions = SHIPPED) -> Evidence:
     """What an arrival tells."""
     given = read_parameters(arrival.url, _WANTED, clicks.CLICK_IDS) if arrival.url else {}
+    if arrival.stale:
+        given = _without(arrival.stale, given)
     return Evidence(
         given=given,
         said=arrival.said if _SAID.isdisjoint(given) else _read_said(arrival.said, given),
@@ -82,6 +91,18 @@ def read_evidence(arrival: Arrival, exclusions: Exclusions = SHIPPED) -> Evidenc
         paid=says_paid(given.get("utm_medium")),
         referrer=_read_referrer(arrival, exclusions) if arrival.referrer else None,
     )
+
+
+def _without(stale: frozenset[str], given: dict[str, str]) -> dict[str, str]:
+    """What is left without stale click ids, and without the signs of their ads' networks, unless
+    another click of the same network is there.
+    """
+    live = {clicks.ADS[name] for name in given if name in clicks.AD_CLICKS and name not in stale}
+    gone = {clicks.ADS[name] for name in stale & clicks.AD_CLICKS.keys()} - live
+    return {
+        name: value for name, value in given.items()
+        if name not in stale and clicks.ADS.get(name) not in gone
+    }  # fmt: skip
 
 
 def _read_said(said: Parameters, given: dict[str, str]) -> Parameters:

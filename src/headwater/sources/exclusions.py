@@ -5,6 +5,7 @@ is data: never_sources.txt, and what a Space adds or takes away.
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 
 from headwater.sources.addresses import Address, read_address
 from headwater.sources.hosts import HostTable
@@ -53,6 +54,14 @@ def _domain(host: str) -> str:
 def _is_below(pattern: str, domains: Collection[str]) -> bool:
     host = "." + pattern.removeprefix("*.").partition("/")[0]
     return any(host.endswith("." + domain) for domain in domains)
+
+
+@lru_cache(maxsize=64)
+def exclusions_of(
+    own: tuple[str, ...], also: tuple[str, ...], heeded: tuple[str, ...]
+) -> Exclusions:
+    """Exclusions that are kept for the next time: putting the table together takes a while."""
+    return Exclusions(own, also, heeded)
 
 
 SHIPPED = Exclusions()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
+from headwater.sources.addresses import read_parameters
 from headwater.sources.catalogue import SOURCE_IDS
 from headwater.sources.outcomes import Ad
 
@@ -42,6 +45,20 @@ def ad_of(given: dict[str, str], source: str | None) -> Ad:
         if value is not None:
             found.setdefault(field_of(level, value), value)
     return Ad(**found)
+
+
+def ad_at(url: str | None, said: dict[str, str], source: str) -> Ad:
+    """The ad that parameters of LEVELS name which were `said`, and a URL's where they are silent,
+    for a visit from `source`.
+    """
+    if url is None or "?" not in url:
+        return ad_of(said, source)
+    return ad_of({**_read(url), **said}, source)
+
+
+@lru_cache(maxsize=4096)
+def _read(url: str) -> dict[str, str]:
+    return read_parameters(url, PARAMETERS, ())
 
 
 def _meaning_of_term(source: str | None) -> str:

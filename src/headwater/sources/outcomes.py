@@ -52,9 +52,13 @@ class Ad(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 class Explanation(msgspec.Struct, frozen=True, gc=False):
     """All that an arrival tells: where it came from, by which ad, and the platforms' click ids
-    (parameter in lower case → value as it was sent).
+    (parameter in lower case → value as it was sent), stale ones left out.
     """
 
     outcome: Outcome
     ad: Ad
     click_ids: dict[str, str]
+    campaign: str | None = None
+    """What marks the link, its campaign parameters and click ids with the rest that names the ad,
+    in one text that is the same for the same values; None for a link that nothing marks.
+    """

@@ -5,4 +5,4 @@ SELECT k.key_hash, k.space_id, k.id, k.scopes, s.subscription = 'active',
                  WHERE l.space_id = k.space_id), '{}')
 FROM api_keys k
 JOIN spaces s ON s.id = k.space_id
-WHERE k.key_hash = ANY(%(digests)s) AND k.revoked_at IS NULL;
+WHERE k.key_hash = ANY(%(wanted)s) AND k.revoked_at IS NULL;

@@ -25,7 +25,11 @@ ALTER TABLE spaces
 -- A visit is a run of page views of one contact in one browser, which the device tells: a hash of
 -- its token. Nothing has filled these tables before.
 ALTER TABLE visits ADD COLUMN device uuid NOT NULL;
-CREATE INDEX visits_device ON visits (space_id, contact_id, device, last_hit_at);
+-- In place of the one by contact alone. Not by last_hit_at: page views change that, and a row none
+-- of whose indexed columns changes is cheap to update.
+CREATE INDEX visits_device ON visits (space_id, contact_id, device, started_at);
+DROP INDEX visits_contact;
+ALTER TABLE visits SET (fillfactor = 85);
 
 ALTER TABLE hits
     -- Given by the browser, so that a page view sent twice counts once.
@@ -34,11 +38,19 @@ ALTER TABLE hits
     -- The campaign parameters and click ids of the page's URL in one text, to tell whether another
     -- page view carries the same; NULL when it carries none.
     ADD COLUMN campaign text,
-    -- The touch this page view makes when it begins a visit or changes its campaign; NULL when it
-    -- never can.
+    -- Where it came from, if it began its visit when it came, or has a campaign: what it makes a
+    -- touchpoint of, if it does. No other page view ever makes one.
     ADD COLUMN touch jsonb;
 CREATE UNIQUE INDEX hits_key ON hits (space_id, key);
-CREATE INDEX hits_visit ON hits (space_id, visit_id, occurred_at) WHERE touch IS NOT NULL;
+CREATE INDEX hits_visit ON hits (space_id, visit_id, occurred_at, id) WHERE touch IS NOT NULL;
+CREATE INDEX hits_touches ON hits (space_id, contact_id, occurred_at) WHERE touch IS NOT NULL;
+
+-- A page view that came before is dropped, and named by its key alone.
+ALTER TABLE duplicates
+    DROP CONSTRAINT duplicates_reason_check,
+    DROP CONSTRAINT duplicates_check,
+    ADD CHECK (reason IN ('idempotency_key', 'order_id', 'repeated_touch', 'repeated_hit')),
+    ADD CHECK ((event_id IS NULL) = (reason IN ('repeated_touch', 'repeated_hit')));
 
 -- When a click id was first seen, and in which browser: on a link that somebody passed on it says
 -- nothing about whoever follows it later.
@@ -50,6 +62,7 @@ CREATE TABLE clicks (
     first_seen_at timestamptz NOT NULL,
     PRIMARY KEY (space_id, click)
 );
+CREATE INDEX clicks_device ON clicks (space_id, device);
 
 ALTER TABLE touchpoints
     -- Whether it was made by the page view with its id.

@@ -85,3 +85,6 @@ CREATE INDEX delivery_attempts_delivery ON delivery_attempts (space_id, delivery
 ALTER TABLE deliveries ALTER COLUMN dedup_id SET STATISTICS 0, ALTER COLUMN error SET STATISTICS 0,
     ALTER COLUMN request SET STATISTICS 0, ALTER COLUMN answer SET STATISTICS 0;
 ALTER TABLE delivery_attempts ALTER COLUMN error SET STATISTICS 0;
+
+-- Before anything is sent it is asked whether its person is to be erased.
+CREATE INDEX erasures_contact ON erasures (space_id, contact_id);

@@ -18,7 +18,7 @@ _SECRETS = {
 
 GOOGLE = Platform(
     name="google",
-    title="Google",
+    title="Google Ads",
     url=URL,
     sources=frozenset({"google_ads", "youtube_ads"}),
     settings=GoogleSettings,

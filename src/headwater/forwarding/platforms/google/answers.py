@@ -15,6 +15,7 @@ from headwater.forwarding.platforms.answers import (
     objects,
     read_object,
     refused,
+    succeeded,
     unreadable,
     words,
 )
@@ -28,6 +29,16 @@ PERMANENT = frozenset({
     "INVALID_ARGUMENT", "FAILED_PRECONDITION", "OUT_OF_RANGE", "NOT_FOUND", "ALREADY_EXISTS",
     "UNIMPLEMENTED",
 })  # fmt: skip
+
+HELD_REASONS = frozenset({
+    "TERMS_AND_CONDITIONS_NOT_SIGNED", "NOT_ALLOWLISTED",
+    "OPERATING_ACCOUNT_LOGIN_ACCOUNT_MISMATCH",
+    "DESTINATION_ACCOUNT_NOT_ENABLED_ENHANCED_CONVERSIONS_FOR_LEADS",
+    "DESTINATION_ACCOUNT_DATA_POLICY_PROHIBITS_ENHANCED_CONVERSIONS",
+    "DESTINATION_ACCOUNT_ENHANCED_CONVERSIONS_TERMS_NOT_SIGNED",
+})  # fmt: skip
+"""What is wrong with the account and no event's fault."""
+LATER_REASONS = frozenset({"CONVERSION_ACTION_TOO_RECENTLY_CREATED"})
 
 _EVENT = re.compile(r"\bevents\[([0-9]{1,5})\]")
 _DELAY = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?)s")
@@ -49,16 +60,16 @@ def _judge(error: dict[str, Any], answer: Answer, count: int) -> Verdict:
     details = objects(error.get("details"))
     reasons = [detail["reason"] for detail in details if isinstance(detail.get("reason"), str)]
     text = words(name or f"HTTP {answer.status}", *reasons, error.get("message"))
-    if name in HELD or answer.status == 401:
+    if name in HELD or answer.status == 401 or not HELD_REASONS.isdisjoint(reasons):
         return Held(text)
-    if name in LATER:
+    if name in LATER or not LATER_REASONS.isdisjoint(reasons):
         return Retry(text, after=_delay(details))
     if named := _named(details, reasons, count):
         return Refused(next(iter(named.values()))) if count == 1 else Partly(named, False)
     if name in PERMANENT:
         return refused(text, count)
     verdict = by_status(answer, count, text)
-    return Retry(text) if 200 <= answer.status < 300 else verdict
+    return Retry(text) if succeeded(answer) else verdict
 
 
 def _named(details: list[dict[str, Any]], reasons: list[str], count: int) -> dict[int, str]:

@@ -17,6 +17,7 @@ from headwater.forwarding.identifiers import google_email, hash_in_form, phone_w
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
 from headwater.forwarding.platforms.google.settings import GoogleSettings
 from headwater.forwarding.platforms.parts import lacks_currency, present, shown
+from headwater.forwarding.platforms.persons import is_refused
 from headwater.forwarding.platforms.platform import mapped_name
 
 MOST_ACTIONS = 10
@@ -32,7 +33,7 @@ _KEPT = frozenset({
 def why_not(conversion: Conversion, destination: Destination) -> SkipReason | None:
     """Why Google cannot take it."""
     settings: GoogleSettings = destination.settings
-    denied = conversion.consent.ad_user_data is False
+    denied = is_refused(conversion)
     if denied and settings.consent_denied == "skip":
         return SkipReason.NO_CONSENT
     if lacks_currency(conversion):
@@ -56,7 +57,7 @@ def build(conversion: Conversion, destination: Destination) -> dict[str, Any]:
         eventSource=settings.event_source,
         adIdentifiers=_click(conversion),
         userData=None
-        if consent.ad_user_data is False
+        if is_refused(conversion)
         else present(userIdentifiers=_identifiers(conversion)),
         currency=None if amount is None else conversion.currency,
         conversionValue=None if amount is None else as_number(amount),

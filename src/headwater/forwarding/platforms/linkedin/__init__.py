@@ -25,7 +25,7 @@ _SECRETS = {
 
 LINKEDIN = Platform(
     name="linkedin",
-    title="LinkedIn",
+    title="LinkedIn Ads",
     url=URL,
     sources=frozenset({"linkedin_ads"}),
     settings=LinkedInSettings,

@@ -13,6 +13,7 @@ from headwater.forwarding.platforms.answers import (
     objects,
     read_object,
     refused,
+    succeeded,
     unreadable,
     words,
 )
@@ -36,7 +37,7 @@ def classify(answer: Answer, count: int) -> Verdict:
         return refused(words(f"HTTP {answer.status}", said), count)
     if errors := _named(message, count) if answer.status in _ABOUT_EVENTS else {}:
         return Refused(errors[0]) if count == 1 else Partly(errors, False)
-    if 200 <= answer.status < 300 and (errors := _failed(body.get("elements"), count)):
+    if succeeded(answer) and (errors := _failed(body.get("elements"), count)):
         return Refused(errors[0]) if count == 1 else Partly(errors, True)
     return by_status(answer, count, said)
 

@@ -12,6 +12,7 @@ from headwater.forwarding.identifiers import hash_in_form, plain_email
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
 from headwater.forwarding.platforms.linkedin.settings import LinkedInSettings
 from headwater.forwarding.platforms.parts import lacks_currency, one, present, shown
+from headwater.forwarding.platforms.persons import is_refused
 from headwater.forwarding.platforms.platform import mapped_name
 
 RULE = "urn:lla:llaPartnerConversion:"
@@ -23,7 +24,7 @@ _KEPT = frozenset({
 
 def why_not(conversion: Conversion, destination: Destination) -> SkipReason | None:  # noqa: ARG001 - the same everywhere
     """Why LinkedIn cannot take it. It has no field for consent, so a denial is not sent."""
-    if conversion.consent.ad_user_data is False:
+    if is_refused(conversion):
         return SkipReason.NO_CONSENT
     if lacks_currency(conversion):
         return SkipReason.NO_CURRENCY

@@ -16,7 +16,7 @@ from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 
 META = Platform(
     name="meta",
-    title="Meta",
+    title="Meta Ads",
     url="https://graph.facebook.com",
     sources=frozenset({"facebook_ads", "instagram_ads"}),
     settings=MetaSettings,

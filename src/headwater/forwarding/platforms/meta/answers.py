@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from headwater.forwarding.models import Answer, Held, Retry, Verdict
-from headwater.forwarding.platforms.answers import by_status, read_object, refused, words
+from headwater.forwarding.platforms.answers import by_status, read_object, refused, succeeded, words
 
 PERMANENT = frozenset({3, 100, 105, 294})
 THROTTLED = frozenset({4, 17, 80003})
@@ -32,7 +32,7 @@ def classify(answer: Answer, count: int) -> Verdict:
     error = body.get("error")
     if isinstance(error, dict):
         return _judge(cast("dict[str, Any]", error), answer, count)
-    if error is None and (200 <= answer.status < 300 or answer.status in _TELLING):
+    if error is None and (succeeded(answer) or answer.status in _TELLING):
         return by_status(answer, count)
     return Retry(words(f"HTTP {answer.status} without an error code", error))
 

@@ -10,17 +10,10 @@ from urllib.parse import quote
 import msgspec
 
 from headwater.forwarding.amounts import as_number
-from headwater.forwarding.identifiers import (
-    hash_in_form,
-    hashed,
-    meta_name,
-    meta_place,
-    phone_digits,
-    plain_email,
-)
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
 from headwater.forwarding.platforms.meta.settings import MetaSettings
-from headwater.forwarding.platforms.parts import lacks_currency, one, present, seconds, shown
+from headwater.forwarding.platforms.parts import lacks_currency, present, seconds, shown
+from headwater.forwarding.platforms.persons import hashed_person, is_limited, is_refused
 from headwater.forwarding.platforms.platform import mapped_name
 
 EVENT_NAMES = {
@@ -58,7 +51,7 @@ _URLS = frozenset({"event_source_url"})
 def why_not(conversion: Conversion, destination: Destination) -> SkipReason | None:
     """Why Meta cannot take it."""
     settings: MetaSettings = destination.settings
-    if conversion.consent.ad_user_data is False and settings.consent_denied == "skip":
+    if is_refused(conversion) and settings.consent_denied == "skip":
         return SkipReason.NO_CONSENT
     if lacks_currency(conversion):
         return SkipReason.NO_CURRENCY
@@ -111,16 +104,7 @@ def why_no_trial(destination: Destination) -> str | None:
 
 
 def _user_data(conversion: Conversion) -> dict[str, Any]:
-    person = conversion.person
-    return present(
-        em=one(hash_in_form(person.email, plain_email)),
-        ph=one(hash_in_form(person.phone, phone_digits)),
-        fn=one(hash_in_form(person.first_name, meta_name)),
-        ln=one(hash_in_form(person.last_name, meta_name)),
-        ct=one(hash_in_form(person.city, meta_place)),
-        st=one(hash_in_form(person.state, meta_place)),
-        country=one(hash_in_form(person.country, meta_place)),
-        external_id=one(hashed(person.external_id) if person.external_id else None),
+    return hashed_person(conversion.person) | present(
         client_ip_address=conversion.ip,
         client_user_agent=conversion.user_agent,
         fbc=_fbc(conversion),
@@ -138,9 +122,7 @@ def _custom_data(conversion: Conversion) -> dict[str, Any]:
 
 
 def _limited_data_use(conversion: Conversion, settings: MetaSettings) -> dict[str, Any]:
-    consent = conversion.consent
-    denied = consent.ad_user_data is False or consent.ad_personalization is False
-    if settings.limited_data_use != "always" and not denied:
+    if settings.limited_data_use != "always" and not is_limited(conversion):
         return {}
     return {
         "data_processing_options": ["LDU"],

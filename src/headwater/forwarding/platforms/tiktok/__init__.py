@@ -16,7 +16,7 @@ from headwater.forwarding.platforms.tiktok.settings import TikTokSettings
 
 TIKTOK = Platform(
     name="tiktok",
-    title="TikTok",
+    title="TikTok Ads",
     url="https://business-api.tiktok.com",
     sources=frozenset({"tiktok_ads"}),
     settings=TikTokSettings,

@@ -17,6 +17,7 @@ from headwater.forwarding.identifiers import (
 )
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
 from headwater.forwarding.platforms.parts import lacks_currency, one, present, seconds, shown
+from headwater.forwarding.platforms.persons import is_limited, is_refused
 from headwater.forwarding.platforms.platform import mapped_name
 from headwater.forwarding.platforms.tiktok.currencies import CURRENCIES
 from headwater.forwarding.platforms.tiktok.settings import TikTokSettings
@@ -47,7 +48,7 @@ _URLS = frozenset({"url"})
 def why_not(conversion: Conversion, destination: Destination) -> SkipReason | None:
     """Why TikTok cannot take it."""
     settings: TikTokSettings = destination.settings
-    if conversion.consent.ad_user_data is False and settings.consent_denied == "skip":
+    if is_refused(conversion) and settings.consent_denied == "skip":
         return SkipReason.NO_CONSENT
     if lacks_currency(conversion):
         return SkipReason.NO_CURRENCY
@@ -129,6 +130,4 @@ def _properties(conversion: Conversion) -> dict[str, Any]:
 
 
 def _limited_data_use(conversion: Conversion, settings: TikTokSettings) -> bool:
-    consent = conversion.consent
-    denied = consent.ad_user_data is False or consent.ad_personalization is False
-    return denied or settings.limited_data_use == "always"
+    return settings.limited_data_use == "always" or is_limited(conversion)

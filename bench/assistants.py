@@ -1,0 +1,108 @@
+"""Tools of assistants over HTTP, beside the same questions put to the API."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import secrets
+import time
+from collections.abc import Callable
+from urllib.parse import urlencode
+
+import psycopg
+
+from bench.listing import fill
+from bench.load import Result
+from bench.stage import Stage
+
+REPEATS = 300
+EVENTS = 100_000
+CREDITED = {"sources": ["google_ads"], "attribution_model": "linear", "attribution_window": 30}
+
+
+def measure(stage: Stage, say: Callable[..., None]) -> None:
+    """Print the assistants' part of the table."""
+    ((space_id, key),) = stage.spaces(1)
+    fill(stage.url, space_id, EVENTS)
+    token, (first, last, event_id) = _token(stage.url, space_id), _known(stage.url, space_id)
+    dates = {"start_date": first, "end_date": last, "per_page": 50}
+    pairs = {
+        "get_event": (f"/events/{event_id}", {}, {"event_id": event_id}),
+        "list_events": ("/events", dates, dates),
+        "with credits": ("/events", {**dates, **CREDITED}, {**dates, **CREDITED}),
+    }
+    say(f"Tools of assistants and the API, one connection, {EVENTS:,} events, 50 rows")
+    say("question", "API a second", "API p99 ms", "MCP a second", "MCP p99 ms", "ratio")
+    for name, (path, query, arguments) in pairs.items():
+        api = _timed(stage.port, _get(f"/public-api/v1{path}", query, key))
+        tool = "get_event" if name == "get_event" else "list_events"
+        mcp = _timed(stage.port, _call(space_id, tool, arguments, token))
+        rates = [len(taken) / sum(taken) for taken in (api, mcp)]
+        p99 = [f"{Result(latencies=taken).percentile(0.99):.1f}" for taken in (api, mcp)]
+        say(name, f"{rates[0]:.0f}", p99[0], f"{rates[1]:.0f}", p99[1],
+            f"{rates[1] / rates[0]:.2f}")  # fmt: skip
+
+
+Request = tuple[str, str, bytes | None, dict[str, str]]
+
+
+def _get(path: str, query: dict[str, object], key: str) -> Request:
+    given = urlencode(query, doseq=True)
+    return "GET", f"{path}?{given}" if given else path, None, {"Authorization": f"Bearer {key}"}
+
+
+def _call(space_id: int, tool: str, arguments: dict[str, object], token: str) -> Request:
+    params = {"name": tool, "arguments": arguments}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    headers = {
+        "Authorization": f"Bearer {token}", "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25",
+    }  # fmt: skip
+    return "POST", f"/mcp/{space_id}/public-api", json.dumps(body).encode(), headers
+
+
+def _timed(port: int, request: Request) -> list[float]:
+    """Seconds of each of many, one after another, after some that are not counted."""
+    client = http.client.HTTPConnection("127.0.0.1", port)
+    taken: list[float] = []
+    for _ in range(REPEATS + 20):
+        started = time.perf_counter()
+        client.request(*request)
+        answer = client.getresponse()
+        body = answer.read()
+        taken.append(time.perf_counter() - started)
+        assert answer.status == 200, body
+        assert b'"isError":true' not in body, body
+    client.close()
+    return taken[20:]
+
+
+def _token(url: str, space_id: int) -> str:
+    token = "trk_mcp_" + secrets.token_urlsafe(32)
+    digest = hashlib.sha256(token.encode()).digest()
+    with psycopg.connect(url) as connection:
+        (user_id,) = connection.execute(
+            "INSERT INTO users (email) VALUES ('bench@example.com') RETURNING id"
+        ).fetchone()
+        connection.execute(
+            "INSERT INTO memberships (space_id, user_id, role) VALUES (%s, %s, 'owner')",
+            (space_id, user_id),
+        )
+        connection.execute(
+            "INSERT INTO mcp_tokens (space_id, user_id, kind, name, token_hash, hint)"
+            " VALUES (%s, %s, 'personal', 'bench', %s, %s)",
+            (space_id, user_id, digest, token[-4:]),
+        )
+    return token
+
+
+def _known(url: str, space_id: int) -> tuple[str, str, int]:
+    """The Space's last ninety days and an event."""
+    form = "YYYY-MM-DD HH24:MI:SS"
+    with psycopg.connect(url) as connection:
+        return connection.execute(
+            "SELECT to_char(now() - interval '90 days', %s), to_char(now(), %s),"
+            " (SELECT max(id) FROM events WHERE space_id = %s)",
+            (form, form, space_id),
+        ).fetchone()

@@ -1,0 +1,139 @@
+"""Forwarding: how fast one destination's deliveries go out, and how soon after its 202 an event is
+at the platform. The platform is a server of the tests on loopback, in the measuring process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import os
+import time
+from collections.abc import Callable
+
+import psycopg
+from tests.forwarding.fake_platform import Answer, FakePlatform
+
+from bench.stage import Stage
+from headwater.database.pool import Database
+from headwater.egress.client import Egress
+from headwater.forwarding.calling import Caller
+from headwater.forwarding.delivering import Tools
+from headwater.forwarding.platforms.registry import PLATFORMS
+from headwater.forwarding.running import Forwarder, open_clock, read_secret
+from headwater.forwarding.vault import seal_secrets
+from headwater.spaces.sealing import derive_key
+
+DELIVERIES = 20_000
+SAMPLES = 20
+APART_SECONDS = 0.5
+PLATFORM = PLATFORMS["meta"]
+
+
+def measure(stage: Stage, say: Callable[..., None]) -> None:
+    """Print the forwarding part of the table."""
+    (space_id, _), (sampled, key) = stage.spaces(2)
+    stage.stop()
+    with FakePlatform(otherwise=Answer(body={"events_received": 1000})) as platform:
+        with stage.database() as url:
+            asyncio.run(_drain(url, space_id, platform, fill=False))  # sets nothing going yet
+            _fill(url, space_id)
+            started = time.perf_counter()
+            asyncio.run(_drain(url, space_id, platform))
+            seconds = time.perf_counter() - started
+            calls = len(platform.requests)
+        say(f"Forwarding: {DELIVERIES:,} deliveries to one Meta destination on loopback")
+        say("deliveries/s", "calls", "ms a call")
+        say(f"{DELIVERIES / seconds:,.0f}", calls, f"{1000 * seconds / calls:.0f}")
+        os.environ["HEADWATER_META_URL"] = platform.url
+        try:
+            stage.start()
+            waits = _sample(stage, platform, sampled, key)
+        finally:
+            del os.environ["HEADWATER_META_URL"]
+            stage.stop()
+    stage.start()
+    say("from a 202 to the platform, s: the first, p50, p95 of the others")
+    first, others = waits[0], sorted(waits[1:])
+    say(f"{first:.2f}", f"{others[len(others) // 2]:.2f}", f"{others[-2]:.2f}")
+
+
+async def _drain(url: str, space_id: int, platform: FakePlatform, *, fill: bool = True) -> None:
+    """Send what is due; without `fill`, only make the destination."""
+    database = Database(url)
+    await database.open()
+    key = derive_key(await read_secret(database))
+    try:
+        if not fill:
+            _destination(url, space_id, key)
+            return
+        async with Egress(["127.0.0.1"]) as egress:
+            tools = Tools(
+                database, Caller(egress), PLATFORMS, {PLATFORM.name: platform.url}, key,
+                await open_clock(database),
+            )  # fmt: skip
+            await Forwarder(tools, asyncio.Event()).drain()
+    finally:
+        await database.close()
+
+
+def _destination(url: str, space_id: int, key: bytes) -> None:
+    with psycopg.connect(url) as connection:
+        (number,) = connection.execute(
+            "INSERT INTO destinations (space_id, platform, name, all_events, settings)"
+            " VALUES (%s, %s, 'bench', true, '{\"pixel_id\": \"1234567890\"}') RETURNING id",
+            (space_id, PLATFORM.name),
+        ).fetchone()
+        sealed = seal_secrets(key, space_id, number, {"access_token": "bench"})
+        connection.execute("UPDATE destinations SET secrets = %s WHERE id = %s", (sealed, number))
+
+
+def _fill(url: str, space_id: int) -> None:
+    """Events of people of their own, each with a click of the platform, and their deliveries."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        for statement in (
+            (
+                "INSERT INTO contacts (space_id, id, created_at, email, name, phone)"
+                " SELECT %(space)s, nextval('contact_ids'), now(), 'p' || n || '@example.com',"
+                " 'Anna Berg', '+4930901820' FROM generate_series(1, %(count)s) n"
+            ),
+            (
+                "INSERT INTO touchpoints (space_id, id, contact_id, occurred_at, source_id,"
+                " source_rule, url) SELECT space_id, nextval('receipt_ids'), id,"
+                " now() - interval '1 hour', 1, 'bench', 'https://shop.example/?fbclid=IwAR' || id"
+                " FROM contacts WHERE space_id = %(space)s"
+            ),
+            (
+                "INSERT INTO events (space_id, id, contact_id, event_name, event_time, received_at,"
+                " amount, user_agent, event_url) SELECT space_id, nextval('receipt_ids'), id,"
+                " 'purchase', now() - interval '1 minute', now(), 12, 'UA', 'https://shop.example/'"
+                " FROM contacts WHERE space_id = %(space)s"
+            ),
+            (
+                "INSERT INTO deliveries (space_id, destination_id, event_id, dedup_id)"
+                " SELECT e.space_id, d.id, e.id, 'bench-' || e.id FROM events e"
+                " JOIN destinations d ON d.space_id = e.space_id WHERE e.space_id = %(space)s"
+            ),
+            "ANALYZE",
+        ):
+            bound = {"space": space_id, "count": DELIVERIES} if "%(" in statement else None
+            connection.execute(statement, bound)
+
+
+def _sample(stage: Stage, platform: FakePlatform, space_id: int, key: str) -> list[float]:
+    """Seconds from the 202 of single events to their arrival."""
+    with psycopg.connect(stage.url) as connection:
+        (secret,) = connection.execute("SELECT secret_key FROM installation").fetchone()
+    _destination(stage.url, space_id, derive_key(secret))
+    before, waits = len(platform.requests), []
+    client = http.client.HTTPConnection("127.0.0.1", stage.port)
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    for number in range(SAMPLES):
+        body = {"event_name": "purchase", "email": f"s{number}@example.com", "amount": 1}
+        client.request("POST", "/public-api/v1/events/track", json.dumps(body), headers)
+        assert client.getresponse().read() is not None
+        accepted = time.monotonic()
+        waits.append(platform.wait_for(before + number + 1, 60)[-1].at - accepted)
+        time.sleep(APART_SECONDS)
+    client.close()
+    return waits

@@ -1,0 +1,102 @@
+"""What browsers report: durable page views a second beside a no-op route and beside single events,
+and what the script weighs.
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import secrets
+from collections.abc import Callable, Iterator
+from uuid import uuid4
+
+import psycopg
+
+from bench.ingest import SECONDS, prepared, singles
+from bench.load import Request, closed
+from bench.stage import Stage
+from headwater.tracker.script import make_script
+
+ORIGIN = "https://www.shop.example"
+AGENTS = tuple(
+    f"Mozilla/5.0 ({system}) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{version}.0.0.0"
+    " Safari/537.36"
+    for system in ("Windows NT 10.0; Win64; x64", "X11; Linux x86_64", "Linux; Android 10; K")
+    for version in range(120, 141)
+)
+
+
+def sites(url: str, spaces: list[tuple[int, str]]) -> list[str]:
+    """The key of a new site of each Space."""
+    made = [(space_id, "trk_pk_" + secrets.token_urlsafe(18)) for space_id, _ in spaces]
+    with psycopg.connect(url) as connection:
+        connection.cursor().executemany(
+            "INSERT INTO sites (space_id, name, site_key, origins) VALUES (%s, 'bench', %s, %s)",
+            [(space_id, key, [ORIGIN]) for space_id, key in made],
+        )
+    return [key for _, key in made]
+
+
+def reports(keys: list[str], size: int) -> Callable[[], Iterator[Request]]:
+    """Reports of `size` page views each, from one of 50,000 browsers."""
+
+    def make() -> Iterator[Request]:
+        for number in itertools.count():
+            page = number % 900
+            items = [
+                {
+                    "type": "page", "key": str(uuid4()), "ago": 12, "referrer": f"{ORIGIN}/",
+                    "url": f"{ORIGIN}/p/{page}?utm_source=newsletter&utm_campaign=spring{page}",
+                }
+                for _ in range(size)
+            ]  # fmt: skip
+            body = json.dumps({
+                "site": keys[number % len(keys)], "token": f"token-{number % 50_000:08d}",
+                "fingerprint": f"{number % 50_000:016x}", "language": "en-GB", "consent": {},
+                "cookies": {"fbp": "fb.1.1700000000000.1234567890"}, "items": items,
+            }).encode()  # fmt: skip
+            yield (
+                f"POST /t HTTP/1.1\r\nHost: hw.shop.example\r\nOrigin: {ORIGIN}\r\n"
+                f"User-Agent: {AGENTS[number % len(AGENTS)]}\r\n"
+                f"Content-Type: text/plain\r\nContent-Length: {len(body)}\r\n\r\n"
+            ).encode() + body
+
+    return prepared(make, 60_000 // size)
+
+
+def measure(stage: Stage, say: Callable[..., None]) -> None:
+    """Print the part of the table on what browsers report."""
+    script = make_script("/t.js", "/t")
+    say("The tracker's script")
+    say("bytes", len(script))
+    say("with gzip", len(gzip.compress(script, 9, mtime=0)))
+    spaces = stage.spaces(2_000)
+    keys = [key for _, key in spaces]
+    site_keys = sites(stage.url, spaces)
+    stage.pause_worker()
+    say("Durable page views, over 2,000 Spaces, the worker paused")
+    say("connections", "what", "items/s", "p50 ms", "p99 ms", "of no-op", "CPU-s per 1,000")
+    noop, event = singles(keys, "/healthz", "GET"), singles(keys)
+    one, five = reports(site_keys, 1), reports(site_keys, 5)
+    for connections in (1, 16, 64):
+        idle = closed(stage.port, connections, SECONDS, noop).rate()
+        for what, size, make in (("event", 1, event), ("page view", 1, one), ("5 in one", 5, five)):
+            say(*_row(stage, (connections, what, size), make, idle))
+    stage.resume_worker()
+
+
+def _row(
+    stage: Stage, what: tuple[int, str, int], make: Callable[[], Iterator[Request]], idle: float
+) -> tuple[object, ...]:
+    connections, name, size = what
+    before = stage.cpu_seconds()
+    result = closed(stage.port, connections, SECONDS, make)
+    cpu = stage.cpu_seconds() - before
+    rate = result.rate()
+    refused = {status: count for status, count in result.statuses.items() if status != 202}
+    return (
+        connections, name, f"{rate * size:,.0f}", f"{result.percentile(0.5):.2f}",
+        f"{result.percentile(0.99):.2f}", f"{rate / idle:.2f}",
+        f"{1000 * cpu / (rate * size * result.seconds):.3f}", *([refused] if refused else []),
+    )  # fmt: skip

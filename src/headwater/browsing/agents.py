@@ -1,0 +1,61 @@
+"""What a User-Agent header tells: device, browser, system, and whether it owns up to be a bot."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import msgspec
+import ua_parser
+from crawlerdetect import CrawlerDetect  # pyright: ignore[reportMissingTypeStubs]
+
+LONGEST_READ = 512
+"""Characters that are looked at: the patterns need no more, and anybody can send more."""
+
+# The first that fits counts, so what pretends to be something else as well comes first.
+_DEVICES = tuple(
+    (device, re.compile(pattern))
+    for device, pattern in (
+        ("console", r"PlayStation|Xbox|Nintendo"),
+        ("tv", r"\b(?:Apple ?|Google ?|S(?:mart|MART)-?)?TV\b|HbbTV|NetCast|Web0S|BRAVIA"),
+        ("tv", r"SmartTV|Roku|CrKey|_STB_|\bAFT[A-Z]"),
+        ("wearable", r"\b(?:Pixel |Galaxy |Apple)?Watch\b|\bSM-R\d{3}"),
+        ("tablet", r"iPad|Tablet|PlayBook|Kindle|Silk/(?!.*Mobile)|Android(?!.*Mobile)"),
+        ("mobile", r"Mobi|iPhone|iPod|Android|Windows Phone|Opera Mini|BlackBerry"),
+        ("desktop", r"Windows|Macintosh|X11|CrOS|Linux"),
+    )
+)  # fmt: skip
+_HEADLESS = "HeadlessChrome/"
+
+_crawlers = CrawlerDetect()
+
+
+class Agent(msgspec.Struct, frozen=True):
+    """What asks for pages."""
+
+    device_type: str
+    """desktop, mobile, tablet, tv, console, wearable or other."""
+    browser: str | None
+    os: str | None
+    is_bot: bool
+    """A crawler, a link preview, a monitor or a program that says so. A browser without a window
+    is none by itself: people try things out with it.
+    """
+
+
+@lru_cache(maxsize=8192)
+def _read(text: str) -> Agent:
+    text = text.replace(_HEADLESS, "Chrome/")
+    parsed = ua_parser.parse(text)
+    device = next((device for device, pattern in _DEVICES if pattern.search(text)), "other")
+    return Agent(
+        device_type=device,
+        browser=parsed.user_agent.family if parsed.user_agent else None,
+        os=parsed.os.family if parsed.os else None,
+        is_bot=_crawlers.is_crawler(text),
+    )
+
+
+def read_agent(user_agent: str | None) -> Agent:
+    """What a header tells; nothing when there is none."""
+    return _read((user_agent or "")[:LONGEST_READ])

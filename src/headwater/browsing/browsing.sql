@@ -1,0 +1,154 @@
+-- Whoever runs these holds the Space's lock. How sets are joined: see events/recording.sql. Whether
+-- there is a touchpoint is asked by its id, not by EXISTS, for which a planner may well gather all
+-- touchpoints of the Space first.
+
+-- name: find_keys
+-- Stored page views that later ones with the same key repeat.
+SELECT known.key::text
+FROM unnest(%(keys)s::uuid[]) AS wanted (key)
+CROSS JOIN LATERAL (
+    SELECT h.key FROM hits h WHERE h.space_id = %(space_id)s AND h.key = wanted.key
+    OFFSET 0
+) known;
+
+-- name: find_clicks
+-- When and where clicks were first seen.
+SELECT wanted.click, (extract(epoch FROM known.first_seen_at) * 1000000)::bigint,
+       replace(known.device::text, '-', '')
+FROM unnest(%(clicks)s::text[]) AS wanted (click)
+CROSS JOIN LATERAL (
+    SELECT c.first_seen_at, c.device FROM clicks c
+    WHERE c.space_id = %(space_id)s AND c.click = wanted.click::uuid
+    OFFSET 0
+) known;
+
+-- name: find_visits
+-- The visits that page views of these contacts, in these browsers and spans, belong to or join; a
+-- span begins half an hour before the first of them and ends half an hour after the last. With
+-- each visit those of its page views that could make a touchpoint and lie in the span, and the
+-- nearest on either side that have a campaign: what comes in between depends on no other.
+SELECT s.contact_id, s.device, v.id,
+       (extract(epoch FROM v.started_at) * 1000000)::bigint,
+       (extract(epoch FROM v.last_hit_at) * 1000000)::bigint,
+       h.beside, h.id, (extract(epoch FROM h.occurred_at) * 1000000)::bigint, h.campaign, h.url,
+       h.referrer_host, h.touch::text, h.origin_id,
+       (SELECT t.id FROM touchpoints t WHERE t.space_id = %(space_id)s AND t.id = h.id) IS NOT NULL
+FROM json_to_recordset(%(spans)s::json)
+     AS s (contact_id bigint, device text, since bigint, until bigint)
+CROSS JOIN LATERAL (
+    SELECT 'epoch'::timestamptz + s.since * interval '1 microsecond' AS since,
+           'epoch'::timestamptz + s.until * interval '1 microsecond' AS until
+) span
+CROSS JOIN LATERAL (
+    (SELECT later.id, later.started_at, later.last_hit_at
+     FROM visits later
+     WHERE later.space_id = %(space_id)s AND later.contact_id = s.contact_id
+       AND later.device = s.device::uuid
+       AND later.started_at > span.since AND later.started_at < span.until)
+    UNION ALL
+    (SELECT before.id, before.started_at, before.last_hit_at
+     FROM visits before
+     WHERE before.space_id = %(space_id)s AND before.contact_id = s.contact_id
+       AND before.device = s.device::uuid AND before.started_at <= span.since
+     ORDER BY before.started_at DESC
+     LIMIT 1)
+) v
+LEFT JOIN LATERAL (
+    (SELECT near.*, 'in' AS beside
+     FROM hits near
+     WHERE near.space_id = %(space_id)s AND near.visit_id = v.id AND near.touch IS NOT NULL
+       AND near.occurred_at >= span.since AND near.occurred_at <= span.until)
+    UNION ALL
+    (SELECT before.*, 'before'
+     FROM hits before
+     WHERE before.space_id = %(space_id)s AND before.visit_id = v.id
+       AND before.touch IS NOT NULL AND before.campaign IS NOT NULL
+       AND before.occurred_at < span.since
+     ORDER BY before.occurred_at DESC, before.id DESC
+     LIMIT 1)
+    UNION ALL
+    (SELECT later.*, 'after'
+     FROM hits later
+     WHERE later.space_id = %(space_id)s AND later.visit_id = v.id
+       AND later.touch IS NOT NULL AND later.campaign IS NOT NULL
+       AND later.occurred_at > span.until
+     ORDER BY later.occurred_at, later.id
+     LIMIT 1)
+) h ON true
+WHERE v.last_hit_at > span.since;
+
+-- name: find_beginnings
+-- Page views that begin a contact's visits in these spans, in any browser: of several at the same
+-- moment all, of which the first to arrive is the one.
+SELECT s.contact_id, h.visit_id, h.id, (extract(epoch FROM h.occurred_at) * 1000000)::bigint,
+       h.campaign, h.url, h.referrer_host, h.touch::text, h.origin_id,
+       (SELECT t.id FROM touchpoints t WHERE t.space_id = %(space_id)s AND t.id = h.id) IS NOT NULL
+FROM json_to_recordset(%(spans)s::json) AS s (contact_id bigint, first bigint, last bigint)
+CROSS JOIN LATERAL (
+    SELECT near.*
+    FROM hits near
+    WHERE near.space_id = %(space_id)s AND near.contact_id = s.contact_id
+      AND near.touch IS NOT NULL
+      AND near.occurred_at >= 'epoch'::timestamptz + s.first * interval '1 microsecond'
+      AND near.occurred_at <= 'epoch'::timestamptz + s.last * interval '1 microsecond'
+    OFFSET 0
+) h
+CROSS JOIN LATERAL (
+    SELECT whole.started_at FROM visits whole
+    WHERE whole.space_id = %(space_id)s AND whole.id = h.visit_id
+    OFFSET 0
+) v
+WHERE v.started_at = h.occurred_at;
+
+-- name: write_visits
+-- Visits as page views leave them; whose they are does not change here.
+INSERT INTO visits AS v
+    (space_id, id, contact_id, origin_id, company_id, device, started_at, last_hit_at)
+SELECT %(space_id)s, r.id, r.contact_id, r.origin_id, r.company_id, r.device,
+       'epoch'::timestamptz + r.started_at * interval '1 microsecond',
+       'epoch'::timestamptz + r.last_hit_at * interval '1 microsecond'
+FROM json_to_recordset(%(visits)s::json)
+     AS r (id bigint, contact_id bigint, origin_id bigint, company_id bigint, device uuid,
+           started_at bigint, last_hit_at bigint)
+ON CONFLICT (space_id, id) DO UPDATE
+SET started_at = excluded.started_at, last_hit_at = excluded.last_hit_at;
+
+-- name: join_hits
+-- The page views of a visit that has become part of another.
+UPDATE hits h SET visit_id = %(into)s
+WHERE h.space_id = %(space_id)s AND h.contact_id = %(contact_id)s AND h.visit_id = %(id)s
+  AND h.occurred_at >= 'epoch'::timestamptz + %(first)s * interval '1 microsecond'
+  AND h.occurred_at <= 'epoch'::timestamptz + %(last)s * interval '1 microsecond';
+
+-- name: delete_visits
+-- Visits that have become part of others.
+DELETE FROM visits v WHERE v.space_id = %(space_id)s AND v.id = ANY(%(ids)s::bigint[]);
+
+-- name: write_hits
+-- New page views.
+INSERT INTO hits
+    (space_id, id, key, contact_id, origin_id, visit_id, occurred_at, event_name, url,
+     referrer_host, source_id, country, device_type, browser, os, language, campaign, touch)
+SELECT %(space_id)s, r.id, r.key, r.contact_id, r.origin_id, r.visit_id,
+       'epoch'::timestamptz + r.occurred_at * interval '1 microsecond', r.event_name, r.url,
+       r.referrer_host, r.source_id, r.country, r.device_type, r.browser, r.os, r.language,
+       r.campaign, r.touch
+FROM json_to_recordset(%(hits)s::json)
+     AS r (id bigint, key uuid, contact_id bigint, origin_id bigint, visit_id bigint,
+           occurred_at bigint, event_name text, url text, referrer_host text, source_id smallint,
+           country text, device_type text, browser text, os text, language text, campaign text,
+           touch jsonb);
+
+-- name: write_clicks
+-- Clicks, each with where it was seen earliest.
+INSERT INTO clicks AS c (space_id, click, device, first_seen_at)
+SELECT %(space_id)s, r.click, r.device,
+       'epoch'::timestamptz + r.first_seen * interval '1 microsecond'
+FROM json_to_recordset(%(clicks)s::json) AS r (click uuid, device uuid, first_seen bigint)
+ON CONFLICT (space_id, click) DO UPDATE
+SET device = excluded.device, first_seen_at = excluded.first_seen_at;
+
+-- name: count_bots
+-- Page views by bots.
+UPDATE sites s SET bot_hits = s.bot_hits + %(hits)s
+WHERE s.space_id = %(space_id)s AND s.id = %(site_id)s;

@@ -1,0 +1,58 @@
+"""Where an address is: an optional MaxMind database of cities or countries, opened at start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import maxminddb
+import msgspec
+
+LONGEST_NAME = 255
+
+
+class Place(msgspec.Struct, frozen=True):
+    """As much as is known of where somebody is."""
+
+    country: str | None = None
+    """ISO 3166-1 alpha-2."""
+    state: str | None = None
+    city: str | None = None
+
+
+NOWHERE = Place()
+
+
+class Places:
+    """Looks places up; finds nothing without a database."""
+
+    def __init__(self, path: Path | None) -> None:
+        """`path` is a file that settings took for one."""
+        # Typed as unknown in part, and several times faster than the class of that name.
+        self._reader = None if path is None else cast("Any", maxminddb).open_database(path)
+
+    def find(self, ip: str | None) -> Place:
+        """Where an address is, named in English."""
+        if self._reader is None or ip is None:
+            return NOWHERE
+        try:
+            record = self._reader.get(ip)
+        except (ValueError, maxminddb.InvalidDatabaseError):  # IPv6 in a database of IPv4
+            return NOWHERE
+        found = _members(record)
+        country = _members(found.get("country")).get("iso_code")
+        areas = found.get("subdivisions")
+        return Place(
+            country=country if isinstance(country, str) and len(country) == 2 else None,
+            state=_name(cast("list[Any]", areas)[0]) if isinstance(areas, list) and areas else None,
+            city=_name(found.get("city")),
+        )
+
+
+def _members(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _name(value: Any) -> str | None:
+    name = _members(_members(value).get("names")).get("en")
+    return name[:LONGEST_NAME] if isinstance(name, str) and name else None

@@ -1,0 +1,162 @@
+"""What a page view tells: in which browser it was, where somebody came from, by which campaign.
+Pure.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from headwater.attribution.touches import Touch
+from headwater.browsing.accepted import AcceptedHit
+from headwater.browsing.clicks import Clicks
+from headwater.identity.directory import Contact
+from headwater.identity.matching import Presented
+from headwater.sources.addresses import read_address
+from headwater.sources.catalogue import SOURCE_IDS
+from headwater.sources.classify import explain
+from headwater.sources.evidence import Arrival
+from headwater.sources.exclusions import Exclusions
+from headwater.sources.outcomes import Ad, Explanation, Source
+
+DIRECTLY = "direct"
+"""The rule of a visit that nothing tells the source of."""
+
+
+class Origin(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """What a page view tells of where it came from, as it is stored with one that could make a
+    touchpoint.
+    """
+
+    rule: str
+    """The rule that named the source, or, without a source, the NothingReason."""
+    source_id: int | None = None
+    ad: Ad = Ad()
+    stale: tuple[str, ...] = ()
+    """Click ids that were not heeded, as they were of somebody else's click."""
+    cookies: dict[str, str] = {}
+
+
+class View:
+    """A page view, as far as visits and touchpoints are concerned."""
+
+    __slots__ = (
+        "at", "campaign", "claims", "device", "id", "is_candidate", "is_context", "is_touch",
+        "key", "made", "origin", "origin_id", "owner", "referrer_host", "url", "visit",
+        "was_touch",
+    )  # fmt: skip
+
+    visit: Any
+    """The visits.Visit it was put in, which may have become part of another since."""
+
+    def __init__(self, view_id: int, at: int, device: str, owner: Contact) -> None:
+        self.id = view_id
+        self.at = at
+        self.device = device
+        self.owner = owner
+        """The contact it was of when it was read, or loaded."""
+        self.origin_id: int | None = None
+        """Of a stored one whose contact was merged before."""
+        self.origin = _UNKNOWN
+        self.campaign: str | None = None
+        self.url: str | None = None
+        self.referrer_host: str | None = None
+        self.is_candidate = False
+        """Whether it began its visit when it came, or has a campaign: others never make a touch."""
+        self.is_context = False
+        """Loaded for what follows it; its own standing does not change."""
+        self.claims = False
+        """Whether its visit has it make a touch."""
+        self.is_touch = self.was_touch = self.made = False
+        """Whether it makes one now; did so before the batch; did so at any time in the batch."""
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether nothing tells where it came from: then it makes no touch close after another."""
+        return self.origin.rule == DIRECTLY
+
+    def touch(self) -> Touch:
+        """The touch it makes. Its origin must have a source."""
+        origin = self.origin
+        assert origin.source_id is not None
+        return Touch(
+            at=self.at, source_id=origin.source_id, source_rule=origin.rule, ad=origin.ad,
+            url=self.url, referrer_host=self.referrer_host, cookies=origin.cookies or None,
+        )  # fmt: skip
+
+
+_UNKNOWN = Origin(DIRECTLY, SOURCE_IDS["direct"])
+
+
+def read_view(
+    hit: AcceptedHit, who: Presented, owner: Contact, clicks: Clicks, exclusions: Exclusions
+) -> View:
+    """A page view as it arrives, in order of arrival, as it tells of clicks on ads that others
+    after it may have copied.
+    """
+    view = View(who.receipt_id, who.at, device_of(who), owner)
+    told = _explained(hit.url, hit.referrer, frozenset[str](), exclusions)
+    stale = clicks.notice(told.click_ids, view.device, view.at) if told.click_ids else None
+    if stale:
+        told = _explained(hit.url, hit.referrer, stale, exclusions)
+    outcome = told.outcome
+    is_source = isinstance(outcome, Source)
+    view.origin = Origin(
+        rule=outcome.rule if is_source else outcome.reason.value,
+        source_id=SOURCE_IDS[outcome.name] if is_source else None,
+        ad=told.ad,
+        stale=tuple(sorted(stale)) if stale else (),
+        cookies=hit.cookies,
+    )
+    view.campaign = told.campaign
+    view.url = hit.url
+    view.referrer_host = _host(hit.referrer) if hit.referrer else None
+    return view
+
+
+def device_of(who: Presented) -> str:
+    """The browser, by what tells it from others: a hash that names nobody, as a UUID's digits. A
+    page view that shows nothing is of a browser of its own.
+    """
+    shown = who.trk_token or who.fingerprint or f"#{who.receipt_id}"
+    return digest(shown)
+
+
+def digest(text: str) -> str:
+    """The first 16 bytes of SHA-256, as a UUID's digits."""
+    return sha256(text.encode()).hexdigest()[:32]
+
+
+@lru_cache(maxsize=4096)
+def _explained(
+    url: str, referrer: str | None, stale: frozenset[str], exclusions: Exclusions
+) -> Explanation:
+    return explain(Arrival(url, referrer, stale=stale), exclusions)
+
+
+@lru_cache(maxsize=4096)
+def _host(referrer: str) -> str | None:
+    address = read_address(referrer)
+    return address.host if address is not None else None
+
+
+_decode = msgspec.json.Decoder(Origin).decode
+
+
+def stored_view(row: tuple[Any, ...], device: str, owner: Contact) -> View:
+    """A stored page view that could make a touchpoint, from a row of the columns that browsing.sql
+    reads of one.
+    """
+    view_id, at, campaign, url, referrer_host, touch, origin_id, is_touch = row
+    view = View(view_id, at, device, owner)
+    view.campaign, view.url, view.referrer_host, view.origin_id = (
+        campaign, url, referrer_host, origin_id,
+    )  # fmt: skip
+    view.origin = _decode(touch)
+    view.is_candidate = True
+    view.is_touch = view.was_touch = is_touch
+    view.claims = is_touch
+    return view

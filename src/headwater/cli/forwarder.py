@@ -1,0 +1,52 @@
+"""`headwater forwarder`: sends events to ad platforms while there are some to send."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from argparse import Namespace
+
+from headwater import logs
+from headwater.cli import leash
+from headwater.cli.connect import database_url
+from headwater.database.pool import UNAVAILABLE, Database
+from headwater.egress.client import Egress
+from headwater.forwarding.calling import Caller
+from headwater.forwarding.delivering import Tools
+from headwater.forwarding.origins import named_hosts, url_of
+from headwater.forwarding.platforms.registry import PLATFORMS
+from headwater.forwarding.running import Forwarder, open_clock, read_secret
+from headwater.settings import Settings
+from headwater.spaces.sealing import derive_key
+
+
+def forwarder(settings: Settings, arguments: Namespace) -> int:
+    """Send what is due until nothing has been for some seconds."""
+    logs.configure(settings.log_level)
+    leash.hold(arguments)
+    try:
+        asyncio.run(_forward(settings, database_url(settings)))
+    except UNAVAILABLE:
+        return 0  # the worker starts another when there is still something to do
+    return 0
+
+
+async def _forward(settings: Settings, url: str) -> None:
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    database = Database(url)
+    await database.open()
+    try:
+        async with Egress(named_hosts(settings)) as egress:
+            tools = Tools(
+                database=database,
+                caller=Caller(egress),
+                platforms=PLATFORMS,
+                urls={name: url_of(settings, platform) for name, platform in PLATFORMS.items()},
+                sealing_key=derive_key(settings.secret_key or await read_secret(database)),
+                clock=await open_clock(database),
+            )
+            await Forwarder(tools, stopping).run()
+    finally:
+        await database.close()

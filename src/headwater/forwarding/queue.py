@@ -1,0 +1,185 @@
+"""Deliveries that wait: which destinations have some, who sends them, and writing down what became
+of them.
+
+Whoever sends to a destination holds it by a lease under a token. A process that is killed lets the
+lease run out; one that was only slow finds its token gone and writes nothing down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import msgspec
+from psycopg import AsyncConnection, Connection
+from psycopg.rows import class_row
+
+from headwater.database.rows import rows
+from headwater.database.statements import Statements
+from headwater.forwarding.outcomes import Hold, Wait
+
+SQL = Statements(__name__, "queue.sql")
+
+LEASE = timedelta(seconds=30)
+OUTAGE = 2
+"""Calls in a row that fail before it is the destination's fault and not an event's."""
+
+
+class LeaseLostError(Exception):
+    """The destination belongs to somebody else by now."""
+
+
+class Place(NamedTuple):
+    """A destination of a Space."""
+
+    space_id: int
+    id: int
+
+    def values(self) -> dict[str, Any]:
+        """What statements bind."""
+        return {"space_id": self.space_id, "destination_id": self.id}
+
+
+@dataclass(frozen=True)
+class Lease:
+    """A destination that is ours for now."""
+
+    place: Place
+    token: UUID
+
+    def values(self) -> dict[str, Any]:
+        """What statements bind."""
+        return {**self.place.values(), "token": self.token, "lease": LEASE}
+
+
+@dataclass(frozen=True)
+class Held:
+    """A destination under a lease, as it is stored."""
+
+    platform: str
+    settings: dict[str, Any]
+    secrets: bytes | None
+    event_names: dict[str, str | None]
+    all_events: bool
+    failures: int
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """What is written down of a delivery."""
+
+    id: int
+    status: str | None = None
+    """None: as it was."""
+    reason: str | None = None
+    outcome: str | None = None
+    """For the log of attempts; None: it was not sent."""
+    tried: int = 0
+    due_at: float | None = None
+    error: str | None = None
+    request: dict[str, Any] | None = None
+    touchpoint_id: int | None = None
+
+
+class Report(NamedTuple):
+    """What is written down of a call, or of what was decided without one."""
+
+    now: float
+    entries: Sequence[Entry]
+    http_status: int | None = None
+    answer: str | None = None
+    destination: Wait | Hold | None = None
+    called: bool = True
+    """Whether the destination was called: without a word of it, it is well then."""
+
+
+async def read_clock(connection: AsyncConnection) -> float:
+    """The database's time, as Unix seconds."""
+    row = await (await connection.execute(SQL["clock"])).fetchone()
+    assert row is not None
+    return row[0]
+
+
+async def read_secret(connection: AsyncConnection) -> str:
+    """The installation's own secret."""
+    row = await (await connection.execute(SQL["secret"])).fetchone()
+    assert row is not None
+    return row[0]
+
+
+async def find_due(connection: AsyncConnection, now: float) -> list[Place]:
+    """Destinations of all Spaces that somebody should send to."""
+    cursor = await connection.execute(SQL["destinations_due"], {"now": now})
+    return [Place(*row) for row in await cursor.fetchall()]
+
+
+def spaces_due(connection: Connection[Any]) -> list[int]:
+    """The Spaces with deliveries that are due and that nobody works on."""
+    return [row[0] for row in connection.execute(SQL["spaces_due"])]
+
+
+async def take(connection: AsyncConnection, place: Place, now: float) -> Lease | None:
+    """A lease on a destination; None when it is not to be had."""
+    values = {**place.values(), "now": now, "lease": LEASE}
+    row = await (await connection.execute(SQL["take"], values)).fetchone()
+    return None if row is None else Lease(place, row[0])
+
+
+async def keep(connection: AsyncConnection, lease: Lease, now: float) -> Held | None:
+    """The destination as it is now, if it is still ours and to be sent to."""
+    cursor = connection.cursor(row_factory=class_row(Held))
+    return await (await cursor.execute(SQL["keep"], {**lease.values(), "now": now})).fetchone()
+
+
+async def beat(connection: AsyncConnection, lease: Lease) -> None:
+    """Keep a destination during a call."""
+    await connection.execute(SQL["beat"], lease.values())
+
+
+async def give_back(connection: AsyncConnection, lease: Lease) -> None:
+    """Let others send to a destination."""
+    await connection.execute(SQL["give_back"], lease.values())
+
+
+async def next_ids(
+    connection: AsyncConnection, lease: Lease, now: float, limit: int, *, probing: bool
+) -> list[int]:
+    """Deliveries that are due: the longest due, or for a probe the least tried."""
+    values = {**lease.values(), "now": now, "limit": limit}
+    cursor = await connection.execute(SQL["probes" if probing else "due"], values)
+    return [row[0] for row in await cursor.fetchall()]
+
+
+async def record(connection: AsyncConnection, lease: Lease, report: Report) -> None:
+    """Write down what became of deliveries and of their destination. Raises LeaseLostError."""
+    row = await (await connection.execute(SQL["hold_lease"], lease.values())).fetchone()
+    if row is None:
+        raise LeaseLostError
+    values = {
+        **lease.values(), "now": report.now, "rows": rows(report.entries),
+        "ids": [entry.id for entry in report.entries],
+        "http_status": report.http_status, "answer": report.answer,
+    }  # fmt: skip
+    if report.entries:
+        await connection.execute(SQL["record"], values)
+        await connection.execute(SQL["forget_erased"], values)
+        await connection.execute(SQL["log_attempts"], values)
+    if report.called:
+        await _set_state(connection, values, report.destination, row[0])
+
+
+async def _set_state(
+    connection: AsyncConnection, values: dict[str, Any], state: Wait | Hold | None, failures: int
+) -> None:
+    match state:
+        case Wait(until, failures):
+            values = values | {"until": until, "failures": failures}
+            await connection.execute(SQL["wait"], values)
+        case Hold(reason):
+            await connection.execute(SQL["hold"], values | {"reason": reason})
+        case None:
+            await connection.execute(SQL["well"], values)
+            if failures >= OUTAGE:
+                await connection.execute(SQL["wake"], values)

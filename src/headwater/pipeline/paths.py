@@ -1,0 +1,148 @@
+"""A contact's path as far as a batch needs it: earlier touches, sources, visits, and the batch's
+own events. It begins as a picture of what is stored and is changed item by item in order of
+arrival, so that batches make no difference. Pure.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+
+from headwater.attribution.touches import HALF_HOUR, Likeness, Touch
+from headwater.browsing.views import View
+from headwater.browsing.visits import Visit, place
+
+
+class Mark:
+    """The sources before an event of the batch."""
+
+    __slots__ = ("at", "source_mask")
+
+    def __init__(self, at: int, source_mask: int) -> None:
+        self.at = at
+        self.source_mask = source_mask
+
+
+class Path:
+    """The path of one contact."""
+
+    __slots__ = (
+        "_direct", "_telling", "_times", "_visits", "marks", "merged_mask", "source_mask",
+    )  # fmt: skip
+
+    def __init__(self, source_mask: int) -> None:
+        self.source_mask = source_mask
+        self.merged_mask = 0
+        """What a merge in this batch put on every event before it."""
+        self.marks: list[Mark] = []
+        self._times: dict[Likeness, list[int]] = {}
+        self._telling: list[int] = []
+        """When there were touches other than direct visits, in order."""
+        self._direct: list[View] = []
+        """The beginnings of visits that nothing tells the source of."""
+        self._visits: dict[str, list[Visit]] = {}
+        """By device."""
+
+    def load_touch(self, likeness: Likeness, at: int) -> None:
+        """Take in a stored touch, whatever it was made by."""
+        self._times.setdefault(likeness, []).append(at)
+
+    def load_telling(self, at: int) -> None:
+        """Take in that there was a touch, other than a direct visit."""
+        insort(self._telling, at)
+
+    def load_direct(self, view: View) -> None:
+        """Take in the stored beginning of a direct visit, whether it is a touch or not."""
+        self._direct.append(view)
+
+    def load_visit(self, visit: Visit) -> None:
+        self._visits.setdefault(visit.device, []).append(visit)
+
+    def repeats(self, touch: Touch) -> bool:
+        """Whether the same touch is there in the half hour up to this one."""
+        return any(
+            touch.at - HALF_HOUR <= time <= touch.at for time in self._times.get(touch.likeness, ())
+        )
+
+    def add_touch(self, touch: Touch) -> None:
+        """Take in a touch that was told of by an event, or by itself."""
+        self._add(touch)
+        self._tell(touch.at)
+
+    def add_view(self, view: View) -> None:
+        """Take in a page view, and decide anew about those whose standing it changes."""
+        for each in place(self._visits.setdefault(view.device, []), view):
+            if each.is_direct:
+                self._claim_directly(each)
+            elif each.claims:
+                self._make(each)
+                self._tell(each.at)
+            else:
+                self._unmake(each)
+                self._untell(each.at)
+
+    def add_event(self, at: int) -> Mark:
+        """Note an event of the batch, which begins with all sources known so far."""
+        mark = Mark(at, self.source_mask)
+        self.marks.append(mark)
+        return mark
+
+    def absorb(self, other: Path) -> None:
+        """Join the path of a contact merged into this one's. What was decided on either stays."""
+        for likeness, times in other._times.items():
+            self._times.setdefault(likeness, []).extend(times)
+        self._telling = sorted(self._telling + other._telling)
+        self._direct += other._direct
+        for device, visits in other._visits.items():
+            self._visits.setdefault(device, []).extend(visits)
+        self.source_mask |= other.source_mask
+        self.merged_mask = self.source_mask
+        self.marks += other.marks
+        for mark in self.marks:
+            mark.source_mask |= self.source_mask
+
+    def _claim_directly(self, view: View) -> None:
+        if view.claims:
+            self._direct.append(view)
+            self._decide_directly(view)
+        else:
+            self._direct.remove(view)
+            if view.is_touch:
+                self._unmake(view)
+
+    def _tell(self, at: int) -> None:
+        insort(self._telling, at)
+        self._reconsider(at)
+
+    def _untell(self, at: int) -> None:
+        self._telling.remove(at)
+        self._reconsider(at)
+
+    def _reconsider(self, at: int) -> None:
+        """Decide anew about direct visits after a touch that came or went."""
+        for view in self._direct:
+            if at <= view.at <= at + HALF_HOUR:
+                self._decide_directly(view)
+
+    def _decide_directly(self, view: View) -> None:
+        """A direct visit makes no touch in the half hour after one that tells more."""
+        nearest = bisect_left(self._telling, view.at - HALF_HOUR)
+        told = nearest < len(self._telling) and self._telling[nearest] <= view.at
+        if told and view.is_touch:
+            self._unmake(view)
+        elif not told and not view.is_touch:
+            self._make(view)
+
+    def _make(self, view: View) -> None:
+        view.is_touch = view.made = True
+        self._add(view.touch())
+
+    def _unmake(self, view: View) -> None:
+        view.is_touch = False
+        self._times[view.touch().likeness].remove(view.at)
+
+    def _add(self, touch: Touch) -> None:
+        self._times.setdefault(touch.likeness, []).append(touch.at)
+        self.source_mask |= touch.source_bit
+        for mark in self.marks:
+            if mark.at >= touch.at:
+                mark.source_mask |= touch.source_bit

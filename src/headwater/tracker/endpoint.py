@@ -1,0 +1,258 @@
+"""POST to where browsers report: as plain ASGI, beside the other endpoints that carry the traffic.
+
+The origin is what lets a page write to a site, as the key is public. Bodies are sent as text/plain,
+so that browsers ask no question beforehand; who asks one all the same is answered.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+from prometheus_client import Counter
+
+from headwater.browsing.accepted import AcceptedBots
+from headwater.browsing.agents import read_agent
+from headwater.browsing.places import Places
+from headwater.http.bodies import Receive, read_body, refuse_encoding
+from headwater.http.clients import Networks, client_address
+from headwater.http.errors import Forbidden, Invalid, Problem, Unauthorized
+from headwater.ingest.endpoints import (
+    Answer,
+    Endpoint,
+    Ingest,
+    Send,
+    problem_answer,
+    quota_headers,
+)
+from headwater.tracker.origins import cookie_domain, sent_host
+from headwater.tracker.reports import (
+    TOKEN,
+    Body,
+    Browser,
+    Report,
+    accept_item,
+    is_page,
+    language_tag,
+)
+from headwater.tracker.sites import SCOPE, OpenSite, SiteRing
+
+BUCKET = "hits"
+MAX_BODY = 64 * 1024
+COOKIE = "trk_token"
+COOKIE_SECONDS = 400 * 86_400
+"""The longest that browsers keep any cookie."""
+LONGEST_USER_AGENT = 2048
+
+_COOKIE = re.compile(rf"(?:^|;)\s*{COOKIE}=({TOKEN.pattern})\s*(?=;|\Z)")
+
+bot_hits = Counter("headwater_bot_hits", "Page views by bots, which are left out")
+refused = Counter("headwater_refused_reports", "Reports of foreign pages", ["reason"])
+
+Headers = dict[bytes, bytes]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What became of the items of a report."""
+
+    results: list[dict[str, Any]]
+    rows: Sequence[bytes]
+    kinds: Sequence[str]
+
+
+class Hits(Endpoint):
+    """POST: the page views, persons and events that a browser reports."""
+
+    def __init__(self, ingest: Ingest, sites: SiteRing, places: Places, trusted: Networks) -> None:
+        self._ingest, self._sites, self._places, self._trusted = ingest, sites, places, trusted
+        # Has the patterns compiled now, and not while the first visitor waits.
+        read_agent("Mozilla/5.0")
+
+    async def answer(self, scope: Any, receive: Receive) -> Answer:
+        # Of a header given twice the first counts, as everywhere else.
+        headers: Headers = dict(reversed(scope["headers"]))
+        origin = _text(headers, b"origin").strip()
+        try:
+            refuse_encoding(_text(headers, b"content-encoding"))
+            body = Body(await read_body(receive, MAX_BODY))
+        except Problem as problem:
+            # Whoever sent it may read this: a script that cannot would send it again for ever.
+            return _granted(problem_answer(problem), origin)
+        site = await self._admit(body.site(), origin)
+        try:
+            site.caller.authorize(SCOPE)
+            answer = await self._handle(site, body, scope, headers)
+        except Problem as problem:
+            answer = problem_answer(problem)
+        return _granted(answer, origin)
+
+    async def _handle(self, site: OpenSite, body: Body, scope: Any, headers: Headers) -> Answer:
+        try:
+            report, items = body.report(time.time()), body.items()
+        except Invalid as invalid:
+            return await self._ingest.refuse(site.caller, 1, invalid)
+        browser = self._browser(scope, headers, report)
+        answer = await self._take(site, items, browser)
+        if browser.token and not browser.agent.is_bot:
+            origin, host = _text(headers, b"origin").strip(), _text(headers, b"host")
+            answer.headers += _cookie_headers(browser.token, origin, host)
+        return answer
+
+    async def _admit(self, key: str, origin: str) -> OpenSite:
+        """The site of a report. Raises Unauthorized or Forbidden, and counts it."""
+        try:
+            _check_origin(origin)
+            site = await self._sites.site(key)
+            site.admit(origin)
+        except Unauthorized:
+            refused.labels("site").inc()
+            raise
+        except Forbidden:
+            refused.labels("origin").inc()
+            raise
+        return site
+
+    def _browser(self, scope: Any, headers: Headers, report: Report) -> Browser:
+        user_agent = _text(headers, b"user-agent")[:LONGEST_USER_AGENT]
+        ip = client_address(scope, self._trusted)
+        kept = _COOKIE.search(_text(headers, b"cookie"))
+        return Browser(
+            token=kept[1] if kept else report.token,
+            fingerprint=report.fingerprint,
+            ip=ip,
+            user_agent=user_agent,
+            agent=read_agent(user_agent),
+            place=self._places.find(ip),
+            language=report.language or language_tag(_text(headers, b"accept-language")),
+            cookies=report.cookies,
+            consent=report.consent,
+        )
+
+    async def _take(self, site: OpenSite, items: list[Raw], browser: Browser) -> Answer:
+        """Have what is valid stored, each item counted, and tell what became of each."""
+        is_bot = browser.agent.is_bot
+        told = _count_bot(site, items) if is_bot else _accept_all(items, browser)
+        request = self._ingest.request(site.caller, len(items), list(told.rows))
+        request.kinds = told.kinds
+        not_stored = await self._ingest.put(request)
+        if not_stored:
+            return not_stored
+        if is_bot:
+            bot_hits.inc(sum(map(is_page, items)))
+        receipts = iter(request.receipts)
+        for result in told.results:
+            if result["status"] == "queued":
+                result["receipt_id"] = str(next(receipts))
+        status, body = _body(told, None if is_bot else browser.token)
+        return Answer(status, body, quota_headers(request.quota))
+
+
+def _check_origin(origin: str) -> None:
+    """Raise Forbidden for what no page of the web sends."""
+    if sent_host(origin) is None:
+        raise Forbidden("A report needs the Origin header of a page.")
+
+
+def _count_bot(site: OpenSite, items: list[Raw]) -> Told:
+    """Of a bot only the number of its page views is kept."""
+    results = [{"index": index, "status": "ignored"} for index in range(len(items))]
+    hits = sum(map(is_page, items))
+    row = msgspec.json.encode(AcceptedBots(site_id=site.id, hits=hits))
+    return Told(results, [row], ["bots"]) if hits else Told(results, [], [])
+
+
+def _accept_all(items: list[Raw], browser: Browser) -> Told:
+    """Each item's result, in order, and the rows of the valid ones."""
+    now = time.time()
+    results: list[dict[str, Any]] = []
+    rows: list[bytes] = []
+    kinds: list[str] = []
+    for index, raw in enumerate(items):
+        try:
+            kind, row = accept_item(raw, browser, now)
+        except Invalid as invalid:
+            results.append({"index": index, "status": "invalid", "errors": invalid.errors})
+        else:
+            results.append({"index": index, "status": "queued"})
+            rows.append(row)
+            kinds.append(kind)
+    return Told(results, rows, kinds)
+
+
+def _body(told: Told, token: str | None) -> tuple[int, bytes]:
+    """The status and the body of an answer."""
+    of = dict.fromkeys(("queued", "ignored", "invalid"), 0)
+    for result in told.results:
+        of[result["status"]] += 1
+    status = 422 if of["invalid"] == len(told.results) else 202
+    message = f"{of['queued']} of {len(told.results)} items are queued."
+    content: dict[str, Any] = {
+        "status": status,
+        "message": message,
+        "token": token,
+        "results": told.results,
+    }
+    if status == 422:
+        content["errors"] = {
+            f"items.{result['index']}.{name}": rules
+            for result in told.results
+            for name, rules in result["errors"].items()
+        }
+    return status, msgspec.json.encode(content)
+
+
+def _cookie_headers(token: str, origin: str, host: str) -> list[tuple[bytes, bytes]]:
+    """The token as a cookie of the page's own domain, if ours lies in it.
+
+    Set here and not by the script, as Safari keeps what a script sets for seven days only. The
+    script has to read it, as trkToken() answers at once: so it is not HttpOnly.
+    """
+    domain = cookie_domain(sent_host(origin) or "", sent_host(f"http://{host.lower()}") or "")
+    if domain is None:
+        return []
+    reach = f"; Domain={domain}" if domain else ""
+    secure = "; Secure" if origin.startswith("https:") else ""
+    text = f"{COOKIE}={token}; Path=/; Max-Age={COOKIE_SECONDS}; SameSite=Lax{reach}{secure}"
+    return [(b"set-cookie", text.encode())]
+
+
+def grant(origin: str) -> list[tuple[bytes, bytes]]:
+    """What lets a page of this origin read the answer, and have cookies sent and set."""
+    return [
+        (b"access-control-allow-origin", origin.encode("latin-1")),
+        (b"access-control-allow-credentials", b"true"),
+        (b"vary", b"Origin"),
+    ]
+
+
+def _granted(answer: Answer, origin: str) -> Answer:
+    if sent_host(origin) is not None:
+        answer.headers += grant(origin)
+    return answer
+
+
+async def preflight(scope: Any, _: Receive, send: Send) -> None:
+    """OPTIONS: a browser asks whether it may send JSON by that name. Any page may: which one it
+    is, and whether it is the site's, the report itself tells.
+    """
+    origin = _text(dict(reversed(scope["headers"])), b"origin").strip()
+    headers = [(b"allow", b"OPTIONS, POST"), (b"vary", b"Origin")]
+    if sent_host(origin) is not None:
+        headers += [
+            *grant(origin)[:2],
+            (b"access-control-allow-methods", b"POST"),
+            (b"access-control-allow-headers", b"content-type"),
+            (b"access-control-max-age", b"86400"),
+        ]
+    await send({"type": "http.response.start", "status": 204, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _text(headers: Headers, name: bytes) -> str:
+    return headers.get(name, b"").decode("latin-1")

@@ -1,0 +1,131 @@
+"""What visitors allow, and what forms tell of them, in a real browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page
+
+from tests.browser.conftest import Shop, idle, ready
+
+
+def kept(page: Page) -> list[Any]:
+    return page.evaluate("[document.cookie, Object.keys(localStorage)]")
+
+
+class TestConsent:
+    def test_withheld_nothing_is_sent_or_stored(self, shop: Shop, page: Page) -> None:
+        shop.put("/asks", attributes='data-consent="required"')
+        page.goto(shop.url("/asks?utm_source=x"))
+        ready(page)
+        page.evaluate("history.pushState({}, '', '/asks/2')")
+        page.evaluate("trk.track('purchase', {amount: 1})")
+        idle(page)
+        assert kept(page) == ["", []]
+        assert page.evaluate("[trkToken(), trkFingerprint()]") == ["", ""]
+        assert shop.site.rows() == []
+        page.evaluate("trk.consent({ad_user_data: true, ad_personalization: false})")
+        hits = shop.of("hit", 2)
+        assert [hit["url"] for hit in hits] == [shop.url("/asks?utm_source=x"), shop.url("/asks/2")]
+        (bought,) = shop.of("event", 1)
+        assert (bought["ad_user_data"], bought["ad_personalization"]) == (True, False)
+        page.goto(shop.url("/asks?again"))  # a grant is remembered
+        shop.of("hit", 3)
+
+    def test_left_without_a_word_nothing_was_there(self, shop: Shop, page: Page) -> None:
+        shop.put("/asks", attributes='data-consent="required"')
+        page.goto(shop.url("/asks"))
+        ready(page)
+        page.goto(shop.url("/asks?2"))
+        ready(page)
+        page.evaluate("trk.consent(true)")
+        assert [hit["url"] for hit in shop.of("hit", 1)] == [shop.url("/asks?2")]
+
+    def test_withdrawn_everything_is_forgotten(
+        self, shop: Shop, page: Page, context: BrowserContext
+    ) -> None:
+        page.goto(shop.url())
+        shop.of("hit", 1)
+        page.wait_for_function("() => document.cookie.includes('trk_token=')")
+        page.evaluate("trk.consent(false)")
+        assert kept(page)[0] == ""
+        assert [each for each in context.cookies() if each["name"] == "trk_token"] == []
+        assert [key.partition(".")[0] for key in kept(page)[1]] == ["trk_consent"]
+        page.evaluate("trk.track('purchase', {})")
+        page.reload()
+        ready(page)
+        idle(page)
+        assert len(shop.site.rows()) == 1
+        page.evaluate("trk.consent(true)")
+        assert len({hit["trk_token"] for hit in shop.of("hit", 2)}) == 2
+
+    @pytest.mark.parametrize("signal", ["doNotTrack: '1'", "globalPrivacyControl: true"])
+    def test_what_the_browser_asks_for(self, shop: Shop, page: Page, signal: str) -> None:
+        name, _, value = signal.partition(": ")
+        page.add_init_script(f"Object.defineProperty(navigator, '{name}', {{get: () => {value}}})")
+        page.goto(shop.url())
+        ready(page)
+        idle(page)
+        assert (shop.site.rows(), kept(page)) == ([], ["", []])
+        page.evaluate("trk.consent(true)")
+        shop.of("hit", 1)
+
+    def test_advertising_refused_its_cookies_stay(
+        self, shop: Shop, page: Page, context: BrowserContext
+    ) -> None:
+        context.add_cookies([{"name": "_fbc", "value": "fb.1.c", "url": shop.url()}])
+        page.goto(shop.url())
+        assert shop.of("hit", 1)[0]["cookies"] == {"fbc": "fb.1.c"}
+        ready(page)
+        page.evaluate("trk.consent({ad_user_data: false})")
+        page.evaluate("trk.page()")
+        assert "cookies" not in shop.of("hit", 2)[1]
+
+
+FORM = """
+<form {attributes} onsubmit="event.preventDefault()">
+<input name="customer[email]" value=" ada@example.com "><input type="tel" name="t" value="+49 151">
+<input autocomplete="shipping given-name" name="a" value="Ada">
+<input name="last_name" value="Lovelace"><input type="password" name="email2" value="p@ss.word">
+<input type="hidden" name="full_name" value="hidden"><input name="card_email" value="c@example.com">
+<input autocomplete="cc-name" name="name" value="On the card">
+<input autocomplete="off" name="phone2" value="0"><input name="comment" value="hello">
+<button>Send</button></form>
+"""
+
+
+class TestForms:
+    @pytest.mark.parametrize(
+        ("script", "form"), [("data-forms", ""), ("", "data-trk"), ("data-forms", "data-trk")]
+    )
+    def test_who_sends_one(self, shop: Shop, page: Page, script: str, form: str) -> None:
+        shop.put("/form", attributes=script, body=FORM.format(attributes=form))
+        page.goto(shop.url("/form"))
+        ready(page)
+        page.click("button")
+        (person,) = shop.of("identify", 1)
+        told = {name: person[name] for name in person if name not in VISITOR}
+        assert told == {
+            "email": "ada@example.com", "phone": "+49 151", "first_name": "Ada",
+            "last_name": "Lovelace",
+        }  # fmt: skip
+
+    @pytest.mark.parametrize(
+        ("script", "form"),
+        [("", ""), ("data-forms", 'data-trk="off"'), ("data-forms", 'autocomplete="off"')],
+    )
+    def test_not_where_it_is_not_asked_for(
+        self, shop: Shop, page: Page, script: str, form: str
+    ) -> None:
+        shop.put("/form", attributes=script, body=FORM.format(attributes=form))
+        page.goto(shop.url("/form"))
+        ready(page)
+        page.click("button")
+        page.evaluate("trk.page()")
+        shop.of("hit", 2)
+        people = [person.get("email") for person in shop.site.payloads("identify")]
+        assert people == []
+
+
+VISITOR = {"occurred_at", "trk_token", "fingerprint", "ip"}

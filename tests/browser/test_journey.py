@@ -1,0 +1,85 @@
+"""From links that somebody follows to the credit for what they buy, through a real browser."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from headwater.pipeline import steps
+from tests.browser.conftest import Shop, ready
+from tests.pipeline import Stage as Queue
+from tests.reading_fixtures import Api
+from tests.sites import GOOGLEBOT
+from tests.sites import page as view
+
+pytestmark = pytest.mark.skipif(
+    not {"hit", "identify", "bots"} <= steps._READERS.keys(),
+    reason="the pipeline does not know page views",
+)
+
+
+def follow(shop: Shop, page: Page, host: str, target: str) -> None:
+    """Go to a page of the shop by a link on a page of another host."""
+    shop.pages["/elsewhere"] = f'<a href="{shop.url(target)}">to the shop</a>'
+    page.goto(shop.url("/elsewhere", host=host))
+    page.click("a")
+    ready(page)
+
+
+def settled(page: Page) -> None:
+    """Wait until the page knows that everything has arrived."""
+    page.wait_for_function("() => !Object.keys(localStorage).some(k => /queue/.test(k))")
+
+
+def test_the_shop_s_journey_and_credits_are_right(
+    shop: Shop, page: Page, api: Api, stage: Any
+) -> None:
+    follow(shop, page, "search.example", "/?gclid=Cj0abc&utm_campaign=spring")
+    page.evaluate("history.pushState({}, '', '/shoes')")
+    settled(page)
+    follow(shop, page, "mail.example", "/?utm_source=newsletter&utm_medium=email")
+    settled(page)
+    page.goto(shop.url("/", host="blog.shop.example"))  # the shop's own: no touch
+    ready(page)
+    settled(page)
+    page.evaluate("trk.identify({email: 'ada@example.com', full_name: 'Ada Lovelace'})")
+    page.evaluate("trk.track('purchase', {amount: 100, order_id: 'o-1'})")
+    settled(page)
+    Queue(stage.connection, stage.space_id).process()
+
+    found = api.get("/contacts/by-email/ada@example.com", params={
+        "include_events": 1, "hide_direct_touchpoints": 0, "include_browsing_session_data": 1,
+    })  # fmt: skip
+    assert found.status_code == 200, found.text
+    person = found.json()
+    assert person["names"] == ["Ada Lovelace"]
+    assert [hit["event_url"] for hit in reversed(person["browsing_session_hits"])] == [
+        shop.url("/?gclid=Cj0abc&utm_campaign=spring"), shop.url("/shoes"),
+        shop.url("/?utm_source=newsletter&utm_medium=email"),
+        shop.url("/", host="blog.shop.example"),
+    ]  # fmt: skip
+    touches = [each for each in reversed(person["events"]) if each["type"] == "touchpoint"]
+    assert [touch["source"] for touch in touches] == ["google_ads", "email"]
+
+    now = datetime.now(UTC)
+    rows = api.rows(**{
+        "start_date": (now - timedelta(days=1)).strftime("%Y-%m-%d %H:%M:%S"),
+        "end_date": (now + timedelta(days=1)).strftime("%Y-%m-%d %H:%M:%S"),
+        "sources[]": ["google_ads", "email"], "fields[]": ["amount", "order_id"],
+        "attribution_model": "linear", "attribution_window": 30,
+    })  # fmt: skip
+    assert {row["order_id"] for row in rows} == {"o-1"}
+    assert [row["amount"] for row in rows] == [50, 50]
+
+
+def test_bots_are_counted_on_their_site(shop: Shop, stage: Any) -> None:
+    headers = {"origin": f"http://shop.example:{shop.port}", "user-agent": GOOGLEBOT}
+    shop.site.report(view(), view(), headers=headers)
+    Queue(stage.connection, stage.space_id).process()
+    count = "SELECT bot_hits FROM sites WHERE space_id = %s AND id = %s"
+    row = stage.connection.execute(count, (stage.space_id, shop.site.id)).fetchone()
+    assert row == (2,)
+    assert Queue(stage.connection, stage.space_id).rows("hits", "id") == []

@@ -1,0 +1,137 @@
+"""What becomes of a tool that fails: words for an assistant, a line in the log for the operator."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from mcp_types import CallToolResult
+from psycopg.errors import AdminShutdown, QueryCanceled, UniqueViolation
+from psycopg_pool import PoolTimeout
+
+from headwater.http.errors import Conflict, Invalid, NotFound, RateLimited
+from headwater.mcp.asking import Asking
+from headwater.mcp.calling import AWAY, TOO_LONG, call_tool
+from headwater.mcp.schemas import short_answer, short_arguments
+from headwater.mcp.tidying import tidy
+from headwater.mcp.tool import Tool
+from tests.mcp.assistants import Assistant
+
+
+def fail(error: Exception) -> CallToolResult:
+    async def call(_: Any, __: Any) -> Any:
+        raise error
+
+    tool = Tool(name="probe", title="Probe", description="", answer={}, call=call, hint="Look.")
+    asking = cast("Asking", SimpleNamespace(may_write=True))
+    return asyncio.run(call_tool({"probe": tool}, asking, "probe", {}))
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (NotFound("Event"), "Event not found.\nLook."),
+        (Invalid.of("period", "is odd."), "The period is odd."),
+        (Invalid({"limit": ["must be small."]}), "The limit must be small."),
+        (Conflict("Several.", contact_ids=[1, 2]), 'Several.\n{"contact_ids":[1,2]}'),
+        (RateLimited(5), "Too many requests: the rate limit of this operation is used up."),
+        (QueryCanceled("x"), TOO_LONG),
+        (AdminShutdown("x"), AWAY),
+        (PoolTimeout("x"), AWAY),
+    ],
+)
+def test_it_works(error: Exception, told: str) -> None:
+    result = fail(error)
+    assert result.is_error
+    assert result.structured_content is None
+    assert [content.model_dump()["text"] for content in result.content] == [told]
+
+
+@pytest.mark.parametrize("error", [KeyError("secret"), UniqueViolation("Key (email)=(a@b.c)")])
+def test_a_fault_of_ours_is_logged_and_not_told(
+    error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    result = fail(error)
+    (content,) = result.content
+    told = content.model_dump()["text"]
+    assert told.startswith("Something went wrong inside Headwater.")
+    assert "secret" not in told
+    assert "a@b.c" not in told
+    (record,) = caplog.records
+    assert record.levelno == logging.ERROR
+    assert cast("Any", record.msg)["tool"] == "probe"
+
+
+def test_nothing_personal_is_logged(assistant: Assistant, caplog: pytest.LogCaptureFixture) -> None:
+    canary = "canary@people.example"
+    with caplog.at_level(logging.INFO):
+        assistant.call("track_event", event_name="purchase", email=canary, full_name="Canary Wharf")
+        assistant.refused("find_contact_by_email", email=canary)
+        assistant.call("create_contact", emails=[canary], names=["Canary Wharf"])
+        assistant.refused("track_event", event_name=canary, email=canary)
+        assistant.message("resources/read", {"uri": canary})
+        assistant.message("prompts/get", {"name": canary, "arguments": {canary: canary}})
+        assistant.post({"method": canary, "id": canary})
+        assistant.send(url=f"{assistant.url}?email={canary}", json={"x": canary})
+    ours = [record for record in caplog.records if not record.name.startswith(("httpx", "uvicorn"))]
+    told = json.dumps([[str(record.msg), str(record.args)] for record in ours])
+    assert "anary" not in told
+    assert [record for record in ours if record.name.startswith("mcp")] == []
+    assert assistant.token not in told
+
+
+def test_refusals_are_logged_with_their_reason(
+    assistant: Assistant, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO):
+        assistant.post({}, Authorization=None)
+        assistant.post({}, Authorization="Bearer trk_mcp_wrong")
+        assistant.post({}, Host="evil.example")
+        assistant.post({}, Origin="http://evil.example")
+    events = [cast("Any", record.msg) for record in caplog.records]
+    reasons = [event["reason"] for event in events if "assistant_refused" in str(event)]
+    assert reasons == ["no_token", "unknown_token", "host", "origin"]
+
+
+def test_arguments_are_tidied_only_where_there_is_no_doubt() -> None:
+    schemas: dict[str, dict[str, Any]] = {
+        "number": {"type": "integer"}, "list": {"type": "array"}, "text": {"type": "string"},
+        "flag": {"type": "integer", "enum": [0, 1]},
+    }  # fmt: skip
+    given = {"number": "7", "list": "a", "text": "7", "flag": True, "other": [1.0, {"x": 2.0}]}
+    assert tidy(given, schemas) == {
+        "number": 7, "list": ["a"], "text": "7", "flag": 1, "other": [1, {"x": 2}],
+    }  # fmt: skip
+    kept = {"number": "7.0", "list": 5, "text": 7, "flag": "yes"}
+    assert tidy(kept, schemas) == kept
+    assert str(tidy({"amount": 0.1}, {})["amount"]) == "0.1"
+    assert tidy({"number": 1e300}, schemas)["number"] == 10**300
+
+
+def test_schemas_are_made_short() -> None:
+    text: dict[str, Any] = {"type": "string"}
+    numbered = {f"field_{n}": text for n in range(1, 8)}
+    schema = short_arguments(
+        {
+            "type": "object",
+            "properties": {**numbered, "field_8": {"type": "number"}, "name": {
+                "anyOf": [text, {"type": "string", "pattern": r"^\s*$"}], "description": "Who."}},
+        }
+    )  # fmt: skip
+    assert schema == {
+        "type": "object",
+        "properties": {
+            "field_8": {"type": "number"}, "name": {"type": "string", "description": "Who."},
+        },
+        "patternProperties": {"^field_(1|2|3|4|5|6|7)$": text},
+    }  # fmt: skip
+    words = ["plain", *(f"custom_{n}" for n in range(1, 30))]
+    folded = short_arguments({"enum": words, "description": "Which."})
+    assert folded["description"] == "Which."
+    assert folded["anyOf"][0] == {"enum": ["plain"]}
+    assert short_answer({"type": "string", "enum": words}) == text
+    assert short_answer({"enum": ["a", "b"]}) == {"enum": ["a", "b"]}

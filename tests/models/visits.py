@@ -1,0 +1,75 @@
+"""Visits and the touchpoints they make, worked out in the plainest way: from all page views of
+everybody, sorted by time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import groupby
+
+HALF_HOUR = 30 * 60_000
+
+
+@dataclass(frozen=True)
+class PageView:
+    """A page view. `number` says in which order they arrived, `at` is in ms."""
+
+    number: int
+    contact: str
+    device: str
+    at: int
+    source: str | None
+    campaign: str | None = None
+
+    @property
+    def is_direct(self) -> bool:
+        return self.source == "direct" and self.campaign is None
+
+
+@dataclass
+class Visit:
+    views: list[PageView] = field(default_factory=list)
+
+    @property
+    def touching(self) -> list[PageView]:
+        """The page views that make a touchpoint, as far as the visit alone decides."""
+        found, campaign = [], None
+        for view in self.views:
+            differs = view.campaign is not None and view.campaign != campaign
+            if view.source is not None and (view is self.views[0] or differs):
+                found.append(view)
+            campaign = view.campaign or campaign
+        return found
+
+
+def visits_of(views: list[PageView]) -> list[Visit]:
+    """The visits that page views make up."""
+    found: list[Visit] = []
+    ordered = sorted(views, key=lambda view: (view.contact, view.device, view.at, view.number))
+    for _, of_one in groupby(ordered, key=lambda view: (view.contact, view.device)):
+        visit = Visit()
+        for view in of_one:
+            if not visit.views or view.at - visit.views[-1].at >= HALF_HOUR:
+                visit = Visit()
+                found.append(visit)
+            visit.views.append(view)
+    return found
+
+
+def touches_of(visits: list[Visit], others: list[tuple[str, int]]) -> dict[int, str | None]:
+    """The source of each page view that makes a touchpoint, by number. `others` are the contacts
+    and moments of touchpoints that page views did not make.
+    """
+    touching = [view for visit in visits for view in visit.touching]
+    telling = others + [(view.contact, view.at) for view in touching if not view.is_direct]
+
+    def follows(view: PageView) -> bool:
+        return any(
+            contact == view.contact and 0 <= view.at - at <= HALF_HOUR for contact, at in telling
+        )
+
+    return {
+        view.number: view.source
+        for view in touching
+        if not (view.is_direct and follows(view))
+    }  # fmt: skip

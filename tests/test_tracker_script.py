@@ -1,0 +1,107 @@
+"""The tracker's script as it is served: small, kept by browsers, loaded by pages of any origin."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from headwater.settings import SettingError, Settings, read_settings
+from headwater.tracker.script import make_script
+from tests.conftest import Running, run_application
+
+MOST_BYTES = 4096
+
+
+@pytest.fixture(scope="module")
+def renamed(database_url: str) -> Iterator[Running]:
+    """A Headwater whose tracker goes by other names."""
+    settings = Settings(tracker_script="/assets/app.js", tracker_endpoint="/collect")
+    running = run_application(settings, database_url)
+    yield running
+    running.stop()
+
+
+def get(server: Running, path: str = "/t.js", **headers: str) -> httpx.Response:
+    named = {name.replace("_", "-"): text for name, text in headers.items()}
+    return httpx.get(server.base_url + path, headers=named)
+
+
+def test_it_works(server: Running) -> None:
+    response = get(server)
+    assert response.status_code == 200
+    assert response.headers["content-type"] == "text/javascript; charset=utf-8"
+    assert response.headers["cross-origin-resource-policy"] == "cross-origin"
+    assert response.headers["access-control-allow-origin"] == "*"
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert "trkFingerprint" in response.text
+    assert "__ENDPOINT__" not in response.text
+
+
+def test_it_is_small(server: Running) -> None:
+    with httpx.stream("GET", f"{server.base_url}/t.js", headers={"Accept-Encoding": "gzip"}) as got:
+        packed = b"".join(got.iter_raw())
+    assert got.headers["content-encoding"] == "gzip"
+    assert len(packed) == int(got.headers["content-length"])
+    assert len(packed) < MOST_BYTES
+    assert gzip.decompress(packed) == get(server, accept_encoding="identity").content
+
+
+def test_its_comments_stay_at_home(server: Running) -> None:
+    text = get(server).text
+    assert "/*" not in text
+    assert not re.search(r"//(?! ?['\")])", text)
+
+
+@pytest.mark.parametrize(
+    ("accepted", "encoding"),
+    [("gzip", "gzip"), ("br, GZIP;q=0.5", "gzip"), ("*", "gzip"), ("", None), ("identity", None),
+     ("gzip;q=0", None), ("gzip; q=0.0, br", None), ("br", None), ("x-gzip", None)],
+)  # fmt: skip
+def test_encodings(server: Running, accepted: str, encoding: str | None) -> None:
+    response = get(server, accept_encoding=accepted)
+    assert response.headers.get("content-encoding") == encoding
+    assert response.headers["vary"] == "Accept-Encoding"
+
+
+def test_browsers_keep_it(server: Running) -> None:
+    first = get(server)
+    assert first.headers["cache-control"] == "public, max-age=3600, stale-while-revalidate=86400"
+    again = get(server, if_none_match=f'"other", {first.headers["etag"]}')
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["etag"] == first.headers["etag"]
+    plain = get(server, accept_encoding="identity", if_none_match=first.headers["etag"])
+    assert plain.status_code == 200
+    assert plain.headers["etag"] != first.headers["etag"]
+
+
+def test_head(server: Running) -> None:
+    response = httpx.head(f"{server.base_url}/t.js")
+    assert (response.status_code, response.content) == (200, b"")
+    assert int(response.headers["content-length"]) > 1000
+
+
+def test_other_names(renamed: Running) -> None:
+    assert "'../collect'" in get(renamed, "/assets/app.js").text
+    assert get(renamed).status_code == 404
+    answer = httpx.post(f"{renamed.base_url}/collect", headers={"Origin": "https://x.example"})
+    assert answer.status_code == 422
+    assert httpx.post(f"{renamed.base_url}/t").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("script", "endpoint", "there"),
+    [("/t.js", "/t", "t"), ("/a/b/t.js", "/a/t", "../t"), ("/a/t.js", "/a/t", "t")],
+)
+def test_the_endpoint_is_found_from_the_script(script: str, endpoint: str, there: str) -> None:
+    assert f"new URL('{there}'".encode() in make_script(script, endpoint)
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/public-api/v1/x", "/metrics", "/docs/t.js"])
+@pytest.mark.parametrize("name", ["TRACKER_SCRIPT", "TRACKER_ENDPOINT"])
+def test_no_path_that_headwater_needs(name: str, path: str) -> None:
+    with pytest.raises(SettingError, match=f"HEADWATER_{name}: must not begin with"):
+        read_settings({f"HEADWATER_{name}": path})
