@@ -20,7 +20,7 @@ demo: $(VENV)/.run ## Run Headwater with a sample Space of realistic journeys
 	$(BIN)/headwater demo $(ARGS)
 
 test: $(VENV)/.dev ## Run the tests (ARGS="-k name")
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
 
 check: $(VENV)/.dev ## Lint, check formatting, types, layers and sizes
 	$(BIN)/ruff check .

@@ -173,9 +173,9 @@ def test_removing_takes_tokens_codes_and_invitations(
         lambda c: invitations.invite(c, here, unique_email(), Role.VIEWER, user.id)
     )
     connection.execute(
-        "INSERT INTO oauth_codes (space_id, code_hash, user_id, client_id, client_name,"
-        " redirect_uri, code_challenge, expires_at)"
-        " VALUES (%s, sha256(%s::bytea), %s, 'c', 'c', 'r', 'h', now() + interval '1 minute')",
+        "INSERT INTO oauth_codes (space_id, code_hash, consent_hash, user_id, client_id,"
+        " client_name, redirect_uri, code_challenge, expires_at)"
+        " VALUES (%s, sha256(%s::bytea), sha256('x'), %s, 'c', 'c', 'r', 'h', now() + interval '1 minute')",
         (here, f"{here}".encode(), user.id),
     )
     connection.execute("LISTEN headwater_access")

@@ -7,6 +7,7 @@ skipped, unless HEADWATER_TEST_NODE=required says that they must run.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -86,11 +87,13 @@ def node(request: pytest.FixtureRequest) -> Node:
     digest = hashlib.sha256(lock.read_bytes()).hexdigest()[:12]
     assert request.config.cache is not None
     folder = request.config.cache.mkdir(f"node-{digest}")
-    if not (folder / _INSTALLED).exists():
-        for name in ("package.json", lock.name):
-            shutil.copy(HERE / name, folder)
-        _install(folder)
-        (folder / _INSTALLED).touch()
+    with (folder / "lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)  # the processes of a run share the folder
+        if not (folder / _INSTALLED).exists():
+            for name in ("package.json", lock.name):
+                shutil.copy(HERE / name, folder)
+            _install(folder)
+            (folder / _INSTALLED).touch()
     return Node(folder)
 
 

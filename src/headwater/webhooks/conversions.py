@@ -48,7 +48,7 @@ def to_number(value: Any) -> Decimal:
         return Decimal(value.strip())
     if isinstance(value, int | Decimal) and not isinstance(value, bool):
         number = Decimal(value)
-        if abs(number.adjusted()) <= _LARGEST_EXPONENT:
+        if number.is_finite() and abs(number.adjusted()) <= _LARGEST_EXPONENT:
             return number
     raise ValueError("must be a number.")
 
