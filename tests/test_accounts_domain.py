@@ -175,7 +175,8 @@ def test_removing_takes_tokens_codes_and_invitations(
     connection.execute(
         "INSERT INTO oauth_codes (space_id, code_hash, consent_hash, user_id, client_id,"
         " client_name, redirect_uri, code_challenge, expires_at)"
-        " VALUES (%s, sha256(%s::bytea), sha256('x'), %s, 'c', 'c', 'r', 'h', now() + interval '1 minute')",
+        " VALUES (%s, sha256(%s::bytea), sha256('x'), %s, 'c', 'c', 'r', 'h',"
+        " now() + interval '1 minute')",
         (here, f"{here}".encode(), user.id),
     )
     connection.execute("LISTEN headwater_access")
