@@ -22,6 +22,7 @@ from headwater.forwarding.delivering import Tools
 from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.forwarding.running import Forwarder, open_clock, read_secret
 from headwater.forwarding.vault import seal_secrets
+from headwater.pipeline.inbox import wait_until_processed
 from headwater.spaces.sealing import derive_key
 
 DELIVERIES = 20_000
@@ -121,9 +122,10 @@ def _fill(url: str, space_id: int) -> None:
 
 
 def _sample(stage: Stage, platform: FakePlatform, space_id: int, key: str) -> list[float]:
-    """Seconds from the 202 of single events to their arrival."""
-    with psycopg.connect(stage.url) as connection:
+    """Seconds from the 202 of single events to their arrival, once what other parts left is done."""
+    with psycopg.connect(stage.url, autocommit=True) as connection:
         (secret,) = connection.execute("SELECT secret_key FROM installation").fetchone()
+        assert wait_until_processed(connection, 120)
     _destination(stage.url, space_id, derive_key(secret))
     before, waits = len(platform.requests), []
     client = http.client.HTTPConnection("127.0.0.1", stage.port)
