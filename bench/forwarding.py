@@ -122,7 +122,7 @@ def _fill(url: str, space_id: int) -> None:
 
 
 def _sample(stage: Stage, platform: FakePlatform, space_id: int, key: str) -> list[float]:
-    """Seconds from the 202 of single events to their arrival, once what other parts left is done."""
+    """Seconds from the 202 of single events to their arrival, once the queue is empty."""
     with psycopg.connect(stage.url, autocommit=True) as connection:
         (secret,) = connection.execute("SELECT secret_key FROM installation").fetchone()
         assert wait_until_processed(connection, 120)
