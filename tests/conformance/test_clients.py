@@ -63,3 +63,13 @@ def test_the_inspector(node: Node, local: Assistant) -> None:
     code, read, errors = inspect(node, local, "--method", "resources/read", "--uri", "trk://space")
     assert code == 0, errors
     assert json.loads(json.loads(read)["contents"][0]["text"])["id"] == local.space_id
+
+
+def test_mcp_remote_in_a_wrong_space(node: Node, local: Assistant) -> None:
+    url = f"{local.base_url}/mcp/{local.space_id + 1}/public-api"
+    done = node.run(
+        node.package("mcp-remote/dist/client.js"), url, "--transport", "http-only",
+        "--header", f"Authorization: Bearer {local.token}",
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert "This token is for another Space." in done.stdout + done.stderr
