@@ -12,6 +12,7 @@ import struct
 import threading
 import time
 import zlib
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -89,12 +90,12 @@ class Step(Protocol):
         """Called when the request has been read."""
 
 
-class _Step:
-    def before(self, wire: Wire) -> None:
+class _Step(ABC):
+    def before(self, wire: Wire) -> None:  # noqa: B027 - most steps wait for the request
         pass
 
-    def after(self, wire: Wire, request: Received) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def after(self, wire: Wire, request: Received) -> None: ...
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 """What several platforms are told of a person in the same way: the hashes Pinterest and Snapchat
-compare, and which uses of their data the person refused. Pure.
+compare, which uses of their data the person refused, and what that forbids. Pure.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from headwater.forwarding.identifiers import (
     phone_digits,
     plain_email,
 )
-from headwater.forwarding.models import Conversion, Person
+from headwater.forwarding.models import Conversion, Person, SkipReason
+from headwater.forwarding.platforms.parts import lacks_currency
 
 
 def hashed_person(person: Person) -> dict[str, list[str]]:
@@ -28,6 +29,15 @@ def hashed_person(person: Person) -> dict[str, list[str]]:
         "external_id": hashed(person.external_id) if person.external_id else None,
     }
     return {name: [value] for name, value in hashes.items() if value}
+
+
+def why_never(conversion: Conversion, consent_denied: str) -> SkipReason | None:
+    """What keeps a conversion from any platform: that the person refused, where the destination's
+    `consent_denied` is `skip`, or a value in no currency.
+    """
+    if is_refused(conversion) and consent_denied == "skip":
+        return SkipReason.NO_CONSENT
+    return SkipReason.NO_CURRENCY if lacks_currency(conversion) else None
 
 
 def is_refused(conversion: Conversion) -> bool:

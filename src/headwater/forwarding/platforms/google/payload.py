@@ -16,8 +16,8 @@ from headwater.forwarding.amounts import as_number
 from headwater.forwarding.identifiers import google_email, hash_in_form, phone_with_plus
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
 from headwater.forwarding.platforms.google.settings import GoogleSettings
-from headwater.forwarding.platforms.parts import lacks_currency, present, shown
-from headwater.forwarding.platforms.persons import is_refused
+from headwater.forwarding.platforms.parts import present, shown
+from headwater.forwarding.platforms.persons import is_refused, why_never
 from headwater.forwarding.platforms.platform import mapped_name
 
 MOST_ACTIONS = 10
@@ -34,10 +34,9 @@ def why_not(conversion: Conversion, destination: Destination) -> SkipReason | No
     """Why Google cannot take it."""
     settings: GoogleSettings = destination.settings
     denied = is_refused(conversion)
-    if denied and settings.consent_denied == "skip":
-        return SkipReason.NO_CONSENT
-    if lacks_currency(conversion):
-        return SkipReason.NO_CURRENCY
+    reason = why_never(conversion, settings.consent_denied)
+    if reason is not None:
+        return reason
     if _click(conversion):
         return None
     if denied:

@@ -11,8 +11,8 @@ from headwater.forwarding.amounts import as_text
 from headwater.forwarding.identifiers import hash_in_form, plain_email
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
 from headwater.forwarding.platforms.linkedin.settings import LinkedInSettings
-from headwater.forwarding.platforms.parts import lacks_currency, one, present, shown
-from headwater.forwarding.platforms.persons import is_refused
+from headwater.forwarding.platforms.parts import one, present, shown
+from headwater.forwarding.platforms.persons import why_never
 from headwater.forwarding.platforms.platform import mapped_name
 
 RULE = "urn:lla:llaPartnerConversion:"
@@ -24,10 +24,9 @@ _KEPT = frozenset({
 
 def why_not(conversion: Conversion, destination: Destination) -> SkipReason | None:  # noqa: ARG001 - the same everywhere
     """Why LinkedIn cannot take it. It has no field for consent, so a denial is not sent."""
-    if is_refused(conversion):
-        return SkipReason.NO_CONSENT
-    if lacks_currency(conversion):
-        return SkipReason.NO_CURRENCY
+    reason = why_never(conversion, "skip")
+    if reason is not None:
+        return reason
     if not _user_ids(conversion) and not _user_info(conversion):
         return SkipReason.NO_IDENTIFIER
     return None

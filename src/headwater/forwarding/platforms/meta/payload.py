@@ -12,8 +12,8 @@ import msgspec
 from headwater.forwarding.amounts import as_number
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
 from headwater.forwarding.platforms.meta.settings import MetaSettings
-from headwater.forwarding.platforms.parts import lacks_currency, present, seconds, shown
-from headwater.forwarding.platforms.persons import hashed_person, is_limited, is_refused
+from headwater.forwarding.platforms.parts import present, seconds, shown
+from headwater.forwarding.platforms.persons import hashed_person, is_limited, why_never
 from headwater.forwarding.platforms.platform import mapped_name
 
 EVENT_NAMES = {
@@ -51,10 +51,9 @@ _URLS = frozenset({"event_source_url"})
 def why_not(conversion: Conversion, destination: Destination) -> SkipReason | None:
     """Why Meta cannot take it."""
     settings: MetaSettings = destination.settings
-    if is_refused(conversion) and settings.consent_denied == "skip":
-        return SkipReason.NO_CONSENT
-    if lacks_currency(conversion):
-        return SkipReason.NO_CURRENCY
+    reason = why_never(conversion, settings.consent_denied)
+    if reason is not None:
+        return reason
     name = mapped_name(EVENT_NAMES, destination, conversion, free=True)
     if conversion.amount is None and name == _NEEDS_AMOUNT:
         return SkipReason.NO_AMOUNT

@@ -17,8 +17,8 @@ from headwater.forwarding.identifiers import (
 )
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
 from headwater.forwarding.platforms.microsoft.settings import MicrosoftSettings
-from headwater.forwarding.platforms.parts import lacks_currency, present, seconds, shown
-from headwater.forwarding.platforms.persons import is_limited, is_refused
+from headwater.forwarding.platforms.parts import present, seconds, shown
+from headwater.forwarding.platforms.persons import is_limited, why_never
 from headwater.forwarding.platforms.platform import mapped_name
 
 PAGE_LOAD = "pageLoad"
@@ -43,10 +43,9 @@ def why_not(conversion: Conversion, destination: Destination) -> SkipReason | No
     address with its browser is not enough.
     """
     settings: MicrosoftSettings = destination.settings
-    if is_refused(conversion) and settings.consent_denied == "skip":
-        return SkipReason.NO_CONSENT
-    if lacks_currency(conversion):
-        return SkipReason.NO_CURRENCY
+    reason = why_never(conversion, settings.consent_denied)
+    if reason is not None:
+        return reason
     user = _user(conversion, settings)
     return None if user.keys() & {"msclkid", "em", "ph", "externalId"} else SkipReason.NO_IDENTIFIER
 

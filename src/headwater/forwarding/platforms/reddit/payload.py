@@ -16,8 +16,8 @@ from headwater.forwarding.identifiers import (
     reddit_email,
 )
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
-from headwater.forwarding.platforms.parts import lacks_currency, present, shown
-from headwater.forwarding.platforms.persons import is_limited, is_refused
+from headwater.forwarding.platforms.parts import present, shown
+from headwater.forwarding.platforms.persons import is_limited, why_never
 from headwater.forwarding.platforms.platform import mapped_name
 from headwater.forwarding.platforms.reddit.settings import RedditSettings
 
@@ -57,10 +57,9 @@ _URLS = frozenset({"event_source_url"})
 def why_not(conversion: Conversion, destination: Destination) -> SkipReason | None:
     """Reddit needs one thing to match by; an IP address counts together with its browser."""
     settings: RedditSettings = destination.settings
-    if is_refused(conversion) and settings.consent_denied == "skip":
-        return SkipReason.NO_CONSENT
-    if lacks_currency(conversion):
-        return SkipReason.NO_CURRENCY
+    reason = why_never(conversion, settings.consent_denied)
+    if reason is not None:
+        return reason
     user = _user(conversion, settings)
     if conversion.click_id("rdt_cid") or user.keys() & {
         "email", "phone_number", "external_id", "uuid"

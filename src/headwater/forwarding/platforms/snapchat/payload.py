@@ -11,8 +11,8 @@ import msgspec
 from headwater.events.accepted import CUSTOM_NAMES
 from headwater.forwarding.amounts import as_text
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
-from headwater.forwarding.platforms.parts import lacks_currency, present, seconds, shown
-from headwater.forwarding.platforms.persons import hashed_person, is_limited, is_refused
+from headwater.forwarding.platforms.parts import present, seconds, shown
+from headwater.forwarding.platforms.persons import hashed_person, is_limited, why_never
 from headwater.forwarding.platforms.platform import mapped_name
 from headwater.forwarding.platforms.snapchat.settings import SnapchatSettings
 
@@ -48,10 +48,9 @@ _URLS = frozenset({"event_source_url"})
 def why_not(conversion: Conversion, destination: Destination) -> SkipReason | None:
     """Snap needs an e-mail address, a phone number, or an IP address with its browser."""
     settings: SnapchatSettings = destination.settings
-    if is_refused(conversion) and settings.consent_denied == "skip":
-        return SkipReason.NO_CONSENT
-    if lacks_currency(conversion):
-        return SkipReason.NO_CURRENCY
+    reason = why_never(conversion, settings.consent_denied)
+    if reason is not None:
+        return reason
     user = _user(conversion)
     if user.keys() & {"em", "ph"} or {"client_ip_address", "client_user_agent"} <= user.keys():
         return None

@@ -16,8 +16,8 @@ from headwater.forwarding.identifiers import (
     plain_email,
 )
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
-from headwater.forwarding.platforms.parts import lacks_currency, one, present, seconds, shown
-from headwater.forwarding.platforms.persons import is_limited, is_refused
+from headwater.forwarding.platforms.parts import one, present, seconds, shown
+from headwater.forwarding.platforms.persons import is_limited, why_never
 from headwater.forwarding.platforms.platform import mapped_name
 from headwater.forwarding.platforms.tiktok.currencies import CURRENCIES
 from headwater.forwarding.platforms.tiktok.settings import TikTokSettings
@@ -48,10 +48,9 @@ _URLS = frozenset({"url"})
 def why_not(conversion: Conversion, destination: Destination) -> SkipReason | None:
     """Why TikTok cannot take it."""
     settings: TikTokSettings = destination.settings
-    if is_refused(conversion) and settings.consent_denied == "skip":
-        return SkipReason.NO_CONSENT
-    if lacks_currency(conversion):
-        return SkipReason.NO_CURRENCY
+    reason = why_never(conversion, settings.consent_denied)
+    if reason is not None:
+        return reason
     user = _user(conversion)
     if not (any(name in user for name in _TELLING) or {"ip", "user_agent"} <= user.keys()):
         return SkipReason.NO_IDENTIFIER
