@@ -13,12 +13,12 @@ from datetime import datetime, timedelta
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from headwater.accounts.hashing import hash_secret
 from headwater.accounts.members import add_member
 from headwater.accounts.roles import Role
 from headwater.accounts.users import read_email
 from headwater.database.statements import Statements
 from headwater.http.errors import NotFound
+from headwater.spaces.hashing import hash_secret
 
 SQL = Statements(__name__, "invitations.sql")
 

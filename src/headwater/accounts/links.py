@@ -10,8 +10,8 @@ import secrets
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from headwater.accounts.hashing import hash_secret
 from headwater.database.statements import Statements
+from headwater.spaces.hashing import hash_secret
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection, Connection

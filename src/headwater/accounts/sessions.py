@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 from psycopg import AsyncConnection
 from psycopg.rows import class_row, dict_row
 
-from headwater.accounts.hashing import hash_secret
 from headwater.accounts.users import User
 from headwater.database.statements import Statements
+from headwater.spaces.hashing import hash_secret
 
 SQL = Statements(__name__, "sessions.sql")
 

@@ -14,8 +14,8 @@ from datetime import datetime, timedelta
 
 from psycopg import AsyncConnection
 
-from headwater.accounts.hashing import hash_secret
 from headwater.database.statements import Statements
+from headwater.spaces.hashing import hash_secret
 
 SQL = Statements(__name__, "throttling.sql")
 

@@ -12,12 +12,12 @@ from typing import Literal
 from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
-from headwater.accounts.hashing import hash_secret
 from headwater.accounts.members import lock_members
 from headwater.accounts.roles import Role
 from headwater.accounts.users import read_label
 from headwater.database.statements import Statements
 from headwater.http.errors import Conflict, NotFound
+from headwater.spaces.hashing import hash_secret
 
 SQL = Statements(__name__, "tokens.sql")
 

@@ -13,9 +13,9 @@ from datetime import timedelta
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from headwater.accounts.hashing import hash_secret
 from headwater.database.statements import Statements
 from headwater.oauth.requests import AuthorizationRequest
+from headwater.spaces.hashing import hash_secret
 
 SQL = Statements(__name__, "codes.sql")
 

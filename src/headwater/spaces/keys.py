@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from psycopg.rows import class_row
 from headwater.database.statements import Statements
 from headwater.http.errors import Invalid, NotFound
 from headwater.spaces.changes import read_name
+from headwater.spaces.hashing import hash_secret
 from headwater.spaces.spaces import announce_access, fetch_space
 
 SQL = Statements(__name__, "keys.sql")
@@ -41,11 +41,6 @@ class ApiKey:
     revoked_at: datetime | None
 
 
-def hash_key(key: str) -> bytes:
-    """What is stored of a key: 256 random bits need no slow hash."""
-    return hashlib.sha256(key.encode()).digest()
-
-
 async def create_key(
     connection: AsyncConnection, space_id: int, name: str, scopes: Sequence[str] = SCOPES
 ) -> tuple[str, ApiKey]:
@@ -59,7 +54,7 @@ async def create_key(
         raise Invalid({"scope": [rule]})
     values = {"space_id": (await fetch_space(connection, space_id)).id, "name": read_name(name)}
     key = PREFIX + secrets.token_urlsafe(32)
-    values |= {"key_hash": hash_key(key), "hint": key[-4:]}
+    values |= {"key_hash": hash_secret(key), "hint": key[-4:]}
     values |= {"scopes": [scope for scope in SCOPES if scope in scopes]}
     cursor = connection.cursor(row_factory=class_row(ApiKey))
     await cursor.execute(SQL["create"], values)

@@ -4,7 +4,6 @@ shown once; only its hash is stored.
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ from headwater.events.accepted import EVENT_NAMES
 from headwater.http.errors import NotFound
 from headwater.spaces.access import Caller
 from headwater.spaces.changes import read_name
+from headwater.spaces.hashing import hash_secret
 from headwater.spaces.sealing import seal, unseal
 from headwater.spaces.spaces import fetch_space
 from headwater.webhooks.models import Reader, Settings, Webhook
@@ -54,11 +54,6 @@ class Found:
         return None if self.sealed is None else unseal(key, self.sealed, self.token_hash)
 
 
-def hash_token(token: str) -> bytes:
-    """What is stored of a token."""
-    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
-
-
 async def create_webhook(
     connection: AsyncConnection, space_id: int, new: NewWebhook, key: bytes
 ) -> tuple[str, int]:
@@ -66,7 +61,7 @@ async def create_webhook(
     cannot be used, NotFound for an unknown Space.
     """
     token = secrets.token_urlsafe(32)
-    token_hash = hash_token(token)
+    token_hash = hash_secret(token)
     values = {
         "space_id": (await fetch_space(connection, space_id)).id,
         "type": new.type,
@@ -112,7 +107,7 @@ async def revoke_webhook(connection: AsyncConnection, space_id: int, webhook_id:
 
 async def find_webhook(connection: AsyncConnection, token: str) -> Found | None:
     """The webhook of a token that is not revoked."""
-    token_hash = hash_token(token)
+    token_hash = hash_secret(token)
     cursor = connection.cursor(row_factory=dict_row)
     row = await (await cursor.execute(SQL["find"], {"token_hash": token_hash})).fetchone()
     if row is None:
