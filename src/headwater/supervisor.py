@@ -287,7 +287,7 @@ def _alone(settings: Settings) -> Generator[None]:
 
 def _lock_file(data_dir: Path) -> IO[bytes]:
     try:
-        data_dir.mkdir(parents=True, exist_ok=True)
+        Embedded(data_dir).make_root()
         return (data_dir / "serve.lock").open("ab")
     except OSError as error:
         raise ServeError(f"cannot use {data_dir}: {error.strerror}") from None
