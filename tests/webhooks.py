@@ -15,7 +15,9 @@ import msgspec
 import psycopg
 import pytest
 
+from headwater.settings import Settings
 from headwater.spaces.sealing import derive_key
+from headwater.spaces.secret_key import find_secret_key
 from headwater.webhooks import hooks
 from headwater.webhooks.models import Message, Outcome, Reader
 from headwater.webhooks.options import read_settings
@@ -138,7 +140,7 @@ class Hooks:
 
         async def create() -> tuple[str, int]:
             async with await psycopg.AsyncConnection.connect(self.url) as connection:
-                key = derive_key(await hooks.fetch_installation_secret(connection))
+                key = derive_key(find_secret_key(Settings(), self.url).text)
                 return await hooks.create_webhook(connection, owner.space_id, new, key)
 
         token, webhook_id = asyncio.run(create())

@@ -1,6 +1,6 @@
-"""Everything killed at once where nobody takes notice of dead orphans, as in a container whose first
-process is a shell script: PostgreSQL's first process stays a zombie, and a start must not take it
-for a server that runs.
+"""Everything killed at once where nobody takes notice of dead orphans, as in a container whose
+first process is a shell script: PostgreSQL's first process stays a zombie, and a start must not
+take it for a server that runs.
 
 HEADWATER_CRASH_ROUNDS makes the run longer.
 """
@@ -65,7 +65,7 @@ def test_it_works(service: Service, orphans: list[Process]) -> None:
         service.signal(signal.SIGSTOP)  # it would reap them
         send_all(family, signal.SIGKILL)
         service.kill_supervisor()
-        orphans += family
+        orphans.extend(family)
         wait_until(lambda: not any(process.alive for process in orphans))
         ledger = load.stop()
         assert is_zombie(postmaster)
