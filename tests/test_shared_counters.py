@@ -12,14 +12,14 @@ import httpx
 
 from tests.conftest import API
 from tests.processes import Serve, headwater
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 EVENTS = 5
 
 
 def accepted(url: str) -> float:
     """How many events have been accepted, as any process tells it."""
-    text = httpx.get(f"{url}/metrics", timeout=60).text
+    text = httpx.get(f"{url}/metrics", timeout=PATIENCE_SECONDS).text
     found = re.search(r"^headwater_accepted_rows_total(?:\{[^}]*\})? (\S+)$", text, re.MULTILINE)
     return float(found[1]) if found else 0.0
 
@@ -27,7 +27,8 @@ def accepted(url: str) -> float:
 def send(url: str, key: str) -> None:
     for _ in range(EVENTS):
         answer = httpx.post(
-            f"{url}{API}/events/track", timeout=60, headers={"Authorization": f"Bearer {key}"},
+            f"{url}{API}/events/track", timeout=PATIENCE_SECONDS,
+            headers={"Authorization": f"Bearer {key}"},
             json={"event_name": "sign_up", "email": "ada@acme.example"},
         )  # fmt: skip
         assert answer.status_code == 202

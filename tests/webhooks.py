@@ -25,6 +25,7 @@ from headwater.webhooks.reading import draft_event, finish
 from tests.conftest import Running
 from tests.factories import Stage
 from tests.pipeline import Stage as Queue
+from tests.waiting import PATIENCE_SECONDS
 
 SECRET = "whsec_test"
 RECEIVED = 1_778_680_800.0
@@ -102,7 +103,7 @@ class Hook:
         return f"{self.base_url}/webhooks/{self.token}"
 
     def post(self, body: bytes, headers: dict[str, str]) -> httpx.Response:
-        return httpx.post(self.url, content=body, headers=headers, timeout=20)
+        return httpx.post(self.url, content=body, headers=headers, timeout=PATIENCE_SECONDS)
 
     def deliver(self, body: Any, **headers: str) -> httpx.Response:
         """Deliver as the sender does: signed, with the headers that its type has."""

@@ -127,7 +127,7 @@ class Service:
 
     def drain(self) -> None:
         """Wait until everything accepted is processed."""
-        done = self.command("queue", "wait", "--timeout", "60")
+        done = self.command("queue", "wait", "--timeout", f"{PATIENCE_SECONDS}")
         assert done.returncode == 0, f"exit code {done.returncode}: {done.stderr}"
 
     def ready(self) -> bool:
