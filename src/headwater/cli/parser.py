@@ -29,7 +29,6 @@ def build_parser() -> argparse.ArgumentParser:
     _add_source(commands)
     _add_webhook(commands)
     _add_site(commands)
-
     _add_user(commands)
     _add_token(commands)
     _add_import(commands)

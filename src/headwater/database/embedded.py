@@ -15,7 +15,8 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -180,12 +181,13 @@ class Embedded:
 
     def _run_initdb(self, building: Path, password: str) -> None:
         """Make the files of a cluster. initdb syncs all of them before it ends."""
-        result = subprocess.run(
-            [*self._account(), self._binary("initdb"), "-D", str(building), "-U", USER,
-             "--pwfile=/dev/stdin", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C",
-             "--data-checksums"],
-            input=password.encode(), capture_output=True, check=False,
-        )  # fmt: skip
+        with _readable_to_server(password) as pipe:
+            result = subprocess.run(
+                [*self._account(), self._binary("initdb"), "-D", str(building), "-U", USER,
+                 "--pwfile=/dev/stdin", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C",
+                 "--data-checksums"],
+                stdin=pipe, capture_output=True, check=False,
+            )  # fmt: skip
         if result.returncode:
             raise EmbeddedError(f"initdb failed: {result.stderr.decode(errors='replace')}")
 
@@ -279,10 +281,23 @@ def _server_has_our_account() -> bool:
     return not _is_root() or _may_map_users()
 
 
-def _give_to_server(directory: Path) -> None:
+def _give_to_server(directory: Path | int) -> None:
     """The server's own directories must be its account's."""
     if not _server_has_our_account():
         os.chown(directory, NOBODY, -1)
+
+
+@contextmanager
+def _readable_to_server(text: str) -> Generator[int]:
+    """A pipe that holds `text` and that the server's account may open by name."""
+    reading, writing = os.pipe()
+    try:
+        with open(writing, "w", encoding="utf-8") as pipe:  # noqa: PTH123 # it is open already
+            pipe.write(text)
+        _give_to_server(reading)
+        yield reading
+    finally:
+        os.close(reading)
 
 
 @cache
