@@ -20,10 +20,12 @@ from headwater.egress.client import Egress
 from headwater.forwarding.calling import Caller
 from headwater.forwarding.delivering import Tools
 from headwater.forwarding.platforms.registry import PLATFORMS
-from headwater.forwarding.running import Forwarder, open_clock, read_secret
+from headwater.forwarding.running import Forwarder, open_clock
 from headwater.forwarding.vault import seal_secrets
 from headwater.pipeline.inbox import wait_until_processed
+from headwater.settings import Settings
 from headwater.spaces.sealing import derive_key
+from headwater.spaces.secret_key import find_secret_key
 
 DELIVERIES = 20_000
 SAMPLES = 20
@@ -37,10 +39,12 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
     stage.stop()
     with FakePlatform(otherwise=Answer(body={"events_received": 1000})) as platform:
         with stage.database() as url:
-            asyncio.run(_drain(url, space_id, platform, fill=False))  # sets nothing going yet
+            secret = _sealing_key(stage, url)
+            # Sets nothing going yet.
+            asyncio.run(_drain(url, space_id, platform, secret, fill=False))
             _fill(url, space_id)
             started = time.perf_counter()
-            asyncio.run(_drain(url, space_id, platform))
+            asyncio.run(_drain(url, space_id, platform, secret))
             seconds = time.perf_counter() - started
             calls = len(platform.requests)
         say(f"Forwarding: {DELIVERIES:,} deliveries to one Meta destination on loopback")
@@ -59,11 +63,16 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
     say(f"{first:.2f}", f"{others[len(others) // 2]:.2f}", f"{others[-2]:.2f}")
 
 
-async def _drain(url: str, space_id: int, platform: FakePlatform, *, fill: bool = True) -> None:
+def _sealing_key(stage: Stage, url: str) -> bytes:
+    return derive_key(find_secret_key(Settings(data_dir=stage.data_dir), url).text)
+
+
+async def _drain(
+    url: str, space_id: int, platform: FakePlatform, key: bytes, *, fill: bool = True
+) -> None:
     """Send what is due; without `fill`, only make the destination."""
     database = Database(url)
     await database.open()
-    key = derive_key(await read_secret(database))
     try:
         if not fill:
             _destination(url, space_id, key)
@@ -124,9 +133,8 @@ def _fill(url: str, space_id: int) -> None:
 def _sample(stage: Stage, platform: FakePlatform, space_id: int, key: str) -> list[float]:
     """Seconds from the 202 of single events to their arrival, once the queue is empty."""
     with psycopg.connect(stage.url, autocommit=True) as connection:
-        (secret,) = connection.execute("SELECT secret_key FROM installation").fetchone()
         assert wait_until_processed(connection, 120)
-    _destination(stage.url, space_id, derive_key(secret))
+    _destination(stage.url, space_id, _sealing_key(stage, stage.url))
     before, waits = len(platform.requests), []
     client = http.client.HTTPConnection("127.0.0.1", stage.port)
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}

@@ -27,7 +27,7 @@ from headwater.database.migrate import migrate
 from headwater.egress.client import Egress
 from headwater.http.server import make_server
 from headwater.settings import PLATFORMS, Settings
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 API = "/public-api/v1"
 BASE_URL = "http://headwater.test"
@@ -133,7 +133,7 @@ def run_application(
 
     def stop() -> None:
         server.should_exit = True
-        thread.join(20)
+        thread.join(PATIENCE_SECONDS)
         assert not thread.is_alive()
 
     return Running(base_url, stop)
@@ -167,7 +167,7 @@ def client(server: Running, space_id: int, make_key: Callable[..., str]) -> Iter
 def client_for(server: Running, key: str) -> httpx.Client:
     """An HTTP client holding `key`."""
     headers = {"Authorization": f"Bearer {key}"}
-    return httpx.Client(base_url=server.base_url + API, headers=headers, timeout=20)
+    return httpx.Client(base_url=server.base_url + API, headers=headers, timeout=PATIENCE_SECONDS)
 
 
 # Fixtures of their own, shared by several files.

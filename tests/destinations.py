@@ -29,8 +29,9 @@ from headwater.forwarding.models import (
 from headwater.forwarding.options import read_new
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
+from headwater.settings import Settings
 from headwater.spaces.sealing import derive_key
-from headwater.webhooks.hooks import fetch_installation_secret
+from headwater.spaces.secret_key import find_secret_key
 from tests.factories import Stage
 from tests.pipeline import Stage as Queue
 
@@ -119,7 +120,7 @@ class Forwarder:
 
         async def create() -> int:
             async with await psycopg.AsyncConnection.connect(self.url) as connection:
-                key = derive_key(await fetch_installation_secret(connection))
+                key = derive_key(find_secret_key(Settings(), self.url).text)
                 made = await destinations.create_destination(
                     connection, self.stage.space_id, new, key
                 )

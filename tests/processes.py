@@ -13,7 +13,7 @@ from typing import Self
 
 import psutil
 
-LIMIT_SECONDS = 30.0
+from tests.waiting import PATIENCE_SECONDS
 
 
 def environment(**extra: str) -> dict[str, str]:
@@ -62,7 +62,7 @@ class Serve:
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(LIMIT_SECONDS)
+        code = self.process.wait(PATIENCE_SECONDS)
         assert self.process.stdout is not None
         self.process.stdout.close()
         return code
@@ -105,5 +105,5 @@ def headwater(*arguments: str, **variables: str) -> subprocess.CompletedProcess[
     return subprocess.run(
         [sys.executable, "-m", "headwater", *arguments],
         capture_output=True, text=True, check=False, env=environment(**variables),
-        timeout=LIMIT_SECONDS,
+        timeout=PATIENCE_SECONDS,
     )  # fmt: skip

@@ -14,6 +14,7 @@ import pytest
 
 from tests.conftest import Running
 from tests.factories import Stage
+from tests.waiting import PATIENCE_SECONDS
 
 ORIGIN = "https://shop.example"
 CHROME = (
@@ -52,7 +53,9 @@ class Site:
         named = {name.replace("_", "-").title(): text for name, text in headers.items()}
         sent = {name: text for name, text in {**BROWSER, **named}.items() if text is not None}
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        return httpx.post(f"{self.base_url}/t", content=content, headers=sent, timeout=20)
+        return httpx.post(
+            f"{self.base_url}/t", content=content, headers=sent, timeout=PATIENCE_SECONDS
+        )
 
     def report(self, *items: Any, token: str | None = "tok-1", **more: Any) -> httpx.Response:
         """A report of these items; `headers` and members of the body."""

@@ -17,6 +17,7 @@ from headwater.accounts.roles import Permission, Role, managing
 from headwater.accounts.users import EmailTaken
 from headwater.http.errors import Invalid, NotFound
 from tests.accounts import CHEAP, HASH, PASSWORD, Accounts, unique_email
+from tests.waiting import PATIENCE_SECONDS
 
 
 @pytest.fixture
@@ -181,7 +182,9 @@ def test_removing_takes_tokens_codes_and_invitations(
     )
     connection.execute("LISTEN headwater_access")
     accounts.run(partial(members.remove_member, space_id=here, user_id=user.id))
-    told = [notice.payload for notice in connection.notifies(timeout=5, stop_after=1)]
+    told = [
+        notice.payload for notice in connection.notifies(timeout=PATIENCE_SECONDS, stop_after=1)
+    ]
     assert told == [str(here)]
     assert accounts.run(lambda c: tokens.find_token(c, gone)) is None
     assert accounts.run(lambda c: tokens.find_token(c, kept)) is not None

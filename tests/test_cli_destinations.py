@@ -17,6 +17,7 @@ from tests.factories import make_stage
 from tests.forwarding.fake_platform import Answer, FakePlatform
 
 CREATE = ["--platform", NAME, "--set", f"pixel_id={PIXEL}"]
+VISIBLE = "shows the value to everybody on this machine"
 GIVEN = [*CREATE, "--secret", f"token={TOKEN}"]
 
 
@@ -40,7 +41,8 @@ class Terminal:
 
     def json(self, group: str, command: str, *words: str, code: int = 0) -> Any:
         told, out, err = self.run(group, command, *words, "--json")
-        assert (told, err) == (code, ""), err
+        warnings = [line for line in err.splitlines() if VISIBLE not in line]
+        assert (told, warnings) == (code, []), err
         return json.loads(out)
 
     def fails(self, group: str, command: str, *words: str) -> str:
@@ -117,6 +119,22 @@ def test_secrets_from_elsewhere(
     ).fetchall():
         opened = open_secrets(derive_key(key), terminal.space_id, destination_id, sealed)
         assert opened == {"token": TOKEN}
+
+
+@pytest.mark.parametrize(
+    ("secret", "warned"), [(f"token={TOKEN}", True), ("token=@-", False), ("token=@FILE", False)]
+)
+def test_a_secret_in_the_command_is_warned_of(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secret: str, *,
+    warned: bool,
+) -> None:  # fmt: skip
+    (tmp_path / "FILE").write_text(TOKEN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.StringIO(TOKEN))
+    code, _, err = terminal.run("destination", "create", *CREATE, "--secret", secret)
+    assert (code, VISIBLE in err) == (0, warned)
+    if not warned:
+        assert err == ""
 
 
 @pytest.mark.parametrize(

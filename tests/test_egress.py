@@ -26,6 +26,7 @@ from headwater.egress.models import (
 )
 from tests.forwarding import fake_platform as fake
 from tests.forwarding.fake_platform import FakePlatform
+from tests.waiting import PATIENCE_SECONDS
 
 LOCAL = ("127.0.0.1",)
 
@@ -318,7 +319,7 @@ def test_a_stuck_name_server_does_not_hold_up_others() -> None:
     async def run(url: str) -> int:
         async def resolve(host: str, _: int) -> list[str]:
             if host == "stuck.test":
-                await asyncio.to_thread(waits.wait, 10)
+                await asyncio.to_thread(waits.wait, PATIENCE_SECONDS)
             return ["127.0.0.1"]
 
         async with Egress(["stuck.test", "platform.test"], resolver=resolve, seconds=5) as client:

@@ -23,6 +23,7 @@ from headwater.exports.models import Claimed
 from headwater.exports.running import Lease, LeaseLostError, reason_of, work
 from tests.exports import Exports
 from tests.factories import Stage
+from tests.waiting import PATIENCE_SECONDS
 
 DAY = "2026-05-13"
 
@@ -161,7 +162,10 @@ def test_a_killed_exporter_leaves_a_job_that_completes(
         "HEADWATER_DATA_DIR": str(folder.parent),
     }  # fmt: skip
     died = subprocess.run(
-        [sys.executable, "-m", "headwater", "exporter"], env=environment, check=False, timeout=60
+        [sys.executable, "-m", "headwater", "exporter"],
+        env=environment,
+        check=False,
+        timeout=PATIENCE_SECONDS,
     )
     assert died.returncode == -signal.SIGKILL
     assert exports.status(export_id)["status"] == "processing"

@@ -9,7 +9,7 @@ import sys
 
 from tests.exports import Exports
 from tests.factories import Stage
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 
 def test_it_works(stage: Stage, exports: Exports) -> None:
@@ -26,4 +26,4 @@ def test_it_works(stage: Stage, exports: Exports) -> None:
             assert len(exports.lines(export_id)) == 1
     finally:
         worker.send_signal(signal.SIGTERM)
-        assert worker.wait(20) == 0
+        assert worker.wait(PATIENCE_SECONDS) == 0

@@ -18,7 +18,7 @@ from headwater.app import create_app
 from headwater.http import server as http_server
 from headwater.http.server import Protocol, Server, make_server
 from headwater.settings import Settings
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 EVENT = b'{"event_name":"purchase","email":"ada@example.com"}'
 API = b"/public-api/v1"
@@ -50,7 +50,7 @@ class Listening:
             done.set()
 
         loop.call_soon_threadsafe(look)
-        assert done.wait(10)
+        assert done.wait(PATIENCE_SECONDS)
 
     def connections(self) -> list[Protocol]:
         """Those the server holds now."""
@@ -68,7 +68,7 @@ def listening(database_url: str) -> Iterator[Listening]:
     wait_until(lambda: server.started or not thread.is_alive())
     yield Listening(server, port)
     server.should_exit = True
-    thread.join(20)
+    thread.join(PATIENCE_SECONDS)
     assert not thread.is_alive()
 
 

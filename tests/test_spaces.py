@@ -15,6 +15,7 @@ from headwater.http.rate_limits import PER_MINUTE
 from headwater.spaces import keys, spaces
 from headwater.spaces.changes import KEYS, Changes, read_changes
 from headwater.spaces.models import Space
+from tests.waiting import PATIENCE_SECONDS
 
 T = TypeVar("T")
 Act = Callable[[psycopg.AsyncConnection], Awaitable[T]]
@@ -167,7 +168,7 @@ def test_api_processes_are_told(database_url: str, connection: psycopg.Connectio
     ]
     for act in tells:
         run(database_url, act)
-        notice = next(connection.notifies(timeout=5))
+        notice = next(connection.notifies(timeout=PATIENCE_SECONDS))
         assert (notice.channel, notice.payload) == ("headwater_access", str(space.id))
     change(database_url, space.id, currency="EUR")
     assert list(connection.notifies(timeout=0)) == []

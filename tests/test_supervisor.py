@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from tests.processes import Serve, alive, headwater, is_ready
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_several_workers_share_the_socket(data_dir: Path) -> None:
         url = serve.url()
         api = serve.named(" api ")
         assert len(api) == 2
-        with urllib.request.urlopen(f"{url}/metrics", timeout=5) as answer:
+        with urllib.request.urlopen(f"{url}/metrics", timeout=PATIENCE_SECONDS) as answer:
             assert b"headwater_inbox_rows 0.0" in answer.read()
         api[0].kill()
         wait_until(lambda: is_ready(url), what="an answer from the other one")

@@ -15,6 +15,7 @@ from headwater.pipeline.inbox import wait_until_processed
 from headwater.pipeline.running import connect, drain, run_batch
 from headwater.pipeline.worker import Worker, processing
 from tests.pipeline import MINUTE, T0, Stage, event, new_stage
+from tests.waiting import PATIENCE_SECONDS
 
 FAILPOINTS = [
     "worker_after_claim",
@@ -51,9 +52,9 @@ def test_it_works(stage: Stage, database_url: str) -> None:
     worker = threading.Thread(target=Worker(database_url, stop, [processing()]).run)
     worker.start()
     stage.put(*JOURNEY)
-    assert wait_until_processed(stage.connection, timeout=20)
+    assert wait_until_processed(stage.connection, timeout=PATIENCE_SECONDS)
     stop.set()
-    worker.join(20)
+    worker.join(PATIENCE_SECONDS)
     assert not worker.is_alive()
     assert len(stage.values("events", "id")) == 4
 
@@ -87,10 +88,10 @@ def test_workers_side_by_side_equal_one(connection: psycopg.Connection, database
     workers = [threading.Thread(target=run) for _ in range(2)]
     for each in workers:
         each.start()
-    assert wait_until_processed(connection, timeout=30)
+    assert wait_until_processed(connection, timeout=PATIENCE_SECONDS)
     stop.set()
     for each in workers:
-        each.join(20)
+        each.join(PATIENCE_SECONDS)
     assert alone.dump() == shared.dump()
 
 
@@ -122,13 +123,13 @@ def test_a_lost_connection_is_replaced(stage: Stage, database_url: str) -> None:
     worker = threading.Thread(target=Worker(database_url, stop, [processing()]).run)
     worker.start()
     stage.put(JOURNEY[0])
-    assert wait_until_processed(stage.connection, timeout=20)
+    assert wait_until_processed(stage.connection, timeout=PATIENCE_SECONDS)
     stage.connection.execute(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
         " WHERE application_name = 'headwater worker'"
     )
     stage.put(*JOURNEY[1:])
-    assert wait_until_processed(stage.connection, timeout=20)
+    assert wait_until_processed(stage.connection, timeout=PATIENCE_SECONDS)
     stop.set()
-    worker.join(20)
+    worker.join(PATIENCE_SECONDS)
     assert len(stage.values("events", "id")) == 4

@@ -6,11 +6,18 @@ import threading
 import time
 from collections.abc import Callable
 
+PATIENCE_SECONDS = 300.0
+"""What a test waits for whatever must come in the end. It costs nothing when all is well, and a
+machine can be as busy as it likes.
+"""
+
 _pause = threading.Event()
 
 
 def wait_until(
-    condition: Callable[[], object], seconds: float = 30, what: str = "the condition"
+    condition: Callable[[], object],
+    seconds: float = PATIENCE_SECONDS,
+    what: str = "the condition",
 ) -> None:
     """Return as soon as `condition` holds; fail when it does not within `seconds`."""
     deadline = time.monotonic() + seconds

@@ -15,7 +15,9 @@ import msgspec
 import psycopg
 import pytest
 
+from headwater.settings import Settings
 from headwater.spaces.sealing import derive_key
+from headwater.spaces.secret_key import find_secret_key
 from headwater.webhooks import hooks
 from headwater.webhooks.models import Message, Outcome, Reader
 from headwater.webhooks.options import read_settings
@@ -23,6 +25,7 @@ from headwater.webhooks.reading import draft_event, finish
 from tests.conftest import Running
 from tests.factories import Stage
 from tests.pipeline import Stage as Queue
+from tests.waiting import PATIENCE_SECONDS
 
 SECRET = "whsec_test"
 RECEIVED = 1_778_680_800.0
@@ -100,7 +103,7 @@ class Hook:
         return f"{self.base_url}/webhooks/{self.token}"
 
     def post(self, body: bytes, headers: dict[str, str]) -> httpx.Response:
-        return httpx.post(self.url, content=body, headers=headers, timeout=20)
+        return httpx.post(self.url, content=body, headers=headers, timeout=PATIENCE_SECONDS)
 
     def deliver(self, body: Any, **headers: str) -> httpx.Response:
         """Deliver as the sender does: signed, with the headers that its type has."""
@@ -138,7 +141,7 @@ class Hooks:
 
         async def create() -> tuple[str, int]:
             async with await psycopg.AsyncConnection.connect(self.url) as connection:
-                key = derive_key(await hooks.fetch_installation_secret(connection))
+                key = derive_key(find_secret_key(Settings(), self.url).text)
                 return await hooks.create_webhook(connection, owner.space_id, new, key)
 
         token, webhook_id = asyncio.run(create())

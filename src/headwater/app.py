@@ -13,7 +13,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import psycopg
 import structlog
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
@@ -57,6 +56,7 @@ from headwater.settings import Settings
 from headwater.spaces.access import KeyRing
 from headwater.spaces.rings import Listener
 from headwater.spaces.sealing import derive_key
+from headwater.spaces.secret_key import find_secret_key
 from headwater.tracker import endpoint as tracker
 from headwater.tracker.script import Script
 from headwater.tracker.sites import SiteRing
@@ -288,12 +288,10 @@ def _unavailable(error: Exception) -> Problem:
 
 
 def _secret(settings: Settings, database_url: str) -> str:
-    if settings.secret_key is not None:
-        return settings.secret_key
-    with psycopg.connect(database_url) as connection:
-        row = connection.execute("SELECT secret_key FROM installation").fetchone()
-        assert row is not None
-        return row[0]
+    key = find_secret_key(settings, database_url)
+    if key.in_database:
+        log.warning("secret_key_in_database", instead="set HEADWATER_SECRET_KEY")
+    return key.text
 
 
 def _signing_key(secret: str) -> bytes:

@@ -30,7 +30,9 @@ from headwater import listening
 from headwater.accounts.links import make_set_up_link
 from headwater.database.embedded import Embedded, EmbeddedError
 from headwater.database.migrate import MigrationError, migrate
+from headwater.files import make_private
 from headwater.settings import Settings
+from headwater.spaces.secret_key import SecretKeyError, find_secret_key, move_to_file
 
 GRACE_SECONDS = 10.0
 FIRST_DELAY, LONGEST_DELAY = 0.1, 10.0
@@ -178,8 +180,19 @@ class Supervisor:
             )  # fmt: skip
         for name in migrate(url):
             _log("info", "migrated", migration=name)
+        self._settle_secret_key(url)
         if self.plan.set_up_link:
             self._invite(url)
+
+    def _settle_secret_key(self, url: str) -> None:
+        """Keep the key outside a database that is ours alone, and have it before anything needs
+        it. Other machines may look for it in an external one.
+        """
+        settings = self.plan.settings
+        if settings.secret_key is None and self.embedded is not None:
+            with psycopg.connect(url, autocommit=True) as connection:
+                move_to_file(connection, settings.data_dir)
+        find_secret_key(settings, url)
 
     def _invite(self, url: str) -> None:
         """Tell whoever reads the log how to make the first account."""
@@ -195,7 +208,7 @@ class Supervisor:
             return {}
         folder = self.plan.settings.data_dir.absolute() / "metrics"
         shutil.rmtree(folder, ignore_errors=True)  # the counters of an earlier start
-        folder.mkdir(parents=True)
+        make_private(folder)
         return {"PROMETHEUS_MULTIPROC_DIR": str(folder)}
 
     def _plan_children(self) -> None:
@@ -203,11 +216,13 @@ class Supervisor:
         descriptor = self.bound.fileno()
         api = ("api", "--fd", str(descriptor), *where)
         metrics = self._share_metrics()
+        numbers = range(1, self.plan.workers + 1)
         self.children = [
-            Child(*api, pass_fds=(descriptor,), variables=metrics) for _ in range(self.plan.workers)
+            Child(*api, "--number", str(number), pass_fds=(descriptor,), variables=metrics)
+            for number in numbers
         ]
         self.children.append(Child("worker", *where))
-        names = [*(f"api {number + 1}" for number in range(self.plan.workers)), "worker"]
+        names = [*(f"api {number}" for number in numbers), "worker"]
         for name, child in zip(names, self.children, strict=True):
             self.watched.append(Watched(name, child.launch, child.died))
 
@@ -257,7 +272,7 @@ def supervise(plan: Plan) -> None:
     try:
         with _alone(plan.settings), _bind(plan) as bound:
             Supervisor(plan, bound).run()
-    except (EmbeddedError, MigrationError) as error:
+    except (EmbeddedError, MigrationError, SecretKeyError) as error:
         raise ServeError(str(error)) from None
     except psycopg.OperationalError as error:
         raise ServeError(f"cannot reach the database: {error}") from None
@@ -287,7 +302,7 @@ def _alone(settings: Settings) -> Generator[None]:
 
 def _lock_file(data_dir: Path) -> IO[bytes]:
     try:
-        data_dir.mkdir(parents=True, exist_ok=True)
+        Embedded(data_dir).make_root()
         return (data_dir / "serve.lock").open("ab")
     except OSError as error:
         raise ServeError(f"cannot use {data_dir}: {error.strerror}") from None

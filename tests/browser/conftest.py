@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, BrowserContext, Frame, Page, sync_playw
 from tests.conftest import Running
 from tests.factories import Stage
 from tests.sites import Site, make_site
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 REQUIRED = "HEADWATER_TEST_BROWSER"
 ARGUMENTS = [
@@ -135,7 +135,7 @@ class Shop:
                 rows.setdefault(row[SAME_BY[kind]], row)
             return rows
 
-        wait_until(lambda: len(found()) >= count, 10, f"{count} of {kind}")
+        wait_until(lambda: len(found()) >= count, what=f"{count} of {kind}")
         rows = list(found().values())
         assert len(rows) == count, rows
         return rows
@@ -176,7 +176,7 @@ def open_page(context: BrowserContext) -> Callable[[], Page]:
     def open_one() -> Page:
         page = context.new_page()
         page.on("pageerror", lambda error: pytest.fail(f"an error on the page: {error}"))
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(1000 * PATIENCE_SECONDS)
         return page
 
     return open_one

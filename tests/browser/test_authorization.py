@@ -19,7 +19,7 @@ from playwright.sync_api import Page, expect
 from headwater.oauth.clients import LONGEST_NAME
 from tests.accounts import PASSWORD
 from tests.oauth.staging import AUTHORIZE, Assistant, Installation, Person, query_of
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 PAYLOADS = [
     line
@@ -70,7 +70,7 @@ def open_request(
     person: Person,
 ) -> None:
     """Follow the assistant's link, logging in on the way."""
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(1000 * PATIENCE_SECONDS)
     page.goto(f"{installation.base_url}{AUTHORIZE}?{urlencode(assistant.request())}")
     page.get_by_label("E-mail address").fill(person.user.email)
     page.get_by_label("Password").fill(PASSWORD)

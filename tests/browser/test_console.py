@@ -26,6 +26,7 @@ from tests.accounts import PASSWORD, Accounts
 from tests.conftest import Running
 from tests.console.conftest import accounts, console, passwords  # noqa: F401 # fixtures
 from tests.factories import Stage
+from tests.waiting import PATIENCE_SECONDS
 
 PAYLOADS = [
     line
@@ -41,7 +42,7 @@ class Visit:
     def __init__(self, page: Page, base_url: str) -> None:
         self.page, self.base_url = page, base_url
         self.reports: list[str] = []
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(1000 * PATIENCE_SECONDS)
         page.on("console", lambda message: self.reports.append(message.text))
         page.on("pageerror", lambda error: self.reports.append(str(error)))
         page.on("dialog", self._dialog)

@@ -268,7 +268,7 @@ class TestAway:
         ready(page)
         page.evaluate("trk.track('purchase', {amount: 1})")
         page.wait_for_function("() => localStorage.length > 1")
-        wait_until(lambda: len(set(keys)) == 2, 10)
+        wait_until(lambda: len(set(keys)) == 2)
         assert shop.site.rows() == []
         page.unroute("**/t")
         page.goto(shop.url("/?next"))

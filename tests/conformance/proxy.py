@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from tests.waiting import PATIENCE_SECONDS
+
 HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length"}
 
 
@@ -47,7 +49,7 @@ def _handler(proxy: Proxy) -> Callable[..., BaseHTTPRequestHandler]:
 
         def pass_on(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            connection = http.client.HTTPConnection(proxy.target, timeout=60)
+            connection = http.client.HTTPConnection(proxy.target, timeout=PATIENCE_SECONDS)
             connection.putrequest(
                 self.command, self.path, skip_host=True, skip_accept_encoding=True
             )

@@ -29,8 +29,8 @@ from mcp.shared.auth import OAuthClientMetadata
 
 from tests.conformance.node import Node
 from tests.oauth.staging import AUTHORIZE, LOOPBACK, Installation, Person, query_of
+from tests.waiting import PATIENCE_SECONDS
 
-SECONDS = 60.0
 SCRIPT = Path(__file__).parent / "connect.mjs"
 
 _ASKS = re.compile(r"https?://\S+/mcp/oauth/authorize\?[^\s\"']+")
@@ -71,7 +71,7 @@ class Running:
 
     def read_until(self, pattern: re.Pattern[str] | None) -> str:
         """Read on until something is printed, or, without a pattern, to the end."""
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while self._open.get_map():
             found = pattern.search(self.text) if pattern else None
             if found and self.text[found.end() :]:
@@ -151,7 +151,7 @@ async def call_from_python(
         url, metadata, store, send_away, come_back, client_metadata_url=document
     )
     async with (
-        httpx2.AsyncClient(auth=provider, timeout=20) as http,
+        httpx2.AsyncClient(auth=provider, timeout=PATIENCE_SECONDS) as http,
         Client(streamable_http_client(url, http_client=http), mode=mode) as client,
     ):
         result = await client.call_tool("get_space", {})

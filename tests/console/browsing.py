@@ -14,6 +14,7 @@ import httpx
 
 from headwater.accounts.users import User
 from tests.accounts import PASSWORD
+from tests.waiting import PATIENCE_SECONDS
 
 _ADDRESSES = itertools.count(1)
 
@@ -77,7 +78,7 @@ class Browser:
         number = next(_ADDRESSES)
         self.address = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
         self.client = httpx.Client(
-            base_url=base_url, timeout=20, headers={"X-Forwarded-For": self.address}
+            base_url=base_url, timeout=PATIENCE_SECONDS, headers={"X-Forwarded-For": self.address}
         )
 
     def get(self, path: str, *, follow: bool = True) -> httpx.Response:

@@ -21,6 +21,7 @@ from tests.accounts import PASSWORD, Accounts, unique_email
 from tests.conftest import Running, run_application
 from tests.console.browsing import Browser, Forms
 from tests.console.conftest import Counting, Person
+from tests.waiting import PATIENCE_SECONDS
 
 WRONG = "The e-mail address or the password is wrong."
 
@@ -190,7 +191,9 @@ def test_of_a_thousand_tries_ten_are_looked_at(
 
     cookies = dict(browser.client.cookies)
     with (
-        httpx.Client(base_url=console.base_url, cookies=cookies, timeout=60) as client,
+        httpx.Client(
+            base_url=console.base_url, cookies=cookies, timeout=PATIENCE_SECONDS
+        ) as client,
         ThreadPoolExecutor(8) as pool,
     ):
         statuses = list(pool.map(attack, range(1000)))

@@ -15,6 +15,7 @@ from psycopg.rows import dict_row
 
 from tests.crash.load import API, Account
 from tests.crash.service import Service
+from tests.waiting import PATIENCE_SECONDS
 
 MODELS = ("last_touch", "linear", "u_shaped")
 SOURCES = ("google_ads", "facebook_ads", "google_organic", "facebook_organic", "email", "referral")
@@ -77,7 +78,7 @@ def listed(account: Account, model: str | None = None) -> list[dict[str, Any]]:
         query += [("fields[]", name) for name in ("amount", "source", "touchpoint_id")]
     rows: list[dict[str, Any]] = []
     cursor: str | None = ""
-    with closing(HTTPConnection(account.host, account.port, timeout=30)) as http:
+    with closing(HTTPConnection(account.host, account.port, timeout=PATIENCE_SECONDS)) as http:
         while cursor is not None:
             extra = [("cursor", cursor)] if cursor else []
             path = f"{API}/events?{urlencode(query + extra)}"

@@ -16,11 +16,9 @@ from urllib.parse import urlsplit
 from headwater.database.embedded import Embedded
 from tests.crash.load import Account
 from tests.crash.processes import Process, descendants, send_all
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 ROOT = Path(__file__).parent.parent.parent
-START_SECONDS = 60
-STOP_SECONDS = 20
 
 
 class Service:
@@ -49,17 +47,28 @@ class Service:
 
     def start(self) -> None:
         """Start it, on the port it had before if any, and wait for the `ready` line."""
+        self.launch()
+        assert self.await_ready(), self._log.read_text()[-4000:]
+
+    def launch(self) -> None:
+        """Start it without waiting."""
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 [*self._command(*self.module, "serve"), "--port", str(self.port)],
                 stdout=subprocess.PIPE, stderr=log, env=self._environment(), cwd=ROOT,
             )  # fmt: skip
+
+    def await_ready(self, seconds: float = PATIENCE_SECONDS) -> bool:
+        """Whether it says within so many seconds that it is ready."""
+        assert self._process is not None
         assert self._process.stdout is not None
+        if not select.select([self._process.stdout], [], [], max(0.0, seconds))[0]:
+            return False
         with self._process.stdout as output:
-            said = select.select([output], [], [], START_SECONDS)[0]
-            line = output.readline().decode() if said else ""
-        assert line.startswith("ready "), self._log.read_text()[-4000:]
-        self.port = urlsplit(line.split()[1]).port or 0
+            line = output.readline().decode()
+        if line.startswith("ready "):
+            self.port = urlsplit(line.split()[1]).port or 0
+        return line.startswith("ready ")
 
     def signal(self, number: signal.Signals) -> None:
         """Signal the supervisor."""
@@ -69,7 +78,7 @@ class Service:
     def wait(self) -> int:
         """Wait for the supervisor's end and return its exit code."""
         assert self._process is not None
-        return self._process.wait(STOP_SECONDS)
+        return self._process.wait(PATIENCE_SECONDS)
 
     def stop(self) -> int:
         """Stop it as an operator would and return its exit code."""
@@ -101,7 +110,7 @@ class Service:
         """Run another command on the same data."""
         return subprocess.run(
             self._command("headwater", *arguments), env=self._environment(), cwd=ROOT, text=True,
-            capture_output=True, check=False, timeout=120,
+            capture_output=True, check=False, timeout=PATIENCE_SECONDS,
         )  # fmt: skip
 
     def answer_of(self, *arguments: str) -> Any:
@@ -118,7 +127,7 @@ class Service:
 
     def drain(self) -> None:
         """Wait until everything accepted is processed."""
-        done = self.command("queue", "wait", "--timeout", "60")
+        done = self.command("queue", "wait", "--timeout", f"{PATIENCE_SECONDS}")
         assert done.returncode == 0, f"exit code {done.returncode}: {done.stderr}"
 
     def ready(self) -> bool:

@@ -23,7 +23,7 @@ from tests.crash.load import API, Account, Ledger, Load, Outcome, Sender, resend
 from tests.crash.processes import send_all
 from tests.crash.service import Service
 from tests.crash.verdict import judge
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 ANSWER_SECONDS = 5.0
 EXIT_SECONDS = 10.0
@@ -57,7 +57,7 @@ def assert_kept(service: Service, ledger: Ledger, seed: str) -> None:
 
 def call(account: Account, method: str, path: str) -> tuple[int, str | None, float]:
     """Status, Retry-After and seconds of one request."""
-    http = HTTPConnection(account.host, account.port, timeout=30)
+    http = HTTPConnection(account.host, account.port, timeout=PATIENCE_SECONDS)
     headers = {"Authorization": f"Bearer {account.key}"}
     started = time.monotonic()
     http.request(method, API + path, json.dumps(EVENT) if method == "POST" else None, headers)
@@ -120,7 +120,7 @@ def begin(account: Account) -> tuple[socket.socket, bytes]:
         f"POST {API}/events/track HTTP/1.1\r\nHost: {account.host}\r\n"
         f"Authorization: Bearer {account.key}\r\nContent-Length: {len(body)}\r\n\r\n"
     )
-    client = socket.create_connection((account.host, account.port), timeout=20)
+    client = socket.create_connection((account.host, account.port), timeout=PATIENCE_SECONDS)
     client.sendall(head.encode() + body[:-1])
     return client, body[-1:]
 

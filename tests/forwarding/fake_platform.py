@@ -19,7 +19,7 @@ from typing import Any, Protocol, Self
 
 import msgspec
 
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 LONGEST_SECONDS = 60.0
 """After which a server that drips, floods or keeps silent gives up."""
@@ -291,7 +291,7 @@ class FakePlatform:
         with self._lock:
             self._script.extend(steps)
 
-    def wait_for(self, requests: int, seconds: float = 30) -> list[Received]:
+    def wait_for(self, requests: int, seconds: float = PATIENCE_SECONDS) -> list[Received]:
         """The requests read, as soon as there are so many."""
         wait_until(lambda: len(self.requests) >= requests, seconds, f"{requests} requests")
         return self.requests

@@ -15,7 +15,7 @@ from headwater.forwarding.models import Call, Destination
 from headwater.forwarding.platforms.platform import Limits
 from tests.forwarding.fake_platform import Answer, FakePlatform, Silence
 from tests.forwarding.staging import PLATFORM, Stage, ids_sent, taking
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 
 def test_it_works(stage: Stage, platform: FakePlatform) -> None:
@@ -90,7 +90,7 @@ def test_a_dead_destination_does_not_keep_a_healthy_one_waiting(
                 await asyncio.to_thread(dead.wait_for, 9)
                 stage.deliveries(healthy, 5)
                 await asyncio.to_thread(
-                    wait_until, lambda: stage.statuses(healthy) == {"delivered": 5}, 5
+                    wait_until, lambda: stage.statuses(healthy) == {"delivered": 5}
                 )
                 assert [stage.statuses(each) for each in hanging] == [{"queued": 3}] * 9
                 dead.__exit__()
@@ -179,7 +179,7 @@ def test_a_forwarder_without_work_ends(stage: Stage) -> None:
             forwarder._linger = 0.1
             await forwarder.run()
 
-    asyncio.run(asyncio.wait_for(run(), 10))
+    asyncio.run(asyncio.wait_for(run(), PATIENCE_SECONDS))
 
 
 @pytest.mark.parametrize("status", ["paused", "held", "removed"])

@@ -22,6 +22,7 @@ import pytest
 
 from tests.conftest import Running
 from tests.factories import make_stage
+from tests.waiting import PATIENCE_SECONDS
 
 CORPUS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("corpus.json").read_text())
 REPEAT = re.compile(r"⟦(.+?)\*([0-9]+)⟧", re.DOTALL)
@@ -43,7 +44,9 @@ def target(server: Running, database_url: str) -> Iterator[Target]:
         for slot in (1, 16, 26):
             stage.label_field(f"profile_field_{slot}")
     paths = httpx.get(f"{server.base_url}/public-api/v1/openapi.json").json()["paths"]
-    client = http.client.HTTPConnection(server.base_url.removeprefix("http://"), timeout=20)
+    client = http.client.HTTPConnection(
+        server.base_url.removeprefix("http://"), timeout=PATIENCE_SECONDS
+    )
     yield Target(client, stage.key, paths)
     client.close()
 

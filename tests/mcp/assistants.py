@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 
 from headwater.mcp.tools import TOOLS
 from tests.conftest import BASE_URL, Running
+from tests.waiting import PATIENCE_SECONDS
 
 HEADERS = {
     "Host": BASE_URL.partition("//")[2],
@@ -40,7 +41,7 @@ class Assistant:
     space_id: int
     user_id: int
     token: str
-    client: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=20))
+    client: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=PATIENCE_SECONDS))
 
     def __enter__(self) -> Self:
         return self

@@ -20,7 +20,7 @@ from headwater.settings import Settings
 from tests.conftest import API, BASE_URL, run_application
 from tests.factories import Stage
 from tests.mcp.assistants import HEADERS, Assistant, connect, initialize
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
@@ -237,7 +237,9 @@ def test_header_values_may_have_blanks_around_them(assistant: Assistant) -> None
     headers = {**HEADERS, **MODERN, "Authorization": f"Bearer {assistant.token}",
                "Content-Type": "application/json", "Mcp-Method": "tools/call",
                "Mcp-Name": "  get_space \t "}  # fmt: skip
-    connection = HTTPConnection(assistant.base_url.removeprefix("http://"), timeout=20)
+    connection = HTTPConnection(
+        assistant.base_url.removeprefix("http://"), timeout=PATIENCE_SECONDS
+    )
     with closing(connection):
         connection.request("POST", f"/mcp/{assistant.space_id}/public-api", body, headers)
         told = json.loads(connection.getresponse().read())

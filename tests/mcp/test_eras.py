@@ -14,6 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from tests.mcp.assistants import HEADERS, Assistant
+from tests.waiting import PATIENCE_SECONDS
 
 ERAS = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28", "auto": "2026-07-28"}
 
@@ -21,7 +22,7 @@ ERAS = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28", "auto": "2026-07-28"
 @asynccontextmanager
 async def client_of(assistant: Assistant, mode: str, url: str = "") -> AsyncIterator[Client]:
     headers = {"Host": HEADERS["Host"], "Authorization": f"Bearer {assistant.token}"}
-    async with httpx2.AsyncClient(headers=headers, timeout=20) as http:
+    async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE_SECONDS) as http:
         transport = streamable_http_client(url or assistant.url, http_client=http)
         async with Client(transport, mode=mode) as client:
             yield client

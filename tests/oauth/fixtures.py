@@ -17,6 +17,7 @@ from tests.accounts import CHEAP, Accounts
 from tests.conftest import Running, run_application
 from tests.oauth.internet import Internet
 from tests.oauth.staging import Assistant, Installation, Person
+from tests.waiting import PATIENCE_SECONDS
 
 
 @pytest.fixture(scope="session")
@@ -48,7 +49,7 @@ def installation(
     make_space: Callable[..., int],
 ) -> Iterator[Installation]:
     """The application with people and assistants."""
-    with httpx.Client(base_url=assisted.base_url, timeout=20) as http:
+    with httpx.Client(base_url=assisted.base_url, timeout=PATIENCE_SECONDS) as http:
         made = Installation(
             assisted.base_url, Accounts(database_url), connection, internet, make_space, http
         )

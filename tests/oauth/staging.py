@@ -21,7 +21,7 @@ from headwater.accounts.users import User
 from tests.accounts import PASSWORD, Accounts
 from tests.oauth.internet import DOMAIN, Internet, page
 from tests.oauth.pages import PageForm, read_form_to
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 AUTHORIZE, TOKEN, REGISTER = "/mcp/oauth/authorize", "/mcp/oauth/token", "/mcp/oauth/register"
 LOOPBACK = "http://127.0.0.1:33418/callback"
@@ -131,7 +131,7 @@ class Installation:
                 "INSERT INTO memberships (space_id, user_id, role) VALUES (%s, %s, %s)",
                 (space_id, user.id, role),
             )
-        person = Person(httpx.Client(base_url=self.base_url, timeout=20), user)
+        person = Person(httpx.Client(base_url=self.base_url, timeout=PATIENCE_SECONDS), user)
         self.people.append(person)
         if logged_in:
             assert person.log_in().status_code == 303

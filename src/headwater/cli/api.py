@@ -5,19 +5,29 @@ from __future__ import annotations
 import socket
 from argparse import Namespace
 
-from headwater import app, listening, logs
+from headwater import listening, logs
 from headwater.cli import leash
 from headwater.cli.connect import database_url, told
 from headwater.cli.failure import Failure
+from headwater.files import keep_private
+from headwater.http.counters import share_counters
 from headwater.settings import Settings
+from headwater.spaces.secret_key import SecretKeyError
 
 
 def api(settings: Settings, arguments: Namespace) -> int:
     """Answer requests until told to stop."""
+    keep_private()
     logs.configure(settings.log_level)
     leash.hold(arguments)
-    with _socket(arguments) as bound, told(settings):
-        app.serve(settings, database_url(settings), bound, listening.base_url(bound))
+    share_counters(arguments.number)
+    from headwater import app  # noqa: PLC0415 - it makes the counters
+
+    try:
+        with _socket(arguments) as bound, told(settings):
+            app.serve(settings, database_url(settings), bound, listening.base_url(bound))
+    except SecretKeyError as error:
+        raise Failure(str(error)) from None
     return 0
 
 

@@ -13,17 +13,20 @@ from psycopg import AsyncConnection
 from headwater.cli.connect import in_transaction, told
 from headwater.cli.failure import Failure
 from headwater.cli.output import show
+from headwater.cli.sealing import sealing_key
 from headwater.cli.spaces import pairs
 from headwater.forwarding import destinations
 from headwater.forwarding.documents import show_destination
 from headwater.forwarding.options import read_new
 from headwater.settings import Settings
-from headwater.spaces.sealing import derive_key
 from headwater.spaces.spaces import fetch_space
-from headwater.webhooks.hooks import fetch_installation_secret
 
 _BRIEF = ("id", "platform", "name", "status", "status_reason", "all_events", "deliveries")
 _INPUT = "@-"
+_VISIBLE = (
+    "headwater: --secret KEY=VALUE shows the value to everybody on this machine while the command"
+    " runs, and stays in the shell's history; use KEY=@FILE or KEY=@-"
+)
 
 
 def create(settings: Settings, arguments: Namespace) -> int:
@@ -38,9 +41,9 @@ def create(settings: Settings, arguments: Namespace) -> int:
         body["name"] = arguments.name
     with told(settings):
         new = read_new(body, as_text=True)
+    key = sealing_key(settings)
 
     async def act(connection: AsyncConnection) -> destinations.Stored:
-        key = await _key(connection, settings)
         return await destinations.create_destination(connection, arguments.space, new, key)
 
     show(show_destination(in_transaction(settings, act)), as_json=arguments.json)
@@ -51,6 +54,7 @@ def change(settings: Settings, arguments: Namespace) -> int:
     """Change what is given; other settings and names stay."""
     changes = pairs(arguments.changes)
     secrets = read_secrets(arguments.secret)
+    key = sealing_key(settings)
 
     async def act(connection: AsyncConnection) -> destinations.Stored:
         space_id, destination_id = arguments.space, arguments.destination
@@ -64,7 +68,6 @@ def change(settings: Settings, arguments: Namespace) -> int:
             "all_events": arguments.all_events,
         }
         given = {name: value for name, value in body.items() if value is not None}
-        key = await _key(connection, settings)
         return await destinations.change_destination(
             connection, space_id, destination_id, given, key, as_text=True
         )
@@ -114,11 +117,12 @@ def test(settings: Settings, arguments: Namespace) -> int:
     from headwater.forwarding.origins import named_hosts  # noqa: PLC0415
     from headwater.forwarding.trial import Trial, try_destination  # noqa: PLC0415
 
+    key = sealing_key(settings)
+
     async def act(connection: AsyncConnection) -> Any:
         return await destinations.open_destination(
-            connection, arguments.space, arguments.destination, settings,
-            await _key(connection, settings),
-        )  # fmt: skip
+            connection, arguments.space, arguments.destination, settings, key
+        )
 
     platform, destination = in_transaction(settings, act)
 
@@ -149,6 +153,8 @@ def read_secrets(texts: list[str]) -> dict[str, str]:
     if any("=" not in text for text in texts):
         raise Failure("--secret: must be KEY=VALUE, KEY=@FILE or KEY=@-")
     given = pairs(texts)
+    if any(text and not text.startswith("@") for text in given.values()):
+        print(_VISIBLE, file=sys.stderr)  # noqa: T201 # the terminal is the reader
     if list(given.values()).count(_INPUT) > 1:
         raise Failure("--secret: only one can be read from standard input")
     return {name: _read(name, text) for name, text in given.items()}
@@ -175,7 +181,3 @@ def _act(settings: Settings, arguments: Namespace, verb: Verb) -> int:
 
     show(show_destination(in_transaction(settings, act)), as_json=arguments.json)
     return 0
-
-
-async def _key(connection: AsyncConnection, settings: Settings) -> bytes:
-    return derive_key(settings.secret_key or await fetch_installation_secret(connection))

@@ -26,6 +26,7 @@ from headwater.exports.models import ExportRequest
 from headwater.exports.running import Stopped, work
 from headwater.exports.storage import LocalFolder, Sink, open_storage
 from headwater.exports.streaming import compressed, write_lines
+from headwater.files import keep_private
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
 
@@ -47,6 +48,7 @@ def export(settings: Settings, arguments: Namespace) -> int:
 
 def exporter(settings: Settings, arguments: Namespace) -> int:
     """Work on the API's exports until none waits."""
+    keep_private()
     logs.configure(settings.log_level)
 
     def end(_: int, __: Any) -> None:

@@ -9,29 +9,31 @@ from argparse import Namespace
 from headwater import logs
 from headwater.cli import leash
 from headwater.cli.connect import database_url
+from headwater.cli.sealing import sealing_key
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.egress.client import Egress
+from headwater.files import keep_private
 from headwater.forwarding.calling import Caller
 from headwater.forwarding.delivering import Tools
 from headwater.forwarding.origins import named_hosts, url_of
 from headwater.forwarding.platforms.registry import PLATFORMS
-from headwater.forwarding.running import Forwarder, open_clock, read_secret
+from headwater.forwarding.running import Forwarder, open_clock
 from headwater.settings import Settings
-from headwater.spaces.sealing import derive_key
 
 
 def forwarder(settings: Settings, arguments: Namespace) -> int:
     """Send what is due until nothing has been for some seconds."""
+    keep_private()
     logs.configure(settings.log_level)
     leash.hold(arguments)
     try:
-        asyncio.run(_forward(settings, database_url(settings)))
+        asyncio.run(_forward(settings, database_url(settings), sealing_key(settings)))
     except UNAVAILABLE:
         return 0  # the worker starts another when there is still something to do
     return 0
 
 
-async def _forward(settings: Settings, url: str) -> None:
+async def _forward(settings: Settings, url: str, key: bytes) -> None:
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
@@ -44,7 +46,7 @@ async def _forward(settings: Settings, url: str) -> None:
                 caller=Caller(egress),
                 platforms=PLATFORMS,
                 urls={name: url_of(settings, platform) for name, platform in PLATFORMS.items()},
-                sealing_key=derive_key(settings.secret_key or await read_secret(database)),
+                sealing_key=key,
                 clock=await open_clock(database),
             )
             await Forwarder(tools, stopping).run()

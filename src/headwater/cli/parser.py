@@ -29,7 +29,6 @@ def build_parser() -> argparse.ArgumentParser:
     _add_source(commands)
     _add_webhook(commands)
     _add_site(commands)
-
     _add_user(commands)
     _add_token(commands)
     _add_import(commands)
@@ -113,6 +112,7 @@ def _add_processes(commands: Commands) -> None:
     api = _add(commands, "api", ("api", "api"), "run one API process")
     _listen(api)
     api.add_argument("--fd", type=int, help=argparse.SUPPRESS)
+    api.add_argument("--number", type=int, help=argparse.SUPPRESS)  # among those of a supervisor
     worker = _add(commands, "worker", ("worker", "worker"), "run one worker")
     about = "send events to ad platforms while there are some"
     forwarder = _add(commands, "forwarder", ("forwarder", "forwarder"), about)
@@ -352,7 +352,7 @@ def _add_destination(commands: Commands) -> None:
         command.add_argument("--name", metavar="N")
         for option, member, value, about in (
             ("--set", "changes", "KEY=VALUE", "a setting; repeatable"),
-            ("--secret", "secret", "KEY=VALUE", "a token, also KEY=@FILE or KEY=@-; repeatable"),
+            ("--secret", "secret", "KEY=@FILE", "a token, from a file or KEY=@-; repeatable"),
             ("--event", "event", "NAME=VALUE", "the platform's name or id; repeatable"),
         ):
             command.add_argument(

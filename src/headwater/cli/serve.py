@@ -6,12 +6,14 @@ from argparse import Namespace
 
 from headwater.cli import leash
 from headwater.cli.failure import Failure
+from headwater.files import keep_private
 from headwater.settings import Settings
 from headwater.supervisor import Plan, ServeError, supervise
 
 
 def serve(settings: Settings, arguments: Namespace) -> int:
     """Run everything until told to stop."""
+    keep_private()
     leash.hold(arguments)
     try:
         supervise(

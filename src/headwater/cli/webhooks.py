@@ -15,9 +15,9 @@ from psycopg import AsyncConnection
 from headwater.cli.connect import in_transaction, told
 from headwater.cli.failure import Failure
 from headwater.cli.output import show
+from headwater.cli.sealing import sealing_key
 from headwater.cli.spaces import pairs
 from headwater.settings import Settings
-from headwater.spaces.sealing import derive_key
 from headwater.webhooks import deliveries as kept
 from headwater.webhooks import hooks
 from headwater.webhooks.models import Message, Outcome, Reader, Webhook
@@ -37,9 +37,10 @@ def create(settings: Settings, arguments: Namespace) -> int:
         raise Failure("signature_header: give the signing secret with --secret-stdin")
     new = hooks.NewWebhook(arguments.type, arguments.name, read, secret or None)
 
+    key = sealing_key(settings)
+
     async def act(connection: AsyncConnection) -> tuple[str, int]:
-        own = settings.secret_key or await hooks.fetch_installation_secret(connection)
-        return await hooks.create_webhook(connection, arguments.space, new, derive_key(own))
+        return await hooks.create_webhook(connection, arguments.space, new, key)
 
     token, webhook_id = in_transaction(settings, act)
     url = f"{settings.base_url or LOCAL}{hooks.PATH}/{token}"

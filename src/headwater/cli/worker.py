@@ -12,6 +12,7 @@ from headwater.cli import leash
 from headwater.cli.connect import database_url
 from headwater.cli.exporting import exporting, tidying
 from headwater.cli.forwarding import forwarding
+from headwater.files import keep_private
 from headwater.oauth.tidying import forgetting
 from headwater.pipeline.worker import Worker, processing
 from headwater.privacy.erasing import ERASING
@@ -20,6 +21,7 @@ from headwater.settings import Settings
 
 def worker(settings: Settings, arguments: Namespace) -> int:
     """Process, erase, and see to exports and forwarding, until told to stop."""
+    keep_private()
     logs.configure(settings.log_level)
     stop = threading.Event()
 

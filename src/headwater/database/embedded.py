@@ -7,18 +7,16 @@ tool of the same major version can open.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import pwd
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,10 +24,15 @@ from urllib.parse import quote
 
 import psycopg
 
+from headwater.database import sockets
+from headwater.database.orphans import ServerLock
+from headwater.files import OURS_ALONE, close_to_others, make_private, sync_directory, write_private
+
 USER = "headwater"
 NOBODY = 65534
-CAN_SEE_PROCESSES = Path("/proc/self/cwd").exists()
-MAX_SOCKET_PATH = 90  # sockaddr_un holds 108 bytes, and PostgreSQL appends "/.s.PGSQL.5432"
+PASSING_THROUGH = 0o711
+"""The data directory's mode where the server runs under another account, which has to reach its
+own directories there."""
 
 CONFIGURATION = """
 listen_addresses = ''
@@ -64,18 +67,27 @@ class Embedded:
     def __init__(self, data_dir: Path) -> None:
         self.root = data_dir.absolute()
         self.cluster = self.root / "postgresql"
-        self.sockets = self._socket_directory()
+        self.sockets = sockets.choose_directory(self.root)
         self._password_file = self.root / "postgresql.password"
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
-        """How to connect. Raises EmbeddedError when the data directory holds no cluster."""
+        """How to connect. Raises EmbeddedError when the data directory holds no cluster, or where
+        the socket is could be somebody else's.
+        """
         try:
             password = self._password_file.read_text().strip()
+            directory = self._find_sockets()
         except FileNotFoundError:
             raise EmbeddedError(f"no Headwater data in {self.root}") from None
-        return f"postgresql://{USER}:{password}@/headwater?host={quote(str(self.sockets), safe='')}"
+        except PermissionError as error:
+            raise EmbeddedError(f"cannot read {error.filename}: {error.strerror}") from None
+        # Whatever listens there gets no more than the proof of knowing the password.
+        return (
+            f"postgresql://{USER}:{password}@/headwater?host={quote(str(directory), safe='')}"
+            "&require_auth=scram-sha-256"
+        )
 
     @property
     def pid(self) -> int | None:
@@ -88,22 +100,23 @@ class Embedded:
         `settings` are extra `postgres -c` values; `tied` is as for `launch`.
         """
         self._create()
-        self._end_orphan()
+        if not self._lock.end_server(timeout=30):
+            raise EmbeddedError(f"a PostgreSQL still runs on {self.cluster}")
         self.launch(settings, tied=tied)
         self._wait_until_ready()
         self._create_database()
         return self.url
 
     def launch(self, settings: dict[str, str] | None = None, *, tied: bool = False) -> None:
-        """Start the server of an existing cluster without waiting for it.
+        """Start the server of an existing cluster without waiting for it. Raises BlockingIOError
+        while what is left of an earlier one still runs.
 
         `tied` makes it shut down when the calling thread ends, however it ends, where the
         system can do that (Linux); elsewhere the next `start` ends the orphan.
         """
-        self.sockets.mkdir(mode=0o700, exist_ok=True)
-        _give_to_server(self.sockets)
+        self._make_socket_directory()
         options = [f"-c{name}={value}" for name, value in (settings or {}).items()]
-        with (self.root / "postgresql.log").open("ab") as log:
+        with self._lock.take() as lock, (self.root / "postgresql.log").open("ab") as log:
             self._process = subprocess.Popen(
                 [
                     *self._account(),
@@ -118,6 +131,7 @@ class Embedded:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                pass_fds=(lock,),
                 start_new_session=True,  # a Ctrl-C in the terminal must not stop it before us
             )
 
@@ -138,29 +152,44 @@ class Embedded:
             self._process.wait()
         self._process = None
 
+    def make_root(self) -> None:
+        """Make the data directory, or close the one that is there to other accounts."""
+        make_private(self.root, OURS_ALONE if _server_has_our_account() else PASSING_THROUGH)
+
     def _create(self) -> None:
+        """Make the cluster under another name, and give it its own only once it is on disk: after
+        a power cut it is there as a whole, or is made anew.
+        """
+        self.make_root()
         if (self.cluster / "PG_VERSION").exists():
             return
-        self.root.mkdir(parents=True, exist_ok=True)
         password = secrets.token_urlsafe(32)
-        self._password_file.touch(mode=0o600)
-        self._password_file.write_text(password)
+        write_private(self._password_file, password)
         building = self.root / "postgresql.new"
         if building.exists():  # a set-up that was killed half-way
             subprocess.run(["rm", "-rf", str(building)], check=True)
         building.mkdir(mode=0o700)
         _give_to_server(building)
-        result = subprocess.run(
-            [*self._account(), self._binary("initdb"), "-D", str(building), "-U", USER,
-             "--pwfile=/dev/stdin", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C",
-             "--data-checksums"],
-            input=password.encode(), capture_output=True, check=False,
-        )  # fmt: skip
-        if result.returncode:
-            raise EmbeddedError(f"initdb failed: {result.stderr.decode(errors='replace')}")
+        self._run_initdb(building, password)
         with (building / "postgresql.conf").open("a") as configuration:
             configuration.write(CONFIGURATION)
+            configuration.flush()
+            os.fsync(configuration.fileno())
+        sync_directory(building)
         building.rename(self.cluster)
+        sync_directory(self.root)
+
+    def _run_initdb(self, building: Path, password: str) -> None:
+        """Make the files of a cluster. initdb syncs all of them before it ends."""
+        with _readable_to_server(password) as pipe:
+            result = subprocess.run(
+                [*self._account(), self._binary("initdb"), "-D", str(building), "-U", USER,
+                 "--pwfile=/dev/stdin", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C",
+                 "--data-checksums"],
+                stdin=pipe, capture_output=True, check=False,
+            )  # fmt: skip
+        if result.returncode:
+            raise EmbeddedError(f"initdb failed: {result.stderr.decode(errors='replace')}")
 
     def _create_database(self) -> None:
         url = self.url.replace("@/headwater?", "@/postgres?")
@@ -187,50 +216,33 @@ class Embedded:
             else:
                 return
 
-    def _end_orphan(self, timeout: float = 30) -> None:
-        """Shut down a server that outlived the process which had started it.
+    @property
+    def _lock(self) -> ServerLock:
+        return ServerLock(self.cluster, self.sockets, self.root / "postgresql.lock")
 
-        PostgreSQL writes its pid into the cluster. After a power cut that pid may be another
-        program's, and PostgreSQL would refuse to start: then the file is only in the way.
-        """
-        lock = self.cluster / "postmaster.pid"
-        try:
-            pid = int(lock.read_text().split("\n", 1)[0])
-        except (FileNotFoundError, ValueError):
-            return
-        if not self._is_ours(pid):
-            if CAN_SEE_PROCESSES:  # elsewhere PostgreSQL itself has to judge
-                lock.unlink(missing_ok=True)
-            return
-        for order in (signal.SIGINT, signal.SIGQUIT):  # fast, then immediate
-            with suppress(ProcessLookupError):
-                os.kill(pid, order)
-            deadline = time.monotonic() + timeout
-            while lock.exists() and self._is_ours(pid):
-                if time.monotonic() > deadline:
-                    break
-                time.sleep(0.02)
-            else:
-                return
-        raise EmbeddedError(f"PostgreSQL (pid {pid}) still runs on {self.cluster}")
+    def _make_socket_directory(self) -> None:
+        self.sockets.mkdir(mode=0o700, exist_ok=True)
+        if self.sockets == sockets.inside(self.root):
+            close_to_others(self.sockets)  # nobody else could have used it there
+        self._refuse_open(self.sockets)
+        _give_to_server(self.sockets)
 
-    def _is_ours(self, pid: int) -> bool:
-        """Whether `pid` is a server of this cluster: one works in the cluster's directory. Where
-        that cannot be seen, whether something accepts connections on the private socket.
-        """
-        if CAN_SEE_PROCESSES:
-            with suppress(OSError):
-                return Path(f"/proc/{pid}/cwd").readlink() == self.cluster.resolve()
-            return False
-        with socket.socket(socket.AF_UNIX) as client:
-            return client.connect_ex(str(self.sockets / ".s.PGSQL.5432")) == 0
+    def _find_sockets(self) -> Path:
+        """The directory of the running server's socket."""
+        directory = self.sockets
+        if directory != sockets.inside(self.root):
+            directory = sockets.recorded_directory(self.cluster) or directory
+        self._refuse_open(directory)
+        return directory
 
-    def _socket_directory(self) -> Path:
-        inside = self.root / "postgresql.sockets"
-        if len(str(inside)) <= MAX_SOCKET_PATH:
-            return inside
-        name = hashlib.sha256(str(self.root).encode()).hexdigest()[:16]
-        return Path(tempfile.gettempdir()) / f"headwater-{name}"
+    def _refuse_open(self, directory: Path) -> None:
+        """Raise EmbeddedError for a directory in which others could put a socket of theirs."""
+        fault = sockets.find_fault(directory, {os.geteuid(), self.cluster.stat().st_uid})
+        if fault is not None:
+            raise EmbeddedError(
+                f"{directory}, for PostgreSQL's socket, {fault}; remove it, or set XDG_RUNTIME_DIR"
+                " to a directory of your own, or use a data directory with a shorter path"
+            )
 
     @staticmethod
     def _binary(name: str) -> str:
@@ -264,12 +276,28 @@ def _is_root() -> bool:
     return os.geteuid() == 0
 
 
-def _give_to_server(directory: Path) -> None:
-    """The server's own directories must be its account's, which differs from ours only when root
-    could not map users.
-    """
-    if _is_root() and not _may_map_users():
+def _server_has_our_account() -> bool:
+    """It has, unless we are root and cannot map users."""
+    return not _is_root() or _may_map_users()
+
+
+def _give_to_server(directory: Path | int) -> None:
+    """The server's own directories must be its account's."""
+    if not _server_has_our_account():
         os.chown(directory, NOBODY, -1)
+
+
+@contextmanager
+def _readable_to_server(text: str) -> Generator[int]:
+    """A pipe that holds `text` and that the server's account may open by name."""
+    reading, writing = os.pipe()
+    try:
+        with open(writing, "w", encoding="utf-8") as pipe:  # noqa: PTH123 # it is open already
+            pipe.write(text)
+        _give_to_server(reading)
+        yield reading
+    finally:
+        os.close(reading)
 
 
 @cache

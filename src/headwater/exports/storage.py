@@ -17,6 +17,7 @@ from typing import Protocol
 import obstore
 from obstore.store import AzureStore, GCSStore, S3Store, from_url
 
+from headwater.files import OURS_ALONE, close_to_others, sync_directory
 from headwater.settings import Settings
 
 CONTENT_TYPE = "application/gzip"
@@ -62,7 +63,7 @@ class LocalFolder(Storage):
     @contextmanager
     def create(self, name: str, shown_as: str) -> Generator[Sink]:
         del shown_as  # said when the file is served
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(mode=OURS_ALONE, parents=True, exist_ok=True)
         partial = self.path(name + _PARTIAL)
         try:
             with partial.open("wb") as file:
@@ -70,7 +71,7 @@ class LocalFolder(Storage):
                 file.flush()
                 os.fsync(file.fileno())
             partial.replace(self.path(name))
-            self._sync_folder()
+            sync_directory(self.folder)
         except BaseException:
             with suppress(OSError):
                 partial.unlink(missing_ok=True)
@@ -83,13 +84,6 @@ class LocalFolder(Storage):
     def link(self, name: str, expires_in: timedelta) -> str | None:
         del name, expires_in  # a folder serves nothing
         return None
-
-    def _sync_folder(self) -> None:
-        descriptor = os.open(self.folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 class Bucket(Storage):
@@ -125,7 +119,10 @@ class Bucket(Storage):
 def open_storage(settings: Settings) -> Storage:
     """The store that the settings name."""
     if settings.storage_url is None:
-        return LocalFolder(settings.data_dir.absolute() / "exports")
+        folder = settings.data_dir.absolute() / "exports"
+        with suppress(FileNotFoundError):  # it is made for the first file
+            close_to_others(folder)  # earlier versions made it open to everybody
+        return LocalFolder(folder)
     if settings.storage_url.startswith("file://"):
         return LocalFolder(Path(settings.storage_url.removeprefix("file://")))
     # Credentials, region and endpoint come from the cloud's own variables, such as AWS_REGION.

@@ -102,13 +102,6 @@ async def read_clock(connection: AsyncConnection) -> float:
     return row[0]
 
 
-async def read_secret(connection: AsyncConnection) -> str:
-    """The installation's own secret."""
-    row = await (await connection.execute(SQL["secret"])).fetchone()
-    assert row is not None
-    return row[0]
-
-
 async def find_due(connection: AsyncConnection, now: float) -> list[Place]:
     """Destinations of all Spaces that somebody should send to."""
     cursor = await connection.execute(SQL["destinations_due"], {"now": now})

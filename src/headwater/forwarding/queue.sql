@@ -1,7 +1,3 @@
--- name: secret
--- The secret that the installation uses unless HEADWATER_SECRET_KEY names another.
-SELECT i.secret_key FROM installation i;
-
 -- name: clock
 -- The database's time: leases go by it, and so do all that send.
 SELECT extract(epoch FROM clock_timestamp())::float8;

@@ -123,9 +123,3 @@ async def open_clock(database: Database) -> DatabaseClock:
     """The clock, set by the database."""
     async with database.connection() as connection:
         return DatabaseClock(await queue.read_clock(connection))
-
-
-async def read_secret(database: Database) -> str:
-    """The secret that the installation uses unless the operator names another."""
-    async with database.connection() as connection:
-        return await queue.read_secret(connection)

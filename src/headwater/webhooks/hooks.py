@@ -127,13 +127,6 @@ async def find_buyer(connection: AsyncConnection, space_id: int, order_id: str) 
     return {name: row[name] for name in known[:1]}
 
 
-async def fetch_installation_secret(connection: AsyncConnection) -> str:
-    """The secret that the installation uses unless HEADWATER_SECRET_KEY names another."""
-    row = await (await connection.execute(SQL["installation_secret"])).fetchone()
-    assert row is not None
-    return row[0]
-
-
 async def _read(
     connection: AsyncConnection, space_id: int, webhook_id: int | None
 ) -> list[Webhook]:

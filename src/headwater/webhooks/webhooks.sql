@@ -53,7 +53,3 @@ SELECT c.email, (SELECT i.value FROM contact_identifiers i
                  ORDER BY i.recency DESC LIMIT 1) AS trk_token
 FROM (SELECT placed.contact_id FROM placed ORDER BY placed.id LIMIT 1) earliest
 JOIN contacts c ON c.space_id = %(space_id)s AND c.id = earliest.contact_id;
-
--- name: installation_secret
--- The secret made up when the database was set up.
-SELECT secret_key FROM installation;

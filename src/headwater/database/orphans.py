@@ -1,0 +1,125 @@
+"""Servers that outlived whoever had started them, and the lock files that dead ones left.
+
+PostgreSQL's lock files name a process by its number, which can meanwhile be another program's, or
+that of a dead process which nobody has taken notice of: PostgreSQL then refuses to start. So a
+server also inherits a lock that the system holds for as long as any process of it lives.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import socket
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from headwater.database import sockets
+
+CAN_SEE_PROCESSES = Path("/proc/self/cwd").exists()
+
+
+@dataclass(frozen=True)
+class ServerLock:
+    """The right to run a server on a cluster. `file` is beside the cluster, as a cluster that is
+    only being made has no name yet.
+    """
+
+    cluster: Path
+    sockets: Path
+    file: Path
+
+    @contextmanager
+    def take(self) -> Generator[int]:
+        """A descriptor that the new server has to inherit. Raises BlockingIOError while there is
+        another server.
+        """
+        with self.file.open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._remove_stale_files()
+            yield file.fileno()
+
+    def end_server(self, timeout: float) -> bool:
+        """End a server that is still there, and at once when `timeout` seconds in order were not
+        enough. Returns whether there is none any more.
+        """
+        begun = time.monotonic()
+        sent: set[tuple[int, signal.Signals]] = set()
+        while self._is_alive():
+            passed = time.monotonic() - begun
+            if passed > 2 * timeout:
+                return False
+            due = self._signals(in_order=passed < timeout) - sent
+            for pid, number in due:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, number)
+            sent |= due
+            time.sleep(0.02)
+        return True
+
+    def _signals(self, *, in_order: bool) -> set[tuple[int, signal.Signals]]:
+        """Whom to send which signal. A fast shutdown is the first process's to carry out: SIGINT
+        has other meanings for the rest, which only ever get SIGQUIT, as after a crash.
+        """
+        processes, postmaster = self._processes(), self._recorded_pid()
+        if in_order and postmaster is not None and postmaster in processes:
+            return {(postmaster, signal.SIGINT)}
+        return {(pid, signal.SIGQUIT) for pid in processes}
+
+    def _is_alive(self) -> bool:
+        """Whether a server of the cluster runs: the processes are asked, too, as the servers of
+        earlier versions held no lock.
+        """
+        try:
+            with self.file.open("ab") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        return bool(self._processes())
+
+    def _processes(self) -> list[int]:
+        """The server's living processes, as far as they can be seen: PostgreSQL's programs at work
+        in the cluster's directory, which a dead one has left.
+        """
+        if not CAN_SEE_PROCESSES:
+            pid = self._recorded_pid()
+            return [pid] if pid is not None and self._accepts_connections() else []
+        cluster = self.cluster.resolve()
+        pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+        return [pid for pid in pids if _works_in(cluster, pid)]
+
+    def _recorded_pid(self) -> int | None:
+        """The process that PostgreSQL's lock file names; a power cut can leave it without any."""
+        try:
+            pid = int((self.cluster / "postmaster.pid").read_text().split("\n", 1)[0])
+        except (OSError, ValueError):
+            return None
+        return pid if pid > 0 else None
+
+    def _accepts_connections(self) -> bool:
+        with socket.socket(socket.AF_UNIX) as client:
+            return client.connect_ex(str(self.sockets / sockets.NAME)) == 0
+
+    def _remove_stale_files(self) -> None:
+        """Remove the lock files of a server that is gone, whatever process they name.
+
+        Where processes cannot be seen, a server that somebody started without our lock could be
+        missed: there PostgreSQL has to judge.
+        """
+        if not CAN_SEE_PROCESSES:
+            return
+        if self._processes():
+            raise BlockingIOError(f"a PostgreSQL runs on {self.cluster}")
+        (self.cluster / "postmaster.pid").unlink(missing_ok=True)
+        (self.sockets / f"{sockets.NAME}.lock").unlink(missing_ok=True)
+
+
+def _works_in(cluster: Path, pid: int) -> bool:
+    process = Path("/proc", str(pid))
+    with suppress(OSError):
+        is_postgres = (process / "comm").read_text().strip() == "postgres"
+        return is_postgres and (process / "cwd").readlink() == cluster
+    return False

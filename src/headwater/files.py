@@ -1,0 +1,61 @@
+"""Files and directories for this account alone, which are whole or absent after a power cut.
+
+A name is on disk only once its directory has been synced: so each step here syncs what it
+wrote, then the directory that names it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+OURS_ALONE = 0o700
+
+
+def keep_private() -> None:
+    """From now on whatever this process creates is for its own account alone."""
+    os.umask(0o077)
+
+
+def make_private(directory: Path, mode: int = OURS_ALONE) -> None:
+    """Make a directory, with those missing above it, or close one that is there to others."""
+    missing = [each for each in (directory, *directory.parents) if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir(exist_ok=True)
+        each.chmod(mode)  # whatever the umask takes away
+        sync_directory(each.parent)
+    close_to_others(directory, mode)
+
+
+def close_to_others(directory: Path, mode: int = OURS_ALONE) -> None:
+    """Take away from other accounts what `mode` does not give them.
+
+    Only the owner can; and a sticky directory is one that accounts share, such as /tmp.
+    """
+    status = directory.stat()
+    theirs = status.st_mode & 0o077 & ~mode
+    if theirs and status.st_uid == os.geteuid() and not status.st_mode & stat.S_ISVTX:
+        directory.chmod(stat.S_IMODE(status.st_mode) & ~theirs)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that nobody else can read; its name leads to the old text or to all of this."""
+    partial = path.with_name(f"{path.name}.partial")
+    partial.unlink(missing_ok=True)  # of an attempt that was killed, or anybody's link
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 # it is open already
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+    sync_directory(path.parent)
+
+
+def sync_directory(directory: Path) -> None:
+    """Have the names in a directory on disk."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

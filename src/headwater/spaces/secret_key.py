@@ -1,0 +1,82 @@
+"""Where the installation's secret key is kept. It signs cursors and links, and the keys that seal
+other services' secrets in the database are derived from it, so it is better not kept there.
+
+The operator's own wins; then the database's, where it still has one; then the data directory's.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psycopg
+
+from headwater.database.statements import Statements
+from headwater.files import write_private
+from headwater.settings import Settings
+
+SQL = Statements(__name__, "secret_key.sql")
+CONNECT_SECONDS = 5
+LEAST_LENGTH = 32
+
+
+class SecretKeyError(RuntimeError):
+    """The key cannot be had; the text says what to do."""
+
+
+class SecretKey(NamedTuple):
+    """The key, and whether a copy of the database would hold it."""
+
+    text: str
+    in_database: bool = False
+
+
+def key_file(data_dir: Path) -> Path:
+    """The file of a data directory that holds the key."""
+    return data_dir.absolute() / "secret.key"
+
+
+def find_secret_key(settings: Settings, database_url: str) -> SecretKey:
+    """The key to use. Raises SecretKeyError when it is nowhere: one made up instead would open
+    none of the secrets that are stored.
+    """
+    if settings.secret_key is not None:
+        return SecretKey(settings.secret_key)
+    with psycopg.connect(database_url, connect_timeout=CONNECT_SECONDS) as connection:
+        stored = _fetch(connection)
+    if stored is not None:
+        # Before the file, which may be another installation's: the database cannot be.
+        return SecretKey(stored, in_database=True)
+    return SecretKey(_read(key_file(settings.data_dir)))
+
+
+def move_to_file(connection: psycopg.Connection[Any], data_dir: Path) -> None:
+    """Take the key out of the database that belongs to a data directory. Killed in between, it
+    leaves the key in both.
+    """
+    stored = _fetch(connection)
+    if stored is not None:
+        write_private(key_file(data_dir), f"{stored}\n")
+        connection.execute(SQL["clear"])
+
+
+def _fetch(connection: psycopg.Connection[Any]) -> str | None:
+    row = connection.execute(SQL["fetch"]).fetchone()
+    return row[0] if row is not None else None
+
+
+def _read(file: Path) -> str:
+    try:
+        text = file.read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        reason = "is missing"
+    except (OSError, UnicodeDecodeError) as error:
+        reason = f"cannot be read ({error})"
+    else:
+        if len(text) >= LEAST_LENGTH:
+            return text
+        reason = f"holds no key of at least {LEAST_LENGTH} characters"
+    raise SecretKeyError(
+        f"the secret key's file {file} {reason}; bring it back from a backup of the data directory,"
+        " or set HEADWATER_SECRET_KEY: with another key, stored secrets have to be given anew"
+    )

@@ -1,0 +1,127 @@
+"""A new installation whose machine loses power in its first seconds comes up by itself with
+everything it had acknowledged.
+
+HEADWATER_CRASH_ROUNDS is the number of cuts: by turns so long after the first event was
+acknowledged, and so long after the process was started, ready or not.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.crash.disks import Disk, why_impossible
+from tests.crash.journeys import shipments
+from tests.crash.load import Account, Ledger, Load, Outcome, Sender, resend
+from tests.crash.processes import descendants, send_all
+from tests.crash.service import Service
+from tests.crash.verdict import judge
+from tests.waiting import wait_until
+
+ROUNDS = int(os.environ.get("HEADWATER_CRASH_ROUNDS", "1"))
+SECONDS_OF_EVENTS, SECONDS_OF_START = 10.0, 20.0
+"""The latest cut of either kind."""
+CONNECTIONS = 2
+
+pytestmark = pytest.mark.skipif(why_impossible() is not None, reason=str(why_impossible()))
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Disk]:
+    disk = Disk(tmp_path)
+    yield disk
+    disk.remove()
+
+
+class Sending(threading.Thread):
+    """Opens an account as soon as the service is ready and sends events until the cut."""
+
+    def __init__(self, service: Service, seed: str) -> None:
+        super().__init__(daemon=True)
+        self.service, self.seed = service, seed
+        self.load: Load | None = None
+
+    def run(self) -> None:
+        if not self.service.await_ready():
+            return
+        try:
+            account = self.service.open_account("Shop")
+        except (AssertionError, ValueError):  # the cut came first
+            return
+        load = Load(
+            Sender(account, shipments(f"{self.seed}:{number}")) for number in range(CONNECTIONS)
+        )
+        load.start()
+        self.load = load
+
+    def finish(self) -> Ledger:
+        """What was acknowledged."""
+        self.join()
+        return self.load.stop() if self.load else Ledger()
+
+
+def wait_for_moment(sending: Sending, draw: random.Random, *, with_events: bool) -> str:
+    """Let time pass until the power is to be cut. Returns when that is, in words."""
+    if with_events:
+        wait_until(lambda: sending.load is not None and sending.load.acknowledged())
+    seconds = draw.uniform(0, SECONDS_OF_EVENTS if with_events else SECONDS_OF_START)
+    threading.Event().wait(seconds)
+    return f"{seconds:.1f} s after the {'first event' if with_events else 'start'}"
+
+
+def cut(service: Service, disk: Disk) -> None:
+    """Stop everything between two instructions, keep what the disk has, and end it all."""
+    service.signal(signal.SIGSTOP)  # first, or it would start again what is stopped
+    family = service.family()
+    while any(one not in family for one in descendants(service.pid)):
+        family = service.family()
+    send_all(family, signal.SIGSTOP)
+    disk.lose_power()
+    send_all(family, signal.SIGKILL)
+    service.kill_supervisor()
+
+
+def send_everything_again(service: Service, ledger: Ledger) -> None:
+    """With the same keys: what is stored already shows as a duplicate and is not doubled."""
+    ledger.absorb(resend(ledger))
+    service.drain()
+
+
+@pytest.mark.parametrize("number", range(ROUNDS))
+def test_it_works(disk: Disk, tmp_path: Path, number: int, capsys: pytest.CaptureFixture) -> None:
+    seed = f"power cut {number}"
+    service = Service(tmp_path)
+    service.data_dir = disk.folder / "data"
+    service.launch()
+    try:
+        sending = Sending(service, seed)
+        sending.start()
+        after = wait_for_moment(sending, random.Random(seed), with_events=number % 2 == 0)
+        cut(service, disk)
+        ledger = sending.finish()
+        disk.restore_power()
+        service.start()
+        service.drain()
+        acknowledged = ledger.keys(Outcome.OK)
+        assert judge(service, ledger, f"{seed}:").broken == {}
+        send_everything_again(service, ledger)
+        assert judge(service, ledger, f"{seed}:").broken == {}
+        check = service.open_account("After")
+        assert_takes_events(check, f"{seed} after")
+    finally:
+        service.end()
+    with capsys.disabled():
+        print(f"\ncut {after}: {len(acknowledged)} acknowledged, none lost")  # noqa: T201 # a long run is made for its figures
+
+
+def assert_takes_events(account: Account, seed: str) -> None:
+    load = Load([Sender(account, shipments(seed))])
+    load.start()
+    wait_until(load.acknowledged)
+    assert load.stop().surprises == []

@@ -1,0 +1,79 @@
+"""What a power cut would leave: a model of a file system that keeps what was synced, and of
+anything else only what was there before. A directory counts with the names it holds.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+class Disk:
+    """Notes what is synced, and checks at each rename and on demand what is not."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._synced: dict[int, tuple[int, int]] = {}
+        self.renamed: list[Path] = []
+        self.unsynced: list[Path] = []
+        """What took its final name without being on disk."""
+        self._replace(monkeypatch, os, "fsync", self._after_fsync)
+        self._replace(monkeypatch, subprocess, "run", self._after_program)
+        for name in ("rename", "replace"):
+            self._replace(monkeypatch, Path, name, before=self._before_rename)
+
+    def missing(self, *paths: Path) -> list[Path]:
+        """Those of the paths, and of what lies below them, that a power cut would take away."""
+        everything = [each for path in paths for each in (path, *path.rglob("*"))]
+        return [each for each in everything if self._synced.get(_inode(each)) != _state(each)]
+
+    def sync(self, folder: Path) -> None:
+        """Take what is there for synced."""
+        for each in (folder, *folder.rglob("*")):
+            self._synced[_inode(each)] = _state(each)
+
+    def _after_fsync(self, descriptor: int) -> None:
+        status = os.fstat(descriptor)
+        self._synced[status.st_ino] = (status.st_mtime_ns, status.st_size)
+
+    def _after_program(self, command: list[str], **_: Any) -> None:
+        """initdb syncs everything it makes."""
+        if any(word.endswith("/initdb") for word in command):
+            self.sync(Path(command[command.index("-D") + 1]))
+
+    def _before_rename(self, source: Path, target: Path) -> None:
+        self.renamed.append(Path(target))
+        self.unsynced += self.missing(source)
+
+    @staticmethod
+    def _replace(
+        monkeypatch: pytest.MonkeyPatch,
+        owner: Any,
+        name: str,
+        after: Callable[..., None] | None = None,
+        before: Callable[..., None] | None = None,
+    ) -> None:
+        real = getattr(owner, name)
+
+        def watched(*arguments: Any, **options: Any) -> Any:
+            if before is not None:
+                before(*arguments, **options)
+            result = real(*arguments, **options)
+            if after is not None:
+                after(*arguments, **options)
+            return result
+
+        monkeypatch.setattr(owner, name, watched)
+
+
+def _inode(path: Path) -> int:
+    return path.lstat().st_ino
+
+
+def _state(path: Path) -> tuple[int, int]:
+    status = path.lstat()
+    return status.st_mtime_ns, status.st_size

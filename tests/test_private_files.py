@@ -1,0 +1,190 @@
+"""Other accounts of the machine can read nothing that Headwater keeps, whatever umask it is
+started with, also where an earlier version had let them.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from headwater.database.embedded import Embedded, EmbeddedError
+from headwater.files import close_to_others, make_private
+from tests.exports import Exports
+from tests.factories import Stage
+from tests.processes import Serve, environment
+from tests.waiting import PATIENCE_SECONDS
+
+LONG = "a-directory-whose-path-is-too-long-for-the-name-of-a-socket/" * 2
+STRANGER = 12345
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.lstat().st_mode)
+
+
+def open_to_others(folder: Path) -> list[Path]:
+    """What others may read, write or enter, were it not for the directory above."""
+    return [each for each in (folder, *folder.rglob("*"))
+            if mode(each) & 0o077 and not each.is_socket()]  # fmt: skip
+
+
+def test_it_works(tmp_path: Path) -> None:
+    """Every file of a running installation, and the directories of an earlier one."""
+    data_dir = tmp_path / "data"
+    exports = data_dir / "exports"
+    exports.mkdir(parents=True)
+    for folder in (data_dir, exports):
+        folder.chmod(0o755)
+    before = os.umask(0o000)
+    try:
+        with Serve(data_dir, "--port", "0", "--workers", "2") as serve:
+            serve.url()
+            assert mode(data_dir) == mode(exports) == 0o700
+            assert open_to_others(data_dir) == []
+            assert serve.stop() == 0
+    finally:
+        os.umask(before)
+
+
+def test_export_files(stage: Stage, exports: Exports) -> None:
+    stage.event(stage.contact())
+    folder = exports.storage.folder
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o755)
+    export_id = exports.ask(date="2026-05-13")
+    variables = {"HEADWATER_DATABASE_URL": exports.url, "HEADWATER_DATA_DIR": str(folder.parent)}
+    subprocess.run(
+        [sys.executable, "-m", "headwater", "exporter"], check=True, umask=0o000,
+        env=environment(**variables), timeout=PATIENCE_SECONDS,
+    )  # fmt: skip
+    assert exports.status(export_id)["status"] == "completed"
+    assert mode(folder) == 0o700
+    written = max(folder.iterdir(), key=lambda file: file.stat().st_mtime_ns)
+    assert mode(written) == 0o600
+
+
+def test_directories_that_are_shared_stay_as_they_are(tmp_path: Path) -> None:
+    for before, after in ((0o1777, 0o1777), (0o2775, 0o2700), (0o755, 0o700), (0o500, 0o500)):
+        tmp_path.chmod(before)
+        close_to_others(tmp_path)
+        assert mode(tmp_path) == after
+    tmp_path.chmod(0o755)
+    close_to_others(tmp_path, 0o711)
+    assert mode(tmp_path) == 0o711
+
+
+def test_missing_directories_above(tmp_path: Path) -> None:
+    make_private(tmp_path / "a" / "b")
+    assert mode(tmp_path / "a") == mode(tmp_path / "a" / "b") == 0o700
+
+
+@pytest.fixture
+def far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Embedded:
+    """A cluster whose socket has to lie elsewhere."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    return Embedded(tmp_path / LONG)
+
+
+def test_a_socket_elsewhere(far: Embedded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime = tmp_path / "runtime"
+    runtime.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    server = Embedded(far.root)
+    assert server.sockets.parent == runtime
+    server.start(tied=True)
+    try:
+        monkeypatch.delenv("XDG_RUNTIME_DIR")  # as for a command in another session
+        assert Embedded(far.root).sockets.parent == tmp_path
+        with psycopg.connect(Embedded(far.root).url) as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+        server.sockets.chmod(0o755)
+        with pytest.raises(EmbeddedError, match="is open to other accounts"):
+            _ = Embedded(far.root).url
+    finally:
+        server.stop()
+
+
+def test_a_runtime_directory_that_is_not_ours_alone(
+    far: Embedded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for unusable in ("", "relative", str(tmp_path / "missing"), str(open_directory(tmp_path))):
+        monkeypatch.setenv("XDG_RUNTIME_DIR", unusable)
+        assert Embedded(far.root).sockets.parent == tmp_path
+
+
+def open_directory(tmp_path: Path) -> Path:
+    folder = tmp_path / "open"
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o777)
+    return folder
+
+
+def test_a_socket_directory_that_others_can_write(far: Embedded) -> None:
+    far._create()
+    far.sockets.mkdir()
+    far.sockets.chmod(0o777)
+    with pytest.raises(EmbeddedError, match="is open to other accounts"):
+        far.start(tied=True)
+
+
+def test_a_socket_directory_that_leads_elsewhere(far: Embedded, tmp_path: Path) -> None:
+    far._create()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+    far.sockets.symlink_to(elsewhere)
+    with pytest.raises(EmbeddedError, match="is not a directory"):
+        far.start(tied=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a directory another's")
+def test_a_socket_directory_of_somebody_else(far: Embedded) -> None:
+    far._create()
+    far.sockets.mkdir(mode=0o700)
+    os.chown(far.sockets, STRANGER, STRANGER)
+    with pytest.raises(EmbeddedError, match=f"belongs to another account .uid {STRANGER}"):
+        far.start(tied=True)
+
+
+class Impostor:
+    """A PostgreSQL that asks for the password in clear."""
+
+    def __init__(self, folder: Path) -> None:
+        self.received = b""
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.bind(str(folder / ".s.PGSQL.5432"))
+        self._socket.listen()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        client, _ = self._socket.accept()
+        with client:
+            client.settimeout(PATIENCE_SECONDS)
+            client.recv(4096)  # who connects to which database
+            client.sendall(b"R" + (8).to_bytes(4, "big") + (3).to_bytes(4, "big"))
+            self.received = client.recv(4096)
+
+    def close(self) -> None:
+        self._thread.join(PATIENCE_SECONDS)
+        self._socket.close()
+
+
+def test_an_impostor_gets_no_password(tmp_path: Path) -> None:
+    server = Embedded(tmp_path / "data")
+    server._create()
+    server.sockets.mkdir(mode=0o700)
+    impostor = Impostor(server.sockets)
+    with pytest.raises(psycopg.OperationalError, match="scram-sha-256"):
+        psycopg.connect(server.url, connect_timeout=10)
+    impostor.close()
+    assert impostor.received == b""
