@@ -73,15 +73,13 @@ class Model:
             if token is not None and token != strong[0] and not self._kinds(token) & set(STRONG):
                 return self._merge([strong[0], token], "trk_token", shown)
             return strong[0]
-        new_kinds = set(shown) & set(STRONG)
-        if token is not None:
-            return self._new() if self._kinds(token) & new_kinds else token
-        alike = self._alike(shown, at)
-        if alike is None or (new_kinds and "trk_token" not in shown):
-            return self._new()
-        if "trk_token" in shown and self._kinds(alike) & {*STRONG, "trk_token"}:
-            return self._new()
-        return alike
+        found = self._alike(shown, at) if token is None else token
+        refused = set(shown) & set(STRONG)
+        if token is None and "trk_token" in shown:
+            refused = {*STRONG, "trk_token"}
+        elif token is None and refused:
+            found = None  # there is something better to go by
+        return self._new() if found is None or self._kinds(found) & refused else found
 
     def _strong(self, shown: dict[str, str]) -> list[int]:
         tracked = self._latest("tracking_id", shown.get("tracking_id"))
