@@ -4,11 +4,14 @@ page's place, which becomes the duplicate.
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
+import psycopg
 import pytest
 
 from headwater.identity.senders import Sender
+from headwater.webhooks.hooks import find_buyer
 from tests.destinations import Forwarder
 from tests.factories import Stage as ApiStage
 from tests.pipeline import Accepted, Stage, by, event, page
@@ -86,6 +89,20 @@ def test_orders_of_the_time_before_senders_were_kept(queue: Stage) -> None:
     queue.connection.execute("UPDATE events SET sender = NULL WHERE id = %s", (old,))
     queue.run(bought(order_id="1"), sold(order_id="1"))
     assert queue.values("events", "id") == [old]
+
+
+def test_whose_order_it_is_the_business_says(queue: Stage, database_url: str) -> None:
+    """A refund that names only its order goes to the buyer, not to who made up the order first."""
+    queue.run(
+        page(event(email="mallory@evil.com", order_id="1", event_name="lead_generated")),
+        sold(order_id="1"),
+    )
+
+    async def buyer() -> dict[str, str]:
+        async with await psycopg.AsyncConnection.connect(database_url) as connection:
+            return await find_buyer(connection, queue.space_id, "1")
+
+    assert asyncio.run(buyer()) == {"email": "ann@a-corp.com"}
 
 
 def run(forwarder: Forwarder, *items: Accepted) -> list[int]:

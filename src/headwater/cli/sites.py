@@ -70,12 +70,12 @@ def secret(settings: Settings, arguments: Namespace) -> int:
         return await sites.rotate_secret(connection, space_id, site_id, key, overlap=overlap)
 
     try:
-        found = in_transaction(settings, act)
+        value = in_transaction(settings, act)
     except Unsealable:
         raise Failure(f"HEADWATER_SECRET_KEY is another one by now; {_MAKE_ONE}") from None
-    if found is None:
+    if value is None:
         raise Failure(f"the site has no signing secret yet; {_MAKE_ONE}")
-    show({"site_id": site_id, "signing_secret": found}, as_json=arguments.json)
+    show({"site_id": site_id, "signing_secret": value}, as_json=arguments.json)
     return 0
 
 

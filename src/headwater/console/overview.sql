@@ -19,7 +19,8 @@ SELECT id, event_name, event_time, amount FROM events
 WHERE space_id = %(space_id)s ORDER BY event_time DESC, id DESC LIMIT 8;
 
 -- name: state
--- What waits, what could not be processed, and what has been set up.
+-- What waits, what could not be processed, how many contacts were merged lately, and what has been
+-- set up.
 SELECT waiting.rows AS waiting,
        coalesce(extract(epoch FROM now() - waiting.oldest), 0)::float8 AS lag_seconds,
        (SELECT count(*) FROM rejected r WHERE r.space_id = %(space_id)s) AS rejected,

@@ -30,7 +30,7 @@ def warn_of_burst(connection: Connection[Any], space_id: int, new: int, threshol
 
 
 def merge_figures(threshold: int) -> Callable[[AsyncConnection], Awaitable[list[Metric]]]:
-    """What /metrics tells of merges."""
+    """The gauges of merges in /metrics."""
 
     async def read(connection: AsyncConnection) -> list[Metric]:
         merges = GaugeMetricFamily(

@@ -140,14 +140,14 @@ def _lookalike(directory: Directory, who: Presented) -> Contact | None:
     ]
     if len(near) != 1:
         return None
-    found = near[0]
-    is_free = found.is_anonymous and not found.has_token
-    return found if is_free or who.trk_token is None else None
+    contact = near[0]
+    is_free = contact.is_anonymous and not contact.has_token
+    return contact if is_free or who.trk_token is None else None
 
 
 def _without_refused(directory: Directory, contact: Contact, who: Presented) -> Presented:
-    """What a page says, without the strong identifiers that would come beside others of the
-    contact's, or that are somebody else's.
+    """The identifiers that this sender may give the contact: from a page no strong one beside
+    another of the contact's, and none that is somebody else's.
     """
     if who.sender.is_trusted or not who.is_strong:
         return who

@@ -1,5 +1,5 @@
-"""Who said something. What a business's own systems say is believed; what a page says is anybody's,
-as its key is public, unless the business has signed it.
+"""Who sent an item. A business's own systems are believed; a page's items may be anybody's, as its
+key is public, unless the business has signed them.
 """
 
 from __future__ import annotations

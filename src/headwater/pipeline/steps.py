@@ -205,16 +205,16 @@ def drop_repeated_hits(batch: Batch, keys: set[str]) -> None:
 
 
 def match_identities(batch: Batch) -> None:
-    """Find, make and merge the contacts of the items. What a page may not add to a contact is left
-    out from here on, and told.
+    """Find, make and merge the contacts of the items. Identifiers that a page may not add to a
+    contact are left out from here on, with a warning.
     """
     for item in batch.items:
-        shown = item.who
-        item.contact, item.who = identify(batch.directory, shown)
-        if item.who is not shown:
-            refused = [kind for kind, _ in shown.pairs() if getattr(item.who, kind) is None]
-            told = [f"{kind} ignored: a page cannot add it to this contact" for kind in refused]
-            item.warnings = [*(item.warnings or ()), *told]
+        presented = item.who
+        item.contact, item.who = identify(batch.directory, presented)
+        if item.who is not presented:
+            refused = [kind for kind, _ in presented.pairs() if getattr(item.who, kind) is None]
+            warnings = [f"{kind} ignored: a page cannot add it to this contact" for kind in refused]
+            item.warnings = [*(item.warnings or ()), *warnings]
 
 
 def describe_contacts(batch: Batch) -> None:

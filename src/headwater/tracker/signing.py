@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 MAX_AGE = 86_400
 """Seconds for which a signature holds: as long as somebody may leave a page open."""
@@ -20,16 +20,16 @@ LEEWAY = 300
 
 @dataclass(frozen=True, slots=True)
 class SigningSecret:
-    """What a site's signatures are made with."""
+    """A secret that a site's signatures are made with."""
 
-    secret: bytes
+    secret: bytes = field(repr=False)
     until: float | None = None
     """The Unix time after which it is no longer believed, of one that has been replaced."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a page shows: the time as it was signed, and the signature in hexadecimal digits."""
+    """A page's proof: the time as it was signed, and the signature in hexadecimal digits."""
 
     signed_at: str
     digest: str
@@ -51,8 +51,8 @@ class Signature:
             for one in known
             if one.until is None or now < one.until
         ]
-        given = self.digest.lower().encode()
-        matches = [hmac.compare_digest(given, each.encode()) for each in expected]
+        digest = self.digest.lower().encode()
+        matches = [hmac.compare_digest(digest, each.encode()) for each in expected]
         if not any(matches):
             raise ValueError("does not match the email, the tracking_id and signed_at.")
         age = now - int(self.signed_at)

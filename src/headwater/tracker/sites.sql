@@ -25,7 +25,7 @@ WHERE space_id = %(space_id)s AND id = %(site_id)s
 RETURNING id, name, site_key, origins, accepts_amounts, bot_hits, created_at, revoked_at;
 
 -- name: secret
--- What a site's signatures are made with, encrypted, and the key it is bound to.
+-- The secret of a site's signatures, encrypted, and the key it is bound to.
 SELECT site_key, signing_secret FROM sites
 WHERE space_id = %(space_id)s AND id = %(site_id)s;
 

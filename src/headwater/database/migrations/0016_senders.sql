@@ -30,8 +30,8 @@ CREATE INDEX merges_lately ON merges (space_id, merged_at);
 ALTER TABLE sites
     -- Whether pages may say how much money an event is about.
     ADD COLUMN accepts_amounts boolean NOT NULL DEFAULT true,
-    -- What the shop's server signs identifiers with, encrypted; and the one before, which is
-    -- believed for as long as what it signed.
+    -- The secret that the shop's server signs identifiers with, encrypted; and the one before,
+    -- which is believed for as long as its signatures hold.
     ADD COLUMN signing_secret bytea,
     ADD COLUMN former_secret bytea,
     ADD COLUMN former_until timestamptz;
