@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from headwater.browsing.accepted import AcceptedHit
 from headwater.events.accepted import AcceptedEvent
 
 JUNK = {"null", "noreply@acme.com"}
@@ -36,39 +37,48 @@ class Model:
     """Event to its contact when it came."""
     merges: list[tuple[int, int, str]] = field(default_factory=list)
 
-    def take(self, event: AcceptedEvent) -> None:
+    def take(self, event: AcceptedEvent | AcceptedHit, *, by_page: bool = False) -> None:
         receipt = len(self.placed)
         shown = self._shown(event)
-        contact = self._contact(event, shown, receipt)
+        at = event.event_time if isinstance(event, AcceptedEvent) else event.occurred_at
+        contact = self._contact(at, shown, by_page=by_page)
         for kind, value in shown.items():
-            self._see(kind, value, contact, event.event_time, receipt)
+            if not (by_page and kind in STRONG and self._is_refused(kind, value, contact)):
+                self._see(kind, value, contact, at, receipt)
         self.placed.append(contact)
 
+    def _is_refused(self, kind: str, value: str, contact: int) -> bool:
+        """A page gives nobody a second address, and nobody somebody else's."""
+        owners = {self.home[s.origin] for s in self._all(kind, value)}
+        return contact not in owners and bool(owners or kind in self._kinds(contact))
+
     @staticmethod
-    def _shown(event: AcceptedEvent) -> dict[str, str]:
+    def _shown(event: AcceptedEvent | AcceptedHit) -> dict[str, str]:
         weak = f"{event.fingerprint}|{event.ip}" if event.fingerprint and event.ip else None
+        strong = {kind: getattr(event, kind, None) for kind in STRONG}
         all_of_them = {
-            "email": event.email, "tracking_id": event.tracking_id,
+            "email": strong["email"], "tracking_id": strong["tracking_id"],
             "trk_token": event.trk_token, "fingerprint": weak,
         }  # fmt: skip
         return {kind: value for kind, value in all_of_them.items() if value and value not in JUNK}
 
-    def _contact(self, event: AcceptedEvent, shown: dict[str, str], receipt: int) -> int:
+    def _contact(self, at: int, shown: dict[str, str], *, by_page: bool) -> int:
         strong = self._strong(shown)
+        if by_page:
+            strong = strong[:1]
         token = self._latest("trk_token", shown.get("trk_token"))
-        alike = self._alike(shown, event.event_time)
         if len(strong) > 1:
-            return self._merge(strong, "email", shown, receipt)
+            return self._merge(strong, "email", shown)
         if strong:
             if token is not None and token != strong[0] and not self._kinds(token) & set(STRONG):
-                return self._merge([strong[0], token], "trk_token", shown, receipt)
+                return self._merge([strong[0], token], "trk_token", shown)
             return strong[0]
-        new_kinds = set(shown) & set(STRONG)
-        if not new_kinds:
-            found = token if token is not None else alike
-            return self._new() if found is None else found
-        refused = new_kinds if token is not None else set(STRONG)
-        found = token if token is not None else alike
+        found = self._alike(shown, at) if token is None else token
+        refused = set(shown) & set(STRONG)
+        if token is None and "trk_token" in shown:
+            refused = {*STRONG, "trk_token"}
+        elif token is None and refused:
+            found = None  # there is something better to go by
         return self._new() if found is None or self._kinds(found) & refused else found
 
     def _strong(self, shown: dict[str, str]) -> list[int]:
@@ -78,7 +88,7 @@ class Model:
             return [tracked]
         return ([] if tracked is None else [tracked]) + mailed[:1]
 
-    def _merge(self, contacts: list[int], cause: str, shown: dict[str, str], receipt: int) -> int:
+    def _merge(self, contacts: list[int], cause: str, shown: dict[str, str]) -> int:
         survivor, loser = min(contacts), max(contacts)
         self.merges.append((loser, survivor, cause))
         self.home = [survivor if home == loser else home for home in self.home]
@@ -86,7 +96,7 @@ class Model:
         if cause == "email" and token not in (None, survivor):
             assert token is not None
             if not self._kinds(token) & set(STRONG):
-                return self._merge([survivor, token], "trk_token", shown, receipt)
+                return self._merge([survivor, token], "trk_token", shown)
         return survivor
 
     def _see(self, kind: str, value: str, contact: int, at: int, recency: int) -> None:

@@ -96,10 +96,12 @@ class People:
 
     # ---------------------------------------------------------------------------- what events do
 
-    def take(self, event_id: int, event: dict[str, str]) -> Contact:
-        """An event, as sent. Returns its contact."""
+    def take(self, event_id: int, event: dict[str, str], *, by_page: bool = False) -> Contact:
+        """An event, as sent by the business or by a page. Returns its contact."""
         self.tick += 1
-        contact = self._identify(event)
+        contact = self._identify(event, by_page=by_page)
+        if by_page:
+            event = self._believed(contact, event)
         for kind in ("email", "tracking_id", "trk_token"):
             if kind in event:
                 contact.see(kind, event[kind], self.tick)
@@ -111,12 +113,29 @@ class People:
         contact.events.append(event_id)
         return contact
 
-    def _identify(self, event: dict[str, str]) -> Contact:
+    def _believed(self, contact: Contact, event: dict[str, str]) -> dict[str, str]:
+        """What a page says, without what would be beside, or in the place of, what is known."""
+        kept = dict(event)
+        for kind in STRONG & event.keys():
+            key = (kind, event[kind])
+            owned = any(key in each.links for each in self.alive())
+            if key not in contact.links and (owned or contact.has({kind})):
+                del kept[kind]
+        for member, kind in (("full_name", "name"), ("phone", "phone")):
+            if contact.primary.get(kind, event.get(member)) != event.get(member):
+                kept.pop(member, None)
+        for member in contact.fields:
+            kept.pop(member, None)
+        if contact.company is not None:
+            kept.pop("company_external_id", None)
+        return kept
+
+    def _identify(self, event: dict[str, str], *, by_page: bool) -> Contact:
         tracked = self._latest("tracking_id", event)
         mailed = self.with_email(event["email"]) if "email" in event else []
         token = self._latest("trk_token", event)
         known = tracked if tracked is not None else next(iter(mailed), None)
-        if tracked is not None and mailed and tracked not in mailed:
+        if tracked is not None and mailed and tracked not in mailed and not by_page:
             known = self._merge(tracked, mailed[0])
             token = self._latest("trk_token", event)
         if known is not None:

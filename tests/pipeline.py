@@ -32,17 +32,18 @@ TABLES = {
                  "profile_field_16", "profile_field_26"),
     "contact_identifiers": ("kind", "value", "contact_id", "origin_id", "first_seen_at",
                             "last_seen_at", "recency", SINCE),
-    "merges": ("merged_id", "survivor_id", "cause", "receipt_id", "company_id", "filled"),
+    "merges": ("merged_id", "survivor_id", "cause", "receipt_id", "sender", "company_id",
+               "filled"),
     "companies": ("id", "domain", "external_id", "name"),
     "events": ("id", "contact_id", "origin_id", "company_id", "event_name", "event_time", "amount",
-               "order_id", "idempotency_key", "source_mask", "warnings"),
+               "order_id", "idempotency_key", "source_mask", "warnings", "sender"),
     "touchpoints": ("id", "contact_id", "origin_id", "company_id", "occurred_at", "source_id",
                     "source_rule", "campaign_id", "campaign_name", "adset_id", "ad_id", "keyword",
-                    "sent", "by_hit", "warnings"),
+                    "sent", "by_hit", "warnings", "sender"),
     "visits": ("id", "contact_id", "origin_id", "company_id", "started_at", "last_hit_at"),
     "hits": ("id", "contact_id", "origin_id", "visit_id", "occurred_at", "source_id", "campaign",
              "touch::text"),
-    "duplicates": ("id", "reason", "event_id"),
+    "duplicates": ("id", "reason", "event_id", "sender"),
     "rejected": ("id", "kind", "reason", "detail"),
     "inbox": ("id",),
 }  # fmt: skip
@@ -87,7 +88,29 @@ def person(**values: Any) -> AcceptedPerson:
     return AcceptedPerson(**{"occurred_at": T0, **values})
 
 
-Accepted = AcceptedEvent | AcceptedTouchpoint | AcceptedHit | AcceptedPerson | AcceptedBots
+Item = AcceptedEvent | AcceptedTouchpoint | AcceptedHit | AcceptedPerson | AcceptedBots
+
+
+@dataclass(frozen=True)
+class Sent:
+    """An item and who sent it."""
+
+    item: Item
+    sender: str | None
+
+
+Accepted = Item | Sent
+
+
+def by(sender: str, item: Item) -> Sent:
+    """An item by a sender; without one, pages' kinds are a page's and the others an API key's."""
+    return Sent(item, sender)
+
+
+def page(item: Item) -> Sent:
+    """An item by a page."""
+    return Sent(item, "browser")
+
 
 KINDS = {
     AcceptedEvent: "event", AcceptedTouchpoint: "touchpoint", AcceptedHit: "hit",
@@ -105,15 +128,21 @@ class Stage:
 
     def put(self, *accepted: Accepted) -> list[int]:
         """Put rows of any kind on the inbox and return their receipt ids."""
+        sent = [each if isinstance(each, Sent) else Sent(each, None) for each in accepted]
         return [
-            self.put_row(KINDS[type(each)], msgspec.json.encode(each).decode()) for each in accepted
+            self.put_row(
+                KINDS[type(each.item)], msgspec.json.encode(each.item).decode(), sender=each.sender
+            )
+            for each in sent
         ]
 
-    def put_row(self, kind: str, payload: str, received: str = RECEIVED) -> int:
+    def put_row(
+        self, kind: str, payload: str, received: str = RECEIVED, sender: str | None = None
+    ) -> int:
         row = self.connection.execute(
-            "INSERT INTO inbox (space_id, kind, received_at, payload) VALUES (%s, %s, %s, %s)"
-            " RETURNING id",
-            (self.space_id, kind, received, payload),
+            "INSERT INTO inbox (space_id, kind, sender, received_at, payload)"
+            " VALUES (%s, %s, %s, %s, %s) RETURNING id",
+            (self.space_id, kind, sender, received, payload),
         ).fetchone()
         assert row is not None
         self.receipts.append(row[0])

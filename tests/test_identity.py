@@ -120,10 +120,28 @@ def test_fingerprint_from_another_ip_is_another(stage: Stage) -> None:
     assert stage.contact_of(one) != stage.contact_of(two)
 
 
-def test_fingerprint_attaches_a_new_address_to_an_anonymous_contact_only(stage: Stage) -> None:
-    anonymous, ann, bob = stage.run(seen(), seen(email="ann@b.org"), seen(email="bob@b.org"))
-    assert stage.contact_of(anonymous) == stage.contact_of(ann)
-    assert stage.contact_of(bob) != stage.contact_of(ann)
+def test_a_fingerprint_does_not_decide_beside_a_strong_identifier(stage: Stage) -> None:
+    receipts = stage.run(seen(), seen(email="ann@b.org"), seen(email="bob@b.org"))
+    assert len({stage.contact_of(each) for each in receipts}) == 3
+
+
+def test_a_new_token_takes_on_the_past_of_a_browser_without_one(stage: Stage) -> None:
+    blocked, ann, ben = stage.run(
+        seen(), seen(trk_token="t1", email="ann@b.org"), seen(trk_token="t2", email="ben@b.org")
+    )
+    assert stage.contact_of(blocked) == stage.contact_of(ann) != stage.contact_of(ben)
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_equal_browsers_behind_one_address_are_two_people(stage: Stage, *, apart: bool) -> None:
+    anna, ben = stage.put(seen(trk_token="t1"), seen(trk_token="t2"))
+    stage.process(limit=1 if apart else 10)
+    assert stage.contact_of(anna) != stage.contact_of(ben)
+
+
+def test_a_known_person_is_nobodys_lookalike_for_a_new_token(stage: Stage) -> None:
+    anna, ben = stage.run(seen(email="anna@b.org"), seen(trk_token="t2"))
+    assert stage.contact_of(anna) != stage.contact_of(ben)
 
 
 def test_fingerprint_never_overrides_a_token_but_is_linked_to_its_contact(stage: Stage) -> None:

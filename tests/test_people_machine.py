@@ -24,6 +24,9 @@ from headwater.privacy.erasing import erase_next
 from tests.conftest import Running, client_for
 from tests.factories import make_stage
 from tests.people_model import KINDS, Company, Contact, People
+from tests.pipeline import Stage as Queue
+from tests.pipeline import event as accepted
+from tests.pipeline import page
 
 EMAILS = ("ada@acme.com", "bob@acme.com", "cy@other.org", "dee@gmail.com")
 DOMAINS = ("acme.com", "other.org", "third.net")
@@ -77,7 +80,7 @@ class PeopleMachine(RuleBasedStateMachine):
         )
         self.client = client_for(self.server, self.stage.key)
         self.people = People(by_external_id)
-        self.waiting: list[tuple[int, dict[str, str]]] = []
+        self.waiting: list[tuple[int, dict[str, str], bool]] = []
         self.steps = 0
 
     def teardown(self) -> None:
@@ -99,7 +102,17 @@ class PeopleMachine(RuleBasedStateMachine):
         sent = {"event_name": "purchase", **event, **more}
         answer = self.client.post("/events/track", json=sent)
         assert answer.status_code == 202, answer.text
-        self.waiting.append((int(answer.headers["x-receipt-id"]), sent))
+        self.waiting.append((int(answer.headers["x-receipt-id"]), sent, False))
+
+    @rule(event=identification, more=details)
+    def say(self, event: dict[str, str], more: dict[str, str]) -> None:
+        """What a page says, as the tracker's endpoint puts it on the inbox."""
+        said = {**event, **more}
+        members = {name: text for name, text in said.items() if not name.startswith("profile")}
+        fields = {1: said["profile_field_1"]} if "profile_field_1" in said else {}
+        queue = Queue(self.connection, self.stage.space_id)
+        (receipt,) = queue.put(page(accepted(profile_fields=fields, **members)))
+        self.waiting.append((receipt, said, True))
 
     @rule(pick=picks, given=collections, fields=st.none() | custom_fields)
     def update(self, pick: int, given: dict[str, list[str]], fields: dict[str, str] | None) -> None:
@@ -242,7 +255,10 @@ class PeopleMachine(RuleBasedStateMachine):
         while process_space(self.connection, self.stage.space_id, 2).rows:
             pass
         waiting, self.waiting = self.waiting, []
-        made = [(event_id, self.people.take(event_id, event)) for event_id, event in waiting]
+        made = [
+            (event_id, self.people.take(event_id, event, by_page=by_page))
+            for event_id, event, by_page in waiting
+        ]
         for event_id, contact in made:
             survivor = self.people.home[contact.number]
             told = self.ask("GET", f"/events/{event_id}", 200)

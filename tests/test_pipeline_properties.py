@@ -9,7 +9,20 @@ from hypothesis import strategies as st
 from headwater.browsing.accepted import AcceptedPerson
 from headwater.events.accepted import AcceptedEvent
 from tests.identity_model import Model
-from tests.pipeline import DAY, MINUTE, T0, Accepted, Stage, event, hit, new_stage, person, touch
+from tests.pipeline import (
+    DAY,
+    MINUTE,
+    T0,
+    Accepted,
+    Sent,
+    Stage,
+    by,
+    event,
+    hit,
+    new_stage,
+    person,
+    touch,
+)
 
 SETTINGS = settings(
     max_examples=60,
@@ -57,7 +70,8 @@ CAME = {
 }
 touches = st.builds(touch, **WHO, **CAME)
 
-people = st.lists(st.builds(event, **IDENTIFIERS), min_size=1, max_size=14)
+senders = st.sampled_from(["api_key", "browser"])
+people = st.lists(st.builds(by, senders, st.builds(event, **IDENTIFIERS)), min_size=1, max_size=14)
 conversions = st.builds(event, **IDENTIFIERS, **OTHERS)
 VISITOR = {name: WHO[name] for name in ("trk_token", "fingerprint", "ip")}
 hits = st.builds(
@@ -74,7 +88,9 @@ hits = st.builds(
 sayings = st.builds(
     person, **WHO, occurred_at=st.sampled_from(TIMES), full_name=maybe("Ann"), phone=maybe("1")
 )
-journeys = st.lists(conversions | touches | hits | sayings, min_size=1, max_size=14)
+journeys = st.lists(
+    st.builds(by, senders, conversions | sayings) | touches | hits, min_size=1, max_size=14
+)
 modes = st.sampled_from(["auto", "external_id"])
 
 
@@ -93,7 +109,7 @@ def test_identity_equals_its_model(connection: psycopg.Connection, events: list)
     stage, model = new_stage(connection), Model()
     stage.run(*events)
     for each in events:
-        model.take(each)
+        model.take(each.item, by_page=each.sender == "browser")
     dump = stage.dump()
     assert [row[1] for row in sorted(dump["events"])] == [model.home[each] for each in model.placed]
     assert [row[2] for row in sorted(dump["contacts"])] == [
@@ -140,18 +156,25 @@ def check_nothing_is_lost(stage: Stage, events: list) -> None:
     sent = [receipt for receipt, alone in stage.rows("touchpoints", "id", "sent") if alone]
     seen = stage.values("hits", "id")
     told = zip(events, stage.receipts, strict=True)
-    said = [receipt for each, receipt in told if isinstance(each, AcceptedPerson)]
+    said = [receipt for each, receipt in told if isinstance(_item(each), AcceptedPerson)]
     assert sorted(stored + sent + dropped + seen + said) == stage.receipts
     assert stage.values("rejected", "id") == []
-    assert set(stage.values("touchpoints", "id")) <= {*stored, *sent, *seen}
+    replaced = dropped  # what a page's event left on a path stays when another takes its place
+    assert set(stage.values("touchpoints", "id")) <= {*stored, *sent, *seen, *replaced}
     kept = [
-        each for each, receipt in zip(events, stage.receipts, strict=True) if receipt not in dropped
+        _item(each)
+        for each, receipt in zip(events, stage.receipts, strict=True)
+        if receipt not in dropped and getattr(each, "sender", None) != "browser"
     ]
     links = set(stage.rows("contact_identifiers", "kind", "value"))
     for each in kept:
         for kind in ("email", "tracking_id", "trk_token", "phone"):
             value = getattr(each, kind, None)
             assert value in (None, "null", "noreply@acme.com") or (kind, value) in links
+
+
+def _item(each: Accepted) -> object:
+    return each.item if isinstance(each, Sent) else each
 
 
 def check_merges(stage: Stage) -> None:

@@ -11,7 +11,7 @@ from headwater.cli import main
 from headwater.tracker.origins import is_among, parse_origin, sent_host
 from tests.conftest import Running
 from tests.factories import Stage
-from tests.sites import ORIGIN, Site, page
+from tests.sites import ORIGIN, Site, event, page
 from tests.waiting import wait_until
 
 
@@ -52,7 +52,7 @@ def test_it_works(terminal: Terminal, stage: Stage, server: Running) -> None:
     site = Site(stage.connection, server.base_url, stage.space_id, made["id"], key)
     assert site.report(page()).status_code == 202
     (listed,) = terminal.json("list")
-    assert listed == made
+    assert listed == {name: made[name] for name in made if name != "signing_secret"}
     assert (listed["bot_hits"], listed["revoked_at"]) == (0, None)
 
 
@@ -81,6 +81,17 @@ def test_a_change_of_origins_is_prompt(terminal: Terminal, site: Site) -> None:
 
 
 @pytest.mark.usefixtures("_kept_long")
+def test_amounts_are_refused_from_then_on(terminal: Terminal, site: Site) -> None:
+    assert site.report(event(amount=1)).status_code == 202
+    changed = terminal.json("set", str(site.id), "--amounts", "refuse")
+    assert (changed["accepts_amounts"], changed["origins"]) == (False, [ORIGIN])
+    wait_until(lambda: site.report(event(amount=1)).status_code == 422)
+    assert terminal.json("set", str(site.id), "--amounts", "accept")["accepts_amounts"]
+    words = ("--name", "Shop", "--origin", ORIGIN, "--amounts", "refuse")
+    assert not terminal.json("create", *words)["accepts_amounts"]
+
+
+@pytest.mark.usefixtures("_kept_long")
 def test_revocation_is_prompt_and_final(terminal: Terminal, site: Site) -> None:
     assert site.report(page()).status_code == 202
     first = terminal.json("revoke", str(site.id))["revoked_at"]
@@ -102,6 +113,7 @@ def test_revocation_works_when_the_notice_is_lost(site: Site) -> None:
         (["create", "--name", "Shop", "--origin", "shop"], "origin: 'shop' must begin with http"),
         (["create", "--name", "Shop", *["--origin", ORIGIN, "--origin", "*"]], "origin: '*'"),
         (["set", "999999", "--origin", ORIGIN], "Site not found."),
+        (["set", "1"], "nothing to change"),
         (["revoke", "999999"], "Site not found."),
     ],
 )

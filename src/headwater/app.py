@@ -25,6 +25,7 @@ from headwater.ads.routes import router as ads_router
 from headwater.browsing.places import Places
 from headwater.companies.routes import router as companies_router
 from headwater.console.routes import console_routes
+from headwater.contacts.merge_alerts import merge_figures
 from headwater.contacts.routes import router as contacts_router
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.egress.client import Egress
@@ -129,8 +130,9 @@ def create_app(
     `public_egress` lead to another network.
     """
     database = Database(database_url)
-    keys, sites = KeyRing(database, settings.rate_limit_factor), SiteRing(database)
     secret = _secret(settings, database_url)
+    keys, sealing_key = KeyRing(database, settings.rate_limit_factor), derive_key(secret)
+    sites = SiteRing(database, sealing_key)
     public_egress, inbox = public_egress or Egress(), Inbox(database_url, BUCKET)
     origin, signing_key = settings.base_url or base_url, _signing_key(secret)
     asked = Service(database, inbox, origin, signing_key, settings.rate_limit_factor)
@@ -145,8 +147,8 @@ def create_app(
         storage=open_storage(settings),
         base_url=origin,
         signing_key=signing_key,
-        sealing_key=derive_key(secret),
-        figures=(forwarding_figures,),
+        sealing_key=sealing_key,
+        figures=(forwarding_figures, merge_figures(settings.merge_alert)),
         egress=Egress(named_hosts(settings)),
         public_egress=public_egress,
         hosted_clients=HostedClients(public_egress, settings.brand),

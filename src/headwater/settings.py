@@ -20,6 +20,8 @@ PLATFORMS = (
     "meta", "google", "tiktok", "linkedin", "reddit", "pinterest", "snapchat", "microsoft",
 )  # fmt: skip
 """The ad platforms whose interface can be had elsewhere, as for trying it out."""
+MERGE_ALERT = 500
+"""Merges an hour: more than corrections by hand and people who log in on a second device make."""
 TAKEN = (
     ".well-known", "console", "docs", "downloads", "healthz", "login", "logout", "mcp", "metrics",
     "public-api", "readyz", "webhooks",
@@ -65,6 +67,8 @@ class Settings:
         "insiders.vscode.dev", "vscode.dev", "www.cursor.com",
     )  # fmt: skip
     """Hosts of assistants that may register themselves."""
+    merge_alert: int = MERGE_ALERT
+    """Merges of contacts in one Space and hour from which on they are an alert."""
     meta_url: str = "https://graph.facebook.com"
     """The origin of Meta's interface."""
     google_url: str = "https://datamanager.googleapis.com"
@@ -171,6 +175,12 @@ def _networks(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
     return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())
 
 
+def _count(text: str) -> int:
+    if not re.fullmatch("[0-9]{1,9}", text, re.ASCII) or int(text) < 1:
+        raise ValueError("must be a whole number from 1 to 999999999")
+    return int(text)
+
+
 def _yes_or_no(text: str) -> bool:
     if text.lower() not in ("true", "false"):
         raise ValueError("must be true or false")
@@ -205,6 +215,7 @@ READERS = {
     "tracker_endpoint": _path,
     "hosted_clients": _yes_or_no,
     "assistant_hosts": _hosts,
+    "merge_alert": _count,
     **{f"{platform}_url": _base_url for platform in PLATFORMS},
     "log_level": _log_level,
 }

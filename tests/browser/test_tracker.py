@@ -152,6 +152,27 @@ def test_what_is_on_its_way_does_not_hold_up_what_comes_after(shop: Shop, page: 
     assert len({hit["key"] for hit in shop.of("hit", 4)}) == 4
 
 
+def test_what_json_cannot_write_is_left_out_alone(shop: Shop, page: Page) -> None:
+    """Also when it becomes so after the call. A warning says so, and everything else goes on."""
+    warnings: list[str] = []
+    page.on("console", lambda message: warnings.append(message.text))
+    page.goto(shop.url())
+    ready(page)
+    page.evaluate(
+        "() => { const circle = {amount: 1}; circle.circle = circle; trk.track('purchase', circle);"
+        " trk.track('purchase', {amount: BigInt(1)});"
+        " trk.identify({get email() { throw 1 }}); trk.identify({email: 'a@b.org', big: 1n});"
+        " const later = {order_id: 'o-1', items: {}}; trk.track('purchase', later);"
+        " later.items.self = later; trk.identify({email: 'ada@example.com'}) }"
+    )
+    assert shop.of("event", 1)[0]["order_id"] == "o-1"
+    assert shop.of("identify", 1)[0]["email"] == "ada@example.com"
+    shop.of("hit", 1)
+    assert len([text for text in warnings if "JSON cannot write" in text]) == 4
+    page.evaluate("history.pushState({}, '', '/next')")
+    shop.of("hit", 2)
+
+
 def test_what_comes_later_is_never_earlier(shop: Shop, page: Page) -> None:
     """Also when the first report was a long time on its way."""
     held: list[Any] = []

@@ -12,6 +12,7 @@ import pytest
 from headwater.accounts.members import add_member
 from headwater.accounts.roles import Role
 from headwater.console import overview
+from headwater.settings import MERGE_ALERT
 from tests.accounts import Accounts
 from tests.console.conftest import Person
 from tests.factories import Stage
@@ -114,3 +115,16 @@ def test_who_has_no_space(accounts: Accounts, browser: object) -> None:
     user = accounts.user()
     page = browser.log_in(user)  # type: ignore[attr-defined]
     assert "You are not a member of any Space yet." in page.text
+
+
+def test_a_burst_of_merges_is_shown(owner: Person, stage: Stage, space_id: int) -> None:
+    def merge(count: int) -> str:
+        stage.connection.execute(
+            "INSERT INTO merges (space_id, merged_id, survivor_id, cause)"
+            " SELECT %s, number + 1, number, 'email' FROM generate_series(1, %s) number",
+            (space_id, count),
+        )
+        return owner.browser.get(f"/console/spaces/{space_id}").text
+
+    assert "headwater contact merges" not in merge(MERGE_ALERT - 1)
+    assert "headwater contact merges" in merge(1)

@@ -44,6 +44,7 @@ def _in_words(merge: merges.LoggedMerge) -> dict[str, Any]:
         "cause": merge.cause,
         "why": merge.why,
         "receipt_id": merge.receipt_id,
+        "sender": merge.sender,
         "filled": merge.filled,
         "undone_at": merge.undone_at,
     }

@@ -270,16 +270,16 @@ def _add_site(commands: Commands) -> None:
     create = _add(site, "create", ("sites", "create"), "create a site")
     create.add_argument("--name", required=True, metavar="N")
     listed = _add(site, "list", ("sites", "list_all"), "list a Space's sites")
-    change = _add(site, "set", ("sites", "change"), "replace a site's origins")
+    change = _add(site, "set", ("sites", "change"), "change a site's origins or amounts")
+    secret = _add(site, "secret", ("sites", "secret"), "show what identities are signed with")
+    secret.add_argument("--rotate", choices=("in-a-day", "at-once"), help="replace it")
     revoke = _add(site, "revoke", ("sites", "revoke"), "end a site at once")
-    for command in (change, revoke):
-        command.add_argument("site_id", type=int, metavar="SITE_ID")
+    for each in (change, secret, revoke):
+        each.add_argument("site_id", type=int, metavar="SITE_ID")
     for command in (create, change):
-        command.add_argument(
-            "--origin", action="append", required=True, metavar="O",
-            help="where its pages come from, such as https://shop.example; repeatable",
-        )  # fmt: skip
-    for command in (create, listed, change, revoke):
+        command.add_argument("--origin", action="append", required=command is create, metavar="URL")
+        command.add_argument("--amounts", choices=("accept", "refuse"), help="of pages' events")
+    for command in (create, listed, change, secret, revoke):
         _space(command)
         _json(command)
 

@@ -9,20 +9,28 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from headwater.cli.connect import in_transaction
+from headwater.cli.failure import Failure
 from headwater.cli.output import show
+from headwater.cli.sealing import sealing_key
 from headwater.cli.webhooks import LOCAL
 from headwater.settings import Settings
+from headwater.spaces.sealing import Unsealable
 from headwater.tracker import sites
-from headwater.tracker.sites import Site
+from headwater.tracker.signing import MAX_AGE
+from headwater.tracker.sites import NewSite, Site
+
+_MAKE_ONE = "make a new one with --rotate at-once"
 
 
 def create(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> Site:
-        return await sites.create_site(
-            connection, arguments.space, arguments.name, arguments.origin
-        )
+    new = NewSite(arguments.name, arguments.origin, arguments.amounts != "refuse")
+    key = sealing_key(settings)
 
-    show(_site(settings, in_transaction(settings, act)), as_json=arguments.json)
+    async def act(connection: AsyncConnection) -> tuple[Site, str]:
+        return await sites.create_site(connection, arguments.space, new, key)
+
+    site, secret = in_transaction(settings, act)
+    show({**_site(settings, site), "signing_secret": secret}, as_json=arguments.json)
     return 0
 
 
@@ -36,12 +44,38 @@ def list_all(settings: Settings, arguments: Namespace) -> int:
 
 
 def change(settings: Settings, arguments: Namespace) -> int:
+    if arguments.origin is None and arguments.amounts is None:
+        raise Failure("nothing to change: give --origin or --amounts")
+    amounts = None if arguments.amounts is None else arguments.amounts == "accept"
+
     async def act(connection: AsyncConnection) -> Site:
         return await sites.change_site(
-            connection, arguments.space, arguments.site_id, arguments.origin
-        )
+            connection, arguments.space, arguments.site_id,
+            origins=arguments.origin, accepts_amounts=amounts,
+        )  # fmt: skip
 
     show(_site(settings, in_transaction(settings, act)), as_json=arguments.json)
+    return 0
+
+
+def secret(settings: Settings, arguments: Namespace) -> int:
+    """Show what the site's signatures are made with, or replace it."""
+    space_id, site_id = arguments.space, arguments.site_id
+    key = sealing_key(settings)
+
+    async def act(connection: AsyncConnection) -> str | None:
+        if arguments.rotate is None:
+            return await sites.fetch_secret(connection, space_id, site_id, key)
+        overlap = MAX_AGE if arguments.rotate == "in-a-day" else 0
+        return await sites.rotate_secret(connection, space_id, site_id, key, overlap=overlap)
+
+    try:
+        value = in_transaction(settings, act)
+    except Unsealable:
+        raise Failure(f"HEADWATER_SECRET_KEY is another one by now; {_MAKE_ONE}") from None
+    if value is None:
+        raise Failure(f"the site has no signing secret yet; {_MAKE_ONE}")
+    show({"site_id": site_id, "signing_secret": value}, as_json=arguments.json)
     return 0
 
 

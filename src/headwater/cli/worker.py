@@ -33,8 +33,8 @@ def worker(settings: Settings, arguments: Namespace) -> int:
     signal.signal(signal.SIGINT, end)
     leash.hold(arguments)
     duties = [
-        processing(), ERASING, forwarding(settings), exporting(settings), tidying(settings),
-        forgetting(),
+        processing(merge_alert=settings.merge_alert), ERASING, forwarding(settings),
+        exporting(settings), tidying(settings), forgetting(),
     ]  # fmt: skip
     Worker(database_url(settings), stop, duties).run()
     return 0

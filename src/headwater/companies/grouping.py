@@ -52,14 +52,18 @@ class Companies:
             company.domain = domain
         return company
 
-    def of_external_id(self, external_id: str, name: str | None, received_at: int) -> Company:
-        """The company of a customer's own id, made when there is none. `name` renames it."""
+    def of_external_id(
+        self, external_id: str, name: str | None, received_at: int, *, rename: bool = True
+    ) -> Company:
+        """The company of a customer's own id, made when there is none. `name` renames it, unless
+        that is not the sender's to say.
+        """
         company = self._by_external_id.get(external_id)
         if company is None:
             company = self._create(name or external_id, received_at)
             company.external_id = external_id
             self._by_external_id[external_id] = company
-        elif name is not None and company.name != name:
+        elif rename and name is not None and company.name != name:
             company.name, company.changed = name, True
         return company
 

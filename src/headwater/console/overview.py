@@ -58,6 +58,8 @@ class State:
     lag_seconds: float
     """Age of the oldest of them."""
     rejected: int
+    merges: int
+    """Of contacts, in the last hour."""
     keys: int
     tokens: int
     site_key: str | None
@@ -87,7 +89,7 @@ async def show_overview(request: Request) -> Response:
     return render(
         request, "overview.html", days=days, bars=bars, height=BAR_HEIGHT, events=events,
         state=state, base_url=headwater.base_url, script=headwater.settings.tracker_script,
-        labels=inside.space.event_labels,
+        labels=inside.space.event_labels, merge_alert=headwater.settings.merge_alert,
     )  # fmt: skip
 
 

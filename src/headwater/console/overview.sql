@@ -19,10 +19,13 @@ SELECT id, event_name, event_time, amount FROM events
 WHERE space_id = %(space_id)s ORDER BY event_time DESC, id DESC LIMIT 8;
 
 -- name: state
--- What waits, what could not be processed, and what has been set up.
+-- What waits, what could not be processed, how many contacts were merged lately, and what has been
+-- set up.
 SELECT waiting.rows AS waiting,
        coalesce(extract(epoch FROM now() - waiting.oldest), 0)::float8 AS lag_seconds,
        (SELECT count(*) FROM rejected r WHERE r.space_id = %(space_id)s) AS rejected,
+       (SELECT count(*) FROM merges m
+        WHERE m.space_id = %(space_id)s AND m.merged_at > now() - interval '1 hour') AS merges,
        (SELECT count(*) FROM api_keys k
         WHERE k.space_id = %(space_id)s AND k.revoked_at IS NULL) AS keys,
        (SELECT count(*) FROM mcp_tokens t

@@ -36,6 +36,8 @@ class LoggedMerge:
     """The kind of identifier that joined the two."""
     receipt_id: int | None
     """The event that carried it."""
+    sender: str | None
+    """Who sent it: an identity.senders.Sender; None of merges from before these were kept."""
     filled: list[str]
     """The survivor's columns that were empty and took the merged contact's value."""
     undone_at: datetime | None
@@ -63,6 +65,7 @@ def _logged(merge: Merge, profiles: Profiles) -> dict[str, object]:
         "survivor_id": merge.survivor.id,
         "cause": merge.cause,
         "receipt_id": merge.receipt_id,
+        "sender": merge.sender,
         "company_id": profile.company and profile.company.id,
         "filled": profile.given,
     }

@@ -1,14 +1,33 @@
 -- name: log
 -- Merging: one row per merge.
-INSERT INTO merges (space_id, id, merged_id, survivor_id, cause, receipt_id, company_id, filled)
-SELECT %(space_id)s, m.id, m.merged_id, m.survivor_id, m.cause, m.receipt_id, m.company_id, m.filled
+INSERT INTO merges
+    (space_id, id, merged_id, survivor_id, cause, receipt_id, sender, company_id, filled)
+SELECT %(space_id)s, m.id, m.merged_id, m.survivor_id, m.cause, m.receipt_id, m.sender,
+       m.company_id, m.filled
 FROM json_to_recordset(%(merges)s::json)
      AS m (id bigint, merged_id bigint, survivor_id bigint, cause text, receipt_id bigint,
-           company_id bigint, filled text[]);
+           sender text, company_id bigint, filled text[]);
+
+-- name: count_lately
+-- How many merges a Space had in the last hour.
+SELECT count(*) FROM merges m
+WHERE m.space_id = %(space_id)s AND m.merged_at > now() - interval '1 hour';
+
+-- name: figures
+-- For the operator's side: the same of every Space that had some.
+SELECT s.id, lately.merges
+FROM spaces s
+CROSS JOIN LATERAL (
+    SELECT count(*) AS merges FROM merges m
+    WHERE m.space_id = s.id AND m.merged_at > now() - interval '1 hour'
+) lately
+WHERE lately.merges > 0
+ORDER BY s.id;
 
 -- name: list
 -- The latest merges of a Space, undone ones included.
-SELECT m.id, m.merged_at, m.merged_id, m.survivor_id, m.cause, m.receipt_id, m.filled, m.undone_at
+SELECT m.id, m.merged_at, m.merged_id, m.survivor_id, m.cause, m.receipt_id, m.sender,
+       m.filled, m.undone_at
 FROM merges m
 WHERE m.space_id = %(space_id)s
 ORDER BY m.id DESC
@@ -20,7 +39,8 @@ WITH part AS MATERIALIZED (
     SELECT c.id FROM contacts c
     WHERE c.space_id = %(space_id)s AND (c.id = %(contact_id)s OR c.merged_into = %(contact_id)s)
 )
-SELECT m.id, m.merged_at, m.merged_id, m.survivor_id, m.cause, m.receipt_id, m.filled, m.undone_at
+SELECT m.id, m.merged_at, m.merged_id, m.survivor_id, m.cause, m.receipt_id, m.sender,
+       m.filled, m.undone_at
 FROM merges m
 WHERE m.space_id = %(space_id)s
   AND (m.merged_id IN (SELECT part.id FROM part) OR m.survivor_id IN (SELECT part.id FROM part))

@@ -56,10 +56,12 @@ class Profile:
         if self.phone is None and phone is not None:
             self.phone, self.changed = phone, True
 
-    def set_fields(self, fields: dict[int, str], zone: ZoneInfo) -> None:
-        """Set profile fields; the last write wins."""
+    def set_fields(self, fields: dict[int, str], zone: ZoneInfo, *, replace: bool = True) -> None:
+        """Set profile fields; the last write wins, unless nothing may be replaced."""
         for slot, value in fields.items():
             column = f"profile_field_{slot}"
+            if not replace and column in self.details:
+                continue
             stored = instant(value, zone) if slot >= FIRST_DATE_SLOT else value
             if self.details.get(column) != stored:
                 self.details[column] = stored

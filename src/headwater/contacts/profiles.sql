@@ -1,7 +1,7 @@
 -- name: load
 -- The rows of contacts whose identifiers a batch shows, and what kind of identifiers they have.
 SELECT c.id, (extract(epoch FROM c.created_at) * 1000000)::bigint AS created_at,
-       known.has_email, known.has_tracking_id,
+       known.has_email, known.has_tracking_id, known.has_token,
        c.company_id, c.source_mask, c.email, c.name, c.phone,
        c.location, c.city, c.state, c.country, c.device_type, c.os, c.browser, c.language,
        c.profile_field_1, c.profile_field_2, c.profile_field_3, c.profile_field_4,
@@ -21,7 +21,8 @@ CROSS JOIN LATERAL (
 ) c
 CROSS JOIN LATERAL (
     SELECT coalesce(bool_or(i.kind = 'email'), false) AS has_email,
-           coalesce(bool_or(i.kind = 'tracking_id'), false) AS has_tracking_id
+           coalesce(bool_or(i.kind = 'tracking_id'), false) AS has_tracking_id,
+           coalesce(bool_or(i.kind = 'trk_token'), false) AS has_token
     FROM contact_identifiers i
     WHERE i.space_id = %(space_id)s AND i.contact_id = c.id
 ) known;

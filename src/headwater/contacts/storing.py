@@ -15,7 +15,7 @@ from headwater.identity.directory import Contact, Directory
 
 SQL = Statements(__name__, "profiles.sql")
 
-_COLUMNS_BEFORE_DETAILS = 9
+_COLUMNS_BEFORE_DETAILS = 10
 
 
 class Profiles:
@@ -45,7 +45,7 @@ def load_contacts(
     found = connection.execute(SQL["load"], {"space_id": space_id, "ids": list(ids)}).fetchall()
     for row in found:
         contact = directory.add_stored(row[0], row[1])
-        contact.has_email, contact.has_tracking_id = row[2], row[3]
+        contact.has_email, contact.has_tracking_id, contact.has_token = row[2:5]
     return found
 
 
@@ -56,10 +56,10 @@ def read_profiles(
     profiles = Profiles()
     for row in found:
         profile = profiles.of(directory.contacts[row[0]])
-        company_id, profile.source_mask = row[4], row[5]
+        company_id, profile.source_mask = row[5], row[6]
         if company_id is not None:
             profile.company = profile.original_company = companies.by_id(company_id)
-        profile.email, profile.name, profile.phone = row[6], row[7], row[8]
+        profile.email, profile.name, profile.phone = row[7], row[8], row[9]
         details = zip(DETAILS, row[_COLUMNS_BEFORE_DETAILS:], strict=True)
         profile.details = {column: value for column, value in details if value is not None}
     return profiles

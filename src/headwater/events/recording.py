@@ -5,13 +5,14 @@ their contacts. Whoever calls holds the Space's lock; the unique indexes are the
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
-from psycopg import Connection
+from psycopg import Connection, Cursor
 
 from headwater.database.rows import rows
 from headwater.database.statements import Statements
+from headwater.identity.senders import Sender
 
 SQL = Statements(__name__, "recording.sql")
 
@@ -47,6 +48,7 @@ class StoredEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True,
     ad_personalization: bool | None = None
     cookies: dict[str, str] | None = None
     warnings: list[str] | None = None
+    sender: Sender = Sender.API_KEY
 
 
 class Duplicate(msgspec.Struct, frozen=True, gc=False):
@@ -57,6 +59,28 @@ class Duplicate(msgspec.Struct, frozen=True, gc=False):
     event_id: int | None
     """The stored event; of a touchpoint that was sent, and of a page view, none."""
     received_at: int
+    sender: Sender
+
+
+class Replaced(msgspec.Struct, frozen=True, gc=False):
+    """A page's event whose place an event of the business takes, and what of it repeats the other:
+    it becomes the duplicate.
+    """
+
+    id: int
+    event_id: int
+    reason: Literal["idempotency_key", "order_id"]
+
+
+class Recorded(NamedTuple):
+    """The ids of events by what others may repeat: of the business's own, and of pages'."""
+
+    business: dict[Key, int]
+    browsers: dict[Key, int]
+
+    def of(self, sender: Sender) -> dict[Key, int]:
+        """Those that an event of this sender joins."""
+        return self.business if sender.is_trusted else self.browsers
 
 
 class SourceSeen(msgspec.Struct, frozen=True, gc=False):
@@ -69,7 +93,7 @@ class SourceSeen(msgspec.Struct, frozen=True, gc=False):
 
 def request_recorded(
     connection: Connection[Any], space_id: int, keys: Collection[Key], orders: Collection[Key]
-) -> Callable[[], tuple[dict[Key, int], dict[Key, int]]]:
+) -> Callable[[], tuple[Recorded, Recorded]]:
     """Ask which idempotency keys and orders are stored; calling the result fetches the ids of
     their events.
     """
@@ -80,14 +104,18 @@ def request_recorded(
         for name, wanted in (("find_by_idempotency_key", keys), ("find_by_order", orders))
     ]
 
-    def fetch() -> tuple[dict[Key, int], dict[Key, int]]:
-        by_key, by_order = (
-            {(name, key): event_id for name, key, event_id in cursor.fetchall()} if cursor else {}
-            for cursor in asked
-        )
+    def fetch() -> tuple[Recorded, Recorded]:
+        by_key, by_order = map(_recorded, asked)
         return by_key, by_order
 
     return fetch
+
+
+def _recorded(cursor: Cursor[Any] | None) -> Recorded:
+    recorded = Recorded({}, {})
+    for name, key, event_id, by_browser in cursor.fetchall() if cursor else ():
+        (recorded.browsers if by_browser else recorded.business)[name, key] = event_id
+    return recorded
 
 
 def _named(keys: Iterable[Key]) -> str:
@@ -109,6 +137,15 @@ def record_duplicates(
     if duplicates:
         values = {"space_id": space_id, "duplicates": rows(duplicates)}
         connection.execute(SQL["record_duplicates"], values)
+
+
+def replace_events(
+    connection: Connection[Any], space_id: int, replaced: Collection[Replaced]
+) -> None:
+    """Make duplicates of events whose place others have taken."""
+    if replaced:
+        values = {"space_id": space_id, "replaced": rows(replaced)}
+        connection.execute(SQL["replace"], values)
 
 
 def request_later(

@@ -4,37 +4,64 @@
 -- 0 leaves no choice about, and rare updates of stored rows are one short statement for each.
 
 -- name: find_by_idempotency_key
--- Stored events that later ones with the same name and key repeat.
-SELECT k.event_name, k.key, e.id
+-- Stored events that later ones with the same name and key repeat, and whether a page sent them. The
+-- conditions are those of two unique indexes.
+SELECT k.event_name, k.key, e.id, e.by_browser
 FROM json_to_recordset(%(keys)s::json) AS k (event_name text, key text)
 CROSS JOIN LATERAL (
-    SELECT known.id
+    SELECT known.id, false AS by_browser
     FROM events known
     WHERE known.space_id = %(space_id)s AND known.event_name = k.event_name
-      AND known.idempotency_key = k.key
+      AND known.idempotency_key = k.key AND known.sender IS DISTINCT FROM 'browser'
+    UNION ALL
+    SELECT known.id, true
+    FROM events known
+    WHERE known.space_id = %(space_id)s AND known.event_name = k.event_name
+      AND known.idempotency_key = k.key AND known.sender = 'browser'
     OFFSET 0
 ) e;
 
 -- name: find_by_order
--- Stored orders, upsells left out exactly as the unique index leaves them out.
-SELECT k.event_name, k.key, e.id
+-- Stored orders likewise, upsells left out exactly as the unique indexes leave them out.
+SELECT k.event_name, k.key, e.id, e.by_browser
 FROM json_to_recordset(%(keys)s::json) AS k (event_name text, key text)
 CROSS JOIN LATERAL (
-    SELECT known.id
+    SELECT known.id, false AS by_browser
     FROM events known
     WHERE known.space_id = %(space_id)s AND known.event_name = k.event_name
-      AND known.order_id = k.key
+      AND known.order_id = k.key AND known.sender IS DISTINCT FROM 'browser'
+      AND NOT known.is_upsell AND known.event_name <> 'upsell_purchase'
+    UNION ALL
+    SELECT known.id, true
+    FROM events known
+    WHERE known.space_id = %(space_id)s AND known.event_name = k.event_name
+      AND known.order_id = k.key AND known.sender = 'browser'
       AND NOT known.is_upsell AND known.event_name <> 'upsell_purchase'
     OFFSET 0
 ) e;
 
 -- name: record_duplicates
 -- Requests that were dropped, with the event that each event among them repeats.
-INSERT INTO duplicates (space_id, id, reason, event_id, received_at)
+INSERT INTO duplicates (space_id, id, reason, event_id, received_at, sender)
 SELECT %(space_id)s, r.id, r.reason, r.event_id,
-       'epoch'::timestamptz + r.received_at * interval '1 microsecond'
+       'epoch'::timestamptz + r.received_at * interval '1 microsecond', r.sender
 FROM json_to_recordset(%(duplicates)s::json)
-     AS r (id bigint, reason text, event_id bigint, received_at bigint);
+     AS r (id bigint, reason text, event_id bigint, received_at bigint, sender text);
+
+-- name: replace
+-- Events of pages whose place others have taken: what they made of contacts and paths stays, they
+-- themselves become duplicates.
+WITH gone AS (
+    DELETE FROM events e
+    WHERE e.space_id = %(space_id)s AND e.id = ANY(ARRAY(
+        SELECT r.id FROM json_to_recordset(%(replaced)s::json) AS r (id bigint)))
+    RETURNING e.id, e.received_at, e.sender
+)
+INSERT INTO duplicates (space_id, id, reason, event_id, received_at, sender)
+SELECT %(space_id)s, gone.id, r.reason, r.event_id, gone.received_at, gone.sender
+FROM gone
+JOIN json_to_recordset(%(replaced)s::json) AS r (id bigint, event_id bigint, reason text)
+    ON r.id = gone.id;
 
 -- name: record
 -- New events.
@@ -42,21 +69,23 @@ INSERT INTO events
     (space_id, id, contact_id, origin_id, company_id, event_name, event_time, amount, is_upsell,
      order_id, order_name, checkout_token, upsell_common_id, idempotency_key, company_external_id,
      event_url, user_agent, ip, do_not_capi, currency, ad_user_data, ad_personalization,
-     cookies, source_mask, warnings, received_at)
+     cookies, source_mask, warnings, received_at, sender)
 SELECT %(space_id)s, r.id, r.contact_id, r.origin_id, r.company_id, r.event_name,
        'epoch'::timestamptz + r.event_time * interval '1 microsecond', r.amount,
        coalesce(r.is_upsell, false), r.order_id, r.order_name, r.checkout_token,
        r.upsell_common_id, r.idempotency_key, r.company_external_id, r.event_url, r.user_agent,
        r.ip, coalesce(r.do_not_capi, false), r.currency, r.ad_user_data, r.ad_personalization,
        r.cookies, r.source_mask, r.warnings,
-       'epoch'::timestamptz + r.received_at * interval '1 microsecond'
+       'epoch'::timestamptz + r.received_at * interval '1 microsecond',
+       coalesce(r.sender, 'api_key')
 FROM json_to_recordset(%(events)s::json)
      AS r (id bigint, contact_id bigint, origin_id bigint, company_id bigint, event_name text,
            event_time bigint, amount numeric, is_upsell boolean, order_id text, order_name text,
            checkout_token text, upsell_common_id text, idempotency_key text,
            company_external_id text, event_url text, user_agent text, ip text,
            do_not_capi boolean, currency text, ad_user_data boolean, ad_personalization boolean,
-           cookies jsonb, source_mask bigint, warnings text[], received_at bigint);
+           cookies jsonb, source_mask bigint, warnings text[], received_at bigint,
+           sender text);
 
 -- name: find_later
 -- Stored events that a new touchpoint precedes and that do not know its source yet.

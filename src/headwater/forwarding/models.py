@@ -27,6 +27,7 @@ class SkipReason(StrEnum):
     PAUSED = "paused"
     REMOVED = "removed"
     DELETED = "deleted"
+    REPLACED = "replaced"
     ERASED = "erased"
 
 

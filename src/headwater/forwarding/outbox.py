@@ -14,7 +14,7 @@ from psycopg import Connection
 
 from headwater.database.rows import rows
 from headwater.database.statements import Statements
-from headwater.events.recording import StoredEvent
+from headwater.events.recording import Replaced, StoredEvent
 from headwater.forwarding.mapping import sent_as
 from headwater.forwarding.models import SkipReason
 from headwater.forwarding.platforms import registry
@@ -60,6 +60,21 @@ def queue_deliveries(
     if events and targets:
         deliveries = rows(deliveries_of(space_id, events, targets))
         connection.execute(SQL["queue"], {"space_id": space_id, "deliveries": deliveries})
+
+
+def hand_over_deliveries(
+    connection: Connection[Any], space_id: int, replaced: Collection[Replaced]
+) -> None:
+    """Make what was forwarded of replaced events, or waits to be, the deliveries of the events that
+    took their place. A platform that was told is not told again, and one that may have been hears
+    of the other by the id it knows.
+    """
+    each = [{"space_id": space_id, "id": one.id, "event_id": one.event_id} for one in replaced]
+    for statuses in (["delivered"], ["queued", "retrying"]):
+        rows_of = [{**values, "statuses": statuses} for values in each]
+        connection.cursor().executemany(SQL["hand_over"], rows_of)
+    for name in ("end_rest", "forget_rest"):
+        connection.cursor().executemany(SQL[name], each)
 
 
 def deliveries_of(

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from headwater.identity.senders import Sender
+
 EMAIL = "email"
 TRACKING_ID = "tracking_id"
 TRK_TOKEN = "trk_token"  # noqa: S105 - the name of a kind
@@ -25,7 +27,10 @@ class Contact:
     age. Contacts are compared by identity.
     """
 
-    __slots__ = ("created_at", "has_email", "has_tracking_id", "id", "keys", "merged_into", "rank")
+    __slots__ = (
+        "created_at", "has_email", "has_token", "has_tracking_id", "id", "keys", "merged_into",
+        "rank",
+    )  # fmt: skip
 
     def __init__(self, rank: int, created_at: int) -> None:
         self.rank = rank
@@ -33,6 +38,7 @@ class Contact:
         self.created_at = created_at
         self.has_email = False
         self.has_tracking_id = False
+        self.has_token = False
         self.keys: list[tuple[str, str]] = []
         self.merged_into: Contact | None = None
 
@@ -90,14 +96,15 @@ class Link:
 
 
 class Merge(msgspec.Struct, gc=False):
-    """One contact absorbed by an older one, because of a receipt's identifier of kind `cause`.
-    `id` is 0 until its number is drawn.
+    """One contact absorbed by an older one, because of a receipt's identifier of kind `cause`, and
+    who sent that. `id` is 0 until its number is drawn.
     """
 
     survivor: Contact
     loser: Contact
     cause: str
     receipt_id: int
+    sender: Sender
     id: int = 0
 
 
@@ -164,8 +171,12 @@ class Directory:
             contact.has_email = True
         elif key[0] == TRACKING_ID:
             contact.has_tracking_id = True
+        elif key[0] == TRK_TOKEN:
+            contact.has_token = True
 
-    def merge(self, one: Contact, other: Contact, cause: str, receipt_id: int) -> Contact:
+    def merge(
+        self, one: Contact, other: Contact, cause: str, receipt_id: int, sender: Sender
+    ) -> Contact:
         """Let the older of two contacts absorb the other, and return it."""
         survivor, loser = (one, other) if one.rank < other.rank else (other, one)
         for key in loser.keys:
@@ -173,8 +184,9 @@ class Directory:
         loser.keys.clear()
         survivor.has_email |= loser.has_email
         survivor.has_tracking_id |= loser.has_tracking_id
+        survivor.has_token |= loser.has_token
         loser.merged_into = survivor
-        self.merges.append(Merge(survivor, loser, cause, receipt_id))
+        self.merges.append(Merge(survivor, loser, cause, receipt_id, sender))
         return survivor
 
     def _move(self, key: tuple[str, str], loser: Contact, survivor: Contact) -> None:

@@ -14,6 +14,7 @@ from psycopg import AsyncConnection
 from headwater.ads.bodies import read_name
 from headwater.ads.catalogue import put_names
 from headwater.http.errors import Errors, Invalid
+from headwater.identity.senders import Sender
 from headwater.imports import contacts
 from headwater.ingest.forms import Form
 from headwater.ingest.inbox import append
@@ -49,7 +50,8 @@ def _queueing(kind: str) -> Store:
         connection: AsyncConnection, space: Space, items: Sequence[Any]
     ) -> list[Errors | None]:
         count = len(items)
-        await append(connection, [space.id] * count, [kind] * count, list(map(_encode, items)))
+        senders, rows = [Sender.IMPORT] * count, list(map(_encode, items))
+        await append(connection, [space.id] * count, [kind] * count, senders, rows)
         return [None] * count
 
     return store

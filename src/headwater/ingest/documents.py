@@ -11,6 +11,7 @@ import msgspec
 from headwater.contacts.fields import DATE_SLOTS, NUMBER_SLOTS, NUMBER_TEXT_SCHEMA
 from headwater.http.instants import ISO_SCHEMA, UNIX_SCHEMA
 from headwater.http.openapi import answer, problems
+from headwater.identity.senders import Sender
 from headwater.ingest.endpoints import MAX_BATCH
 from headwater.ingest.payload import TrackPayload
 from headwater.ingest.touchpoints import AD_IDS, LONGEST_ID, TouchpointPayload
@@ -224,12 +225,13 @@ RECEIPT: Schema = answer(
     "What became of the event.",
     {
         "type": "object",
-        "required": ["id", "status", "event_id", "reason"],
+        "required": ["id", "status", "event_id", "reason", "sender"],
         "properties": {
             "id": {"type": "string"},
             "status": {"type": "string", "enum": ["queued", "stored", "duplicate", "rejected"]},
             "event_id": {"type": ["string", "null"]},
             "reason": {"type": ["string", "null"]},
+            "sender": {"enum": [*Sender, None]},
         },
     },
 )

@@ -27,6 +27,7 @@ from headwater.database.statements import Statements
 from headwater.failpoints import failpoint
 from headwater.http.errors import Problem, RateLimited, Unavailable
 from headwater.http.rate_limits import Demand, Quota, give_back, take
+from headwater.identity.senders import Sender
 
 SQL = Statements(__name__, "inbox.sql")
 
@@ -58,6 +59,9 @@ class Request:
     kind: str = "event"
     kinds: Sequence[str] = ()
     """Of each row, where they are not all of one kind."""
+    sender: Sender = Sender.API_KEY
+    senders: Sequence[Sender] = ()
+    """Of each row, where they are not all of one sender."""
     receipts: list[int] = field(default_factory=list[int])
     quota: Quota | None = None
     failure: Problem | None = None
@@ -217,6 +221,11 @@ async def _insert(connection: AsyncConnection, group: list[Request]) -> None:
             for request in group
             for kind in request.kinds or (request.kind,) * len(request.rows)
         ],
+        [
+            sender
+            for request in group
+            for sender in request.senders or (request.sender,) * len(request.rows)
+        ],
         [row for request in group for row in request.rows],
     )
     start = 0
@@ -227,10 +236,14 @@ async def _insert(connection: AsyncConnection, group: list[Request]) -> None:
 
 
 async def append(
-    connection: AsyncConnection, spaces: list[int], kinds: list[str], payloads: list[bytes]
+    connection: AsyncConnection,
+    spaces: list[int],
+    kinds: list[str],
+    senders: list[Sender],
+    payloads: list[bytes],
 ) -> list[int]:
-    """Put accepted rows on the inbox, each of its Space and kind, and return their receipts. They
-    wait as soon as the connection commits.
+    """Put accepted rows on the inbox, each of its Space, kind and sender, and return their
+    receipts. They wait as soon as the connection commits.
     """
     cursor = await connection.execute(
         SQL["append"],
@@ -238,6 +251,7 @@ async def append(
             # The driver's own array encoding would cost half of the whole request.
             "spaces": array(spaces),
             "kinds": array(kinds),
+            "senders": array(senders),
             "payloads": b"\n".join(payloads).decode(),
             "received_at": datetime.now(UTC),
         },

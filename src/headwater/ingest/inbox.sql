@@ -1,31 +1,35 @@
 -- name: append
 -- Store accepted rows in the order given and return their receipts. The payloads are lines:
 -- JSON text holds no newline.
-INSERT INTO inbox (space_id, kind, received_at, payload)
-SELECT given.space_id, given.kind, %(received_at)s, given.payload
+INSERT INTO inbox (space_id, kind, sender, received_at, payload)
+SELECT given.space_id, given.kind, given.sender, %(received_at)s, given.payload
 FROM ROWS FROM (unnest(%(spaces)s::bigint[]), unnest(%(kinds)s::text[]),
-                string_to_table(%(payloads)s, E'\n'))
-     WITH ORDINALITY AS given (space_id, kind, payload, position)
+                unnest(%(senders)s::text[]), string_to_table(%(payloads)s, E'\n'))
+     WITH ORDINALITY AS given (space_id, kind, sender, payload, position)
 ORDER BY given.position
 RETURNING id;
 
 -- name: receipt
--- What became of one accepted request, wherever it is now.
-SELECT 'queued' AS status, NULL::bigint AS event_id, NULL::text AS reason
+-- What became of one accepted request, wherever it is now, and who sent it. A page's event that
+-- another took the place of leads there, and so does what repeated it.
+SELECT 'queued' AS status, NULL::bigint AS event_id, NULL::text AS reason, sender
 FROM inbox WHERE space_id = %(space_id)s AND id = %(id)s
 UNION ALL
-SELECT 'stored', id, array_to_string(warnings, '; ')
+SELECT 'stored', id, array_to_string(warnings, '; '), sender
 FROM events WHERE space_id = %(space_id)s AND id = %(id)s
 UNION ALL
-SELECT 'stored', NULL, array_to_string(warnings, '; ')
+SELECT 'stored', NULL, array_to_string(warnings, '; '), sender
 FROM touchpoints WHERE space_id = %(space_id)s AND id = %(id)s AND sent
 UNION ALL
-SELECT 'stored', NULL, NULL
+SELECT 'stored', NULL, NULL, 'browser'
 FROM hits WHERE space_id = %(space_id)s AND id = %(id)s
 UNION ALL
-SELECT 'duplicate', event_id, reason
-FROM duplicates WHERE space_id = %(space_id)s AND id = %(id)s
+SELECT 'duplicate',
+       coalesce((SELECT next.event_id FROM duplicates next
+                 WHERE next.space_id = %(space_id)s AND next.id = d.event_id), d.event_id),
+       d.reason, d.sender
+FROM duplicates d WHERE d.space_id = %(space_id)s AND d.id = %(id)s
 UNION ALL
-SELECT 'rejected', NULL, reason
+SELECT 'rejected', NULL, reason, sender
 FROM rejected WHERE space_id = %(space_id)s AND id = %(id)s
 LIMIT 1;

@@ -21,7 +21,7 @@ from headwater.browsing.visits import Visit
 from headwater.companies.grouping import Companies
 from headwater.contacts.storing import Profiles
 from headwater.events.accepted import AcceptedEvent
-from headwater.events.recording import Duplicate
+from headwater.events.recording import Duplicate, Replaced
 from headwater.forwarding.outbox import Target
 from headwater.identity.directory import Contact, Directory, Merge
 from headwater.identity.junk import Junk
@@ -48,10 +48,13 @@ class Rejection(msgspec.Struct, frozen=True, gc=False):
 
 
 class Arrival(NamedTuple):
-    """A row of the inbox. `received_at` is in µs since 1970."""
+    """A row of the inbox. `received_at` is in µs since 1970; `sender` is None in rows from before
+    senders were kept.
+    """
 
     id: int
     kind: str
+    sender: str | None
     received_at: int
     payload: str
 
@@ -128,6 +131,7 @@ class Batch:
         self.items: list[Item] = []
         self.rejections: list[Rejection] = []
         self.duplicates: list[Duplicate] = []
+        self.replaced: list[Replaced] = []
         self.companies = Companies()
         self.profiles = Profiles()
         self.paths: dict[Contact, Path] = {}

@@ -44,8 +44,8 @@ SELECT nextval('receipt_ids'),
 
 -- name: read
 -- The rows that have waited longest.
-SELECT i.id, i.kind, (extract(epoch FROM i.received_at) * 1000000)::bigint AS received_at,
-       i.payload
+SELECT i.id, i.kind, i.sender,
+       (extract(epoch FROM i.received_at) * 1000000)::bigint AS received_at, i.payload
 FROM inbox i
 WHERE i.space_id = %(space_id)s
 ORDER BY i.id
@@ -53,8 +53,8 @@ LIMIT %(limit)s;
 
 -- name: read_these
 -- Those of these rows that still wait.
-SELECT i.id, i.kind, (extract(epoch FROM i.received_at) * 1000000)::bigint AS received_at,
-       i.payload
+SELECT i.id, i.kind, i.sender,
+       (extract(epoch FROM i.received_at) * 1000000)::bigint AS received_at, i.payload
 FROM inbox i
 WHERE i.space_id = %(space_id)s AND i.id = ANY(%(ids)s::bigint[])
 ORDER BY i.id;
@@ -65,8 +65,8 @@ SELECT i.id FROM inbox i WHERE i.space_id = %(space_id)s ORDER BY i.id LIMIT %(l
 
 -- name: reject
 -- Rows that cannot be processed, set aside whole.
-INSERT INTO rejected (space_id, id, kind, received_at, payload, reason, detail)
-SELECT i.space_id, i.id, i.kind, i.received_at, i.payload, r.reason, r.detail
+INSERT INTO rejected (space_id, id, kind, sender, received_at, payload, reason, detail)
+SELECT i.space_id, i.id, i.kind, i.sender, i.received_at, i.payload, r.reason, r.detail
 FROM json_to_recordset(%(rejections)s::json) AS r (id bigint, reason text, detail text)
 CROSS JOIN LATERAL (
     SELECT waiting.* FROM inbox waiting
@@ -89,8 +89,8 @@ LIMIT %(limit)s;
 
 -- name: put_back
 -- Rejected rows of one Space to the inbox again, under their old ids.
-INSERT INTO inbox (space_id, id, kind, received_at, payload)
-SELECT r.space_id, r.id, r.kind, r.received_at, r.payload
+INSERT INTO inbox (space_id, id, kind, sender, received_at, payload)
+SELECT r.space_id, r.id, r.kind, r.sender, r.received_at, r.payload
 FROM rejected r
 WHERE r.space_id = %(space_id)s
   AND (%(ids)s::bigint[] IS NULL OR r.id = ANY(%(ids)s::bigint[]));

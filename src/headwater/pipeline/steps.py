@@ -6,6 +6,7 @@ All of them are pure: they look at nothing but the batch and walk its items in o
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import msgspec
 
@@ -17,8 +18,9 @@ from headwater.companies.domains import business_domain
 from headwater.companies.grouping import Company
 from headwater.contacts.profiles import DEVICE, PLACE, full_name
 from headwater.events.accepted import AcceptedEvent
-from headwater.events.recording import Duplicate, Key
+from headwater.events.recording import Duplicate, Key, Recorded, Replaced
 from headwater.identity.matching import Identifiers, Presented, identify, without_junk
+from headwater.identity.senders import sender_of
 from headwater.pipeline.batch import Arrival, Batch, Item, Rejection, RejectReason
 from headwater.pipeline.paths import Path
 from headwater.pipeline.touchpoints import touch_of, touch_of_event
@@ -98,6 +100,7 @@ def _strong(told: AcceptedEvent | AcceptedTouchpoint | AcceptedPerson) -> Identi
 
 def _add_item(batch: Batch, arrival: Arrival, given: Identifiers, at: int) -> Item:
     """A new item that does not yet say what was done, at this moment in ms since 1970."""
+    sender = sender_of(arrival.sender, arrival.kind)
     kept, warnings = without_junk(given, batch.space.junk)
     seen_with = kept.fingerprint is not None and kept.ip is not None
     who = Presented(
@@ -108,6 +111,7 @@ def _add_item(batch: Batch, arrival: Arrival, given: Identifiers, at: int) -> It
         tracking_id=kept.tracking_id,
         trk_token=kept.trk_token,
         fingerprint=f"{kept.fingerprint}|{kept.ip}" if seen_with else None,
+        sender=sender,
     )
     item = Item(arrival, who)
     item.warnings = warnings or None
@@ -127,31 +131,62 @@ def order_key(event: AcceptedEvent) -> Key | None:
     return event.event_name, event.order_id
 
 
-def drop_duplicates(batch: Batch, by_key: dict[Key, int], by_order: dict[Key, int]) -> None:
-    """Set aside events that repeat a stored one, or an earlier one of the batch.
-
-    `by_key` and `by_order` give the stored events' ids.
+def drop_duplicates(batch: Batch, by_key: Recorded, by_order: Recorded) -> None:
+    """Set aside events that repeat a stored one, or an earlier one of the batch. What a page says
+    keeps out nothing but what pages say: an event of the business takes its place.
     """
     kept: list[Item] = []
     for item in batch.items:
         if item.event is None:
             kept.append(item)
             continue
-        key, order = idempotency_key(item.event), order_key(item.event)
-        if key in by_key:
-            duplicate = Duplicate(item.id, "idempotency_key", by_key[key], item.received_at)
+        named: _Named = (
+            ("idempotency_key", idempotency_key(item.event), by_key),
+            ("order_id", order_key(item.event), by_order),
+        )
+        duplicate = _repeated(item, named)
+        if duplicate is not None:
             batch.duplicates.append(duplicate)
             continue
-        if order in by_order:
-            duplicate = Duplicate(item.id, "order_id", by_order[order], item.received_at)
-            batch.duplicates.append(duplicate)
-            continue
-        if key is not None:
-            by_key[key] = item.id
-        if order is not None:
-            by_order[order] = item.id
+        if item.who.sender.is_trusted:
+            batch.replaced += _replaced(item, named)
+        for _, key, recorded in named:
+            if key is not None:
+                recorded.of(item.who.sender)[key] = item.id
         kept.append(item)
     batch.items = kept
+
+
+_Named = tuple[tuple[Literal["idempotency_key", "order_id"], Key | None, Recorded], ...]
+"""How an event can repeat another: why it is dropped then, its own key, and what is stored."""
+
+
+def _repeated(item: Item, named: _Named) -> Duplicate | None:
+    """The event as a duplicate, if it is one."""
+    sender = item.who.sender
+    for reason, key, recorded in named:
+        if key is None:
+            continue
+        event_id = recorded.business.get(key)
+        if event_id is None and not sender.is_trusted:
+            event_id = recorded.browsers.get(key)
+        if event_id is not None:
+            return Duplicate(item.id, reason, event_id, item.received_at, sender)
+    return None
+
+
+def _replaced(item: Item, named: _Named) -> list[Replaced]:
+    """The events of pages whose place this one takes. They no longer count for others."""
+    replaced: dict[int, Replaced] = {}
+    for reason, key, recorded in named:
+        event_id = recorded.browsers.get(key) if key is not None else None
+        if event_id is not None:
+            replaced.setdefault(event_id, Replaced(event_id, item.id, reason))
+    if replaced:
+        for _, _, recorded in named:
+            for key in [key for key, known in recorded.browsers.items() if known in replaced]:
+                del recorded.browsers[key]
+    return list(replaced.values())
 
 
 def drop_repeated_hits(batch: Batch, keys: set[str]) -> None:
@@ -161,7 +196,7 @@ def drop_repeated_hits(batch: Batch, keys: set[str]) -> None:
         if item.hit is None:
             kept.append(item)
         elif item.hit.key in keys:
-            repeated = Duplicate(item.id, "repeated_hit", None, item.received_at)
+            repeated = Duplicate(item.id, "repeated_hit", None, item.received_at, item.who.sender)
             batch.duplicates.append(repeated)
         else:
             keys.add(item.hit.key)
@@ -170,9 +205,16 @@ def drop_repeated_hits(batch: Batch, keys: set[str]) -> None:
 
 
 def match_identities(batch: Batch) -> None:
-    """Find, make and merge the contacts of the items."""
+    """Find, make and merge the contacts of the items. Identifiers that a page may not add to a
+    contact are left out from here on, with a warning.
+    """
     for item in batch.items:
-        item.contact = identify(batch.directory, item.who)
+        presented = item.who
+        item.contact, item.who = identify(batch.directory, presented)
+        if item.who is not presented:
+            refused = [kind for kind, _ in presented.pairs() if getattr(item.who, kind) is None]
+            warnings = [f"{kind} ignored: a page cannot add it to this contact" for kind in refused]
+            item.warnings = [*(item.warnings or ()), *warnings]
 
 
 def describe_contacts(batch: Batch) -> None:
@@ -182,6 +224,7 @@ def describe_contacts(batch: Batch) -> None:
         for merge in merges:
             profiles.of(merge.survivor).fill_from(profiles.of(merge.loser))
         profile, told = profiles.of(item.contact), item.event or item.person
+        trusted = item.who.sender.is_trusted
         if item.hit is not None:
             _describe_by_hit(batch, item, item.hit)
         if told is None:
@@ -190,10 +233,10 @@ def describe_contacts(batch: Batch) -> None:
         name = full_name(told.full_name, told.first_name, told.last_name)
         profile.learn(item.who.email, name, told.phone)
         if told.profile_fields:
-            profile.set_fields(told.profile_fields, zone)
-        if name is not None:
+            profile.set_fields(told.profile_fields, zone, replace=trusted)
+        if name is not None and (trusted or profile.name == name):
             directory.link(item.contact, ("name", name), item.at, item.id)
-        if told.phone is not None:
+        if told.phone is not None and (trusted or profile.phone == told.phone):
             directory.link(item.contact, ("phone", told.phone), item.at, item.id)
 
 
@@ -225,7 +268,8 @@ def group_companies(batch: Batch) -> None:
             batch.profiles.of(merge.survivor).join_company(batch.profiles.of(merge.loser))
         profile = batch.profiles.of(item.contact)
         if by_external_id:
-            profile.company = _named_company(batch, item) or profile.company
+            if item.who.sender.is_trusted or profile.company is None:
+                profile.company = _named_company(batch, item) or profile.company
         elif profile.company is None:
             profile.company = _employer(batch, item)
 
@@ -235,8 +279,9 @@ def _named_company(batch: Batch, item: Item) -> Company | None:
     if event is None or event.company_external_id is None:
         return None
     return batch.companies.of_external_id(
-        event.company_external_id, event.company_name, item.received_at
-    )
+        event.company_external_id, event.company_name, item.received_at,
+        rename=item.who.sender.is_trusted,
+    )  # fmt: skip
 
 
 def _employer(batch: Batch, item: Item) -> Company | None:
@@ -265,7 +310,7 @@ def _add_touch(batch: Batch, path: Path, item: Item, touch: Touch) -> None:
         return
     item.touch = None
     if item.event is None:
-        repeated = Duplicate(item.id, "repeated_touch", None, item.received_at)
+        repeated = Duplicate(item.id, "repeated_touch", None, item.received_at, item.who.sender)
         batch.duplicates.append(repeated)
 
 

@@ -17,6 +17,7 @@ from headwater.browsing.views import DIRECTLY
 from headwater.database.rows import rows
 from headwater.database.statements import Statements
 from headwater.events.accepted import AcceptedEvent
+from headwater.identity.senders import Sender
 from headwater.sources.catalogue import SOURCE_IDS
 from headwater.sources.classify import explain
 from headwater.sources.evidence import Arrival, Parameters
@@ -90,6 +91,7 @@ class StoredTouchpoint(Ad, omit_defaults=True, frozen=True, kw_only=True, gc=Fal
     by_hit: bool = False
     cookies: dict[str, str] | None = None
     warnings: list[str] | None = None
+    sender: Sender = Sender.BROWSER
 
 
 class Span(msgspec.Struct, frozen=True, gc=False):

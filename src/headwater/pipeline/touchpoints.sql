@@ -21,18 +21,18 @@ CROSS JOIN LATERAL (
 INSERT INTO touchpoints
     (space_id, id, contact_id, origin_id, company_id, occurred_at, source_id, source_rule,
      campaign_id, campaign_name, adset_id, adset_name, ad_id, ad_name, account_id, account_name,
-     keyword, url, referrer_host, sent, by_hit, cookies, warnings)
+     keyword, url, referrer_host, sent, by_hit, cookies, warnings, sender)
 SELECT %(space_id)s, r.id, r.contact_id, r.origin_id, r.company_id,
        'epoch'::timestamptz + r.occurred_at * interval '1 microsecond', r.source_id,
        r.source_rule, r.campaign_id, r.campaign_name, r.adset_id, r.adset_name, r.ad_id, r.ad_name,
        r.account_id, r.account_name, r.keyword, r.url, r.referrer_host, coalesce(r.sent, false),
-       coalesce(r.by_hit, false), r.cookies, r.warnings
+       coalesce(r.by_hit, false), r.cookies, r.warnings, coalesce(r.sender, 'browser')
 FROM json_to_recordset(%(touchpoints)s::json)
      AS r (id bigint, contact_id bigint, origin_id bigint, company_id bigint, occurred_at bigint,
            source_id smallint, source_rule text, campaign_id text, campaign_name text,
            adset_id text, adset_name text, ad_id text, ad_name text, account_id text,
            account_name text, keyword text, url text, referrer_host text, sent boolean,
-           by_hit boolean, cookies jsonb, warnings text[]);
+           by_hit boolean, cookies jsonb, warnings text[], sender text);
 
 -- name: delete
 -- Touchpoints that page views made and no longer make.

@@ -14,8 +14,10 @@ import psycopg
 import structlog
 from psycopg import Connection
 
+from headwater.contacts.merge_alerts import warn_of_burst
 from headwater.pipeline.inbox import waiting_spaces
 from headwater.pipeline.running import BATCH_ROWS, NOT_THE_ROWS, connect, process_space
+from headwater.settings import MERGE_ALERT
 
 IDLE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 5.0
@@ -33,11 +35,16 @@ class Duty:
     """Do a piece of it for a Space; returns whether there was one."""
 
 
-def processing(limit: int = BATCH_ROWS) -> Duty:
-    """What the pipeline is for: batches of at most `limit` rows."""
+def processing(limit: int = BATCH_ROWS, *, merge_alert: int = MERGE_ALERT) -> Duty:
+    """What the pipeline is for: batches of at most `limit` rows. From `merge_alert` merges in an
+    hour on a Space's are an alert.
+    """
 
     def attend(connection: Connection[Any], space_id: int) -> bool:
-        return process_space(connection, space_id, limit).rows > 0
+        result = process_space(connection, space_id, limit)
+        if result.merges:
+            warn_of_burst(connection, space_id, result.merges, merge_alert)
+        return result.rows > 0
 
     return Duty(waiting_spaces, attend)
 

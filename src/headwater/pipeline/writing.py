@@ -21,9 +21,10 @@ from headwater.events.recording import (
     add_sources,
     record_duplicates,
     record_events,
+    replace_events,
 )
 from headwater.failpoints import failpoint
-from headwater.forwarding.outbox import queue_deliveries
+from headwater.forwarding.outbox import hand_over_deliveries, queue_deliveries
 from headwater.identity.directory import Contact
 from headwater.identity.storing import write_links, write_merges
 from headwater.pipeline.batch import Batch, Item
@@ -53,11 +54,26 @@ def write(connection: Connection[Any], batch: Batch) -> None:
     _write_browsing(connection, batch)
     events = [event for item in batch.items if (event := _event(batch, item))]
     record_events(connection, space_id, events)
-    queue_deliveries(connection, space_id, events, batch.targets)
+    _forward(connection, batch, events)
+    replace_events(connection, space_id, batch.replaced)
     record_duplicates(connection, space_id, batch.duplicates)
     failpoint("worker_after_events")
     reject_rows(connection, space_id, batch.rejections)
     delete_rows(connection, space_id, [arrival.id for arrival in batch.arrivals])
+
+
+def _forward(connection: Connection[Any], batch: Batch, events: list[StoredEvent]) -> None:
+    """Queue the events for where they are forwarded to; those that take the place of others come
+    after these, whose deliveries become theirs.
+    """
+    space_id, targets = batch.space.id, batch.targets
+    successors = {each.event_id for each in batch.replaced}
+    first = [event for event in events if event.id not in successors]
+    queue_deliveries(connection, space_id, first, targets)
+    if successors:
+        hand_over_deliveries(connection, space_id, batch.replaced)
+        rest = [event for event in events if event.id in successors]
+        queue_deliveries(connection, space_id, rest, targets)
 
 
 def _write_browsing(connection: Connection[Any], batch: Batch) -> None:
@@ -94,7 +110,7 @@ def _of_item(batch: Batch, item: Item, touch: Touch) -> StoredTouchpoint:
     warnings = item.warnings if sent else None
     origin_id = origin_of(item.contact)
     return StoredTouchpoint(
-        id=item.id, origin_id=origin_id, sent=sent, warnings=warnings,
+        id=item.id, origin_id=origin_id, sent=sent, warnings=warnings, sender=item.who.sender,
         **_columns(batch, item.contact, touch),
     )  # fmt: skip
 
@@ -155,4 +171,5 @@ def _event(batch: Batch, item: Item) -> StoredEvent | None:
         ad_personalization=event.ad_personalization,
         cookies=event.cookies or None,
         warnings=item.warnings,
+        sender=item.who.sender,
     )

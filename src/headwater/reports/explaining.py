@@ -28,7 +28,7 @@ class Explanation:
     """What brought an event."""
 
     event: dict[str, Any]
-    """`contact_id, company_id, amount, event_name, event_time_utc`."""
+    """`contact_id, company_id, amount, event_name, event_time_utc, sender`."""
     path: list[dict[str, Any]]
     """Its touchpoints in the window, the earliest first."""
     credits: dict[str, dict[int, Decimal | None]]

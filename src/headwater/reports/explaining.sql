@@ -1,7 +1,7 @@
 -- name: event
 -- The event that is explained.
 SELECT e.contact_id, e.company_id, trim_scale(e.amount) AS amount, e.event_name,
-       iso_utc(e.event_time) AS event_time_utc
+       iso_utc(e.event_time) AS event_time_utc, e.sender
 FROM events e
 WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s;
 
@@ -11,7 +11,7 @@ SELECT {model} AS model, c.touchpoint_id, {credit} AS credit FROM ({rows}) c
 
 -- name: touchpoints
 -- Those touches, in the order of their path, with the names of their ads.
-SELECT t.id, iso_utc(t.occurred_at) AS event_time_utc, t.contact_id,
+SELECT t.id, iso_utc(t.occurred_at) AS event_time_utc, t.contact_id, t.sender,
        (%(source_names)s::text[])[t.source_id] AS source, t.source_rule,
        t.source_id = ANY(%(paid)s::int[]) AS is_paid, t.url AS event_url, t.referrer_host,
        t.campaign_id, coalesce(t.campaign_name, campaign.name) AS campaign_name,

@@ -22,6 +22,7 @@ from headwater.browsing.places import Places
 from headwater.http.bodies import Receive, read_body, refuse_encoding
 from headwater.http.clients import Networks, client_address
 from headwater.http.errors import Forbidden, Invalid, Problem, Unauthorized
+from headwater.identity.senders import Sender
 from headwater.ingest.endpoints import (
     Answer,
     Endpoint,
@@ -33,6 +34,7 @@ from headwater.ingest.endpoints import (
 from headwater.tracker.origins import cookie_domain, sent_host
 from headwater.tracker.reports import (
     TOKEN,
+    AcceptedItem,
     Body,
     Browser,
     Report,
@@ -64,6 +66,7 @@ class Told:
     results: list[dict[str, Any]]
     rows: Sequence[bytes]
     kinds: Sequence[str]
+    senders: Sequence[Sender]
 
 
 class Hits(Endpoint):
@@ -137,9 +140,9 @@ class Hits(Endpoint):
     async def _take(self, site: OpenSite, items: list[Raw], browser: Browser) -> Answer:
         """Have what is valid stored, each item counted, and tell what became of each."""
         is_bot = browser.agent.is_bot
-        told = _count_bot(site, items) if is_bot else _accept_all(items, browser)
+        told = _count_bot(site, items) if is_bot else _accept_all(items, browser, site)
         request = self._ingest.request(site.caller, len(items), list(told.rows))
-        request.kinds = told.kinds
+        request.kinds, request.senders = told.kinds, told.senders
         not_stored = await self._ingest.put(request)
         if not_stored:
             return not_stored
@@ -164,25 +167,25 @@ def _count_bot(site: OpenSite, items: list[Raw]) -> Told:
     results = [{"index": index, "status": "ignored"} for index in range(len(items))]
     hits = sum(map(is_page, items))
     row = msgspec.json.encode(AcceptedBots(site_id=site.id, hits=hits))
-    return Told(results, [row], ["bots"]) if hits else Told(results, [], [])
+    if not hits:
+        return Told(results, [], [], [])
+    return Told(results, [row], ["bots"], [Sender.BROWSER])
 
 
-def _accept_all(items: list[Raw], browser: Browser) -> Told:
+def _accept_all(items: list[Raw], browser: Browser, site: OpenSite) -> Told:
     """Each item's result, in order, and the rows of the valid ones."""
     now = time.time()
     results: list[dict[str, Any]] = []
-    rows: list[bytes] = []
-    kinds: list[str] = []
+    accepted: list[AcceptedItem] = []
     for index, raw in enumerate(items):
         try:
-            kind, row = accept_item(raw, browser, now)
+            accepted.append(accept_item(raw, browser, site, now))
         except Invalid as invalid:
             results.append({"index": index, "status": "invalid", "errors": invalid.errors})
         else:
             results.append({"index": index, "status": "queued"})
-            rows.append(row)
-            kinds.append(kind)
-    return Told(results, rows, kinds)
+    kinds, rows = [each.kind for each in accepted], [each.row for each in accepted]
+    return Told(results, rows, kinds, [each.sender for each in accepted])
 
 
 def _body(told: Told, token: str | None) -> tuple[int, bytes]:

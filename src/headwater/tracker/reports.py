@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta, Raw
@@ -19,9 +20,12 @@ from headwater.contacts.fields import DATE_FORMS, DATE_SLOTS, NUMBER_SLOTS, SLOT
 from headwater.http.bodies import NOT_AN_OBJECT, UNDECODABLE, undecodable
 from headwater.http.errors import Invalid
 from headwater.identity.emails import parse_written_email
-from headwater.ingest.forms import Address, Check, Form, Identifier, given_texts
+from headwater.identity.senders import Sender
+from headwater.ingest.forms import Address, Check, Code, Form, Identifier, given_texts
 from headwater.ingest.payload import EVENT_FORM, Consent, profile_fields, slot_type
 from headwater.sources.addresses import read_address
+from headwater.tracker.signing import Signature
+from headwater.tracker.sites import OpenSite
 
 MAX_ITEMS = 50
 MAX_AGO = 7 * 86_400_000
@@ -30,6 +34,7 @@ LONGEST_COOKIE = {**dict.fromkeys(COOKIES, 255), "fbc": 1024}
 
 TOKEN = re.compile(r"[A-Za-z0-9._~-]{1,255}")
 _KEY = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_SECONDS = re.compile(r"[0-9]{1,12}", re.ASCII)
 _LANGUAGE = re.compile(r"([A-Za-z]{2,3})((?:[-_][A-Za-z0-9]{1,8}){0,4})")
 
 _encode = msgspec.json.encode
@@ -230,7 +235,23 @@ def _person(payload: Any, now: float, check: Check) -> AcceptedPerson:
     return AcceptedPerson(occurred_at=when.occurred_at, profile_fields=fields, **texts)
 
 
+class _Signed(msgspec.Struct, frozen=True):
+    signed_at: Code = None
+    signature: Identifier = None
+
+
+def _signature(payload: _Signed, _: float, check: Check) -> Signature | None:
+    signed_at = "" if payload.signed_at is None else str(payload.signed_at).strip()
+    digest = (payload.signature or "").strip()
+    if not digest:
+        return None
+    if not _SECONDS.fullmatch(signed_at):
+        check.add("signed_at", _RULES["signed_at"])
+    return Signature(signed_at, digest)
+
+
 _RULES = {
+    "signed_at": "must be the Unix seconds that were signed.",
     "type": "must be page, identify or event.",
     "key": "must be a UUID.",
     "ago": f"must be a number of milliseconds from 0 to {MAX_AGO}.",
@@ -245,6 +266,7 @@ _STAND_INS: dict[str, Any] = {
 WHEN_FORM = Form(_Item, _when, _RULES, _STAND_INS)
 PAGE_FORM = Form(_Page, _page, _RULES, {**_STAND_INS, "url": "https://shop.example/"})
 PERSON_FORM = Form(_Person, _person, _RULES, _STAND_INS, alternatives=())
+SIGNATURE_FORM = Form(_Signed, _signature, _RULES, {}, alternatives=())
 
 
 class _Type(msgspec.Struct):
@@ -262,14 +284,22 @@ def is_page(raw: Raw) -> bool:
         return False
 
 
-def accept_item(raw: Raw, browser: Browser, now: float) -> tuple[str, bytes]:
-    """An item's kind in the inbox and its row. Raises Invalid naming every field at fault."""
+class AcceptedItem(NamedTuple):
+    """A row of the inbox, of its kind, and who vouches for it."""
+
+    kind: str
+    row: bytes
+    sender: Sender = Sender.BROWSER
+
+
+def accept_item(raw: Raw, browser: Browser, site: OpenSite, now: float) -> AcceptedItem:
+    """An item as it goes onto the inbox. Raises Invalid naming every field at fault."""
     try:
         kind = _type_of(raw).type
     except msgspec.DecodeError:
         kind = None  # no object, which the form tells
     if kind == "event":
-        return "event", _event(raw, browser, now)
+        return AcceptedItem("event", _event(raw, browser, site, now))
     if kind not in ("page", "identify"):
         WHEN_FORM.accept(raw, now)  # tells what is wrong with it
     visitor = browser.visitor()
@@ -277,9 +307,25 @@ def accept_item(raw: Raw, browser: Browser, now: float) -> tuple[str, bytes]:
         raise Invalid.of("token", "is required unless fingerprint is given.")
     if kind == "identify":
         person = PERSON_FORM.accept(raw, now)
-        return "identify", _encode(msgspec.structs.replace(person, **visitor))
+        row = _encode(msgspec.structs.replace(person, **visitor))
+        return AcceptedItem("identify", row, _vouched(raw, person, site, now))
     hit = PAGE_FORM.accept(raw, now)
-    return "hit", _encode(msgspec.structs.replace(hit, **visitor, **_surroundings(browser)))
+    row = _encode(msgspec.structs.replace(hit, **visitor, **_surroundings(browser)))
+    return AcceptedItem("hit", row)
+
+
+def _vouched(raw: Raw, person: AcceptedPerson, site: OpenSite, now: float) -> Sender:
+    """Who says it: the business as well, where it has signed it. Raises Invalid for a signature
+    that proves nothing, as whoever sends one should hear that it does not work.
+    """
+    signature = SIGNATURE_FORM.accept(raw, now)
+    if signature is None:
+        return Sender.BROWSER
+    try:
+        signature.check(person.email, person.tracking_id, site.secrets, now)
+    except ValueError as error:
+        raise Invalid.of("signature", str(error)) from None
+    return Sender.SIGNED_BROWSER
 
 
 def _surroundings(browser: Browser) -> dict[str, Any]:
@@ -300,7 +346,7 @@ _OF_THE_SERVER = (
 )  # fmt: skip
 
 
-def _event(raw: Raw, browser: Browser, now: float) -> bytes:
+def _event(raw: Raw, browser: Browser, site: OpenSite, now: float) -> bytes:
     """An event goes through the form of all events; what the request shows itself is not taken
     from the page, whose values are anybody's.
     """
@@ -314,4 +360,15 @@ def _event(raw: Raw, browser: Browser, now: float) -> bytes:
     known: dict[str, Any] = {**browser.visitor(), "event_time": when.occurred_at / 1000}
     if browser.user_agent:
         known["user_agent"] = browser.user_agent
-    return _encode(EVENT_FORM.accept(_encode({**defaults, **given, **known}), now))
+    event = EVENT_FORM.accept(_encode({**defaults, **given, **known}), now)
+    if event.amount is not None:
+        _check_amount(event.amount, site)
+    return _encode(event)
+
+
+def _check_amount(amount: str, site: OpenSite) -> None:
+    """Raise Invalid for money that a page has no say in."""
+    if not site.accepts_amounts:
+        raise Invalid.of("amount", "is not accepted from pages of this site.")
+    if Decimal(amount) < 0:
+        raise Invalid.of("amount", "must not be negative: a page gives no refunds.")

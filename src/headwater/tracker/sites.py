@@ -1,5 +1,6 @@
 """Sites: made, listed, changed, revoked, and found by their public key, which stands in every
-page. The key names the site; that a browser shows one of its pages, the origin tells.
+page. The key names the site; that a browser shows one of its pages, the origin tells. With its
+signing secret, which no page holds, the business's server vouches for what a page says.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import structlog
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -20,10 +22,13 @@ from headwater.http.errors import Forbidden, Invalid, NotFound, Unauthorized
 from headwater.spaces.access import Caller
 from headwater.spaces.changes import read_name
 from headwater.spaces.rings import Ring
+from headwater.spaces.sealing import Unsealable, seal, unseal
 from headwater.spaces.spaces import announce_access, fetch_space
 from headwater.tracker.origins import is_among, parse_origins
+from headwater.tracker.signing import SigningSecret, new_secret
 
 SQL = Statements(__name__, "sites.sql")
+log = structlog.get_logger()
 
 PREFIX = "trk_pk_"
 SCOPE = "events:write"
@@ -38,6 +43,8 @@ class Site:
     name: str
     site_key: str
     origins: list[str]
+    accepts_amounts: bool
+    """Whether its pages may tell amounts."""
     bot_hits: int
     """Page views by bots, which were left out."""
     created_at: datetime
@@ -52,6 +59,8 @@ class OpenSite:
     caller: Caller
     """Its pages may write, and no more."""
     origins: tuple[str, ...]
+    accepts_amounts: bool = True
+    secrets: tuple[SigningSecret, ...] = ()
 
     def admit(self, origin: str) -> None:
         """Raise Forbidden unless pages of this origin are the site's."""
@@ -59,19 +68,31 @@ class OpenSite:
             raise Forbidden("The page's origin is none of the site's.")
 
 
+@dataclass(frozen=True)
+class NewSite:
+    """A site to be made."""
+
+    name: str
+    origins: Sequence[str]
+    accepts_amounts: bool = True
+
+
 async def create_site(
-    connection: AsyncConnection, space_id: int, name: str, origins: Sequence[str]
-) -> Site:
-    """A new site. Raises Invalid for a name or an origin that cannot be used, NotFound for an
-    unknown Space.
+    connection: AsyncConnection, space_id: int, new: NewSite, key: bytes
+) -> tuple[Site, str]:
+    """A new site and its signing secret, which `key` seals. Raises Invalid for a name or an origin
+    that cannot be used, NotFound for an unknown Space.
     """
+    site_key, secret = PREFIX + secrets.token_urlsafe(18), new_secret()
     values = {
         "space_id": (await fetch_space(connection, space_id)).id,
-        "name": read_name(name),
-        "origins": _origins(origins),
-        "site_key": PREFIX + secrets.token_urlsafe(18),
+        "name": read_name(new.name),
+        "origins": _origins(new.origins),
+        "accepts_amounts": new.accepts_amounts,
+        "site_key": site_key,
+        "signing_secret": seal(key, secret, site_key.encode()),
     }
-    return await _one(connection, "create", values)
+    return await _one(connection, "create", values), secret
 
 
 async def list_sites(connection: AsyncConnection, space_id: int) -> list[Site]:
@@ -82,16 +103,65 @@ async def list_sites(connection: AsyncConnection, space_id: int) -> list[Site]:
 
 
 async def change_site(
-    connection: AsyncConnection, space_id: int, site_id: int, origins: Sequence[str]
+    connection: AsyncConnection,
+    space_id: int,
+    site_id: int,
+    *,
+    origins: Sequence[str] | None = None,
+    accepts_amounts: bool | None = None,
 ) -> Site:
-    """Replace a site's origins, from the commit on. Raises Invalid or NotFound."""
-    values = {"space_id": space_id, "site_id": site_id, "origins": _origins(origins)}
+    """Replace a site's origins, or whether its pages may tell amounts, from the commit on; None
+    leaves it as it is. Raises Invalid or NotFound.
+    """
+    values = {
+        "space_id": space_id,
+        "site_id": site_id,
+        "origins": None if origins is None else _origins(origins),
+        "accepts_amounts": accepts_amounts,
+    }
     return await _one(connection, "change", values)
 
 
 async def revoke_site(connection: AsyncConnection, space_id: int, site_id: int) -> Site:
     """End a site, from the commit on. Raises NotFound; revoking twice changes nothing."""
     return await _one(connection, "revoke", {"space_id": space_id, "site_id": site_id})
+
+
+async def fetch_secret(
+    connection: AsyncConnection, space_id: int, site_id: int, key: bytes
+) -> str | None:
+    """A site's signing secret; None for a site that has none yet. Raises NotFound or Unsealable."""
+    site_key, sealed = await _secret(connection, space_id, site_id)
+    return None if sealed is None else unseal(key, sealed, site_key.encode()).decode()
+
+
+async def rotate_secret(
+    connection: AsyncConnection, space_id: int, site_id: int, key: bytes, *, overlap: float
+) -> str:
+    """Give a site a new signing secret and return it; what the one before signed is believed for
+    `overlap` seconds more. Raises NotFound.
+    """
+    site_key, _ = await _secret(connection, space_id, site_id)
+    secret = new_secret()
+    values = {
+        "space_id": space_id,
+        "site_id": site_id,
+        "signing_secret": seal(key, secret, site_key.encode()),
+        "overlap": overlap,
+    }
+    await connection.execute(SQL["rotate"], values)
+    await announce_access(connection, space_id)
+    return secret
+
+
+async def _secret(
+    connection: AsyncConnection, space_id: int, site_id: int
+) -> tuple[str, bytes | None]:
+    cursor = await connection.execute(SQL["secret"], {"space_id": space_id, "site_id": site_id})
+    row = await cursor.fetchone()
+    if row is None:
+        raise NotFound("Site")
+    return row[0], row[1]
 
 
 async def _one(connection: AsyncConnection, statement: str, values: dict[str, Any]) -> Site:
@@ -113,8 +183,8 @@ def _origins(texts: Sequence[str]) -> list[str]:
 class SiteRing(Ring[str, OpenSite]):
     """The sites whose pages report, by key."""
 
-    def __init__(self, database: Database) -> None:
-        super().__init__(database, SQL["find"], _open)
+    def __init__(self, database: Database, sealing_key: bytes) -> None:
+        super().__init__(database, SQL["find"], lambda row: _open(row, sealing_key))
 
     async def site(self, key: str) -> OpenSite:
         """The site of a key. Raises Unauthorized, or one of UNAVAILABLE."""
@@ -124,7 +194,26 @@ class SiteRing(Ring[str, OpenSite]):
         return found
 
 
-def _open(row: tuple[Any, ...]) -> OpenSite:
-    _, space_id, site_id, origins, active, limits = row
+def _open(row: tuple[Any, ...], sealing_key: bytes) -> OpenSite:
+    key, space_id, site_id, origins, active, limits, accepts_amounts, *sealed = row
     caller = Caller(space_id, site_id, frozenset({SCOPE}), active, limits)
-    return OpenSite(site_id, caller, tuple(origins))
+    signing = _unsealed(key, sealing_key, *sealed)
+    return OpenSite(site_id, caller, tuple(origins), accepts_amounts, signing)
+
+
+def _unsealed(
+    key: str, sealing_key: bytes, secret: bytes | None, former: bytes | None, until: float | None
+) -> tuple[SigningSecret, ...]:
+    """A site's secrets. Where they cannot be opened its pages report on, only without being
+    believed more than others.
+    """
+    stored = [(secret, None), (former, until)]
+    try:
+        return tuple(
+            SigningSecret(unseal(sealing_key, sealed, key.encode()), ends)
+            for sealed, ends in stored
+            if sealed is not None
+        )
+    except Unsealable:
+        log.warning("site_secret_unreadable", site_key=key)
+        return ()

@@ -182,7 +182,15 @@
 
     const put = (type, fields) => {
       if (choice === false) return;
-      const item = Object.assign({}, fields, { type: type, key: uuid(), at: Date.now() });
+      // As it is now: what JSON cannot write, today or after a change, must not hold up the others.
+      let plain;
+      try {
+        plain = JSON.parse(JSON.stringify(Object.assign({}, fields)));
+      } catch (error) {
+        console.warn('trk: JSON cannot write this ' + type, error);
+        return;
+      }
+      const item = Object.assign({}, plain, { type: type, key: uuid(), at: Date.now() });
       queue = queue.concat(item).slice(-MOST);
       if (!allowed()) return;
       store(stored().concat(item).slice(-MOST));

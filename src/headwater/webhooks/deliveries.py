@@ -17,6 +17,7 @@ from psycopg.types.json import Jsonb
 
 from headwater.database.statements import Statements
 from headwater.http.errors import Conflict, NotFound
+from headwater.identity.senders import Sender
 from headwater.ingest.inbox import append
 from headwater.spaces.spaces import fetch_space
 from headwater.webhooks.hooks import fetch_webhook, find_buyer
@@ -122,7 +123,7 @@ async def replay_delivery(
     receipt_id = None
     if outcome.event:
         payload = msgspec.json.encode(outcome.event)
-        (receipt_id,) = await append(connection, [space_id], ["event"], [payload])
+        (receipt_id,) = await append(connection, [space_id], ["event"], [Sender.WEBHOOK], [payload])
     await finish_delivery(connection, space_id, delivery_id, outcome, receipt_id)
     return outcome, receipt_id
 

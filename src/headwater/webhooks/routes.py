@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from headwater.http.bodies import MAX_BODY, read_body, refuse_encoding
 from headwater.http.errors import Invalid, Problem, Unavailable, plain
+from headwater.identity.senders import Sender
 from headwater.ingest.endpoints import BUCKET
 from headwater.ingest.inbox import Request
 from headwater.spaces.sealing import Unsealable
@@ -87,7 +88,8 @@ async def _accept(
     headwater: Any = request.app.state.headwater
     space_id = found.caller.space_id
     rows = [msgspec.json.encode(outcome.event)] if outcome.event else []
-    wanted = Request(space_id, headwater.keys.limit(found.caller, BUCKET), 1, rows)
+    limit = headwater.keys.limit(found.caller, BUCKET)
+    wanted = Request(space_id, limit, 1, rows, sender=Sender.WEBHOOK)
     try:
         await headwater.inbox.put(wanted)
     except Problem:

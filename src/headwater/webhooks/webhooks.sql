@@ -38,18 +38,25 @@ JOIN spaces s ON s.id = w.space_id
 WHERE w.token_hash = %(token_hash)s AND w.revoked_at IS NULL;
 
 -- name: buyer
--- What identifies the contact of an order that is stored: an address, else a token. The conditions
--- are those of the index events_order. No samples are kept of order ids, so the planner must not
+-- What identifies the contact of an order that is stored: an address, else a token. What a page says
+-- of an order counts only where nobody else knows it. The conditions are those of the indexes
+-- events_order and events_browser_order. No samples are kept of order ids, so the planner must not
 -- hope to come across one soon by walking the events in order.
 WITH placed AS MATERIALIZED (
-    SELECT e.id, e.contact_id FROM events e
+    SELECT e.id, e.contact_id, false AS by_browser FROM events e
     WHERE e.space_id = %(space_id)s AND e.order_id = %(order_id)s
       AND e.event_name = ANY(%(event_names)s) AND e.event_name <> 'upsell_purchase'
-      AND NOT e.is_upsell
+      AND NOT e.is_upsell AND e.sender IS DISTINCT FROM 'browser'
+    UNION ALL
+    SELECT e.id, e.contact_id, true FROM events e
+    WHERE e.space_id = %(space_id)s AND e.order_id = %(order_id)s
+      AND e.event_name = ANY(%(event_names)s) AND e.event_name <> 'upsell_purchase'
+      AND NOT e.is_upsell AND e.sender = 'browser'
 )
 SELECT c.email, (SELECT i.value FROM contact_identifiers i
                  WHERE i.space_id = %(space_id)s AND i.contact_id = c.id
                    AND i.kind = 'trk_token'
                  ORDER BY i.recency DESC LIMIT 1) AS trk_token
-FROM (SELECT placed.contact_id FROM placed ORDER BY placed.id LIMIT 1) earliest
+FROM (SELECT placed.contact_id FROM placed
+      ORDER BY placed.by_browser, placed.id LIMIT 1) earliest
 JOIN contacts c ON c.space_id = %(space_id)s AND c.id = earliest.contact_id;

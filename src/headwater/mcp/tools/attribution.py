@@ -7,6 +7,7 @@ from typing import Any
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.events.asking import QUERY_MODE
 from headwater.http.parameters import One, Query, one_of
+from headwater.identity.senders import Sender
 from headwater.mcp.asking import Asking
 from headwater.mcp.tool import ID, Arguments, Tool, arguments_of, object_of
 from headwater.reports.explaining import Explanation, explain_event
@@ -18,6 +19,7 @@ WINDOW = One(
 
 _TEXT_OR_NULL = {"type": ["string", "null"]}
 _NUMBER_OR_NULL = {"type": ["number", "null"]}
+_SENDER = {"enum": [*Sender, None]}
 
 
 async def _explain(asking: Asking, given: Arguments) -> Any:
@@ -75,7 +77,7 @@ TOOLS = (
                     {
                         "id": ID, "contact_id": ID, "company_id": {"type": ["integer", "null"]},
                         "amount": _NUMBER_OR_NULL, "event_name": {"type": "string"},
-                        "event_time_utc": {"type": "string"},
+                        "event_time_utc": {"type": "string"}, "sender": _SENDER,
                     }
                 ),
                 "attribution_window": {"type": "integer"},
@@ -84,6 +86,7 @@ TOOLS = (
                     "items": object_of(
                         {
                             "id": ID, "event_time_utc": {"type": "string"}, "contact_id": ID,
+                            "sender": _SENDER,
                             "source": {"type": "string"}, "source_rule": {"type": "string"},
                             "is_paid": {"type": "boolean"}, "event_url": _TEXT_OR_NULL,
                             "referrer_host": _TEXT_OR_NULL, "campaign_id": _TEXT_OR_NULL,

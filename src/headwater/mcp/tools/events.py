@@ -15,6 +15,7 @@ from headwater.events.documents import BODY_OF_CHANGE, EVENT, PAGE
 from headwater.events.reading import STATEMENTS, fetch_event, list_events
 from headwater.http.bodies import refuse_bad_text
 from headwater.http.parameters import Query
+from headwater.identity.senders import Sender
 from headwater.ingest.documents import INGEST_SCHEMAS
 from headwater.ingest.endpoints import BUCKET
 from headwater.ingest.inbox import Request
@@ -59,7 +60,8 @@ async def _get_event(asking: Asking, given: Arguments) -> Any:
 async def _track_event(asking: Asking, given: Arguments) -> Any:
     refuse_bad_text(given)
     row = msgspec.json.encode(EVENT_FORM.accept(_ENCODER.encode(given), time.time()))
-    request = Request(asking.space_id, asking.limit(BUCKET), 1, [row])
+    limit = asking.limit(BUCKET)
+    request = Request(asking.space_id, limit, 1, [row], sender=Sender.ASSISTANT)
     await asking.service.inbox.put(request)
     return {"message": "The event is queued.", "receipt_id": str(request.receipts[0])}
 

@@ -1,0 +1,35 @@
+"""Who sent an item. A business's own systems are believed; a page's items may be anybody's, as its
+key is public, unless the business has signed them.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Sender(StrEnum):
+    """By which way an item came in."""
+
+    API_KEY = "api_key"
+    WEBHOOK = "webhook"
+    IMPORT = "import"
+    ASSISTANT = "assistant"
+    BROWSER = "browser"
+    SIGNED_BROWSER = "signed_browser"
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether it speaks for the business."""
+        return self is not Sender.BROWSER
+
+
+_BROWSERS_ALONE = frozenset({"hit", "identify", "bots"})
+
+
+def sender_of(stored: str | None, kind: str) -> Sender:
+    """The sender of a row of the inbox. Rows accepted before senders were written down have none:
+    then what only browsers send is a browser's, and the rest is taken as it was meant to be.
+    """
+    if stored is not None:
+        return Sender(stored)
+    return Sender.BROWSER if kind in _BROWSERS_ALONE else Sender.API_KEY
