@@ -36,6 +36,7 @@ SPANS_SPACES: dict[str, str] = {
     "forwarding/queue.sql::destinations_due": "a forwarder asks where deliveries are due",
     "forwarding/queue.sql::spaces_due": "a worker asks likewise",
     "forwarding/queue.sql::figures": "the operator's figures are the installation's",
+    "reports/alerts.sql::backlogs": "a worker looks for backlogs of the whole installation",
     "exports/jobs.sql::waiting": "a worker takes the job that has waited longest, of any Space",
     "exports/jobs.sql::spaces_to_tidy": "a worker asks which Spaces have old files",
     "privacy/erasures.sql::newest": "the operator waits for the whole installation",

@@ -14,7 +14,7 @@ from headwater.settings import Settings
 
 def api(settings: Settings, arguments: Namespace) -> int:
     """Answer requests until told to stop."""
-    logs.configure(settings.log_level)
+    logs.configure(settings.log_level, settings.log_format)
     leash.hold(arguments)
     with _socket(arguments) as bound, told(settings):
         app.serve(settings, database_url(settings), bound, listening.base_url(bound))

@@ -14,6 +14,7 @@ from headwater.cli.connect import in_transaction, told
 from headwater.cli.failure import Failure
 from headwater.cli.output import show
 from headwater.cli.spaces import pairs
+from headwater.database.installation import with_service_addresses
 from headwater.forwarding import destinations
 from headwater.forwarding.documents import show_destination
 from headwater.forwarding.options import read_new
@@ -115,15 +116,17 @@ def test(settings: Settings, arguments: Namespace) -> int:
     from headwater.forwarding.trial import Trial, try_destination  # noqa: PLC0415
 
     async def act(connection: AsyncConnection) -> Any:
-        return await destinations.open_destination(
-            connection, arguments.space, arguments.destination, settings,
+        service = await with_service_addresses(connection, settings)
+        opened = await destinations.open_destination(
+            connection, arguments.space, arguments.destination, service,
             await _key(connection, settings),
         )  # fmt: skip
+        return *opened, named_hosts(service)
 
-    platform, destination = in_transaction(settings, act)
+    platform, destination, hosts = in_transaction(settings, act)
 
     async def send() -> Trial:
-        async with Egress(named_hosts(settings)) as egress:
+        async with Egress(hosts) as egress:
             return await try_destination(egress, destination, platform)
 
     trial = asyncio.run(send())

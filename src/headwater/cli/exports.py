@@ -47,7 +47,7 @@ def export(settings: Settings, arguments: Namespace) -> int:
 
 def exporter(settings: Settings, arguments: Namespace) -> int:
     """Work on the API's exports until none waits."""
-    logs.configure(settings.log_level)
+    logs.configure(settings.log_level, settings.log_format)
 
     def end(_: int, __: Any) -> None:
         raise Stopped

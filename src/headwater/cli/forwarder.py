@@ -22,7 +22,7 @@ from headwater.spaces.sealing import derive_key
 
 def forwarder(settings: Settings, arguments: Namespace) -> int:
     """Send what is due until nothing has been for some seconds."""
-    logs.configure(settings.log_level)
+    logs.configure(settings.log_level, settings.log_format)
     leash.hold(arguments)
     try:
         asyncio.run(_forward(settings, database_url(settings)))

@@ -16,6 +16,7 @@ from headwater.cli.connect import in_transaction, told
 from headwater.cli.failure import Failure
 from headwater.cli.output import show
 from headwater.cli.spaces import pairs
+from headwater.database.installation import with_service_addresses
 from headwater.settings import Settings
 from headwater.spaces.sealing import derive_key
 from headwater.webhooks import deliveries as kept
@@ -23,9 +24,6 @@ from headwater.webhooks import hooks
 from headwater.webhooks.models import Message, Outcome, Reader, Webhook
 from headwater.webhooks.options import check_type, read_settings
 from headwater.webhooks.reading import draft_event, finish
-
-LOCAL = "http://127.0.0.1:8080"
-"""Where `serve` listens unless told otherwise."""
 
 
 def create(settings: Settings, arguments: Namespace) -> int:
@@ -37,13 +35,16 @@ def create(settings: Settings, arguments: Namespace) -> int:
         raise Failure("signature_header: give the signing secret with --secret-stdin")
     new = hooks.NewWebhook(arguments.type, arguments.name, read, secret or None)
 
-    async def act(connection: AsyncConnection) -> tuple[str, int]:
+    async def act(connection: AsyncConnection) -> dict[str, Any]:
         own = settings.secret_key or await hooks.fetch_installation_secret(connection)
-        return await hooks.create_webhook(connection, arguments.space, new, derive_key(own))
+        token, webhook_id = await hooks.create_webhook(
+            connection, arguments.space, new, derive_key(own)
+        )
+        service = await with_service_addresses(connection, settings)
+        url = f"{service.base_url}{hooks.PATH}/{token}"
+        return {"url": url, "id": webhook_id, "type": new.type, "name": new.name}
 
-    token, webhook_id = in_transaction(settings, act)
-    url = f"{settings.base_url or LOCAL}{hooks.PATH}/{token}"
-    show({"url": url, "id": webhook_id, "type": new.type, "name": new.name}, as_json=arguments.json)
+    show(in_transaction(settings, act), as_json=arguments.json)
     return 0
 
 

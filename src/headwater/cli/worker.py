@@ -12,6 +12,7 @@ from headwater.cli import leash
 from headwater.cli.connect import database_url
 from headwater.cli.exporting import exporting, tidying
 from headwater.cli.forwarding import forwarding
+from headwater.cli.watching import watching
 from headwater.oauth.tidying import forgetting
 from headwater.pipeline.worker import Worker, processing
 from headwater.privacy.erasing import ERASING
@@ -20,7 +21,7 @@ from headwater.settings import Settings
 
 def worker(settings: Settings, arguments: Namespace) -> int:
     """Process, erase, and see to exports and forwarding, until told to stop."""
-    logs.configure(settings.log_level)
+    logs.configure(settings.log_level, settings.log_format)
     stop = threading.Event()
 
     def end(_: int, __: Any) -> None:
@@ -32,7 +33,7 @@ def worker(settings: Settings, arguments: Namespace) -> int:
     leash.hold(arguments)
     duties = [
         processing(), ERASING, forwarding(settings), exporting(settings), tidying(settings),
-        forgetting(),
+        forgetting(), watching(),
     ]  # fmt: skip
     Worker(database_url(settings), stop, duties).run()
     return 0

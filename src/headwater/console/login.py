@@ -16,7 +16,7 @@ from ua_parser import parse
 
 from headwater.accounts.sessions import close_session, open_session
 from headwater.accounts.throttling import Taken, give_back, take_attempt, tidy_attempts
-from headwater.accounts.users import User, find_user, renew_hash
+from headwater.accounts.users import User, any_user, find_user, renew_hash
 from headwater.console.forms import Form, read_form
 from headwater.console.messages import Said
 from headwater.console.pages import redirect, render, wait_told
@@ -43,7 +43,9 @@ async def show_login(request: Request) -> Response:
     if await find_visitor(request) is not None:
         return redirect(request, next_path)
     guest_key(request)
-    return _page(request, next_path)
+    async with request.app.state.headwater.database.connection() as connection:
+        is_first = not await any_user(connection)
+    return _page(request, next_path, is_first=is_first)
 
 
 async def post_login(request: Request) -> Response:
@@ -142,8 +144,9 @@ def _page(
     **options: Any,
 ) -> Response:
     email = form.text("email") if form else ""
-    values = {"next": next_path, "email": email, "problem": problem}
-    return render(request, "login.html", **values, **options)
+    values = {"next": next_path, "email": email, "problem": problem, "is_first": False}
+    values |= options
+    return render(request, "login.html", **values)
 
 
 ROUTES = [

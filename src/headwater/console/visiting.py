@@ -9,6 +9,7 @@ from __future__ import annotations
 import hmac
 import re
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import quote
@@ -23,6 +24,7 @@ from headwater.accounts.sessions import LIFETIME, Session, fetch_session
 from headwater.accounts.users import User
 from headwater.http.errors import Forbidden, Invalid, NotFound
 from headwater.http.ids import parse_id
+from headwater.reports.alerts import Alert, list_alerts
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 
@@ -66,6 +68,8 @@ class Inside:
     visitor: Visitor
     space: Space
     member: Member
+    alerts: Sequence[Alert]
+    """What is wrong in the Space."""
 
     @property
     def role(self) -> Role:
@@ -121,7 +125,8 @@ async def enter(
     member = await fetch_member(connection, space_id, visitor.user.id)
     if member is None:
         raise NotFound("Page")
-    inside = Inside(visitor, await fetch_space(connection, space_id), member)
+    space, alerts = await fetch_space(connection, space_id), await list_alerts(connection, space_id)
+    inside = Inside(visitor, space, member, alerts)
     request.state.inside = inside
     inside.require(permission)
     return inside
