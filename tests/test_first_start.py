@@ -86,7 +86,7 @@ def test_at_a_terminal_it_is_for_people(tmp_path: Path) -> None:
     box = re.search(r"\n(-{60,})\n\n(.*?)\n\1\n", written, re.DOTALL)
     assert box is not None, written
     told, _, link, _ = box[2].split("\n")
-    assert "make the first account" in told
+    assert "create the first account" in told
     assert link.strip().startswith(said.split()[1] + "/console/set-up/")
     log = written.replace(box[0], "")
     assert re.search(r"^\d\d:\d\d:\d\d info +migrated +migration=0001", log, re.MULTILINE)

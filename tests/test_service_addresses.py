@@ -11,7 +11,7 @@ from typing import Any
 from tests.forwarding.fake_platform import Answer, FakePlatform
 from tests.processes import Serve, headwater
 
-PIXEL = ("--platform", "meta", "--set", "pixel_id=1234567890", "--set", "test_event_code=TEST1")
+PIXEL = ("--platform", "meta", "--set", "pixel_id=1234567890")
 
 
 def command(data_dir: Path, *words: str, **variables: str) -> Any:
@@ -49,6 +49,18 @@ def test_it_works(tmp_path: Path) -> None:
         made = command(
             data_dir, "destination", "create", *space, *PIXEL, "--secret", "access_token=x"
         )
-        command(data_dir, "destination", "test", *space, "--destination", str(made["id"]))
+        assert try_out(data_dir, *space, "--destination", str(made["id"])) == []
         assert len(meta.requests) == 1, "the service's platform was called"
         assert serve.stop() == 0
+
+
+def try_out(data_dir: Path, *where: str) -> list[str]:
+    """Try a new destination out as the documentation says, and return what stood in the way."""
+    at = ("--data-dir", str(data_dir))
+    refused = headwater("destination", "test", *where, *at)
+    assert refused.returncode == 1
+    assert "test_event_code" in refused.stdout
+    advice = refused.stdout.rpartition("headwater ")[2].strip().replace("CODE", "TEST1")
+    assert headwater(*advice.split(), *at).returncode == 0
+    taken = headwater("destination", "test", *where, *at)
+    return [] if taken.returncode == 0 else [taken.stdout, taken.stderr]

@@ -36,7 +36,7 @@ GRACE_SECONDS = 10.0
 FIRST_DELAY, LONGEST_DELAY = 0.1, 10.0
 STEADY_SECONDS = 10.0
 HOPELESS = 5
-INVITATION = "Open this link to make the first account. It works once, within a day."
+INVITATION = "Open this link to create the first account. It works once, within a day."
 
 
 class ServeError(Exception):

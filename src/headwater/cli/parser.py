@@ -189,10 +189,10 @@ def _add_queue(commands: Commands) -> None:
 
 def _add_export(commands: Commands) -> None:
     export = _group(commands, "export", "write events, contacts or companies to a file")
-    events = _add(export, "events", ("exports", "export"), "a day's events")
-    events.add_argument(
-        "--date", required=True, metavar="D", help="YYYY-MM-DD, by the Space's clock"
-    )
+    events = _add(export, "events", ("exports", "export"), "the events of a day, or of some days")
+    events.add_argument("--date", metavar="D", help="a day: YYYY-MM-DD, by the Space's clock")
+    for end, about in (("start", "the first day of several"), ("end", "the last one, included")):
+        events.add_argument(f"--{end}-date", metavar="D", help=about)
     events.add_argument("--query-mode", metavar="M", help="profile or company (profile)")
     for option, member in (
         ("event-name", "event_names"),
@@ -217,8 +217,10 @@ def _add_export(commands: Commands) -> None:
     for kind, command in (("events", events), ("contacts", contacts), ("companies", companies)):
         _space(command)
         command.add_argument(
-            "--output", required=True, metavar="FILE", help="compressed when it ends in .gz"
-        )
+            "--output", required=True, metavar="FILE",
+            help="CSV when it ends in .csv; compressed when it ends in .gz",
+        )  # fmt: skip
+        command.add_argument("--format", choices=("ndjson", "csv"), help="if FILE's name says none")
         command.set_defaults(kind=kind)
         _json(command)
     exporter = _add(commands, "exporter", ("exports", "exporter"), "work on exports of the API")
@@ -332,6 +334,9 @@ def _add_import(commands: Commands) -> None:
         command.add_argument("--format", choices=("ndjson", "csv"), help="if FILE's name says none")
         command.add_argument(
             "--map", action="append", default=[], metavar="COLUMN=FIELD", help="repeatable"
+        )
+        command.add_argument(
+            "--timezone", default="UTC", metavar="Z", help="of times without an offset (UTC)"
         )
         command.add_argument("--dry-run", action="store_true", help="check all and store nothing")
         command.add_argument("--again", action="store_true", help="also if it was imported before")

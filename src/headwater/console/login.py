@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 from ipaddress import IPv6Address, ip_address, ip_network
-from typing import Any
 
 from psycopg import AsyncConnection
 from starlette.requests import Request
@@ -141,12 +140,13 @@ def _page(
     next_path: str,
     form: Form | None = None,
     problem: str | None = None,
-    **options: Any,
+    *,
+    is_first: bool = False,
+    status: int = 200,
 ) -> Response:
     email = form.text("email") if form else ""
-    values = {"next": next_path, "email": email, "problem": problem, "is_first": False}
-    values |= options
-    return render(request, "login.html", **values)
+    values = {"next": next_path, "email": email, "problem": problem, "is_first": is_first}
+    return render(request, "login.html", status=status, **values)
 
 
 ROUTES = [

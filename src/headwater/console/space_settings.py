@@ -58,11 +58,21 @@ async def post_settings(request: Request) -> Response:
         try:
             changes = read_changes(changed)
         except Invalid as error:
-            return _page(request, before | given, error.errors, status=422)
+            errors = {
+                key: [_without_key(key, rule) for rule in rules]
+                for key, rules in error.errors.items()
+            }
+            return _page(request, before | given, errors, status=422)
         if changed:
             await change_space(connection, inside.space.id, changes)
     said = Said.SETTINGS_SAVED if changed else Said.NOTHING_CHANGED
     return redirect(request, f"{HOME}/spaces/{inside.space.id}/settings", said)
+
+
+def _without_key(key: str, rule: str) -> str:
+    """A rule as it reads under its own field: without the key, which the page never shows."""
+    rule = rule.removeprefix(f"{key}: ")
+    return f"{rule[:1].upper()}{rule[1:]}{'' if rule.endswith('.') else '.'}"
 
 
 def _text(value: Any) -> str:

@@ -17,6 +17,7 @@ from urllib.parse import quote
 from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match
 
 from headwater.accounts.members import Member, fetch_member
 from headwater.accounts.roles import Permission, Role
@@ -105,9 +106,24 @@ async def require_visitor(request: Request) -> Visitor:
         asked = request.url.path
         if request.url.query:
             asked += f"?{request.url.query}"
-        here = request.method == "GET" and len(asked) <= MAX_NEXT
-        raise SeeOther(f"{LOGIN}?next={quote(asked, safe='/')}" if here else LOGIN)
+        if request.method != "GET":
+            asked = f"{_page_of_form(request)}?again"
+        fits = len(asked) <= MAX_NEXT
+        raise SeeOther(f"{LOGIN}?next={quote(asked, safe='/')}" if fits else LOGIN)
     return visitor
+
+
+def _page_of_form(request: Request) -> str:
+    """The page with the form that was sent: the longest beginning of its path that is a page.
+    `again` has the page's script fill in what was typed.
+    """
+    path = request.url.path
+    while path.startswith(f"{HOME}/"):
+        scope = {**request.scope, "path": path, "method": "GET"}
+        if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes):
+            return path
+        path = path.rpartition("/")[0]
+    return HOME
 
 
 async def enter(

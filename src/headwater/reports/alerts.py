@@ -12,7 +12,7 @@ from typing import Any
 
 import structlog
 from psycopg import AsyncConnection, Connection
-from psycopg.rows import class_row
+from psycopg.rows import dict_row
 
 from headwater.database.statements import Statements
 from headwater.forwarding.platforms import registry
@@ -109,14 +109,11 @@ class Alert:
 async def list_alerts(connection: AsyncConnection, space_id: int) -> list[Alert]:
     """What is wrong in a Space, the most urgent first."""
     values = {"space_id": space_id, "late": LATE, "most": MOST_COUNTED}
-    cursor = connection.cursor(row_factory=class_row(_read))
-    alerts = await (await cursor.execute(SQL["alerts"], values)).fetchall()
+    cursor = connection.cursor(row_factory=dict_row)
+    rows: list[dict[str, Any]] = await (await cursor.execute(SQL["alerts"], values)).fetchall()
+    alerts = [Alert(kind=Kind(row.pop("kind")), **row) for row in rows]
     ranks = list(Kind)
     return sorted(alerts, key=lambda alert: (ranks.index(alert.kind), alert.destination_id or 0))
-
-
-def _read(kind: str, **values: Any) -> Alert:
-    return Alert(kind=Kind(kind), **values)
 
 
 class BacklogWatch:
