@@ -145,8 +145,10 @@ def _page(
     status: int = 200,
 ) -> Response:
     email = form.text("email") if form else ""
-    values = {"next": next_path, "email": email, "problem": problem, "is_first": is_first}
-    return render(request, "login.html", status=status, **values)
+    return render(
+        request, "login.html", status=status, next=next_path, email=email, problem=problem,
+        is_first=is_first,
+    )  # fmt: skip
 
 
 ROUTES = [

@@ -48,7 +48,8 @@ def _flat(line: Mapping[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in line.items():
         if name in _NESTED:
-            flat |= {column: (value or {}).get(column) for column in _NESTED[name]}
+            members = cast("dict[str, Any]", value or {})
+            flat |= {column: members.get(column) for column in _NESTED[name]}
         else:
             flat[name] = value
     return flat
