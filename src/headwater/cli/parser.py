@@ -159,7 +159,7 @@ def _add_key(commands: Commands) -> None:
 
 
 def _add_contact(commands: Commands) -> None:
-    contact = _group(commands, "contact", "look after contacts")
+    contact = _group(commands, "contact", "manage contacts")
     merges = _add(contact, "merges", ("contacts", "list_merges"), "list merges, newest first")
     merges.add_argument(
         "contact_id", type=int, nargs="?", metavar="CONTACT_ID", help="only this contact's"
@@ -176,7 +176,7 @@ def _add_contact(commands: Commands) -> None:
 
 
 def _add_queue(commands: Commands) -> None:
-    queue = _group(commands, "queue", "look after accepted requests")
+    queue = _group(commands, "queue", "manage accepted requests")
     wait = _add(queue, "wait", ("queue", "wait"), "wait until everything accepted is processed")
     wait.add_argument(
         "--timeout", type=_seconds, default=60.0, metavar="S", help="seconds to wait (60)"
@@ -236,7 +236,7 @@ def _add_source(commands: Commands) -> None:
 
 
 def _add_webhook(commands: Commands) -> None:
-    webhook = _group(commands, "webhook", "look after webhooks that other services call")
+    webhook = _group(commands, "webhook", "manage webhooks that other services call")
     create = _add(webhook, "create", ("webhooks", "create"), "create a webhook")
     create.add_argument("--name", required=True, metavar="N")
     create.add_argument("--secret-stdin", action="store_true", help="read the signing secret")
@@ -268,7 +268,7 @@ def _add_webhook(commands: Commands) -> None:
 
 
 def _add_site(commands: Commands) -> None:
-    site = _group(commands, "site", "look after sites whose pages report visits")
+    site = _group(commands, "site", "manage sites whose pages report visits")
     create = _add(site, "create", ("sites", "create"), "create a site")
     create.add_argument("--name", required=True, metavar="N")
     listed = _add(site, "list", ("sites", "list_all"), "list a Space's sites")
@@ -287,7 +287,7 @@ def _add_site(commands: Commands) -> None:
 
 
 def _add_user(commands: Commands) -> None:
-    user = _group(commands, "user", "look after people who may log in to the console")
+    user = _group(commands, "user", "manage people who may log in to the console")
     create = _add(user, "create", ("accounts", "create"), "create an account, or give it a Space")
     create.add_argument("--name", metavar="N", help="what others see instead of the address")
     create.add_argument(
@@ -308,7 +308,7 @@ def _add_user(commands: Commands) -> None:
 
 
 def _add_token(commands: Commands) -> None:
-    token = _group(commands, "pat", "look after the tokens of assistants and scripts")
+    token = _group(commands, "pat", "manage the tokens of assistants and scripts")
     create = _add(token, "create", ("accounts", "create_token"), "create a token, shown this once")
     create.add_argument("--user", required=True, metavar="E", help="whose it is, by e-mail address")
     create.add_argument("--name", required=True, metavar="N")
@@ -345,7 +345,7 @@ def _add_import(commands: Commands) -> None:
 
 
 def _add_destination(commands: Commands) -> None:
-    group = _group(commands, "destination", "look after where events are forwarded to")
+    group = _group(commands, "destination", "manage where events are forwarded to")
     create = _add(group, "create", ("destinations", "create"), "forward events to an account")
     create.add_argument("--platform", required=True, metavar="P", help="meta, google, …")
     change = _add(group, "set", ("destinations", "change"), "change a destination")

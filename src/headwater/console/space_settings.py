@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.accounts.roles import Permission
-from headwater.console.forms import read_form
+from headwater.console.forms import read_form, without_keys
 from headwater.console.messages import Said
 from headwater.console.pages import redirect, render
 from headwater.console.visiting import HOME, enter, require_visitor
@@ -58,21 +58,12 @@ async def post_settings(request: Request) -> Response:
         try:
             changes = read_changes(changed)
         except Invalid as error:
-            errors = {
-                key: [_without_key(key, rule) for rule in rules]
-                for key, rules in error.errors.items()
-            }
+            errors = without_keys(error.errors)
             return _page(request, before | given, errors, status=422)
         if changed:
             await change_space(connection, inside.space.id, changes)
     said = Said.SETTINGS_SAVED if changed else Said.NOTHING_CHANGED
     return redirect(request, f"{HOME}/spaces/{inside.space.id}/settings", said)
-
-
-def _without_key(key: str, rule: str) -> str:
-    """A rule as it reads under its own field: without the key, which the page never shows."""
-    rule = rule.removeprefix(f"{key}: ")
-    return f"{rule[:1].upper()}{rule[1:]}{'' if rule.endswith('.') else '.'}"
 
 
 def _text(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headwater.reference.examples import EXAMPLES, Example
@@ -12,6 +12,8 @@ Schema = dict[str, Any]
 
 SHORT_ENUM = 8
 """Longer lists of values are folded away."""
+_FIRST = ("event_name", "email", "amount", "trk_source", "idempotency_key")
+"""What is enough of a purchase to begin with."""
 _ORDER = ("Ingest", "Events", "Contacts", "Companies", "Exports", "Destinations", "Ads")
 ABOUT = {
     "Ingest": "Send what happens: conversions, sign-ups, refunds and touchpoints.",
@@ -89,6 +91,12 @@ def describe(document: Schema) -> dict[str, list[Operation]]:
         tag["name"]: [each for name, each in found if name == tag["name"]]
         for tag in document["tags"]
     }
+
+
+def first_call(operation: Operation) -> Operation:
+    """An operation with the least that its example needs."""
+    body = {name: EXAMPLES[operation.id].body[name] for name in _FIRST}
+    return replace(operation, request=_pretty(body))
 
 
 def _operations(document: Schema) -> list[tuple[str, str, Schema]]:

@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from headwater import __version__
-from headwater.reference.describing import ABOUT, SHORT_ENUM, describe
+from headwater.reference.describing import ABOUT, SHORT_ENUM, describe, first_call
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -34,9 +34,11 @@ def reference_routes(brand: str, base_url: str, document: dict[str, Any]) -> lis
 
     @cache
     def page() -> str:
+        subjects = describe(document)
         return _TEMPLATES.get_template("reference.html").render(
             brand=brand, base_url=base_url, info=document["info"], about=ABOUT,
-            product_version=__version__, subjects=describe(document), short=SHORT_ENUM,
+            product_version=__version__, subjects=subjects, short=SHORT_ENUM,
+            first=first_call(subjects["Ingest"][0]),
         )  # fmt: skip
 
     async def show(_: object) -> Response:
