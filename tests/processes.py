@@ -25,13 +25,15 @@ def environment(**extra: str) -> dict[str, str]:
 class Serve:
     """A `headwater serve` (or `demo`) on a data directory, on a free port unless told."""
 
-    def __init__(self, data_dir: Path, *options: str, command: str = "serve") -> None:
+    def __init__(
+        self, data_dir: Path, *options: str, command: str = "serve", **variables: str
+    ) -> None:
         self.log = data_dir.with_name(f"{data_dir.name}.log")
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "headwater", command, "--data-dir", str(data_dir),
                  *(options or ("--port", "0"))],
-                stdout=subprocess.PIPE, stderr=log, text=True, env=environment(),
+                stdout=subprocess.PIPE, stderr=log, text=True, env=environment(**variables),
             )  # fmt: skip
 
     def line(self) -> str:

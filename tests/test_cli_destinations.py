@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -239,3 +240,20 @@ def test_waiting(terminal: Terminal) -> None:
     assert wait() == 1
     terminal.json("destination", "pause", "--destination", str(destination_id))
     assert wait() == 0
+
+
+def test_people_read_sections_no_wider_than_a_terminal(terminal: Terminal) -> None:
+    made = terminal.json(
+        "destination", "create", *GIVEN, "--name", "Shop", "--event", "contact=Contact",
+        "--event", "purchase=",
+    )  # fmt: skip
+    _, out, _ = terminal.run("destination", "show", *at(made))
+    lines = out.splitlines()
+    assert "“Shop”, destination" in lines[0]
+    assert max(map(len, lines)) <= 100
+    assert [line for line in lines if line and not line.startswith(" ")][1:] == [
+        "Settings", "Deliveries", "Sent as", "Not sent", "Warnings",
+    ]  # fmt: skip
+    assert re.search(r"^  contact +Contact \(own\)$", out, re.MULTILINE)
+    assert "purchase" in out.partition("Not sent")[2]
+    assert "token (stored encrypted, never shown)" in out

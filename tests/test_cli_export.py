@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import json
 from pathlib import Path
 
@@ -72,6 +74,10 @@ def test_contacts_and_companies(stage: Stage, tmp_path: Path) -> None:
     ("options", "told"),
     [
         (["--date", "yesterday"], "date must have the format"),
+        ([], "give either --date, or --start-date and --end-date"),
+        ([*DAY, "--start-date", "2026-05-13"], "give either --date"),
+        (["--start-date", "2026-05-13", "--end-date", "soon"], "--end-date must have the format"),
+        (["--start-date", "2026-05-13", "--end-date", "2026-05-12"], "must not be before"),
         ([*DAY, "--source", "google_ads"], "attribution_model is required"),
         ([*DAY, "--field", "nonsense"], "fields must be one of"),
     ],
@@ -103,3 +109,61 @@ def test_a_space_that_is_not_there(
     assert main(arguments) == 2
     assert "Space not found" in capsys.readouterr().err
     del stage
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return list(csv.DictReader(io.StringIO(text.decode(), newline="")))
+
+
+@pytest.mark.parametrize("name", ["day.csv", "day.csv.gz", "day.txt"])
+def test_csv_is_what_people_expect(stage: Stage, tmp_path: Path, name: str) -> None:
+    event_id = stage.event(
+        stage.contact(), amount="12.5", order_id='=1+1, "x"\nö', event_name="purchase"
+    )
+    options = ["--format", "csv"] if name.endswith("txt") else []
+    assert run(stage, "events", *DAY, *options, output=tmp_path / name) == 0
+    (row,) = read_csv(tmp_path / name)
+    assert (row["id"], row["event_time_utc"]) == (str(event_id), "2026-05-13T12:00:00Z")
+    assert (row["event_name"], row["amount"], row["is_upsell"]) == ("purchase", "12.5", "false")
+    assert row["order_id"] == '\'=1+1, "x"\nö', "a spreadsheet must not run it"
+    assert row["order_name"] == ""
+    assert "source" not in row
+
+
+def test_csv_with_sources_has_all_there_is_of_them(stage: Stage, tmp_path: Path) -> None:
+    contact_id = stage.contact()
+    stage.touchpoint(contact_id, "google_ads")
+    stage.event(contact_id, amount=5)
+    options = ["--source", "google_ads", "--attribution-model", "linear"]
+    output = tmp_path / "day.csv"
+    assert run(stage, "events", *DAY, *options, "--attribution-window", "0", output=output) == 0
+    (row,) = read_csv(output)
+    assert (row["source"], row["amount"]) == ("google_ads", "5")
+    assert {"campaign_name", "touchpoint_id", "ad_id"} <= row.keys()
+
+
+def test_several_days_in_one_file(stage: Stage, tmp_path: Path) -> None:
+    ids = [
+        stage.event(stage.contact(), event_time=f"2026-05-{day:02} 12:00Z") for day in range(10, 16)
+    ]
+    output = tmp_path / "days.ndjson"
+    days = ["--start-date", "2026-05-11", "--end-date", "2026-05-14"]
+    assert run(stage, "events", *days, output=output) == 0
+    found = [json.loads(line)["id"] for line in output.read_text().splitlines()]
+    assert found == ids[4:0:-1]
+
+
+def test_contacts_as_csv(stage: Stage, tmp_path: Path) -> None:
+    contact_id = stage.contact(profile_field_1="gold", phone="+49151 234")
+    for address in ("a@example.com", "b@example.com"):
+        stage.identifier(contact_id, "email", address)
+    output = tmp_path / "contacts.csv"
+    dates = ["--start-date", "2026-05-13 00:00:00", "--end-date", "2026-05-13 23:59:59"]
+    assert run(stage, "contacts", *dates, output=output) == 0
+    (row,) = read_csv(output)
+    assert row["id"] == str(contact_id)
+    assert row["profile_field_1"] == "gold"
+    assert row["profile_field_2"] == ""
+    assert "custom_fields" not in row
+    assert any("; " in cell and "b@example.com" in cell for cell in row.values())

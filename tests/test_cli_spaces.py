@@ -11,6 +11,7 @@ import pytest
 
 from headwater.cli import main
 from headwater.pipeline import running
+from headwater.spaces.keys import SCOPES
 
 
 @pytest.fixture(autouse=True)
@@ -166,3 +167,15 @@ def test_unreachable_database(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None
     told = cli("space", "list", code=2)
     assert "cannot reach the database of HEADWATER_DATABASE_URL" in told
     assert "hunter2" not in told
+
+
+def test_keys_fit_a_terminal(cli: Cli, space: Any) -> None:
+    where = ("--space", space["id"])
+    cli("key", "create", *where, "--name", "the shop's server " * 5)
+    cli("key", "create", *where, "--name", "x" * 200, "--scope", "events:write")
+    most = [scope for scope in SCOPES if scope != "contacts:delete"]
+    cli("key", "create", *where, "--name", "y", *(f"--scope={scope}" for scope in most))
+    printed = cli("key", "list", *where)
+    assert max(map(len, printed.splitlines())) <= 100
+    for told in (" all ", "events:write", "all but contacts:delete"):
+        assert told in printed

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headwater.cli import main
-from headwater.cli.webhooks import LOCAL
+from headwater.database.installation import DEFAULT_BASE_URL
 from tests.factories import Stage, make_stage
 from tests.webhook_samples import ORDER, REFUND, SESSION, stripe
 from tests.webhooks import SECRET, Hook, Hooks
@@ -47,7 +47,7 @@ def test_it_works(terminal: Terminal, webhooks: Hooks, monkeypatch: pytest.Monke
                          "--set", "event.customer.created=contact")  # fmt: skip
     assert made.keys() == {"url", "id", "type", "name"}
     base, _, token = made["url"].rpartition("/")
-    assert base == f"{LOCAL}/webhooks"
+    assert base == f"{DEFAULT_BASE_URL}/webhooks"
     assert len(token) == 43
     server = webhooks.server.base_url
     hook = Hook(webhooks.stage, server, "stripe", made["id"], token, SECRET)

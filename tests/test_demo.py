@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
 
@@ -11,6 +11,9 @@ import httpx
 
 from headwater.demo.journeys import journeys
 from headwater.demo.shops import SHOPS
+from headwater.sources.classify import explain
+from headwater.sources.evidence import Arrival, Parameters
+from headwater.sources.outcomes import Source
 from tests.console.browsing import Forms
 from tests.processes import Serve, is_ready
 from tests.waiting import wait_until
@@ -66,10 +69,32 @@ def test_it_works_and_again_adds_nothing(tmp_path: Path) -> None:
 
 def test_journeys_are_the_same_every_time() -> None:
     for shop in SHOPS:
-        events = journeys(shop, NOW)
-        assert events == journeys(shop, NOW)
+        sent = journeys(shop, NOW)
+        assert sent == journeys(shop, NOW)
+        events = sent.events
         keys = [event["idempotency_key"] for event in events]
         assert 0.01 < 1 - len(set(keys)) / len(keys) < 0.03  # what is sent twice
         assert any(event.get("amount", 0) < 0 for event in events)
-        later = journeys(shop, NOW.replace(month=5))
+        later = journeys(shop, NOW.replace(month=5)).events
         assert {event["idempotency_key"] for event in later} == set(keys)
+
+
+def test_two_periods_can_be_compared_and_today_has_something() -> None:
+    for shop in SHOPS:
+        at = [event["event_time"] for event in journeys(shop, NOW).events]
+        middle = f"{NOW - timedelta(days=90):%Y-%m-%d}"
+        older = sum(moment < middle for moment in at)
+        assert 0.2 < older / len(at) < 0.6
+        assert f"{NOW - timedelta(minutes=10):%Y-%m-%dT%H:%M:%SZ}" < max(at)
+
+
+def test_the_classifier_tells_where_visits_come_from() -> None:
+    """Nothing names a source: what a visit comes from is found out from its page and referrer."""
+    rules: set[str] = set()
+    for shop in SHOPS:
+        sent = journeys(shop, NOW)
+        assert not [event for event in sent.events if "trk_source" in event]
+        for visit in sent.visits:
+            told = explain(Arrival(visit["url"], visit.get("referrer"), Parameters(None)))
+            rules.add(told.outcome.rule if isinstance(told.outcome, Source) else "nothing")
+    assert {"gclid", "utm_source_paid", "utm_source", "referrer", "other_site"} <= rules

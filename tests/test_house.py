@@ -37,6 +37,7 @@ SPANS_SPACES: dict[str, str] = {
     "forwarding/queue.sql::spaces_due": "a worker asks likewise",
     "forwarding/queue.sql::figures": "the operator's figures are the installation's",
     "contacts/merges.sql::figures": "likewise",
+    "reports/alerts.sql::backlogs": "a worker looks for backlogs of the whole installation",
     "exports/jobs.sql::waiting": "a worker takes the job that has waited longest, of any Space",
     "exports/jobs.sql::spaces_to_tidy": "a worker asks which Spaces have old files",
     "privacy/erasures.sql::newest": "the operator waits for the whole installation",

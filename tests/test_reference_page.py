@@ -1,16 +1,26 @@
-"""The reference page: whole without any network, under a policy that lets nothing else run."""
+"""The reference page: whole without any network or script, under a policy that lets nothing else
+run, with a real example of every operation.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+from html import unescape
+from pathlib import Path
+from typing import Any
 
 import httpx
+import jsonschema_rs
 import pytest
 
+from headwater import __version__
+from headwater.reference.examples import EXAMPLES
 from headwater.settings import Settings
-from tests.conftest import Running, run_application
+from tests.conftest import API, BASE_URL, Running, run_application
+from tests.reference.sending import new_installation, send_all
 
-LOADED = re.compile(r'(?:src|href)="([^"]*)"')
+LOADED = re.compile(r'(?:src|href)="([^"#][^"]*)"')
 
 
 @pytest.fixture
@@ -18,36 +28,98 @@ def page(server: Running) -> httpx.Response:
     return httpx.get(f"{server.base_url}/docs")
 
 
-def test_it_works(page: httpx.Response) -> None:
+@pytest.fixture
+def document(server: Running) -> dict[str, Any]:
+    return httpx.get(f"{server.base_url}{API}/openapi.json").json()
+
+
+def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {
+        operation["operationId"]: operation
+        for methods in document["paths"].values() for operation in methods.values()
+    }  # fmt: skip
+
+
+def test_it_works(page: httpx.Response, document: dict[str, Any]) -> None:
     assert page.status_code == 200
     assert page.headers["content-type"] == "text/html; charset=utf-8"
-    assert "API reference</title>" in page.text
+    assert "<title>Headwater API reference</title>" in page.text
+    assert f"API 1.3.0 · Headwater {__version__}" in page.text
+    for name, operation in operations(document).items():
+        assert f'<h3 id="{name}">' in page.text
+        assert operation["summary"] in unescape(page.text)
+
+
+def test_it_begins_with_a_first_call_that_works(page: httpx.Response) -> None:
+    text = unescape(page.text)
+    first = text.index("curl --globoff -X POST")
+    assert text[first:].startswith(
+        f"curl --globoff -X POST '{BASE_URL}/public-api/v1/events/track'"
+    )
+    assert first < text.index('<h3 id="')
+    subjects = re.findall(r'<h2 id="(\w+)">', page.text)
+    assert subjects[:3] == ["start", "ingest", "events"]
+
+
+def test_every_operation_has_a_real_example(document: dict[str, Any]) -> None:
+    known = operations(document)
+    assert set(EXAMPLES) == set(known)
+    for name, example in EXAMPLES.items():
+        operation = known[name]
+        body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+        assert body.get("example") == example.body
+        for parameter in operation.get("parameters", []):
+            if parameter.get("required"):
+                assert "example" in parameter, (name, parameter["name"])
+        (good,) = [each for status, each in operation["responses"].items() if status < "3"]
+        content = good["content"]["application/json"]
+        assert content["example"] == example.response is not None
+        for part, shown in ((body, example.body), (content, example.response)):
+            if part:
+                resolved = {**part["schema"], "components": document["components"]}
+                jsonschema_rs.validate(resolved, shown)
+
+
+def shape(value: Any) -> Any:
+    """Which members an answer has, at every depth; of a list, those of its first item."""
+    if isinstance(value, dict):
+        return {name: shape(item) for name, item in value.items() if shape(item) is not None}
+    return [shape(value[0])] if isinstance(value, list) and value else None
+
+
+def test_every_example_works_and_is_answered_so(tmp_path: Path) -> None:
+    """Sent as they stand, in their order, to an installation that has just been set up."""
+    with new_installation(tmp_path) as (client, data_dir):
+        for name, response in send_all(client, data_dir):
+            assert response.is_success, (name, response.text)
+            answer = json.loads(response.text)
+            assert type(answer) is type(EXAMPLES[name].response)
+            if isinstance(answer, dict):
+                assert answer.keys() == EXAMPLES[name].response.keys(), name
 
 
 def test_all_it_loads_comes_from_here(server: Running, page: httpx.Response) -> None:
-    loaded = [address for address in LOADED.findall(page.text) if address != "data:,"]
-    assert len(loaded) == 3
+    loaded = {address for address in LOADED.findall(page.text) if address != "data:,"}
+    assert {each for each in loaded if each.startswith("/docs/")} == {
+        "/docs/reference.css", "/docs/reference.js",
+    }  # fmt: skip
     for address in loaded:
-        assert address.startswith("/docs/")
-        response = httpx.get(server.base_url + address)
+        assert address.startswith("/"), address
+        response = httpx.get(server.base_url + address, follow_redirects=True)
         assert response.status_code == 200
-        assert response.headers["x-content-type-options"] == "nosniff"
-        assert len(response.content) > 100
-    style = httpx.get(f"{server.base_url}/docs/swagger-ui.css").text
-    assert not re.findall(r"@import|url\((?![\"']?data:)", style)
-    start = httpx.get(f"{server.base_url}/docs/start.js").text
-    assert 'url: "/public-api/v1/openapi.json"' in start
-    assert "http" not in page.text + start
+    style = httpx.get(f"{server.base_url}/docs/reference.css").text
+    assert not re.findall(r"@import|url\(", style)
+    assert "prefers-color-scheme: dark" in style
 
 
 def test_the_policy_is_strict(page: httpx.Response) -> None:
     parts = page.headers["content-security-policy"].split("; ")
     policy = {name: sources for name, _, sources in (part.partition(" ") for part in parts)}
     assert policy["default-src"] == "'none'"
-    assert policy["script-src"] == policy["connect-src"] == "'self'"
+    assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
     assert policy["frame-ancestors"] == policy["base-uri"] == "'none'"
     assert "<script>" not in page.text
-    assert not re.findall(r"\son\w+=", page.text)
+    assert not re.findall(r"\son\w+=|\sstyle=", re.sub(r"<(pre|textarea).*?</\1>", "", page.text))
     assert page.headers["x-content-type-options"] == "nosniff"
 
 

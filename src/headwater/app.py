@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import structlog
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
@@ -20,10 +21,17 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headwater import __version__
 from headwater.accounts.passwords import Passwords
 from headwater.ads.routes import router as ads_router
 from headwater.browsing.places import Places
 from headwater.companies.routes import router as companies_router
+from headwater.console.browsers import (
+    ForBrowsers,
+    show_assistant_address,
+    show_missing,
+    wants_page,
+)
 from headwater.console.routes import console_routes
 from headwater.contacts.merge_alerts import merge_figures
 from headwater.contacts.routes import router as contacts_router
@@ -40,7 +48,6 @@ from headwater.forwarding.routes import router as destinations_router
 from headwater.http import openapi
 from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
 from headwater.http.health import HEALTH_ROUTES, Figures, healthz
-from headwater.http.reference import reference_routes
 from headwater.ingest.documents import INGEST_PATHS, INGEST_SCHEMAS
 from headwater.ingest.endpoints import BUCKET, EVENTS, TOUCHPOINTS, Batch, Ingest, Track
 from headwater.ingest.inbox import Inbox
@@ -53,6 +60,9 @@ from headwater.oauth.authorizing import authorize_routes
 from headwater.oauth.hosted import HostedClients
 from headwater.oauth.routes import OAUTH_ROUTES
 from headwater.privacy.routes import router as privacy_router
+from headwater.reference.describing import add_tags
+from headwater.reference.examples import add_examples
+from headwater.reference.page import reference_routes
 from headwater.settings import Settings
 from headwater.spaces.access import KeyRing
 from headwater.spaces.rings import Listener
@@ -65,6 +75,10 @@ from headwater.webhooks.routes import WEBHOOK_ROUTES
 
 API = "/public-api/v1"
 SPACE_PATH = "/mcp/{space_id}/public-api"
+ABOUT = (
+    "Send conversions, sign-ups and refunds, and read back which sources earned them. Create an "
+    "API key, send it as a bearer token, and begin with POST /events/track."
+)
 METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 
 ROUTERS = (
@@ -239,28 +253,40 @@ def _framework(headwater: Headwater) -> FastAPI:
         title="v1", version="1.3.0", openapi_url=None, docs_url=None, redoc_url=None,
         lifespan=lifespan, redirect_slashes=False,
         routes=[
-            *HEALTH_ROUTES, *reference_routes(headwater.settings.brand), *DOWNLOAD_ROUTES,
-            *WEBHOOK_ROUTES, *console_routes(headwater), *OAUTH_ROUTES,
-            *authorize_routes(headwater),
-            Route(SPACE_PATH, headwater.assistants, include_in_schema=False),
+            *HEALTH_ROUTES, *DOWNLOAD_ROUTES, *WEBHOOK_ROUTES, *console_routes(headwater),
+            *OAUTH_ROUTES, *authorize_routes(headwater),
+            Route(SPACE_PATH, ForBrowsers(headwater.assistants, show_assistant_address)),
         ],
     )  # fmt: skip
     app.state.headwater = headwater
     for router in ROUTERS:
         app.include_router(router, prefix=API)
-    document = openapi.document(app, INGEST_PATHS, INGEST_SCHEMAS)
-
-    async def show_document(_: Request) -> Response:
-        return Response(document, media_type="application/json")
-
-    app.add_route(f"{API}/openapi.json", show_document, include_in_schema=False)
+    _describe(app, headwater)
     app.add_exception_handler(Problem, _handler(lambda problem: problem))
-    app.add_exception_handler(HTTPException, _handler(lambda error: plain(error.status_code)))
+    app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(405, _not_allowed)
     for unavailable in UNAVAILABLE:
         app.add_exception_handler(unavailable, _handler(_unavailable))
     app.add_exception_handler(Exception, _handler(lambda _: plain(500)))  # uvicorn logs it
     return app
+
+
+def _describe(app: FastAPI, headwater: Headwater) -> None:
+    """Publish what the routes say of themselves, for tools and for people."""
+    document = openapi.document(app, INGEST_PATHS, INGEST_SCHEMAS)
+    document["info"] |= {
+        "summary": f"{headwater.settings.brand} {__version__}",
+        "description": ABOUT,
+    }
+    add_tags(document)
+    add_examples(document)
+    encoded = msgspec.json.encode(document)
+
+    async def show(_: Request) -> Response:
+        return Response(encoded, media_type="application/json")
+
+    app.add_route(f"{API}/openapi.json", show, include_in_schema=False)
+    app.routes.extend(reference_routes(headwater.settings.brand, headwater.base_url, document))
 
 
 def _answer(problem: Problem) -> Response:
@@ -272,6 +298,15 @@ def _handler(problem_of: Callable[[Any], Problem]) -> Any:
         return _answer(problem_of(error))
 
     return handle
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """What the framework refuses: in JSON, but for people who open what is not there."""
+    assert isinstance(error, HTTPException)
+    is_lost = error.status_code == 404 and not request.url.path.startswith("/public-api/")
+    if is_lost and wants_page(request.scope):
+        return await show_missing(request, error)
+    return _answer(plain(error.status_code))
 
 
 async def _not_allowed(request: Request, _: Exception) -> Response:

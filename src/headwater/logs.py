@@ -1,6 +1,7 @@
-"""Logs: one JSON object a line on standard error, without secrets or personal data.
+"""Logs on standard error: one JSON object a line, or text at a terminal, without secrets or
+personal data.
 
-Everything goes through one chain, the standard library's loggers included. JSON escapes line
+Everything goes through one chain, the standard library's loggers included. Both forms escape line
 breaks and terminal controls, so a value cannot forge a line; `mask` takes out what must not be
 kept, wherever in a text it stands (a database error quotes the row it stumbled over).
 """
@@ -15,6 +16,8 @@ from ipaddress import ip_address
 from typing import Any, cast
 
 import structlog
+
+from headwater import log_lines
 
 MASKED = "[masked]"
 MAX_TEXT = 8192
@@ -49,8 +52,10 @@ _ADDRESS = re.compile(
 )
 
 
-def configure(level: str = "info") -> None:
-    """Send the whole process's logs through this module, from `level` on."""
+def configure(level: str = "info", log_format: str = "json") -> None:
+    """Send the whole process's logs through this module, from `level` on; `log_format` is one of
+    `log_lines.FORMATS`.
+    """
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -64,7 +69,7 @@ def configure(level: str = "info") -> None:
         foreign_pre_chain=shared,
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-            structlog.processors.JSONRenderer(default=repr),
+            log_lines.processor(log_format),
         ],
     )
     handler = logging.StreamHandler(sys.stderr)

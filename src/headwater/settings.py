@@ -14,6 +14,8 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from headwater.log_lines import FORMATS
+
 PREFIX = "HEADWATER_"
 STORAGE_SCHEMES = ("s3", "gs", "az")
 PLATFORMS = (
@@ -87,6 +89,8 @@ class Settings:
     """The origin of Microsoft's."""
     log_level: str = "info"
     """debug, info, warning or error."""
+    log_format: str = "auto"
+    """text, json, or auto: text at a terminal and JSON elsewhere."""
 
     def with_data_dir(self, data_dir: str | None) -> Settings:
         """These settings with `--data-dir`, which wins over the variable."""
@@ -201,6 +205,12 @@ def _log_level(text: str) -> str:
     return text.lower()
 
 
+def _log_format(text: str) -> str:
+    if text.lower() not in FORMATS:
+        raise ValueError("must be auto, text or json")
+    return text.lower()
+
+
 READERS = {
     "database_url": _database_url,
     "data_dir": Path,
@@ -218,4 +228,5 @@ READERS = {
     "merge_alert": _count,
     **{f"{platform}_url": _base_url for platform in PLATFORMS},
     "log_level": _log_level,
+    "log_format": _log_format,
 }

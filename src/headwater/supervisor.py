@@ -8,7 +8,6 @@ as standard input, its leash: if the supervisor is killed, the leash ends and so
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import select
 import shutil
@@ -20,7 +19,6 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,8 +27,10 @@ import psycopg
 from headwater import listening
 from headwater.accounts.links import make_set_up_link
 from headwater.database.embedded import Embedded, EmbeddedError
+from headwater.database.installation import write_addresses
 from headwater.database.migrate import MigrationError, migrate
 from headwater.files import make_private
+from headwater.log_lines import Log
 from headwater.settings import Settings
 from headwater.spaces.secret_key import SecretKeyError, find_secret_key, move_to_file
 
@@ -38,6 +38,7 @@ GRACE_SECONDS = 10.0
 FIRST_DELAY, LONGEST_DELAY = 0.1, 10.0
 STEADY_SECONDS = 10.0
 HOPELESS = 5
+INVITATION = "Open this link to create the first account. It works once, within a day."
 
 
 class ServeError(Exception):
@@ -64,6 +65,7 @@ class Watched:
     name: str
     launch: Callable[[], None]
     died: Callable[[], bool]
+    log: Log
     running: bool = False
     started: float = 0.0
     due: float = 0.0
@@ -83,7 +85,8 @@ class Watched:
         self.running = False
         self.failures = self.failures + 1 if now - self.started < STEADY_SECONDS else 1
         self.due = now + min(LONGEST_DELAY, FIRST_DELAY * 2.0 ** min(self.failures - 1, 10))
-        _log("error", "process_ended", process=self.name, failures=self.failures, **reason)
+        values = {"process": self.name, "failures": self.failures, **reason}
+        self.log.write("error", "process_ended", **values)
 
 
 class Child:
@@ -156,6 +159,11 @@ class Supervisor:
     embedded: Embedded | None = None
     children: list[Child] = field(default_factory=list[Child])
     watched: list[Watched] = field(default_factory=list[Watched])
+    set_up_link: str | None = None
+    """Makes the first account, while there is none."""
+
+    def __post_init__(self) -> None:
+        self.log = Log(self.plan.settings.log_format)
 
     def run(self) -> None:
         """Serve until told to stop. Raises ServeError when that cannot even begin."""
@@ -176,13 +184,15 @@ class Supervisor:
             url = embedded.start(tied=True)
             self.watched.append(
                 Watched("postgresql", lambda: embedded.launch(tied=True), embedded.died,
-                        running=True, started=time.monotonic())
+                        self.log, running=True, started=time.monotonic())
             )  # fmt: skip
         for name in migrate(url):
-            _log("info", "migrated", migration=name)
+            self.log.write("info", "migrated", migration=name)
         self._settle_secret_key(url)
-        if self.plan.set_up_link:
-            self._invite(url)
+        with psycopg.connect(url) as connection:
+            write_addresses(connection, settings, self._origin())
+            link = make_set_up_link(connection) if self.plan.set_up_link else None
+        self.set_up_link = None if link is None else self._origin() + link
 
     def _settle_secret_key(self, url: str) -> None:
         """Keep the key outside a database that is ours alone, and have it before anything needs
@@ -194,13 +204,19 @@ class Supervisor:
                 move_to_file(connection, settings.data_dir)
         find_secret_key(settings, url)
 
-    def _invite(self, url: str) -> None:
-        """Tell whoever reads the log how to make the first account."""
-        with psycopg.connect(url) as connection:
-            link = make_set_up_link(connection)
-        if link is not None:
-            origin = self.plan.settings.base_url or listening.base_url(self.bound)
-            _log("info", "set_up", open_once=origin + link)
+    def _origin(self) -> str:
+        """What people reach the service under."""
+        return self.plan.settings.base_url or listening.base_url(self.bound)
+
+    def _invite(self) -> None:
+        """Tell whoever started the service how to make the first account."""
+        if self.set_up_link is None:
+            return
+        if self.log.is_text:
+            sys.stderr.write(_boxed(INVITATION, "", self.set_up_link))
+            sys.stderr.flush()
+        else:
+            self.log.write("info", "set_up", open_once=self.set_up_link)
 
     def _share_metrics(self) -> dict[str, str]:
         """The variables that let any of several API processes tell the counters of all."""
@@ -224,15 +240,15 @@ class Supervisor:
         self.children.append(Child("worker", *where))
         names = [*(f"api {number}" for number in numbers), "worker"]
         for name, child in zip(names, self.children, strict=True):
-            self.watched.append(Watched(name, child.launch, child.died))
+            self.watched.append(Watched(name, child.launch, child.died, self.log))
 
     def _wait_until_ready(self) -> None:
         while not self.wakeups.stopping:
             delay = self._revive()
             if listening.answers(self.bound, "/readyz"):
-                origin = self.plan.settings.base_url or listening.base_url(self.bound)
-                sys.stdout.write(f"ready {origin}\n")
+                sys.stdout.write(f"ready {self._origin()}\n")
                 sys.stdout.flush()
+                self._invite()
                 return
             hopeless = [one.name for one in self.watched if one.failures >= HOPELESS]
             if hopeless:
@@ -265,6 +281,14 @@ class Supervisor:
             child.tell(signal.SIGKILL)
         if self.embedded is not None:
             self.embedded.stop()
+
+
+def _boxed(*lines: str) -> str:
+    """Lines that stand out from the log. Nothing stands beside them, so that an address can be
+    copied whole, and all is ASCII, as a terminal's encoding may be any.
+    """
+    rule = "-" * (max(map(len, lines)) + 4)
+    return "\n".join(["", rule, "", *(f"  {line}" for line in lines), "", rule, "", ""])
 
 
 def supervise(plan: Plan) -> None:
@@ -306,11 +330,3 @@ def _lock_file(data_dir: Path) -> IO[bytes]:
         return (data_dir / "serve.lock").open("ab")
     except OSError as error:
         raise ServeError(f"cannot use {data_dir}: {error.strerror}") from None
-
-
-def _log(level: str, event: str, **values: Any) -> None:
-    """A line as `headwater.logs` writes it, without its weight; no value here is a secret."""
-    moment = datetime.now(UTC).isoformat().replace("+00:00", "Z")
-    line = {**values, "event": event, "level": level, "timestamp": moment}
-    sys.stderr.write(json.dumps(line) + "\n")
-    sys.stderr.flush()

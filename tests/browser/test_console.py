@@ -80,7 +80,7 @@ def test_it_works(visit: Callable[..., Visit], user: User, space_id: int) -> Non
     one.log_in(user)
     page.get_by_role("link", name="Assistants").first.click()
     page.get_by_label("Name").fill("Laptop")
-    page.get_by_role("button", name="Make token").click()
+    page.get_by_role("button", name="Create token").click()
     token = page.get_by_label("the token").inner_text()
     assert token.startswith("trk_mcp_")
     page.get_by_role("button", name="Copy the token").click()
@@ -91,7 +91,7 @@ def test_it_works(visit: Callable[..., Visit], user: User, space_id: int) -> Non
     expect(page.get_by_role("status")).to_contain_text("The token is revoked.")
     page.get_by_role("link", name="API keys").click()
     page.get_by_label("Name").fill("Shop")
-    page.get_by_role("button", name="Make key").click()
+    page.get_by_role("button", name="Create key").click()
     assert page.get_by_label("the key", exact=True).inner_text().startswith("trk_sk_")
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_role("heading", name="Log in")).to_be_visible()
@@ -257,3 +257,41 @@ def _page_of(html: str) -> type[BaseHTTPRequestHandler]:
             pass
 
     return Page
+
+
+def test_what_was_typed_outlives_the_session(
+    visit: Callable[..., Visit], user: User, space_id: int
+) -> None:
+    one = visit()
+    page = one.page
+    one.log_in(user)
+    one.goto(f"/console/spaces/{space_id}/keys")
+    page.get_by_label("Name").fill("shop server")
+    page.get_by_label("events:read").uncheck()
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Create key").click()
+    page.wait_for_url(re.compile("/login"))
+    page.get_by_label("E-mail address").fill(user.email)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    page.wait_for_url(re.compile("/keys"))
+    expect(page.get_by_text("nothing was saved")).to_be_visible()
+    expect(page.get_by_label("Name")).to_have_value("shop server")
+    expect(page.get_by_label("events:read")).not_to_be_checked()
+    expect(page.get_by_label("events:write")).to_be_checked()
+    page.reload()
+    expect(page.get_by_label("Name")).to_have_value("")
+
+
+def test_the_first_wrong_field_has_the_focus(
+    visit: Callable[..., Visit], user: User, space_id: int
+) -> None:
+    one = visit()
+    page = one.page
+    one.log_in(user)
+    one.goto(f"/console/spaces/{space_id}/settings")
+    page.get_by_label("Currency").fill("?")
+    page.get_by_label("Your own domains").fill("nothing")
+    page.get_by_role("button", name="Save settings").click()
+    expect(page.get_by_label("Currency")).to_be_focused()
+    expect(page.get_by_label("Your own domains")).to_have_value("nothing")

@@ -4,6 +4,7 @@ account needs an installation of its own.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 import psycopg
@@ -59,11 +60,15 @@ def test_it_works(first: Browser, empty: str) -> None:
     given = {"email": "ada@example.com", "password": PASSWORD, "space_name": "Shop",
              "timezone": "Europe/Berlin", "currency": "EUR"}  # fmt: skip
     for bad, told in (({"email": "ada"}, "valid e-mail"), ({"password": "short"}, "at least 10"),
-                      ({"space_name": ""}, "must not be empty"), ({"currency": "?"}, "three let"),
+                      ({"space_name": ""}, "Must not be empty"), ({"currency": "?"}, "Must be"),
                       ({"name": "x" * 121}, "at most 120")):  # fmt: skip
         answer = first.fill(link, link, **{**given, **bad})
         assert answer.status_code == 422
         assert told in answer.text
+        assert re.search(r"<option selected>Europe/Berlin<", answer.text)
+        assert "data-zone" not in answer.text, "a zone that was chosen stays"
+        ((focused,),) = [re.findall(r'<(?:input|select) id="(\w+)"[^>]* autofocus', answer.text)]
+        assert focused == next(iter(bad)), "the first wrong field has the focus"
     home = first.fill(link, link, **given)
     assert home.url.path == "/console/spaces/1"
     assert "your account and your Space are ready" in home.text

@@ -80,7 +80,37 @@ def test_what_waits_and_what_went_wrong(
     page = owner.browser.get(f"/console/spaces/{space_id}").text
     connection.execute("DELETE FROM inbox WHERE space_id = %s", (space_id,))
     assert re.search(r"waiting, the oldest for 9\d s", page)
+    assert "1 event could not be processed" in page
     assert "headwater queue rejected" in page
+    assert "nothing went wrong" not in page
+
+
+def test_a_held_destination_is_on_every_page(
+    owner: Person, connection: psycopg.Connection, stage: Stage, space_id: int
+) -> None:
+    """Money that is not reported to a platform in time is lost, so nobody may overlook it."""
+    paths = [f"/console/spaces/{space_id}{end}" for end in ("", "/members", "/keys", "/settings")]
+    assert [path for path in paths if "Needs attention" in owner.browser.get(path).text] == []
+    row = connection.execute(
+        "INSERT INTO destinations (space_id, platform, name, status, status_reason, held_since)"
+        " VALUES (%s, 'meta', '<Shop>', 'held', 'HTTP 401: Invalid OAuth <token>', now())"
+        " RETURNING id",
+        (space_id,),
+    ).fetchone()
+    assert row is not None
+    event = stage.event(stage.contact(), event_time=datetime.now(UTC))
+    connection.execute(
+        "INSERT INTO deliveries (space_id, destination_id, event_id, dedup_id)"
+        " VALUES (%s, %s, %s, 'x')",
+        (space_id, row[0], event),
+    )
+    overview, *others = (owner.browser.get(path).text for path in paths)
+    title = "Meta Ads “&lt;Shop&gt;” is held: 1 conversion waiting"
+    assert all("Needs attention" in page and title in page for page in [overview, *others])
+    assert all(f'href="/console/spaces/{space_id}#attention"' in page for page in others)
+    assert "HTTP 401: Invalid OAuth &lt;token&gt;" in overview
+    resume = f"headwater destination resume --space {space_id} --destination {row[0]}"
+    assert resume in overview
 
 
 def test_the_snippet_of_a_site(

@@ -58,6 +58,8 @@ def test_all_or_nothing(owner: Person, space: Callable[[], Space], space_id: int
     assert answer.text.count('class="refusal"') == len(bad)
     assert 'value="New name"' in answer.text
     assert "Nothing was saved" in answer.text
+    assert "Must be an IANA time zone" in answer.text
+    assert "timezone:" not in answer.text, "keys are not for people"
     assert space() == before
 
 

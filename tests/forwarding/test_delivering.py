@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from psycopg.types.json import Jsonb
+from structlog.testing import capture_logs
 
 from headwater.forwarding.platforms.platform import Limits
 from tests.forwarding.fake_platform import (
@@ -128,6 +129,34 @@ def test_held_and_resumed(stage: Stage, platform: FakePlatform, status: int) -> 
     stage.run()
     assert stage.statuses(destination) == {"delivered": 4}
     assert stage.of(later, "status") == "delivered"
+
+
+def test_the_log_tells_when_it_is_held_and_when_it_works_again(
+    stage: Stage, platform: FakePlatform
+) -> None:
+    destination = stage.destination()
+    platform.then(Answer(401, {"error": f"the token geheim-{destination} has expired"}))
+    stage.deliveries(destination, 3)
+    with capture_logs() as lines:
+        stage.run()
+    ((event, level, reason),) = [
+        (line["event"], line["log_level"], line["reason"]) for line in lines
+        if line.get("id") == destination
+    ]  # fmt: skip
+    assert (event, level) == ("destination held", "warning")
+    assert reason == "the token … has expired"
+    assert stage.state(destination, "held_since") is not None
+    stage.connection.execute(
+        "UPDATE destinations SET status = 'active', status_reason = NULL WHERE id = %s",
+        (destination,),
+    )
+    with capture_logs() as lines:
+        stage.run()
+        stage.deliveries(destination, 1)
+        stage.run()
+    told = [line["event"] for line in lines if line.get("id") == destination]
+    assert told == ["destination recovered"]
+    assert stage.state(destination, "held_since") is None
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,9 @@ from headwater.accounts.users import User
 from headwater.cli.connect import in_transaction, told
 from headwater.cli.failure import Failure
 from headwater.cli.output import show
+from headwater.database.installation import with_service_addresses
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
-
-LOCAL = "http://127.0.0.1:8080"
-"""Where `serve` listens unless told otherwise."""
 
 
 def create(settings: Settings, arguments: Namespace) -> int:
@@ -62,7 +60,8 @@ def invite(settings: Settings, arguments: Namespace) -> int:
     async def act(connection: AsyncConnection) -> dict[str, Any]:
         space = await fetch_space(connection, arguments.space)
         link, email = await invitations.invite(connection, space.id, arguments.email, role, None)
-        return {"url": _base(settings) + link, "email": email, "role": role.value}
+        url = await _link(connection, settings, link)
+        return {"url": url, "email": email, "role": role.value}
 
     show(in_transaction(settings, act), as_json=arguments.json)
     return 0
@@ -84,7 +83,7 @@ def reset_link(settings: Settings, arguments: Namespace) -> int:
     async def act(connection: AsyncConnection) -> dict[str, Any]:
         user = await _find(connection, arguments.email)
         link = await links.make_reset_link(connection, user.id)
-        return {"url": _base(settings) + link, "email": user.email}
+        return {"url": await _link(connection, settings, link), "email": user.email}
 
     show(in_transaction(settings, act), as_json=arguments.json)
     return 0
@@ -145,5 +144,6 @@ def _read_password(settings: Settings) -> str:
     return asyncio.run(Passwords().hash(password))
 
 
-def _base(settings: Settings) -> str:
-    return settings.base_url or LOCAL
+async def _link(connection: AsyncConnection, settings: Settings, path: str) -> str:
+    service = await with_service_addresses(connection, settings)
+    return f"{service.base_url}{path}"

@@ -18,7 +18,7 @@ from headwater.spaces.secret_key import SecretKeyError
 def api(settings: Settings, arguments: Namespace) -> int:
     """Answer requests until told to stop."""
     keep_private()
-    logs.configure(settings.log_level)
+    logs.configure(settings.log_level, settings.log_format)
     leash.hold(arguments)
     share_counters(arguments.number)
     from headwater import app  # noqa: PLC0415 - it makes the counters

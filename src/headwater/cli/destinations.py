@@ -8,13 +8,16 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from psycopg import AsyncConnection
 
 from headwater.cli.connect import in_transaction, told
 from headwater.cli.failure import Failure
-from headwater.cli.output import show
+from headwater.cli.output import say, show
 from headwater.cli.sealing import sealing_key
 from headwater.cli.spaces import pairs
+from headwater.cli.tables import destination_text
+from headwater.database.installation import with_service_addresses
 from headwater.forwarding import destinations
 from headwater.forwarding.documents import show_destination
 from headwater.forwarding.options import read_new
@@ -46,7 +49,7 @@ def create(settings: Settings, arguments: Namespace) -> int:
     async def act(connection: AsyncConnection) -> destinations.Stored:
         return await destinations.create_destination(connection, arguments.space, new, key)
 
-    show(show_destination(in_transaction(settings, act)), as_json=arguments.json)
+    _show(in_transaction(settings, act), as_json=arguments.json)
     return 0
 
 
@@ -72,7 +75,7 @@ def change(settings: Settings, arguments: Namespace) -> int:
             connection, space_id, destination_id, given, key, as_text=True
         )
 
-    show(show_destination(in_transaction(settings, act)), as_json=arguments.json)
+    _show(in_transaction(settings, act), as_json=arguments.json)
     return 0
 
 
@@ -120,20 +123,41 @@ def test(settings: Settings, arguments: Namespace) -> int:
     key = sealing_key(settings)
 
     async def act(connection: AsyncConnection) -> Any:
-        return await destinations.open_destination(
-            connection, arguments.space, arguments.destination, settings, key
+        service = await with_service_addresses(connection, settings)
+        opened = await destinations.open_destination(
+            connection, arguments.space, arguments.destination, service, key
         )
+        return *opened, named_hosts(service)
 
-    platform, destination = in_transaction(settings, act)
+    platform, destination, hosts = in_transaction(settings, act)
 
     async def send() -> Trial:
-        async with Egress(named_hosts(settings)) as egress:
+        async with Egress(hosts) as egress:
             return await try_destination(egress, destination, platform)
 
     trial = asyncio.run(send())
     result = {"ok": trial.ok, "http_status": trial.status, "message": trial.words}
     show(result, as_json=arguments.json)
+    missing = [] if trial.ok else _codes_missing(destination.settings)
+    if missing and not arguments.json:
+        where = f"--space {arguments.space} --destination {arguments.destination}"
+        say("\nSet it, then test again:")
+        say(f"  headwater destination set {where} --set {missing[0]}=CODE")
     return 0 if trial.ok else 1
+
+
+def _codes_missing(settings: Any) -> list[str]:
+    """The settings for trials that a destination is without."""
+    values = msgspec.to_builtins(settings)
+    return [name for name, value in values.items() if name.startswith("test_") and value is None]
+
+
+def _show(stored: destinations.Stored, *, as_json: bool) -> None:
+    shown = show_destination(stored)
+    if as_json:
+        show(shown, as_json=True)
+    else:
+        say(destination_text(shown))
 
 
 def _names(
@@ -179,5 +203,5 @@ def _act(settings: Settings, arguments: Namespace, verb: Verb) -> int:
     async def act(connection: AsyncConnection) -> destinations.Stored:
         return await verb(connection, arguments.space, arguments.destination)
 
-    show(show_destination(in_transaction(settings, act)), as_json=arguments.json)
+    _show(in_transaction(settings, act), as_json=arguments.json)
     return 0

@@ -24,7 +24,7 @@ from headwater.settings import Settings
 def forwarder(settings: Settings, arguments: Namespace) -> int:
     """Send what is due until nothing has been for some seconds."""
     keep_private()
-    logs.configure(settings.log_level)
+    logs.configure(settings.log_level, settings.log_format)
     leash.hold(arguments)
     try:
         asyncio.run(_forward(settings, database_url(settings), sealing_key(settings)))

@@ -7,6 +7,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from psycopg import AsyncConnection
 from tqdm import tqdm
@@ -20,6 +21,7 @@ from headwater.imports.kinds import KINDS
 from headwater.imports.refusals import SHOWN, Refusals
 from headwater.imports.running import Import
 from headwater.settings import Settings
+from headwater.spaces.changes import zone_names
 from headwater.spaces.spaces import fetch_space
 
 
@@ -42,7 +44,7 @@ async def _run(url: str, source: Source, columns: Columns, arguments: Namespace)
     async with await AsyncConnection.connect(url, autocommit=True, connect_timeout=5) as connection:
         job = Import(
             await fetch_space(connection, arguments.space), arguments.kind, source, columns,
-            refusals, arguments.dry_run,
+            refusals, _zone(arguments.timezone), arguments.dry_run,
         )  # fmt: skip
         already = not await job.begin(connection, again=arguments.again)
         if not already:
@@ -52,6 +54,13 @@ async def _run(url: str, source: Source, columns: Columns, arguments: Namespace)
                     bar.set_postfix_str(f"{progress.rows_done} rows, {progress.refused} refused")
     _report(job, already=already, as_json=arguments.json)
     return 1 if job.progress.refused else 0
+
+
+def _zone(name: str) -> ZoneInfo:
+    """Raises Failure."""
+    if name not in zone_names():
+        raise Failure(f"--timezone {name}: must be an IANA time zone, such as Europe/Berlin")
+    return ZoneInfo(name)
 
 
 def _target(file: str) -> Path:
@@ -70,11 +79,23 @@ def _report(job: Import, *, already: bool, as_json: bool) -> None:
         "finished_before": progress.finished_at if already else None,
         "refused_file": str(job.refusals.target) if progress.refused else None,
     }
+    if job.kind.time is not None:
+        report |= {"times_without_offset": job.local_times, "timezone": job.zone.key}
     if not as_json:
         _tell_refusals(job)
         if already:
             say("This file is imported already; --again imports it once more.")
+        if job.local_times:
+            say(_about_local_times(job))
     show(report, as_json=as_json)
+
+
+def _about_local_times(job: Import) -> str:
+    """On whose clock they were read, and what to do where that was not meant."""
+    zone, own = job.zone.key, job.space.timezone
+    many = f"{job.local_times:,} time{'s' * (job.local_times != 1)} had no offset"
+    hint = "" if zone == own else f" The Space's own zone is {own}: --timezone {own} reads them so."
+    return f"{many} and {'was' if job.local_times == 1 else 'were'} read as {zone}.{hint}"
 
 
 def _tell_refusals(job: Import) -> None:

@@ -15,9 +15,9 @@ def show(result: Row | Sequence[Row], *, as_json: bool) -> None:
     if as_json:
         text = json.dumps(result, default=_plain)
     elif isinstance(result, Mapping):
-        text = table([(name, _text(value)) for name, value in result.items()])
+        text = table([(name, plain_text(value)) for name, value in result.items()])
     elif result:
-        rows = [[_text(value) for value in row.values()] for row in result]
+        rows = [[plain_text(value) for value in row.values()] for row in result]
         text = table([list(result[0]), *rows])
     else:
         text = "none"
@@ -45,14 +45,14 @@ def _plain(value: Any) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-def _text(value: Any) -> str:
+def plain_text(value: Any) -> str:
     """A value on a terminal: control characters, which could drive it, are shown escaped."""
     if value is None or value in ([], {}):
         return "-"
     if isinstance(value, Mapping):
         pairs = cast("Mapping[str, Any]", value)
-        return ", ".join(f"{name}={_text(item)}" for name, item in pairs.items())
+        return ", ".join(f"{name}={plain_text(item)}" for name, item in pairs.items())
     if isinstance(value, list | tuple):
-        return ", ".join(map(_text, cast("Sequence[Any]", value)))
+        return ", ".join(map(plain_text, cast("Sequence[Any]", value)))
     text = _plain(value)
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)

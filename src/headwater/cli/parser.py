@@ -159,7 +159,7 @@ def _add_key(commands: Commands) -> None:
 
 
 def _add_contact(commands: Commands) -> None:
-    contact = _group(commands, "contact", "look after contacts")
+    contact = _group(commands, "contact", "manage contacts")
     merges = _add(contact, "merges", ("contacts", "list_merges"), "list merges, newest first")
     merges.add_argument(
         "contact_id", type=int, nargs="?", metavar="CONTACT_ID", help="only this contact's"
@@ -176,7 +176,7 @@ def _add_contact(commands: Commands) -> None:
 
 
 def _add_queue(commands: Commands) -> None:
-    queue = _group(commands, "queue", "look after accepted requests")
+    queue = _group(commands, "queue", "manage accepted requests")
     wait = _add(queue, "wait", ("queue", "wait"), "wait until everything accepted is processed")
     wait.add_argument(
         "--timeout", type=_seconds, default=60.0, metavar="S", help="seconds to wait (60)"
@@ -189,10 +189,10 @@ def _add_queue(commands: Commands) -> None:
 
 def _add_export(commands: Commands) -> None:
     export = _group(commands, "export", "write events, contacts or companies to a file")
-    events = _add(export, "events", ("exports", "export"), "a day's events")
-    events.add_argument(
-        "--date", required=True, metavar="D", help="YYYY-MM-DD, by the Space's clock"
-    )
+    events = _add(export, "events", ("exports", "export"), "the events of a day, or of some days")
+    events.add_argument("--date", metavar="D", help="a day: YYYY-MM-DD, by the Space's clock")
+    for end, about in (("start", "the first day of several"), ("end", "the last one, included")):
+        events.add_argument(f"--{end}-date", metavar="D", help=about)
     events.add_argument("--query-mode", metavar="M", help="profile or company (profile)")
     for option, member in (
         ("event-name", "event_names"),
@@ -217,8 +217,10 @@ def _add_export(commands: Commands) -> None:
     for kind, command in (("events", events), ("contacts", contacts), ("companies", companies)):
         _space(command)
         command.add_argument(
-            "--output", required=True, metavar="FILE", help="compressed when it ends in .gz"
-        )
+            "--output", required=True, metavar="FILE",
+            help="CSV when it ends in .csv; compressed when it ends in .gz",
+        )  # fmt: skip
+        command.add_argument("--format", choices=("ndjson", "csv"), help="if FILE's name says none")
         command.set_defaults(kind=kind)
         _json(command)
     exporter = _add(commands, "exporter", ("exports", "exporter"), "work on exports of the API")
@@ -234,7 +236,7 @@ def _add_source(commands: Commands) -> None:
 
 
 def _add_webhook(commands: Commands) -> None:
-    webhook = _group(commands, "webhook", "look after webhooks that other services call")
+    webhook = _group(commands, "webhook", "manage webhooks that other services call")
     create = _add(webhook, "create", ("webhooks", "create"), "create a webhook")
     create.add_argument("--name", required=True, metavar="N")
     create.add_argument("--secret-stdin", action="store_true", help="read the signing secret")
@@ -266,7 +268,7 @@ def _add_webhook(commands: Commands) -> None:
 
 
 def _add_site(commands: Commands) -> None:
-    site = _group(commands, "site", "look after sites whose pages report visits")
+    site = _group(commands, "site", "manage sites whose pages report visits")
     create = _add(site, "create", ("sites", "create"), "create a site")
     create.add_argument("--name", required=True, metavar="N")
     listed = _add(site, "list", ("sites", "list_all"), "list a Space's sites")
@@ -285,7 +287,7 @@ def _add_site(commands: Commands) -> None:
 
 
 def _add_user(commands: Commands) -> None:
-    user = _group(commands, "user", "look after people who may log in to the console")
+    user = _group(commands, "user", "manage people who may log in to the console")
     create = _add(user, "create", ("accounts", "create"), "create an account, or give it a Space")
     create.add_argument("--name", metavar="N", help="what others see instead of the address")
     create.add_argument(
@@ -306,7 +308,7 @@ def _add_user(commands: Commands) -> None:
 
 
 def _add_token(commands: Commands) -> None:
-    token = _group(commands, "pat", "look after the tokens of assistants and scripts")
+    token = _group(commands, "pat", "manage the tokens of assistants and scripts")
     create = _add(token, "create", ("accounts", "create_token"), "create a token, shown this once")
     create.add_argument("--user", required=True, metavar="E", help="whose it is, by e-mail address")
     create.add_argument("--name", required=True, metavar="N")
@@ -333,6 +335,9 @@ def _add_import(commands: Commands) -> None:
         command.add_argument(
             "--map", action="append", default=[], metavar="COLUMN=FIELD", help="repeatable"
         )
+        command.add_argument(
+            "--timezone", default="UTC", metavar="Z", help="of times without an offset (UTC)"
+        )
         command.add_argument("--dry-run", action="store_true", help="check all and store nothing")
         command.add_argument("--again", action="store_true", help="also if it was imported before")
         command.set_defaults(kind=kind)
@@ -340,7 +345,7 @@ def _add_import(commands: Commands) -> None:
 
 
 def _add_destination(commands: Commands) -> None:
-    group = _group(commands, "destination", "look after where events are forwarded to")
+    group = _group(commands, "destination", "manage where events are forwarded to")
     create = _add(group, "create", ("destinations", "create"), "forward events to an account")
     create.add_argument("--platform", required=True, metavar="P", help="meta, google, …")
     change = _add(group, "set", ("destinations", "change"), "change a destination")

@@ -12,7 +12,7 @@ from headwater.cli.connect import in_transaction
 from headwater.cli.failure import Failure
 from headwater.cli.output import show
 from headwater.cli.sealing import sealing_key
-from headwater.cli.webhooks import LOCAL
+from headwater.database.installation import with_service_addresses
 from headwater.settings import Settings
 from headwater.spaces.sealing import Unsealable
 from headwater.tracker import sites
@@ -26,20 +26,22 @@ def create(settings: Settings, arguments: Namespace) -> int:
     new = NewSite(arguments.name, arguments.origin, arguments.amounts != "refuse")
     key = sealing_key(settings)
 
-    async def act(connection: AsyncConnection) -> tuple[Site, str]:
-        return await sites.create_site(connection, arguments.space, new, key)
+    async def act(connection: AsyncConnection) -> dict[str, Any]:
+        made, secret = await sites.create_site(connection, arguments.space, new, key)
+        service = await with_service_addresses(connection, settings)
+        return {**_shown(service, made), "signing_secret": secret}
 
-    site, secret = in_transaction(settings, act)
-    show({**_site(settings, site), "signing_secret": secret}, as_json=arguments.json)
+    show(in_transaction(settings, act), as_json=arguments.json)
     return 0
 
 
 def list_all(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> list[Site]:
-        return await sites.list_sites(connection, arguments.space)
+    async def act(connection: AsyncConnection) -> list[dict[str, Any]]:
+        service = await with_service_addresses(connection, settings)
+        listed = await sites.list_sites(connection, arguments.space)
+        return [_shown(service, site) for site in listed]
 
-    listed = [_site(settings, site) for site in in_transaction(settings, act)]
-    show(listed, as_json=arguments.json)
+    show(in_transaction(settings, act), as_json=arguments.json)
     return 0
 
 
@@ -48,13 +50,14 @@ def change(settings: Settings, arguments: Namespace) -> int:
         raise Failure("nothing to change: give --origin or --amounts")
     amounts = None if arguments.amounts is None else arguments.amounts == "accept"
 
-    async def act(connection: AsyncConnection) -> Site:
-        return await sites.change_site(
+    async def act(connection: AsyncConnection) -> dict[str, Any]:
+        changed = await sites.change_site(
             connection, arguments.space, arguments.site_id,
             origins=arguments.origin, accepts_amounts=amounts,
         )  # fmt: skip
+        return _shown(await with_service_addresses(connection, settings), changed)
 
-    show(_site(settings, in_transaction(settings, act)), as_json=arguments.json)
+    show(in_transaction(settings, act), as_json=arguments.json)
     return 0
 
 
@@ -80,14 +83,15 @@ def secret(settings: Settings, arguments: Namespace) -> int:
 
 
 def revoke(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> Site:
-        return await sites.revoke_site(connection, arguments.space, arguments.site_id)
+    async def act(connection: AsyncConnection) -> dict[str, Any]:
+        revoked = await sites.revoke_site(connection, arguments.space, arguments.site_id)
+        return _shown(await with_service_addresses(connection, settings), revoked)
 
-    show(_site(settings, in_transaction(settings, act)), as_json=arguments.json)
+    show(in_transaction(settings, act), as_json=arguments.json)
     return 0
 
 
-def _site(settings: Settings, site: Site) -> dict[str, Any]:
-    url = (settings.base_url or LOCAL) + settings.tracker_script
+def _shown(service: Settings, site: Site) -> dict[str, Any]:
+    url = f"{service.base_url}{service.tracker_script}"
     snippet = f'<script async src="{url}" data-site="{site.site_key}"></script>'
     return {"site_key": site.site_key, **asdict(site), "snippet": snippet}

@@ -11,6 +11,7 @@ from psycopg import AsyncConnection
 from headwater.cli.connect import in_transaction, told
 from headwater.cli.failure import Failure
 from headwater.cli.output import show
+from headwater.cli.tables import key_rows
 from headwater.settings import Settings
 from headwater.spaces import keys, spaces
 from headwater.spaces.changes import read_changes
@@ -79,7 +80,9 @@ def list_keys(settings: Settings, arguments: Namespace) -> int:
     async def act(connection: AsyncConnection) -> list[keys.ApiKey]:
         return await keys.list_keys(connection, arguments.space)
 
-    show([asdict(key) for key in in_transaction(settings, act)], as_json=arguments.json)
+    listed = in_transaction(settings, act)
+    rows = [asdict(key) for key in listed] if arguments.json else key_rows(listed)
+    show(rows, as_json=arguments.json)
     return 0
 
 

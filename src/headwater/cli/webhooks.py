@@ -17,15 +17,13 @@ from headwater.cli.failure import Failure
 from headwater.cli.output import show
 from headwater.cli.sealing import sealing_key
 from headwater.cli.spaces import pairs
+from headwater.database.installation import with_service_addresses
 from headwater.settings import Settings
 from headwater.webhooks import deliveries as kept
 from headwater.webhooks import hooks
 from headwater.webhooks.models import Message, Outcome, Reader, Webhook
 from headwater.webhooks.options import check_type, read_settings
 from headwater.webhooks.reading import draft_event, finish
-
-LOCAL = "http://127.0.0.1:8080"
-"""Where `serve` listens unless told otherwise."""
 
 
 def create(settings: Settings, arguments: Namespace) -> int:
@@ -39,12 +37,13 @@ def create(settings: Settings, arguments: Namespace) -> int:
 
     key = sealing_key(settings)
 
-    async def act(connection: AsyncConnection) -> tuple[str, int]:
-        return await hooks.create_webhook(connection, arguments.space, new, key)
+    async def act(connection: AsyncConnection) -> dict[str, Any]:
+        token, webhook_id = await hooks.create_webhook(connection, arguments.space, new, key)
+        service = await with_service_addresses(connection, settings)
+        url = f"{service.base_url}{hooks.PATH}/{token}"
+        return {"url": url, "id": webhook_id, "type": new.type, "name": new.name}
 
-    token, webhook_id = in_transaction(settings, act)
-    url = f"{settings.base_url or LOCAL}{hooks.PATH}/{token}"
-    show({"url": url, "id": webhook_id, "type": new.type, "name": new.name}, as_json=arguments.json)
+    show(in_transaction(settings, act), as_json=arguments.json)
     return 0
 
 

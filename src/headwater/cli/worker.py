@@ -12,6 +12,7 @@ from headwater.cli import leash
 from headwater.cli.connect import database_url
 from headwater.cli.exporting import exporting, tidying
 from headwater.cli.forwarding import forwarding
+from headwater.cli.watching import watching
 from headwater.files import keep_private
 from headwater.oauth.tidying import forgetting
 from headwater.pipeline.worker import Worker, processing
@@ -22,7 +23,7 @@ from headwater.settings import Settings
 def worker(settings: Settings, arguments: Namespace) -> int:
     """Process, erase, and see to exports and forwarding, until told to stop."""
     keep_private()
-    logs.configure(settings.log_level)
+    logs.configure(settings.log_level, settings.log_format)
     stop = threading.Event()
 
     def end(_: int, __: Any) -> None:
@@ -34,7 +35,7 @@ def worker(settings: Settings, arguments: Namespace) -> int:
     leash.hold(arguments)
     duties = [
         processing(merge_alert=settings.merge_alert), ERASING, forwarding(settings),
-        exporting(settings), tidying(settings), forgetting(),
+        exporting(settings), tidying(settings), forgetting(), watching(),
     ]  # fmt: skip
     Worker(database_url(settings), stop, duties).run()
     return 0

@@ -22,7 +22,7 @@ from headwater.accounts.users import (
     fetch_user,
     read_email,
 )
-from headwater.console.forms import Form, read_form
+from headwater.console.forms import Form, read_form, without_keys
 from headwater.console.login import begin_session
 from headwater.console.messages import Said
 from headwater.console.pages import redirect, render
@@ -103,7 +103,7 @@ def _check_space(form: Form) -> Errors:
     try:
         read_changes(_space_given(form))
     except Invalid as error:
-        errors = error.errors
+        errors = without_keys(error.errors)
         return {"space_name" if key == "name" else key: rules for key, rules in errors.items()}
     return {}
 

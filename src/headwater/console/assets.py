@@ -13,7 +13,11 @@ from starlette.responses import Response
 from headwater.http.errors import NotFound
 
 PATH = "/console/static"
-_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
+_TYPES = {
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
 _FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 
@@ -35,6 +39,13 @@ _ADDRESSES, _CONTENTS = _load()
 def asset(name: str) -> str:
     """The address of a file in static/."""
     return _ADDRESSES[name]
+
+
+async def send_icon(_: Request) -> Response:
+    """The icon, under the address that browsers ask for by themselves."""
+    address = _ADDRESSES["favicon.svg"].rpartition("/")[2]
+    headers = {"Content-Type": _TYPES["svg"], "Cache-Control": "public, max-age=86400"}
+    return Response(_CONTENTS[address], headers=headers)
 
 
 async def send_asset(request: Request) -> Response:

@@ -18,7 +18,7 @@ from starlette.requests import Request
 
 from headwater.accounts.throttling import take_attempt
 from headwater.http.bodies import read_body
-from headwater.http.errors import Forbidden, Invalid, plain
+from headwater.http.errors import Errors, Forbidden, Invalid, plain
 
 MAX_FORM = 256 * 1024
 MAX_FIELDS = 500
@@ -47,6 +47,18 @@ class Form:
         if not (text.isascii() and text.isdigit() and len(text) <= 18):
             raise Invalid.of(name, "must be a number.")
         return int(text)
+
+
+def without_keys(errors: Errors) -> Errors:
+    """Rules as they read under the fields that they are about: without the settings' keys, which
+    no page shows.
+    """
+
+    def sentence(key: str, rule: str) -> str:
+        rule = rule.removeprefix(f"{key}: ")
+        return f"{rule[:1].upper()}{rule[1:]}{'' if rule.endswith('.') else '.'}"
+
+    return {key: [sentence(key, rule) for rule in rules] for key, rules in errors.items()}
 
 
 def form_token(key: bytes, form: str) -> str:

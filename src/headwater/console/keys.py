@@ -21,14 +21,14 @@ SCOPES_TOLD = {
     "events:read": "read events and their sources",
     "events:write": "send, change and delete events",
     "contacts:read": "read contacts",
-    "contacts:write": "make and change contacts",
+    "contacts:write": "create and change contacts",
     "contacts:delete": "erase people",
     "companies:read": "read companies",
     "companies:write": "change companies",
-    "exports:read": "fetch exports",
-    "exports:write": "ask for exports",
-    "destinations:read": "see ad platforms and what became of events there",
-    "destinations:write": "change where events are forwarded to",
+    "exports:read": "download exports",
+    "exports:write": "create exports",
+    "destinations:read": "see destinations (ad platforms) and their deliveries",
+    "destinations:write": "create, change and remove destinations",
 }
 
 

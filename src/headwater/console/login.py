@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 from ipaddress import IPv6Address, ip_address, ip_network
-from typing import Any
 
 from psycopg import AsyncConnection
 from starlette.requests import Request
@@ -16,7 +15,7 @@ from ua_parser import parse
 
 from headwater.accounts.sessions import close_session, open_session
 from headwater.accounts.throttling import Taken, give_back, take_attempt, tidy_attempts
-from headwater.accounts.users import User, find_user, renew_hash
+from headwater.accounts.users import User, any_user, find_user, renew_hash
 from headwater.console.forms import Form, read_form
 from headwater.console.messages import Said
 from headwater.console.pages import redirect, render, wait_told
@@ -43,7 +42,9 @@ async def show_login(request: Request) -> Response:
     if await find_visitor(request) is not None:
         return redirect(request, next_path)
     guest_key(request)
-    return _page(request, next_path)
+    async with request.app.state.headwater.database.connection() as connection:
+        is_first = not await any_user(connection)
+    return _page(request, next_path, is_first=is_first)
 
 
 async def post_login(request: Request) -> Response:
@@ -139,11 +140,15 @@ def _page(
     next_path: str,
     form: Form | None = None,
     problem: str | None = None,
-    **options: Any,
+    *,
+    is_first: bool = False,
+    status: int = 200,
 ) -> Response:
     email = form.text("email") if form else ""
-    values = {"next": next_path, "email": email, "problem": problem}
-    return render(request, "login.html", **values, **options)
+    return render(
+        request, "login.html", status=status, next=next_path, email=email, problem=problem,
+        is_first=is_first,
+    )  # fmt: skip
 
 
 ROUTES = [

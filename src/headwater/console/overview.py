@@ -47,6 +47,8 @@ class Event:
     event_name: str
     event_time: datetime
     amount: Decimal | None
+    currency: str | None
+    """The Space's where there is none."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ ORDER BY day;
 
 -- name: latest
 -- The latest events.
-SELECT id, event_name, event_time, amount FROM events
+SELECT id, event_name, event_time, amount, currency FROM events
 WHERE space_id = %(space_id)s ORDER BY event_time DESC, id DESC LIMIT 8;
 
 -- name: state

@@ -173,10 +173,10 @@ def pages_app(headwater: Any, routes: Sequence[BaseRoute], opened: Collection[st
         routes=list(routes),
         exception_handlers={
             SeeOther: _see_other,
-            Problem: _show_problem,
-            HTTPException: _show_problem,
-            Exception: _show_problem,
-            **dict.fromkeys(UNAVAILABLE, _show_problem),
+            Problem: show_problem,
+            HTTPException: show_problem,
+            Exception: show_problem,
+            **dict.fromkeys(UNAVAILABLE, show_problem),
         },
     )
     app.router.redirect_slashes = False
@@ -208,7 +208,7 @@ async def _see_other(request: Request, error: Exception) -> Response:
     return redirect(request, error.location)
 
 
-async def _show_problem(request: Request, error: Exception) -> Response:
+async def show_problem(request: Request, error: Exception) -> Response:
     """An error as a page. Who is logged in stays in its head, if that can be told."""
     problem = _problem(error)
     if not isinstance(error, UNAVAILABLE):

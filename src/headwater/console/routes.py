@@ -23,6 +23,8 @@ from headwater.console.pages import pages_app, redirect
 from headwater.console.visiting import HOME, LOGIN
 from headwater.http.paths import REST
 
+ICON = "/favicon.ico"
+
 
 async def begin(request: Request) -> Response:
     """Who types in the bare address means the console."""
@@ -31,6 +33,7 @@ async def begin(request: Request) -> Response:
 
 PAGES = [
     Route("/", begin, methods=["GET"]),
+    Route(ICON, assets.send_icon, methods=["GET"]),
     Route(f"{assets.PATH}/{{name}}", assets.send_asset, methods=["GET"]),
     *login.ROUTES,
     *arriving.ROUTES,
@@ -46,5 +49,5 @@ PAGES = [
 def console_routes(headwater: Any) -> list[Route]:
     """The console as routes of the service's application, whatever the method."""
     console = pages_app(headwater, PAGES, opened=[LOGIN])
-    places = ("/", LOGIN, "/logout", HOME, f"{HOME}/{{rest:{REST}}}")
+    places = ("/", ICON, LOGIN, "/logout", HOME, f"{HOME}/{{rest:{REST}}}")
     return [Route(place, console) for place in places]

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.accounts.roles import Permission
-from headwater.console.forms import read_form
+from headwater.console.forms import read_form, without_keys
 from headwater.console.messages import Said
 from headwater.console.pages import redirect, render
 from headwater.console.visiting import HOME, enter, require_visitor
@@ -58,7 +58,8 @@ async def post_settings(request: Request) -> Response:
         try:
             changes = read_changes(changed)
         except Invalid as error:
-            return _page(request, before | given, error.errors, status=422)
+            errors = without_keys(error.errors)
+            return _page(request, before | given, errors, status=422)
         if changed:
             await change_space(connection, inside.space.id, changes)
     said = Said.SETTINGS_SAVED if changed else Said.NOTHING_CHANGED

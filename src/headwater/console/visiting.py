@@ -9,6 +9,7 @@ from __future__ import annotations
 import hmac
 import re
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import quote
@@ -16,6 +17,7 @@ from urllib.parse import quote
 from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match
 
 from headwater.accounts.members import Member, fetch_member
 from headwater.accounts.roles import Permission, Role
@@ -23,6 +25,7 @@ from headwater.accounts.sessions import LIFETIME, Session, fetch_session
 from headwater.accounts.users import User
 from headwater.http.errors import Forbidden, Invalid, NotFound
 from headwater.http.ids import parse_id
+from headwater.reports.alerts import Alert, list_alerts
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 
@@ -66,6 +69,8 @@ class Inside:
     visitor: Visitor
     space: Space
     member: Member
+    alerts: Sequence[Alert]
+    """What is wrong in the Space."""
 
     @property
     def role(self) -> Role:
@@ -101,9 +106,24 @@ async def require_visitor(request: Request) -> Visitor:
         asked = request.url.path
         if request.url.query:
             asked += f"?{request.url.query}"
-        here = request.method == "GET" and len(asked) <= MAX_NEXT
-        raise SeeOther(f"{LOGIN}?next={quote(asked, safe='/')}" if here else LOGIN)
+        if request.method != "GET":
+            asked = f"{_page_of_form(request)}?again"
+        fits = len(asked) <= MAX_NEXT
+        raise SeeOther(f"{LOGIN}?next={quote(asked, safe='/')}" if fits else LOGIN)
     return visitor
+
+
+def _page_of_form(request: Request) -> str:
+    """The page with the form that was sent: the longest beginning of its path that is a page.
+    `again` has the page's script fill in what was typed.
+    """
+    path = request.url.path
+    while path.startswith(f"{HOME}/"):
+        scope = {**request.scope, "path": path, "method": "GET"}
+        if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes):
+            return path
+        path = path.rpartition("/")[0]
+    return HOME
 
 
 async def enter(
@@ -121,7 +141,8 @@ async def enter(
     member = await fetch_member(connection, space_id, visitor.user.id)
     if member is None:
         raise NotFound("Page")
-    inside = Inside(visitor, await fetch_space(connection, space_id), member)
+    space, alerts = await fetch_space(connection, space_id), await list_alerts(connection, space_id)
+    inside = Inside(visitor, space, member, alerts)
     request.state.inside = inside
     inside.require(permission)
     return inside

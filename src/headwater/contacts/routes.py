@@ -141,7 +141,7 @@ def _seconds(asked: GetContact) -> float:
     openapi_extra={"requestBody": bodies.BODY_OF_NEW},
 )
 async def create_stored_contact(request: Request, caller: Creator) -> Response:
-    """Make a new contact, also when others have the same addresses."""
+    """Create a new contact, also when others have the same addresses."""
     values = bodies.read_new_contact(await read_json(request))
     async with request.app.state.headwater.database.transaction() as connection:
         space = await fetch_space(connection, caller.space_id)

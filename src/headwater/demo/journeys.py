@@ -1,7 +1,10 @@
-"""Ninety days of visits, sign-ups, orders and refunds, the same for every run. Pure.
+"""Half a year of visits, sign-ups, orders and refunds, the same for every run. Pure.
 
-Every event carries an idempotency key made of the shop and a number, so that sending the
-journeys again, in this run or a later one, adds nothing.
+Visits are told as browsers report them, by the page and what led to it, so that it is Headwater
+that finds out where they come from.
+
+Every event carries an idempotency key made of the shop and a number, so that sending them
+again, in this run or a later one, adds nothing.
 """
 
 from __future__ import annotations
@@ -10,12 +13,16 @@ import random
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 from headwater.demo.shops import Shop
 
 Payload = dict[str, Any]
 
-DAYS = 90
+DAYS = 180
+"""Two periods of ninety, of which the second can be compared with the first."""
+LATEST = 6
+"""People of the last minutes: whoever looks at today sees something."""
 FIRST = (
     "Anna", "Ben", "Carla", "David", "Elif", "Finn", "Greta", "Hugo", "Ines", "Jonas",
     "Kim", "Lena", "Mats", "Nora", "Omar", "Paula", "Quinn", "Rosa", "Sami", "Tara",
@@ -43,6 +50,7 @@ class Person:
     at: datetime
     token: str
     events: list[Payload] = field(default_factory=list[Payload])
+    visits: list[Payload] = field(default_factory=list[Payload])
 
     @property
     def email(self) -> str:
@@ -65,12 +73,17 @@ class Person:
         channel = self.dice.choices(
             self.shop.channels, [channel.weight for channel in self.shop.channels]
         )[0]
-        event = {"trk_source": channel.source, "trk_token": self.token}
-        if channel.campaigns:
-            campaign, group, advert = self.dice.choice(channel.campaigns)
-            event |= {"trk_campaign": campaign, "trk_ad_group": group}
-            event |= {"trk_ad_id": advert} if advert else {}
-        self.act("view_content", url=f"https://{self.shop.domain}/{self.number % 17}", **event)
+        campaign, advert = self.dice.choice(channel.campaigns)
+        click = f"{self.shop.slug}-{self.number}-{len(self.visits)}"
+        told = {
+            name: text.format(campaign=campaign, advert=advert, click=click)
+            for name, text in channel.parameters.items()
+        }
+        url = f"https://{self.shop.domain}/{self.number % 17}"
+        url += f"?{urlencode(told)}" if told else ""
+        visit = {"occurred_at": self._moment(), "url": url, "trk_token": self.token}
+        self.visits.append(visit | ({"referrer": channel.referrer} if channel.referrer else {}))
+        self.act("view_content", url=url, trk_token=self.token)
 
     def sign_up(self) -> None:
         """Say who they are, in the browser that the visits were made in."""
@@ -108,25 +121,55 @@ class Person:
 
     def act(self, name: str, **values: Any) -> None:
         key = f"sample-{self.shop.slug}-{self.number}-{len(self.events)}"
-        moment = self.at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         self.events.append(
-            {"event_name": name, "event_time": moment, "idempotency_key": key, **values}
+            {"event_name": name, "event_time": self._moment(), "idempotency_key": key, **values}
         )
 
+    def _moment(self) -> str:
+        return _written(self.at)
 
-def journeys(shop: Shop, now: datetime) -> list[Payload]:
-    """Every event of `shop` in the ninety days up to `now`, in order of time, with some of them
-    repeated as a careful client repeats what it got no answer for.
+
+@dataclass(frozen=True)
+class Journeys:
+    """What is sent of a shop, each in order of time."""
+
+    visits: list[Payload]
+    events: list[Payload]
+
+
+def journeys(shop: Shop, now: datetime) -> Journeys:
+    """Everything of `shop` in the DAYS up to `now`; some events are repeated, as a careful client
+    repeats what it got no answer for.
     """
     dice = random.Random(shop.seed)  # noqa: S311 # repeatable on purpose
-    events = [event for number in range(shop.people) for event in _journey(shop, number, now)]
-    end = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    events = [event for event in events if event["event_time"] <= end]
+    people = [_journey(shop, number, now) for number in range(shop.people)]
+    people += [_newcomer(shop, shop.people + number, now) for number in range(LATEST)]
+    end = _written(now)
+    visits = [each for one in people for each in one.visits if each["occurred_at"] <= end]
+    events = [each for one in people for each in one.events if each["event_time"] <= end]
     events += dice.sample(events, round(len(events) * REPEATED))
-    return sorted(events, key=lambda event: event["event_time"])
+    return Journeys(
+        sorted(visits, key=lambda visit: visit["occurred_at"]),
+        sorted(events, key=lambda event: event["event_time"]),
+    )
 
 
-def _journey(shop: Shop, number: int, now: datetime) -> list[Payload]:
+def _written(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _newcomer(shop: Shop, number: int, now: datetime) -> Person:
+    """Somebody who has just come, and bought."""
+    dice = random.Random(f"{shop.seed}/{number}")  # noqa: S311 # repeatable on purpose
+    start = now - timedelta(minutes=2 + number % LATEST)
+    person = Person(shop, number, dice, start, f"{shop.slug}-browser-{number}")
+    person.visit()
+    person.at += timedelta(seconds=90)
+    person.buy()
+    return person
+
+
+def _journey(shop: Shop, number: int, now: datetime) -> Person:
     dice = random.Random(f"{shop.seed}/{number}")  # noqa: S311 # repeatable on purpose
     start = now - timedelta(days=dice.uniform(0.2, DAYS))
     person = Person(shop, number, dice, start, f"{shop.slug}-browser-{number}")
@@ -150,4 +193,4 @@ def _journey(shop: Shop, number: int, now: datetime) -> list[Payload]:
         person.visit()
         person.later(4)
         person.buy()
-    return person.events
+    return person

@@ -31,6 +31,7 @@ from headwater.settings import Settings
 from headwater.spaces import keys, spaces
 from headwater.spaces.changes import read_changes
 from headwater.spaces.models import Space
+from headwater.tracker import sites
 
 BATCH = 500
 SINGLY = 50
@@ -108,6 +109,8 @@ def _open(settings: Settings, shop: Shop) -> Opened:
     async def act(connection: AsyncConnection) -> Opened:
         named = [one for one in await spaces.list_spaces(connection) if one.name == shop.name]
         space = named[0] if named else await spaces.create_space(connection, changes)
+        if not await sites.list_sites(connection, space.id):
+            await sites.create_site(connection, space.id, "Shop", [f"https://{shop.domain}"])
         key, _ = await keys.create_key(connection, space.id, "demo")
         return Opened(shop, space, key)
 
@@ -134,15 +137,28 @@ def _make_login(settings: Settings, opened: list[Opened]) -> str:
 
 
 def _send(base_url: str, opened: Opened, now: datetime) -> None:
-    """Send most of the journeys in batches, and the latest events one by one."""
+    """Send the visits and most events in batches, and the latest events one by one."""
     client = Client(base_url, opened.key)
-    events: list[Payload] = journeys(opened.shop, now)
-    many, single = events[:-SINGLY], events[-SINGLY:]
-    for start in range(0, len(many), BATCH):
-        client.post("/events/batch", {"events": many[start : start + BATCH]})
+    sent = journeys(opened.shop, now)
+    if not _has_events(client, opened.space, now):  # of a run before, with visits of its own
+        for batch in _batches(sent.visits):
+            client.post("/touchpoints/batch", {"touchpoints": batch})
+    many, single = sent.events[:-SINGLY], sent.events[-SINGLY:]
+    for batch in _batches(many):
+        client.post("/events/batch", {"events": batch})
     for event in single:
         client.post("/events/track", event)
-    say(f"{opened.space.name}: sent {len(events)} events")
+    say(f"{opened.space.name}: sent {len(sent.visits)} visits and {len(sent.events)} events")
+
+
+def _batches(items: list[Payload]) -> list[list[Payload]]:
+    return [items[start : start + BATCH] for start in range(0, len(items), BATCH)]
+
+
+def _has_events(client: Client, space: Space, now: datetime) -> bool:
+    start, end = _period(space, now)
+    asked = [("start_date", start), ("end_date", end), ("per_page", "1")]
+    return next(client.pages("/events", asked), None) is not None
 
 
 def _wait(settings: Settings) -> None:

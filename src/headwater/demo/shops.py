@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Channel:
-    """A way to a business: the parameters its links carry, and how often it is taken."""
+    """A way to a business, as browsers report it: nothing says which source it is."""
 
-    source: str
     weight: float
-    campaigns: tuple[tuple[str, str, str], ...] = ()
-    """Campaign, ad group and ad of each paid link."""
+    """How often it is taken."""
+    parameters: dict[str, str] = field(default_factory=dict[str, str])
+    """What its links carry; {campaign}, {advert} and {click} stand for those of one click."""
+    referrer: str | None = None
+    campaigns: tuple[tuple[str, str], ...] = (("", ""),)
+    """Campaign and ad of each link."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,25 @@ class Shop:
     seed: int
 
 
+GOOGLE = "https://www.google.com/"
+GOOGLE_ADS = {
+    "utm_source": "google", "utm_medium": "cpc", "utm_campaign": "{campaign}",
+    "gad_campaignid": "{campaign}", "gclid": "{click}",
+}  # fmt: skip
+LINKEDIN_ADS = {
+    "utm_source": "linkedin", "utm_medium": "cpc", "utm_campaign": "{campaign}",
+    "utm_content": "{advert}", "li_fat_id": "{click}",
+}  # fmt: skip
+NEWSLETTER = {"utm_source": "newsletter", "utm_medium": "email", "utm_campaign": "{campaign}"}
+
+
+def _paid_social(network: str) -> dict[str, str]:
+    return {
+        "utm_source": network, "utm_medium": "paid_social", "utm_campaign": "{campaign}",
+        "utm_content": "{advert}", "fbclid": "{click}",
+    }  # fmt: skip
+
+
 _LIMITS = {"limit.track": "1000000", "limit.list_events": "10000"}
 
 NORDLICHT = Shop(
@@ -44,19 +66,22 @@ NORDLICHT = Shop(
         "field_label.profile_field_26": "Customer since",
     },
     domain="nordlicht-outdoor.example",
-    people=420,
+    people=640,
     business=False,
     prices=(39.9, 59.0, 89.5, 129.0, 189.95, 249.0),
     channels=(
-        Channel("google_ads", 24, (("21000000001", "31000000001", "41000000001"),
-                                   ("21000000002", "31000000002", "41000000002"))),
-        Channel("facebook_ads", 18, (("Autumn hikes", "Lookalike", "23850000000001"),)),
-        Channel("instagram_ads", 8, (("Autumn hikes", "Stories", "23850000000002"),)),
-        Channel("google_organic", 20),
-        Channel("email", 12, (("Newsletter", "Weekly", ""),)),
-        Channel("ai_chat_gpt", 6),
-        Channel("referral", 4),
-        Channel("direct", 14),
+        Channel(24, GOOGLE_ADS, GOOGLE, (("21000000001", "41000000001"),
+                                         ("21000000002", "41000000002"))),
+        Channel(18, _paid_social("facebook"), "https://l.facebook.com/",
+                (("Autumn hikes", "23850000000001"),)),
+        Channel(8, _paid_social("instagram"), "https://l.instagram.com/",
+                (("Autumn hikes", "23850000000002"),)),
+        Channel(20, {}, GOOGLE),
+        Channel(12, NEWSLETTER, None, (("Weekly", ""),)),
+        Channel(6, {"utm_source": "chatgpt.com"}, "https://chatgpt.com/"),
+        Channel(4, {}, "https://wanderblog.example/best-boots"),
+        Channel(3, {"utm_source": "fb-paid", "utm_medium": "post"}),
+        Channel(14),
     ),
     seed=1,
 )  # fmt: skip
@@ -71,19 +96,19 @@ HARBOR = Shop(
         "field_label.profile_field_16": "Seats",
     },
     domain="harbor-analytics.example",
-    people=260,
+    people=400,
     business=True,
     prices=(490.0, 990.0, 1490.0, 2990.0),
     channels=(
-        Channel("linkedin_ads", 22, (("Founders Q4", "US directors", "500000001"),
-                                     ("Retargeting", "Visitors", "500000002"))),
-        Channel("google_ads", 16, (("22000000001", "32000000001", "42000000001"),)),
-        Channel("google_organic", 18),
-        Channel("email", 12, (("Product letter", "Monthly", ""),)),
-        Channel("ai_chat_gpt", 9),
-        Channel("ai_perplexity", 4),
-        Channel("g2", 6),
-        Channel("direct", 13),
+        Channel(22, LINKEDIN_ADS, "https://www.linkedin.com/",
+                (("Founders Q4", "500000001"), ("Retargeting", "500000002"))),
+        Channel(16, GOOGLE_ADS, GOOGLE, (("22000000001", "42000000001"),)),
+        Channel(18, {}, GOOGLE),
+        Channel(12, NEWSLETTER, None, (("Monthly", ""),)),
+        Channel(9, {"utm_source": "chatgpt.com"}, "https://chatgpt.com/"),
+        Channel(4, {}, "https://www.perplexity.ai/"),
+        Channel(6, {}, "https://www.g2.com/products/harbor-analytics"),
+        Channel(13),
     ),
     seed=2,
 )  # fmt: skip

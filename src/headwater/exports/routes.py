@@ -48,7 +48,7 @@ ExportId = Annotated[
 async def create_event_export(
     request: Request, caller: Annotated[Caller, requires("exports:write", "create_event_export")]
 ) -> Response:
-    """Ask for a file of events. It is made in the background."""
+    """Create a file of events, in the background."""
     return await _create(request, caller.space_id, "events")
 
 
@@ -78,7 +78,7 @@ async def get_event_export(
 async def create_contact_export(
     request: Request, caller: Annotated[Caller, requires("exports:write", "create_contact_export")]
 ) -> Response:
-    """Ask for a file of contacts. It is made in the background."""
+    """Create a file of contacts, in the background."""
     return await _create(request, caller.space_id, "contacts")
 
 
@@ -108,7 +108,7 @@ async def get_contact_export(
 async def create_company_export(
     request: Request, caller: Annotated[Caller, requires("exports:write", "create_company_export")]
 ) -> Response:
-    """Ask for a file of companies. It is made in the background."""
+    """Create a file of companies, in the background."""
     return await _create(request, caller.space_id, "companies")
 
 

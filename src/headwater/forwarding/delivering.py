@@ -176,9 +176,14 @@ class Delivering:
         return consequences
 
     async def _write(self, report: Report) -> None:
+        place = self._lease.place._asdict()
         async with self._tools.database.transaction() as connection:
-            await queue.record(connection, self._lease, report)
+            turn = await queue.record(connection, self._lease, report)
             failpoint("forward_before_commit")
+        if turn == "held" and isinstance(report.destination, Hold):
+            log.warning("destination held", reason=report.destination.reason, **place)
+        elif turn == "recovered":
+            log.warning("destination recovered", **place)
 
     async def _beat(self) -> None:
         while True:

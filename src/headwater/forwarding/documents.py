@@ -4,7 +4,7 @@ shapes in which people see platforms and destinations.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -69,7 +69,20 @@ def show_destination(stored: Stored) -> dict[str, Any]:
 def settings_schema(platform: Platform) -> Schema:
     """What a platform's destinations are told besides secrets, as a JSON schema."""
     (_,), parts = msgspec.json.schema_components([platform.settings])
-    return {**parts[platform.settings.__name__], "additionalProperties": False}
+    return {**_portable(parts[platform.settings.__name__]), "additionalProperties": False}
+
+
+def _portable(schema: Any) -> Any:
+    """With patterns as JSON schemas have them; some ends of text are written as Python does."""
+    if isinstance(schema, list):
+        return [_portable(each) for each in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    whole = {name: _portable(each) for name, each in cast("Schema", schema).items()}
+    pattern = whole.get("pattern")
+    if isinstance(pattern, str) and pattern.startswith("\\A"):
+        whole["pattern"] = "^" + pattern.removeprefix("\\A").removesuffix("\\Z") + "$"
+    return whole
 
 
 # ---------------------------------------------------------------------------------- documenting

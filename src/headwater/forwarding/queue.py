@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -26,6 +26,10 @@ SQL = Statements(__name__, "queue.sql")
 LEASE = timedelta(seconds=30)
 OUTAGE = 2
 """Calls in a row that fail before it is the destination's fault and not an event's."""
+
+
+Turn = Literal["held", "recovered"]
+"""What a destination has become that people should hear of."""
 
 
 class LeaseLostError(Exception):
@@ -145,8 +149,10 @@ async def next_ids(
     return [row[0] for row in await cursor.fetchall()]
 
 
-async def record(connection: AsyncConnection, lease: Lease, report: Report) -> None:
-    """Write down what became of deliveries and of their destination. Raises LeaseLostError."""
+async def record(connection: AsyncConnection, lease: Lease, report: Report) -> Turn | None:
+    """Write down what became of deliveries and of their destination, and return how that has
+    changed. Raises LeaseLostError.
+    """
     row = await (await connection.execute(SQL["hold_lease"], lease.values())).fetchone()
     if row is None:
         raise LeaseLostError
@@ -159,20 +165,24 @@ async def record(connection: AsyncConnection, lease: Lease, report: Report) -> N
         await connection.execute(SQL["record"], values)
         await connection.execute(SQL["forget_erased"], values)
         await connection.execute(SQL["log_attempts"], values)
-    if report.called:
-        await _set_state(connection, values, report.destination, row[0])
+    if not report.called:
+        return None
+    return await _set_state(connection, values, report.destination, row[0])
 
 
 async def _set_state(
     connection: AsyncConnection, values: dict[str, Any], state: Wait | Hold | None, failures: int
-) -> None:
+) -> Turn | None:
     match state:
         case Wait(until, failures):
             values = values | {"until": until, "failures": failures}
             await connection.execute(SQL["wait"], values)
         case Hold(reason):
-            await connection.execute(SQL["hold"], values | {"reason": reason})
+            held = await connection.execute(SQL["hold"], values | {"reason": reason})
+            return "held" if held.rowcount else None
         case None:
-            await connection.execute(SQL["well"], values)
+            well = await (await connection.execute(SQL["well"], values)).fetchone()
             if failures >= OUTAGE:
                 await connection.execute(SQL["wake"], values)
+            return "recovered" if well is not None and well[0] else None
+    return None

@@ -126,9 +126,13 @@ JOIN deliveries d ON d.space_id = %(space_id)s AND d.id = r.id
 WHERE r.outcome IS NOT NULL;
 
 -- name: well
--- The destination answered as it should.
-UPDATE destinations d SET failures = 0
-WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.failures <> 0;
+-- The destination answered as it should: what troubled it is over.
+UPDATE destinations d SET failures = 0, held_since = NULL
+FROM destinations before
+WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s
+  AND before.space_id = %(space_id)s AND before.id = d.id
+  AND (d.failures <> 0 OR d.held_since IS NOT NULL)
+RETURNING before.held_since IS NOT NULL;
 
 -- name: wake
 -- It had been away: what was put off for that is due now.
@@ -144,5 +148,6 @@ WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
 -- name: hold
 -- The destination's credentials are not accepted: its deliveries stay queued until somebody resumes
 -- it.
-UPDATE destinations d SET status = 'held', status_reason = %(reason)s
+UPDATE destinations d
+SET status = 'held', status_reason = %(reason)s, held_since = coalesce(d.held_since, now())
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status = 'active';

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
-import msgspec
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
@@ -96,11 +96,12 @@ def conflict(**properties: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def document(app: FastAPI, paths: dict[str, Any], schemas: dict[str, Any]) -> bytes:
+def document(app: FastAPI, paths: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
     """The OpenAPI document of `app` and of the `paths` that stand outside its routing."""
     told = get_openapi(title=app.title, version=app.version, routes=app.routes)
     told["servers"] = [{"url": "/"}]
-    told["paths"] = dict(sorted({**told.get("paths", {}), **paths}.items()))
+    # A copy: whoever adds to the document must not change what the routes say of themselves.
+    told["paths"] = deepcopy(dict(sorted({**told.get("paths", {}), **paths}.items())))
     for operations in told["paths"].values():
         for operation in operations.values():
             operation["responses"] = _responses(operation["responses"])
@@ -111,7 +112,7 @@ def document(app: FastAPI, paths: dict[str, Any], schemas: dict[str, Any]) -> by
         "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
     }
     told["security"] = [{"key": []}]
-    return msgspec.json.encode(told)
+    return told
 
 
 def _responses(told: dict[str, Any]) -> dict[str, Any]:
@@ -119,11 +120,11 @@ def _responses(told: dict[str, Any]) -> dict[str, Any]:
     for the conflict, which is the operation's own.
     """
     own = {
-        status: {**response, "headers": {**response.get("headers", {}), **_LIMIT_HEADERS}}
+        str(status): {**response, "headers": {**response.get("headers", {}), **_LIMIT_HEADERS}}
         for status, response in told.items()
         if int(status) < 400 or int(status) == CONFLICT
     }
-    named = sorted({int(status) for status in told if status not in own}.union(OF_ANY_REQUEST))
+    named = sorted({int(status) for status in told if str(status) not in own}.union(OF_ANY_REQUEST))
     return own | {
         str(status): {"$ref": f"#/components/responses/{PROBLEMS[status][0]}"} for status in named
     }

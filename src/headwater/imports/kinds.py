@@ -43,6 +43,8 @@ class Kind:
     """Fields whose text in a CSV file has to become a number; others take text."""
     flags: tuple[str, ...] = ()
     """Likewise true or false."""
+    time: str | None = None
+    """The field that says when it happened."""
 
 
 def _queueing(kind: str) -> Store:
@@ -91,11 +93,11 @@ async def _store_ads(
 KINDS = {
     "events": Kind(
         EVENT_FORM.payload.__struct_fields__, _read_event, _queueing("event"), "queued",
-        numbers=("amount",), flags=("is_upsell", "do_not_capi"),
+        numbers=("amount",), flags=("is_upsell", "do_not_capi"), time="event_time",
     ),
     "touchpoints": Kind(
         TOUCHPOINT_FORM.payload.__struct_fields__, _read_touchpoint, _queueing("touchpoint"),
-        "queued",
+        "queued", time="occurred_at",
     ),
     "contacts": Kind(contacts.FIELDS, contacts.read, contacts.store, "stored"),
     "ads": Kind(("kind", "id", "name", "platform"), _read_ad, _store_ads, "stored"),

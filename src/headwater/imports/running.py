@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from psycopg import AsyncConnection
 from psycopg.errors import LockNotAvailable
@@ -21,6 +22,7 @@ from headwater.imports.columns import Columns, typed
 from headwater.imports.files import Row, Source, UnreadableError
 from headwater.imports.kinds import KINDS, Kind
 from headwater.imports.refusals import Refusals
+from headwater.imports.zones import is_local, with_offset
 from headwater.spaces.models import Space
 
 SQL = Statements(__name__, "imports.sql")
@@ -48,11 +50,15 @@ class Import:
     source: Source
     columns: Columns
     refusals: Refusals
+    zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
+    """On whose clock times without an offset are read."""
     dry: bool = False
     """Whether all is checked and nothing is stored."""
     progress: Progress = field(default_factory=Progress)
     resumed: int = 0
     """Rows that were done when this began."""
+    local_times: int = 0
+    """How many times had no offset, since then."""
 
     @property
     def kind(self) -> Kind:
@@ -130,7 +136,14 @@ class Import:
         values = self.columns.pick(row.values)
         if self.source.form == "csv":
             typed(values, self.kind.numbers, self.kind.flags)
+        self._set_offset(values)
         return self.kind.read(values, now)
+
+    def _set_offset(self, values: dict[str, Any]) -> None:
+        name = self.kind.time
+        if name is not None and is_local(values.get(name)):
+            self.local_times += 1
+            values[name] = with_offset(values[name], self.zone)
 
     async def _note(self, connection: AsyncConnection, done: Progress) -> None:
         if self.dry:
@@ -143,7 +156,10 @@ class Import:
             raise UnreadableError("another process is importing this file")
 
     def _key(self) -> dict[str, Any]:
-        mapping = "\n".join(f"{column}={name}" for column, name in self.columns.mapped)
+        lines = [f"{column}={name}" for column, name in self.columns.mapped]
+        if self.zone.key != "UTC":  # the same file on another clock is another import
+            lines.append(f"--timezone={self.zone.key}")
+        mapping = "\n".join(lines)
         return {
             "space_id": self.space.id, "kind": self.name, "digest": self.source.digest,
             "mapping": mapping,

@@ -24,9 +24,9 @@ async function copied(source) {
   }
 }
 
-function announce(text) {
+function announce(text, look = "sr") {
   const place = document.createElement("p");
-  place.className = "sr";
+  place.className = look;
   place.textContent = text;
   document.querySelector("[role=status]").append(place);
 }
@@ -35,6 +35,40 @@ function announce(text) {
 for (const select of document.querySelectorAll("select[data-zone]")) {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if ([...select.options].some((option) => option.value === zone)) select.value = zone;
+}
+
+// The first field that was refused, also where the browser did not heed `autofocus`.
+document.querySelector("[aria-invalid=true]")?.focus();
+
+// What was typed outlives a session that ended meanwhile: it is kept in this tab, never a password,
+// and filled in again where the same person comes back to the page from logging in.
+const UNSENT = "headwater unsent form";
+const isTicked = (field) => field.type === "checkbox" || field.type === "radio";
+document.addEventListener("submit", ({ target: form }) => {
+  const { user } = document.body.dataset;
+  if (!user || form.method !== "post" || form.querySelector("[type=password]")) return;
+  const typed = [...form.elements]
+    .filter((field) => field.name && field.type !== "hidden" && field.type !== "submit")
+    .map((field) => [field.name, field.value, isTicked(field) ? field.checked : null]);
+  const unsent = { user, action: form.getAttribute("action"), typed };
+  sessionStorage.setItem(UNSENT, JSON.stringify(unsent));
+});
+restore(JSON.parse(sessionStorage.getItem(UNSENT) ?? "null"));
+
+function restore(unsent) {
+  if (!unsent || document.querySelector("form[action='/login']")) return;
+  sessionStorage.removeItem(UNSENT);
+  const cameBack = new URLSearchParams(location.search).has("again");
+  if (!cameBack || unsent.user !== document.body.dataset.user) return;
+  const form = [...document.forms].find((one) => one.getAttribute("action") === unsent.action);
+  for (const [name, value, ticked] of form ? unsent.typed : []) {
+    for (const field of form.elements) {
+      if (field.name !== name) continue;
+      if (!isTicked(field)) field.value = value;
+      else if (field.value === value) field.checked = ticked;
+    }
+  }
+  if (form) announce("You had been logged out, so nothing was saved. What you typed is here again: send it once more.", "note");
 }
 
 // A form is sent once, however often its button is pressed.

@@ -1,0 +1,44 @@
+"""The addresses of the running service, kept in the database that its commands share with it.
+
+`serve` writes them at its start. A command reads them instead of its own environment: it may have
+been typed in a shell that knows neither the service's port nor its variables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from psycopg import AsyncConnection, Connection
+from psycopg.types.json import Jsonb
+
+from headwater.database.statements import Statements
+from headwater.settings import PLATFORMS, Settings
+
+SQL = Statements(__name__, "installation.sql")
+
+DEFAULT_BASE_URL = "http://127.0.0.1:8080"
+"""Where `serve` listens unless told otherwise: all there is to say before its first start."""
+
+
+def write_addresses(connection: Connection[Any], settings: Settings, base_url: str) -> None:
+    """Write down where a service with these settings is reached, and where it reaches others."""
+    urls = {platform: getattr(settings, f"{platform}_url") for platform in PLATFORMS}
+    values = {
+        "base_url": base_url, "tracker_script": settings.tracker_script,
+        "platform_urls": Jsonb(urls),
+    }  # fmt: skip
+    connection.execute(SQL["write_addresses"], values)
+
+
+async def with_service_addresses(connection: AsyncConnection, settings: Settings) -> Settings:
+    """`settings` with the addresses of the service in place of the command's own. Where no `serve`
+    has written any, as with processes that somebody starts one by one, the command's own stand.
+    """
+    row = await (await connection.execute(SQL["addresses"])).fetchone()
+    assert row is not None
+    base_url, tracker_script, platform_urls = row
+    if base_url is None:
+        return replace(settings, base_url=settings.base_url or DEFAULT_BASE_URL)
+    urls = {f"{name}_url": url for name, url in platform_urls.items() if name in PLATFORMS}
+    return replace(settings, base_url=base_url, tracker_script=tracker_script, **urls)

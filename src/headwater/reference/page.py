@@ -1,0 +1,59 @@
+"""/docs: the reference of the API as one page, rendered by the server from the OpenAPI document.
+
+It works without JavaScript and without any network; a script adds the sending of the examples.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from headwater import __version__
+from headwater.reference.describing import ABOUT, SHORT_ENUM, describe, first_call
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
+)
+_NO_SNIFFING = {"X-Content-Type-Options": "nosniff"}
+_PAGE_HEADERS = {"Content-Security-Policy": _POLICY, "Referrer-Policy": "no-referrer"}
+_ASSETS = {"reference.css": "text/css", "reference.js": "text/javascript"}
+_TEMPLATES = Environment(
+    loader=PackageLoader("headwater.reference"), autoescape=True, undefined=StrictUndefined,
+    trim_blocks=True, lstrip_blocks=True,
+)  # fmt: skip
+
+
+def reference_routes(brand: str, base_url: str, document: dict[str, Any]) -> list[Route]:
+    """/docs and what it loads."""
+
+    @cache
+    def page() -> str:
+        subjects = describe(document)
+        return _TEMPLATES.get_template("reference.html").render(
+            brand=brand, base_url=base_url, info=document["info"], about=ABOUT,
+            product_version=__version__, subjects=subjects, short=SHORT_ENUM,
+            first=first_call(subjects["Ingest"][0]),
+        )  # fmt: skip
+
+    async def show(_: object) -> Response:
+        return HTMLResponse(page(), headers=_PAGE_HEADERS | _NO_SNIFFING)
+
+    def asset(name: str, media_type: str) -> Route:
+        content = files("headwater.reference").joinpath("static", name).read_bytes()
+
+        async def send(_: object) -> Response:
+            headers = {"Cache-Control": "public, max-age=3600", **_NO_SNIFFING}
+            return Response(content, media_type=media_type, headers=headers)
+
+        return Route(f"/docs/{name}", send)
+
+    return [
+        Route("/docs", show),
+        *(asset(name, media_type) for name, media_type in _ASSETS.items()),
+    ]

@@ -1,0 +1,42 @@
+// Sending the examples from the page. Without this script they are commands to be copied.
+
+const key = document.getElementById("key");
+document.querySelector("[data-key]").hidden = false;
+document.querySelector("[data-key]").addEventListener("submit", (event) => event.preventDefault());
+
+for (const form of document.querySelectorAll("[data-try]")) {
+  form.hidden = false;
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const shown = form.querySelector("output");
+    if (!key.value.trim()) {
+      shown.textContent = "Type your API key in at the top of the page first.";
+      key.focus();
+      return;
+    }
+    shown.textContent = "…";
+    shown.textContent = await answer(form);
+  });
+}
+
+async function answer(form) {
+  const { target, body } = form.elements;
+  const headers = { Authorization: `Bearer ${key.value.trim()}` };
+  if (body) headers["Content-Type"] = "application/json";
+  try {
+    const address = new URL(target.value, location.origin);
+    if (address.origin !== location.origin) return "The path has to begin with a single slash.";
+    const response = await fetch(address, { method: form.dataset.try, headers, body: body?.value });
+    return `${response.status} ${response.statusText}\n${pretty(await response.text())}`;
+  } catch (error) {
+    return `Not sent: ${error.message}`;
+  }
+}
+
+function pretty(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

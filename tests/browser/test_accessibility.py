@@ -1,0 +1,80 @@
+"""Every page for people under axe, the checker of the Web Content Accessibility Guidelines: light
+and dark, on a desktop and on a narrow phone, whose screen no page is wider than.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+from playwright.sync_api import Page
+
+from headwater.accounts.roles import Role
+from headwater.accounts.users import User
+from tests.accounts import Accounts
+from tests.browser.test_console import Visit
+from tests.browser.test_console import user as user  # noqa: PLC0414 # a fixture
+from tests.browser.test_console import visit as visit  # noqa: PLC0414 # a fixture
+from tests.conformance.node import Node
+from tests.console.conftest import accounts, console, passwords  # noqa: F401 # fixtures
+
+SPACE_PAGES = ("", "/members", "/keys", "/mcp", "/settings")
+LOOKS = [
+    {"color_scheme": scheme, "viewport": {"width": width, "height": 800}}
+    for scheme in ("light", "dark") for width in (1280, 390, 320)
+]  # fmt: skip
+LONG = "Donaudampfschifffahrtsgesellschaft" * 6
+RUN = """() => axe.run().then((found) => found.violations.map(
+    (one) => `${one.id}: ${one.nodes.map((node) => node.target)}`))"""
+WIDTH = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@pytest.fixture
+def look(visit: Callable[..., Visit], node: Node) -> Callable[..., Visit]:
+    """Opens the console with the given options, ready to be checked."""
+    script = node.package("axe-core/axe.min.js")
+
+    def open_one(**options: Any) -> Visit:
+        one = visit(bypass_csp=True, **options)
+        one.page.add_init_script(path=str(script))
+        return one
+
+    return open_one
+
+
+def check(page: Page, path: str) -> None:
+    assert page.evaluate(RUN) == [], path
+    assert page.evaluate(WIDTH) == 0, f"{path} is wider than the screen"
+
+
+@pytest.mark.parametrize("options", LOOKS, ids=str)
+def test_the_reference(look: Callable[..., Visit], options: dict[str, Any]) -> None:
+    one = look(**options)
+    one.goto("/docs")
+    check(one.page, "/docs")
+    assert one.page.evaluate("() => document.querySelectorAll('main').length") == 1
+
+
+@pytest.mark.parametrize("options", LOOKS, ids=str)
+def test_the_console(
+    look: Callable[..., Visit], user: User, space_id: int, connection: psycopg.Connection,
+    accounts: Accounts, options: dict[str, Any],  # noqa: F811
+) -> None:  # fmt: skip
+    """Also with names as long as they get, and with something that needs attention."""
+    connection.execute("UPDATE spaces SET name = %s WHERE id = %s", (LONG, space_id))
+    connection.execute(
+        "INSERT INTO destinations (space_id, platform, name, status, status_reason, held_since)"
+        " VALUES (%s, 'meta', %s, 'held', %s, now())",
+        (space_id, LONG[:100], LONG),
+    )
+    accounts.member(space_id, Role.ADMIN, LONG[:120])
+    one = look(**options)
+    one.goto("/login")
+    check(one.page, "/login")
+    one.log_in(user)
+    paths = [f"/console/spaces/{space_id}{end}" for end in SPACE_PAGES]
+    for path in (*paths, "/console?all", "/console/account", "/console/nothing"):
+        one.goto(path)
+        check(one.page, path)

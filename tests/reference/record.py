@@ -1,0 +1,45 @@
+"""`python -m tests.reference.record`: writes what a new installation answers into the examples."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import headwater.reference
+from tests.reference.sending import new_installation, send_all
+
+FILE = Path(headwater.reference.__file__).with_name("examples.json")
+LONGEST_LIST = 3
+
+
+def record() -> None:
+    examples = json.loads(FILE.read_text())
+    with tempfile.TemporaryDirectory() as folder, new_installation(Path(folder)) as (client, data):
+        for name, response in send_all(client, data):
+            assert response.is_success, (name, response.text)
+            answer = _tidy(
+                response.text.replace(str(client.base_url).rstrip("/"), "https://hw.example.com")
+            )
+            examples[name]["response"] = _cut(answer)
+            if "export_id" in examples[name].get("path", {}):
+                examples[name]["path"] = {"export_id": str(answer["export_id"])}
+    FILE.write_text(json.dumps(examples, indent=1, ensure_ascii=False) + "\n")
+
+
+def _tidy(text: str) -> Any:
+    return json.loads(re.sub(r"signature=[\w-]+", "signature=…", text))
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_cut(item) for item in value[:LONGEST_LIST]]
+    if isinstance(value, dict):
+        return {name: _cut(item) for name, item in value.items()}
+    return value
+
+
+if __name__ == "__main__":
+    record()

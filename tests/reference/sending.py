@@ -1,0 +1,74 @@
+"""Sends the examples of the reference to a new installation, one after the other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+
+from headwater.reference.examples import EXAMPLES, Example
+from tests.conftest import API
+from tests.forwarding.fake_platform import Answer, FakePlatform
+from tests.processes import Serve, headwater
+from tests.waiting import wait_until
+
+
+@contextmanager
+def new_installation(folder: Path) -> Iterator[tuple[httpx.Client, Path]]:
+    """A client of a service that has just been set up, with an ad platform that takes all."""
+    data_dir = folder / "data"
+    taken = Answer(body={"events_received": 1})
+    with (
+        FakePlatform(otherwise=taken) as meta,
+        Serve(data_dir, HEADWATER_META_URL=meta.url, HEADWATER_RATE_LIMIT_FACTOR="1000") as one,
+    ):
+        url = one.url()
+        where = ("--data-dir", str(data_dir), "--json")
+        headwater("space", "create", "--name", "Shop", "--currency", "EUR", *where)
+        headwater("space", "set", "--space", "1", "field_label.profile_field_1=Sport", *where)
+        key = json.loads(headwater("key", "create", "--space", "1", "--name", "x", *where).stdout)
+        headers = {"Authorization": f"Bearer {key['key']}"}
+        with httpx.Client(base_url=url, headers=headers, timeout=60) as client:
+            yield client, data_dir
+        assert one.stop() == 0
+
+
+def send_all(client: httpx.Client, data_dir: Path) -> Iterator[tuple[str, httpx.Response]]:
+    """Every example's operation and what is answered, in order."""
+    document = client.get(f"{API}/openapi.json").json()
+    where = {
+        operation["operationId"]: (method, path)
+        for path, methods in document["paths"].items() for method, operation in methods.items()
+    }  # fmt: skip
+    export_id = ""
+    for name, example in EXAMPLES.items():
+        method, path = where[name]
+        own = {"export_id": export_id} if "export_id" in example.path else example.path
+        sent = msgspec.structs.replace(example, path=own)  # an export's id is random
+        response = _send(client, method, sent.target(path), sent)
+        yield name, response
+        answer = response.json()
+        if name.endswith("_export") and name.startswith("create_"):
+            export_id = str(answer["export_id"])
+            wait_until(lambda at=f"{path}/{export_id}": _completed(client, at))
+        elif name in ("create_event", "create_events", "create_touchpoints"):
+            _wait(data_dir)
+
+
+def _send(client: httpx.Client, method: str, target: str, example: Example) -> httpx.Response:
+    body: dict[str, Any] = {} if example.body is None else {"json": example.body}
+    return client.request(method, target, **body)
+
+
+def _completed(client: httpx.Client, path: str) -> bool:
+    return client.get(path).json()["status"] == "completed"
+
+
+def _wait(data_dir: Path) -> None:
+    for command in (("queue", "wait"), ("delivery", "wait", "--space", "1")):
+        assert headwater(*command, "--data-dir", str(data_dir)).returncode == 0
