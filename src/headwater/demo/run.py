@@ -21,7 +21,8 @@ from headwater.accounts.roles import Role
 from headwater.accounts.users import change_password, create_user, find_user
 from headwater.cli.connect import database_url, in_transaction
 from headwater.cli.failure import Failure
-from headwater.cli.output import say, table
+from headwater.cli.output import say
+from headwater.cli.sealing import sealing_key, table
 from headwater.demo.client import Client
 from headwater.demo.journeys import DAYS, Payload, journeys
 from headwater.demo.report import WINDOW_DAYS, make_report, render
@@ -105,14 +106,16 @@ def _interrupt(_: int, __: Any) -> None:
 def _open(settings: Settings, shop: Shop) -> Opened:
     """The shop's Space, made unless there is one by its name, and a new key."""
     changes = read_changes({"name": shop.name, **shop.settings})
+    key = sealing_key(settings)
 
     async def act(connection: AsyncConnection) -> Opened:
         named = [one for one in await spaces.list_spaces(connection) if one.name == shop.name]
         space = named[0] if named else await spaces.create_space(connection, changes)
         if not await sites.list_sites(connection, space.id):
-            await sites.create_site(connection, space.id, "Shop", [f"https://{shop.domain}"])
-        key, _ = await keys.create_key(connection, space.id, "demo")
-        return Opened(shop, space, key)
+            site = sites.NewSite("Shop", [f"https://{shop.domain}"])
+            await sites.create_site(connection, space.id, site, key)
+        api_key, _ = await keys.create_key(connection, space.id, "demo")
+        return Opened(shop, space, api_key)
 
     return in_transaction(settings, act)
 
