@@ -47,7 +47,8 @@ def test_it_works(former: str, modern: str) -> None:
 MEMBERS = ["a", "b", "c", "é", "odd-name", "k'", 'd["e f"]', "$header", "null", "0"]
 WANTED = ["x", "5", "1.50", "1E+2", "True", "False", "None", "it's", "a`b", "a\\", "", " x", "-0"]
 TEXTS = st.sampled_from(["x", "5", "1.50", "usd", "JPY", "  ", "", "/p?x=1", "http://[", "2.0",
-                         "https://www.s.example/?utm_source=google&x=2", "True", "None"])  # fmt: skip
+                         "https://www.s.example/?utm_source=google&x=2", "True",
+                         "None"])  # fmt: skip
 SCALARS = st.one_of(
     st.none(), st.booleans(), st.integers(-10, 10), TEXTS,
     st.sampled_from([5, Decimal("1.50"), Decimal("1E+2"), Decimal("1e400"), 10**30, 0, 1]),
@@ -170,7 +171,7 @@ def test_an_upgrade_keeps_what_is_stored(
     webhooks: Hooks, connection: psycopg.Connection, database_url: str,
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    hook = webhooks.generic(**{"event__sold": "purchase", "topic": "kind"})
+    hook = webhooks.generic(event__sold="purchase", topic="kind")
     as_stored_by_0_1_0(connection, hook.id)
     assert language(connection, hook.id)[0] == "paths"
     body = {"type": "sold", "user": {"mail": "ada@example.com"}, "total": 1999}
