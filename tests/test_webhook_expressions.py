@@ -178,9 +178,9 @@ def test_a_value_that_does_not_fit(text: str) -> None:
 )
 def test_a_function_of_the_wrong_values(text: str, why: str) -> None:
     """The reason quotes nothing of the body, which may be somebody's address."""
-    with pytest.raises(ValueError, match="cannot be worked out") as caught:
+    with pytest.raises(ValueError, match="cannot be evaluated") as caught:
         parse(text).find(DOCUMENT)
-    assert str(caught.value) == f"cannot be worked out: {why}"
+    assert str(caught.value) == f"cannot be evaluated: {why}"
 
 
 JSON = st.recursive(

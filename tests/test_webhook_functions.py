@@ -37,7 +37,7 @@ BODY = {"a": [3, 1, 2], "price": Decimal("10.10"), "fine": Decimal("0.1"), "big"
         ("to_string(price)", "10.10"),
         ("to_string(big)", "1180591620717411303424"),
         ("to_number('10.10')", Decimal("10.10")),
-        ("to_number('1e3')", 1000),
+        ("to_number('1e3')", Decimal("1E+3")),
         ("to_number('no')", None),
         ("to_number('')", None),
         ("type(price)", "number"),
@@ -50,9 +50,9 @@ BODY = {"a": [3, 1, 2], "price": Decimal("10.10"), "fine": Decimal("0.1"), "big"
     ],
 )
 def test_it_works(text: str, value: Any) -> None:
-    found = parse(text).find(Document(BODY, {}))
-    assert (found, type(found)) == (value, type(value)) or found == value != (not found)
-    assert not isinstance(found, float)
+    result = parse(text).find(Document(BODY, {}))
+    assert (result, str(result)) == (value, str(value))
+    assert not isinstance(result, float)
 
 
 def test_every_function_of_the_specification() -> None:
@@ -96,9 +96,11 @@ CALLS = st.recursive(PATHS, calls, max_leaves=4)
 def test_they_are_the_package_s(body: Any, text: str) -> None:
     try:
         expected = jmespath.search(text, body)
-    except (ValueError, TypeError):
-        with pytest.raises(ValueError, match="cannot be worked out"):
+    except TypeError:  # a mistake of the package's: it compares a text with a number
+        return
+    except ValueError:
+        with pytest.raises(ValueError, match="cannot be evaluated"):
             parse(text).find(Document(body, {}))
     else:
-        found = parse(text).find(Document(body, {}))
-        assert found == (None if expected == "" else expected)
+        result = parse(text).find(Document(body, {}))
+        assert result == (None if expected == "" else expected)

@@ -34,13 +34,13 @@ DEEPEST = 100
 
 _QUOTED = 20
 _EXACT_DIGITS = 15
-"""As many as a binary fraction, which the package reads numbers into, holds of any of them."""
+"""How many decimal digits always survive in a binary fraction, as which the package reads them."""
 _TOO_DEEP = "is nested too deeply."
 
 
 @dataclass(frozen=True)
 class Expression:
-    """An expression, ready to be looked for in documents."""
+    """A compiled expression."""
 
     _tree: Node
     _headers: frozenset[str]
@@ -96,8 +96,8 @@ def _syntax_tree(text: str) -> Node:
 
 
 def _checked(node: Node, headers: set[str], depth: int) -> Node:
-    """The tree with its numbers exact, once whatever can be wrong with it has been looked for. The
-    headers it reads are added to `headers`.
+    """The tree with exact numbers. Adds the headers it reads to `headers`; raises ValueError for
+    anything that is known to be wrong without a document.
     """
     if depth == 0:
         raise ValueError(_TOO_DEEP)
@@ -125,7 +125,7 @@ def _is_reference(node: Node) -> bool:
 
 
 def _referring(call: Node, checked: list[Node]) -> list[Node]:
-    """The checked arguments of a call, expressions for a function to work out as such again."""
+    """The checked arguments of a call, those after & again as references."""
     return [
         {**before, "children": [after]} if _is_reference(before) else after
         for before, after in zip(call["children"], checked, strict=True)

@@ -2,9 +2,9 @@
 
     total > minor(currency) | items[*].price > sum > negative
 
-Bars stood between alternatives, arrows before what was made of a value, `[key=text]` picked an
-item, `$header.name` a header. Whatever such an expression was worth for a delivery, its
-translation is worth too.
+Bars separated alternatives, arrows preceded conversions, `[key=text]` picked an item of a list,
+`$header.name` a header. For every delivery a translation has the value, or the error, of its
+original.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _WITH_A_PATH = {"minor": "from_minor_units", "minus": "subtract", "within": "abs
 _UNMISTAKABLE = re.compile(
     rf">\s*(?:parameter|{'|'.join([*_OF_A_VALUE, *_WITH_A_PATH])})\b|\|\s*[\w$]"
 )
-"""What nobody means in JMESPath: there an arrow compares, and a bar looks into what came before."""
+"""Syntax that is useless in JMESPath, where an arrow compares and a bar reads what precedes it."""
 
 
 def modernise(text: str) -> str | None:
-    """The translation of what can only be meant as an expression of 0.1.0, or None."""
+    """The translation of text that can only be meant as an expression of 0.1.0, or None."""
     if not _UNMISTAKABLE.search(text):
         return None
     try:
@@ -56,7 +56,7 @@ def modernise(text: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def translate(text: str) -> str:
-    """An expression of 0.1.0 in JMESPath. Raises ValueError for what was none."""
+    """An expression of 0.1.0 in JMESPath. Raises ValueError for any other text."""
     return _Translation(text).expression()
 
 
@@ -119,9 +119,7 @@ class _Translation:
         return path
 
     def _every(self, path: str) -> str:
-        """What the rest of the path is worth for each item; no list at all rather than an empty
-        one.
-        """
+        """The rest of the path for each item; null rather than an empty list."""
         rest = self._steps(self._take(_STEP))
         if _SIMPLE.fullmatch(rest):
             each = f".{rest}" if rest and not rest.startswith("[") else rest
@@ -158,7 +156,7 @@ def _picked(path: str, step: re.Match[str]) -> str:
 
 
 def _condition(key: str, step: re.Match[str]) -> str:
-    """Whether a member reads as a text; it was compared as Python writes it."""
+    """Whether a member equals a text; it was compared the way Python prints it."""
     wanted = step["wanted"]
     equal = f"{key}=={_text(wanted)}"
     match wanted:
@@ -184,7 +182,7 @@ def _converted(value: str, name: str, argument: str | None, *, may_be_empty: boo
     if (name in _OF_A_VALUE) != (not argument):
         raise ValueError(f"is no conversion of 0.1.0: {name}")
     if name == "sum" and may_be_empty:
-        # Nothing added up was nought, unless it was looked for in each item of a list.
+        # An empty list added up to 0, but `[*]` gave no list where it had no values.
         return _call("not_null", _call("total", value), f"({value})==`[]` && `0` || `null`")
     if name in _OF_A_VALUE:
         return _call(_OF_A_VALUE[name], value)

@@ -1,6 +1,6 @@
 """The functions that Headwater adds to JMESPath's: money, times, texts and URLs as shops and
-payment services write them. Pure. A value that is not there stays not there, so that a field
-without a value is left out rather than refused; one that does not fit raises ValueError.
+payment services write them. Pure. They return null for a missing value, so that its field is left
+out rather than refused; a value of the wrong kind raises ValueError.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _THOUSANDTHS = frozenset({"BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"})
 
 
 def _unless_blank(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, but nothing of nothing."""
+    """The function, but null for a first argument that is null or blank."""
 
     @wraps(function)
     def call(value: Any, *more: Any) -> Any:

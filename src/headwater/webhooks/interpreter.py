@@ -1,8 +1,8 @@
-"""Works expressions out on a document, in a bounded number of steps. Pure.
+"""Evaluates expressions on a document in a bounded number of steps. Pure.
 
-JMESPath alone can double a list with every few characters, and look through everything again for
-each item. So each node that is visited, each item that is put into a list and each stretch of text
-costs a step of a budget; the budget of a delivery is shared by all of its fields.
+A JMESPath expression can double a list with every few characters. So each node visited, each item
+put into a list and every hundred characters of text take a step from a budget, which all the fields
+of a delivery share.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Interpreter(_Standard):
         return function.call(*arguments)
 
     def visit_expref(self, node: Node, value: Any) -> Callable[[Any], Any]:
-        del value  # it is worked out on the items that the function goes through
+        del value  # the function evaluates it on the items of a list
         return partial(self.visit, node["children"][0])
 
     def visit_comparator(self, node: Node, value: Any) -> Any:

@@ -1,6 +1,6 @@
 """The functions that the JMESPath specification defines, on exact numbers. Pure.
 
-The package's own work on binary fractions and quote the values they refuse, which may be
+The package's own functions use binary fractions and quote the values they refuse, which may be
 somebody's address; these do neither. https://jmespath.org/specification.html#built-in-functions
 """
 
@@ -34,7 +34,7 @@ _encode = msgspec.json.Encoder(decimal_format="number").encode
 _decode = msgspec.json.Decoder(float_hook=Decimal).decode
 
 Pick = Callable[[Any], Any]
-"""An expression that an argument brings: what it makes of an item."""
+"""An expression passed as an argument, to be evaluated on an item."""
 
 
 def same(left: Any, right: Any) -> bool:
@@ -123,10 +123,10 @@ def _map(pick: Pick, items: list[Any]) -> list[Any]:
 
 
 def _keys_of(items: list[Any], pick: Pick, name: str) -> list[Any]:
-    """What items are compared by. Raises ValueError unless that is numbers or texts."""
+    """The values to compare items by. Raises ValueError unless all are numbers or all texts."""
     keys = [pick(item) for item in items]
     if not (all(map(is_number, keys)) or all(map(is_text, keys))):
-        raise ValueError(f"cannot be worked out: {name}() compares by numbers or by texts.")
+        raise ValueError(f"cannot be evaluated: {name}() compares by numbers or by texts.")
     return keys
 
 

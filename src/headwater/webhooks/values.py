@@ -90,11 +90,11 @@ class Function:
     repeats: bool = False
     """Whether the last kind may come any number of times more."""
     deep: bool = False
-    """Whether it looks into what its arguments hold, so that it costs as much as they weigh."""
+    """Whether its work grows with all that its arguments contain, not only with their length."""
     lazy: bool = False
-    """Whether it gets one iterator, which works its arguments out as they are reached."""
+    """Whether it is passed one iterator that evaluates each argument when it is reached."""
     reads_headers: bool = False
-    """Whether it gets the delivery's headers before its arguments, which are written out."""
+    """Whether it is passed the delivery's headers first; its argument has to be a literal."""
 
     def kind(self, index: int) -> Kind:
         """The kind of one argument."""
@@ -110,7 +110,7 @@ class Function:
         """Raise ValueError, which quotes no argument, unless they are of the kinds it takes."""
         for index, argument in enumerate(arguments):
             if not self.kind(index).fits(argument):
-                raise ValueError(f"cannot be worked out: {self._usage(name)}.")
+                raise ValueError(f"cannot be evaluated: {self._usage(name)}.")
 
     def _usage(self, name: str) -> str:
         words = [kind.words for kind in self.takes]
