@@ -85,6 +85,8 @@ def test_the_url_begins_with_the_base_url(
         (["--type", "generic", "--name", "n", "--set", "event"], "must be KEY=VALUE"),
         (["--type", "generic", "--name", "n", "--set", "event=contact",
           "--set", "signature_header=X-Sig"], "--secret-stdin"),
+        (["--type", "generic", "--name", "n", "--set", "event=contact",
+          "--set", "map.email=mail)"], "map.email: cannot be read at character 5, “)”."),
     ],
 )  # fmt: skip
 def test_what_create_refuses(terminal: Terminal, words: list[str], why: str) -> None:
@@ -152,6 +154,9 @@ def test_trying_a_body(terminal: Terminal, tmp_path: Path, stage: Stage) -> None
     told = terminal.json("test", str(file), "--type", "stripe", space=False)
     assert told["status"] == "accepted"
     assert (told["event"]["event_name"], told["event"]["amount"]) == ("purchase", "49")
+    changed = ["--set", "map.amount=subtract(number('99.90'), from_minor_units(`1990`))"]
+    told = terminal.json("test", str(file), "--type", "stripe", *changed, space=False)
+    assert told["event"]["amount"] == "80"
     file.write_text(json.dumps(REFUND))
     header = ["--header", "X-Shopify-Topic=refunds/create"]
     told = terminal.json("test", str(file), "--type", "shopify", *header, space=False)

@@ -218,8 +218,8 @@ def test_settings_go_over_what_is_ready_made() -> None:
         "map.profile_field_17@other": "data.object.amount_total",
         "map.idempotency_key": "data.object.id",
         "map.phone": "",
-        "map.is_upsell": '"true"',
-        "map.amount": "12.5",
+        "map.is_upsell": "'true'",
+        "map.amount": "`12.5`",
     }
     told = event_of("stripe", unpaid, settings=settings)
     assert (told["event_name"], told["amount"], told["is_upsell"]) == (
@@ -233,9 +233,9 @@ def test_settings_go_over_what_is_ready_made() -> None:
 
 
 GENERIC = {
-    "event": "purchase", "map.email": "user.mail", "map.amount": "total > cents",
-    "map.event_time": "at > milliseconds", "map.company_external_id": "account.id",
-    "map.company_name": "account.name", "map.url": '"https://shop.example/"',
+    "event": "purchase", "map.email": "user.mail", "map.amount": "from_minor_units(total)",
+    "map.event_time": "from_milliseconds(at)", "map.company_external_id": "account.id",
+    "map.company_name": "account.name", "map.url": "'https://shop.example/'",
 }  # fmt: skip
 BODY = {"user": {"mail": "ada@example.com"}, "total": 1250, "at": T0 * 1000,
         "account": {"id": 5, "name": "Acme"}}  # fmt: skip

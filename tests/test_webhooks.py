@@ -265,7 +265,7 @@ def test_too_long_and_compressed(webhooks: Hooks) -> None:
 
 
 def test_what_is_kept_of_a_delivery(webhooks: Hooks) -> None:
-    hook = webhooks.generic(map__order_id="$header.x-order")
+    hook = webhooks.generic(map__order_id="header('x-order')")
     body = b'{"email": "ada@example.com",\n "note": "\\u00e4"}'
     headers = {
         "X-Order": "o-1", "X-Other": "no", "Authorization": "Bearer no", "Cookie": "no",

@@ -21,8 +21,8 @@ from headwater.accounts.roles import Role
 from headwater.accounts.users import change_password, create_user, find_user
 from headwater.cli.connect import database_url, in_transaction
 from headwater.cli.failure import Failure
-from headwater.cli.output import say
-from headwater.cli.sealing import sealing_key, table
+from headwater.cli.output import say, table
+from headwater.cli.sealing import sealing_key
 from headwater.demo.client import Client
 from headwater.demo.journeys import DAYS, Payload, journeys
 from headwater.demo.report import WINDOW_DAYS, make_report, render

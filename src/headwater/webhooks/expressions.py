@@ -1,182 +1,64 @@
-"""The mapping language: where in a delivery a value is, and what is made of it. Pure.
+"""Expressions: where in a delivery a value is, in JMESPath (https://jmespath.org) with the
+functions of functions.py. Compiled once and checked then. Pure.
 
-    data.object.customer_details.email | data.object.customer_email
-    total > cents
-    items[*].price > sum > negative
-    note_attributes[name=trk_token].value
-    $header.x-request-id
-    "a constant"
+    not_blank(data.object.customer_details.email, data.object.customer_email)
+    from_minor_units(amount_total, currency)
+    note_attributes[?name=='trk_token'] | [0].value
+    header('x-request-id')
 
-Alternatives stand between bars: the first that gives a value counts. Each is a path or a
-constant, and what is to be made of it after arrows.
+Operators write expressions and strangers write documents, so both are bounded: an expression by
+its length and depth, the work on a document by a number of steps.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+import math
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, cast
 
-import msgspec
+from jmespath.exceptions import IncompleteExpressionError, JMESPathError, ParseError
+from jmespath.parser import Parser
 
-from headwater.webhooks.conversions import CONVERSIONS, Takes
+from headwater.webhooks.functions import FUNCTIONS
+from headwater.webhooks.interpreter import Budget, Interpreter, Node
 from headwater.webhooks.models import Document
+from headwater.webhooks.values import EXPRESSION, is_blank
 
-HEADER = "$header"
 FORBIDDEN_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
-LONGEST = 2000
+LONGEST = 4000
+DEEPEST = 100
 
-_decode = msgspec.json.Decoder(float_hook=Decimal).decode
-
-_SPACE = re.compile(r"\s*")
-_CONSTANT = re.compile(
-    r'"(?:[^"\\]|\\.)*"|-?[0-9]+(?:\.[0-9]+)?(?![\w.])|(?:true|false)(?![\w.\[])'
-)
-_STEP = re.compile(
-    r'\.?(?P<name>[^\s.\[\]|>()"]+)'
-    r"|\[(?P<index>[0-9]{1,6})\]"
-    r"|\[(?P<all>\*)\]"
-    r'|\["(?P<quoted>[^"]+)"\]'
-    r"|\[(?P<key>[^\s=\[\]]+)=(?P<wanted>[^\]]*)\]"
-)
-_CONVERSION = re.compile(r">\s*(?P<name>[a-z_]+)(?:\(\s*(?P<argument>[^()]*?)\s*\))?")
-
-
-@dataclass(frozen=True)
-class _Member:
-    name: str
-
-    def of(self, value: Any) -> Any:
-        return cast("dict[str, Any]", value).get(self.name) if isinstance(value, dict) else None
-
-
-@dataclass(frozen=True)
-class _Item:
-    index: int
-
-    def of(self, value: Any) -> Any:
-        items = cast("list[Any]", value) if isinstance(value, list) else []
-        return items[self.index] if self.index < len(items) else None
-
-
-@dataclass(frozen=True)
-class _Having:
-    """The first item that has a member with this text."""
-
-    key: str
-    wanted: str
-
-    def of(self, value: Any) -> Any:
-        for item in cast("list[Any]", value) if isinstance(value, list) else []:
-            if isinstance(item, dict):
-                members = cast("dict[str, Any]", item)
-                if self.key in members and str(members[self.key]) == self.wanted:
-                    return members
-        return None
-
-
-@dataclass(frozen=True)
-class _Every:
-    """What the rest of the path finds in each item."""
-
-    rest: tuple[_Step, ...]
-
-    def of(self, value: Any) -> Any:
-        items = cast("list[Any]", value) if isinstance(value, list) else []
-        found = [_walk(self.rest, item) for item in items]
-        return [each for each in found if each is not None] or None
-
-
-_Step = _Member | _Item | _Having | _Every
-
-
-def _walk(steps: Sequence[_Step], value: Any) -> Any:
-    for step in steps:
-        value = step.of(value)
-        if value is None:
-            return None
-    return value
-
-
-@dataclass(frozen=True)
-class Path:
-    """Where a value is."""
-
-    steps: tuple[_Step, ...]
-    header: str | None = None
-
-    def find(self, document: Document) -> Any:
-        """The value, or None when it is not there."""
-        if self.header is not None:
-            return document.headers.get(self.header)
-        return _walk(self.steps, document.body)
-
-
-@dataclass(frozen=True)
-class _Constant:
-    value: Any
-
-    def find(self, _: Document) -> Any:
-        return self.value
-
-
-@dataclass(frozen=True)
-class _Conversion:
-    name: str
-    argument: Path | str | None
-
-    def apply(self, value: Any, document: Document) -> Any:
-        argument = self.argument
-        if isinstance(argument, Path):
-            argument = argument.find(document)
-        return CONVERSIONS[self.name].function(value, argument)
-
-
-@dataclass(frozen=True)
-class _Alternative:
-    source: Path | _Constant
-    conversions: tuple[_Conversion, ...]
-
-    def find(self, document: Document) -> Any:
-        value = self.source.find(document)
-        for conversion in self.conversions:
-            if _absent(value):
-                return None
-            value = conversion.apply(value, document)
-        return None if _absent(value) else value
+_QUOTED = 20
+_EXACT_DIGITS = 15
+"""How many decimal digits always survive in a binary fraction, as which the package reads them."""
+_TOO_DEEP = "is nested too deeply."
 
 
 @dataclass(frozen=True)
 class Expression:
-    """An expression, ready to be asked."""
+    """A compiled expression."""
 
-    alternatives: tuple[_Alternative, ...]
+    _tree: Node
+    _headers: frozenset[str]
 
-    def find(self, document: Document) -> Any:
-        """The first alternative's value that is there, else None. Raises ValueError, with a rule
-        such as "must be a number.", when what is there does not fit.
+    def find(self, document: Document, budget: Budget | None = None) -> Any:
+        """Its value, or None when that is not there or blank. Raises ValueError, with a rule such
+        as "must be a number.", when what is there does not fit or takes more than the budget.
         """
-        for alternative in self.alternatives:
-            value = alternative.find(document)
-            if value is not None:
-                return value
-        return None
+        interpreter = Interpreter(document.headers, budget or Budget())
+        try:
+            value = interpreter.visit(self._tree, document.body)
+        except RecursionError:
+            raise ValueError(_TOO_DEEP) from None
+        return None if is_blank(value) else value
 
-    def headers(self) -> set[str]:
+    def headers(self) -> frozenset[str]:
         """The headers it looks at."""
-        paths = [
-            path
-            for one in self.alternatives
-            for path in (one.source, *(conversion.argument for conversion in one.conversions))
-        ]
-        return {path.header for path in paths if isinstance(path, Path) and path.header}
-
-
-def _absent(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and not value.strip())
+        return self._headers
 
 
 @lru_cache(maxsize=4096)
@@ -184,104 +66,105 @@ def parse(text: str) -> Expression:
     """Read an expression. Raises ValueError that says where it cannot be read."""
     if len(text) > LONGEST:
         raise ValueError(f"must be at most {LONGEST} characters long.")
-    return _Parser(text).expression()
+    headers: set[str] = set()
+    try:
+        tree = _checked(_syntax_tree(text), headers, DEEPEST)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    return Expression(tree, frozenset(headers))
 
 
-class _Parser:
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._at = 0
-
-    def expression(self) -> Expression:
-        alternatives = [self._alternative()]
-        while self._next("|"):
-            alternatives.append(self._alternative())
-        if self._at < len(self._text):
-            raise self._unreadable()
-        return Expression(tuple(alternatives))
-
-    def whole_path(self) -> Path:
-        path = self._path()
-        if self._at < len(self._text):
-            raise self._unreadable()
-        return path
-
-    def _alternative(self) -> _Alternative:
-        self._skip()
-        constant = _CONSTANT.match(self._text, self._at)
-        if constant:
-            self._at = constant.end()
-            try:
-                source = _Constant(_decode(constant[0]))
-            except msgspec.DecodeError:
-                raise ValueError(f"holds a text that cannot be read: {constant[0]}") from None
-        else:
-            source = self._path()
-        conversions: list[_Conversion] = []
-        self._skip()
-        while conversion := _CONVERSION.match(self._text, self._at):
-            self._at = conversion.end()
-            conversions.append(_read_conversion(conversion["name"], conversion["argument"]))
-            self._skip()
-        return _Alternative(source, tuple(conversions))
-
-    def _path(self) -> Path:
-        steps = self._steps()
-        if not steps:
-            raise self._unreadable()
-        return _header_path(steps) if steps[0] == _Member(HEADER) else Path(steps)
-
-    def _steps(self) -> tuple[_Step, ...]:
-        steps: list[_Step] = []
-        while step := _STEP.match(self._text, self._at):
-            self._at = step.end()
-            if step["all"]:
-                steps.append(_Every(self._steps()))
-                break
-            steps.append(_read_step(step))
-        return tuple(steps)
-
-    def _next(self, sign: str) -> bool:
-        self._skip()
-        found = self._text.startswith(sign, self._at)
-        self._at += found
-        return found
-
-    def _skip(self) -> None:
-        blank = _SPACE.match(self._text, self._at)
-        assert blank is not None
-        self._at = blank.end()
-
-    def _unreadable(self) -> ValueError:
-        rest = self._text[self._at : self._at + 20]
-        return ValueError(f"cannot be read at “{rest}”." if rest else "ends too early.")
+def _syntax_tree(text: str) -> Node:
+    try:
+        # The package still takes text between backticks, with a warning instead of an error.
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", PendingDeprecationWarning)
+            return cast("Node", Parser().parse(text).parsed)
+    except PendingDeprecationWarning:
+        raise ValueError(
+            "cannot be read: between backticks stands JSON; text stands in single quotes, 'so'."
+        ) from None
+    except IncompleteExpressionError:
+        raise ValueError("cannot be read: it ends too early.") from None
+    except ParseError as error:
+        rest = text[error.lex_position :]
+        quoted = rest[:_QUOTED] + ("…" if len(rest) > _QUOTED else "")
+        place = f"character {error.lex_position + 1}, “{quoted}”" if rest else "its end"
+        raise ValueError(f"cannot be read at {place}.") from None
+    except JMESPathError:  # of no characters at all
+        raise ValueError("cannot be read: it is empty.") from None
 
 
-def _read_step(step: re.Match[str]) -> _Step:
-    if step["index"]:
-        return _Item(int(step["index"]))
-    if step["key"]:
-        return _Having(step["key"], step["wanted"])
-    return _Member(step["name"] or step["quoted"])
+def _checked(node: Node, headers: set[str], depth: int) -> Node:
+    """The tree with exact numbers. Adds the headers it reads to `headers`; raises ValueError for
+    anything that is known to be wrong without a document.
+    """
+    if depth == 0:
+        raise ValueError(_TOO_DEEP)
+    children: list[Any] = node["children"]
+    match node["type"]:
+        case "literal":
+            return {**node, "value": _exact(node["value"])}
+        case "slice":
+            if children[2] == 0:
+                raise ValueError("must not have a slice with steps of 0.")
+            return node
+        case "expref":
+            raise ValueError("has a & where no function takes an expression.")
+        case "function_expression":
+            _check_call(node, headers)
+            children = [each["children"][0] if _is_reference(each) else each for each in children]
+            checked = [_checked(each, headers, depth - 1) for each in children]
+            return {**node, "children": _referring(node, checked)}
+        case _:
+            return {**node, "children": [_checked(each, headers, depth - 1) for each in children]}
 
 
-def _header_path(steps: Sequence[_Step]) -> Path:
-    names = [step.name for step in steps if isinstance(step, _Member)]
-    if len(steps) != 2 or len(names) != 2:
-        raise ValueError(f"must name one header after {HEADER}.")
-    header = names[1].lower()
-    if header in FORBIDDEN_HEADERS:
-        raise ValueError(f"must not read {header}.")
-    return Path((), header)
+def _is_reference(node: Node) -> bool:
+    return node["type"] == "expref"
 
 
-def _read_conversion(name: str, argument: str | None) -> _Conversion:
-    known = CONVERSIONS.get(name)
-    if known is None:
-        raise ValueError(f"names {name}, which is none of {', '.join(CONVERSIONS)}.")
-    if (known.takes is Takes.NOTHING) != (not argument):
-        needs = "takes nothing" if known.takes is Takes.NOTHING else "needs something"
-        raise ValueError(f"names {name}, which {needs} in brackets.")
-    if known.takes is Takes.A_PATH:
-        return _Conversion(name, _Parser(argument or "").whole_path())
-    return _Conversion(name, argument)
+def _referring(call: Node, checked: list[Node]) -> list[Node]:
+    """The checked arguments of a call, those after & again as references."""
+    return [
+        {**before, "children": [after]} if _is_reference(before) else after
+        for before, after in zip(call["children"], checked, strict=True)
+    ]
+
+
+def _check_call(node: Node, headers: set[str]) -> None:
+    name, arguments = node["value"], cast("list[Node]", node["children"])
+    function = FUNCTIONS.get(name)
+    if function is None:
+        raise ValueError(f"names {name}(), which is none of {', '.join(sorted(FUNCTIONS))}.")
+    function.check_count(name, len(arguments))
+    for index, argument in enumerate(arguments):
+        if (function.kind(index) is EXPRESSION) != _is_reference(argument):
+            raise ValueError(f"must have {function.kind(index).words} in {name}().")
+    if function.reads_headers:
+        headers.add(_header_name(name, arguments[0]))
+
+
+def _header_name(function: str, argument: Node) -> str:
+    name = argument.get("value")
+    if argument["type"] != "literal" or not isinstance(name, str):
+        raise ValueError(f"must name the header in {function}() outright, in single quotes.")
+    if name.lower() in FORBIDDEN_HEADERS:
+        raise ValueError(f"must not read {name.lower()}.")
+    return name.lower()
+
+
+def _exact(value: Any) -> Any:
+    """A literal without binary fractions."""
+    if isinstance(value, float):
+        number = Decimal(repr(value))
+        if not math.isfinite(value) or len(number.as_tuple().digits) > _EXACT_DIGITS:
+            raise ValueError(
+                f"must not have a number of more than {_EXACT_DIGITS} digits; use number('…')."
+            )
+        return number
+    if isinstance(value, list):
+        return [_exact(each) for each in cast("list[Any]", value)]
+    if isinstance(value, Mapping):
+        return {key: _exact(each) for key, each in cast("dict[str, Any]", value).items()}
+    return value

@@ -20,12 +20,17 @@ from headwater.spaces.changes import read_name
 from headwater.spaces.hashing import hash_secret
 from headwater.spaces.sealing import seal, unseal
 from headwater.spaces.spaces import fetch_space
+from headwater.webhooks.former_expressions import translate
 from headwater.webhooks.models import Reader, Settings, Webhook
 
 SQL = Statements(__name__, "webhooks.sql")
 
 PATH = "/webhooks"
 SCOPE = "events:write"
+
+_LANGUAGE = "jmespath"
+_FORMER_LANGUAGE = "paths"
+"""That of rows which 0.1.0 wrote; they are translated as they are read."""
 
 
 @dataclass(frozen=True)
@@ -140,11 +145,16 @@ async def _read(
 
 
 def _settings(row: dict[str, Any]) -> Settings:
-    return Settings(row["signature_header"], row["topic"], row["event_names"], row["mapping"])
+    topic, mapping = row["topic"], row["mapping"]
+    if row["language"] == _FORMER_LANGUAGE:
+        topic = topic and translate(topic)
+        mapping = {name: text and translate(text) for name, text in mapping.items()}
+    return Settings(row["signature_header"], topic, row["event_names"], mapping)
 
 
 def _columns(settings: Settings) -> dict[str, Any]:
     return {
+        "language": _LANGUAGE,
         "signature_header": settings.signature_header,
         "topic": settings.topic,
         "event_names": Jsonb(settings.events),

@@ -20,9 +20,10 @@ from headwater.contacts.fields import DATE_SLOTS, NUMBER_SLOTS
 from headwater.events.accepted import AcceptedEvent
 from headwater.http.errors import Errors, Invalid
 from headwater.ingest.payload import Check, TrackPayload, accept
-from headwater.webhooks.conversions import to_number, to_text
 from headwater.webhooks.expressions import parse
+from headwater.webhooks.interpreter import Budget
 from headwater.webhooks.models import Document, Settings
+from headwater.webhooks.values import to_number, to_text
 
 CURRENCY = "currency"
 """A destination that is no field of an event: what the amount is in."""
@@ -101,8 +102,13 @@ def map_fields(document: Document, expressions: Mapping[str, str]) -> Mapped:
     """The fields that the document has something for. Raises Invalid for indispensable ones that
     do not fit.
     """
-    check = Check()
-    found = {name: check(_find, name, name, document, text) for name, text in expressions.items()}
+    check, budget = Check(), Budget()
+
+    def find(name: str, text: str) -> Any:
+        value = parse(text).find(document, budget)
+        return None if value is None else DESTINATIONS[name](value)
+
+    found = {name: check(find, name, name, text) for name, text in expressions.items()}
     if check.errors.keys() & _INDISPENSABLE:
         raise Invalid(check.errors)
     payload = {name: value for name, value in found.items() if value is not None}
@@ -113,11 +119,6 @@ def map_fields(document: Document, expressions: Mapping[str, str]) -> Mapped:
     if payload.keys() & {"email", "trk_token", "fingerprint"}:
         order = None
     return Mapped(payload, order, [told for errors in check.errors.values() for told in errors])
-
-
-def _find(name: str, document: Document, text: str) -> Any:
-    value = parse(text).find(document)
-    return None if value is None else DESTINATIONS[name](value)
 
 
 def to_event(mapped: Mapped, default_key: str, currency: str, now: float) -> AcceptedEvent:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.errors import Errors, Invalid
 from headwater.webhooks.expressions import FORBIDDEN_HEADERS, parse
+from headwater.webhooks.former_expressions import modernise
 from headwater.webhooks.mapping import DESTINATIONS
 from headwater.webhooks.models import Settings
 from headwater.webhooks.providers import PROVIDERS
@@ -65,7 +66,7 @@ def _with(kind: str, settings: Settings, key: str, text: str) -> Settings:
     if kind != GENERIC.type:
         raise ValueError("is for generic webhooks only")
     if key == "topic":
-        parse(text or '""')
+        _check_expression(text)
         return replace(settings, topic=text or None)
     if text and not _HEADER.fullmatch(text):
         raise ValueError("must be the name of a header")
@@ -89,5 +90,14 @@ def _check_mapping(name: str, text: str) -> None:
         raise ValueError(f"{field} is no field of an event that can be mapped to")
     if at and not 0 < len(topic) <= _LONGEST_TOPIC:
         raise ValueError("name a topic after @")
-    if text:
-        parse(text)
+    _check_expression(text)
+
+
+def _check_expression(text: str) -> None:
+    """Raise ValueError unless it can be used; without any, a field or topic is left out."""
+    if not text:
+        return
+    modern = modernise(text)
+    if modern is not None:
+        raise ValueError(f"is written as in version 0.1.0; in JMESPath it is: {modern}")
+    parse(text)

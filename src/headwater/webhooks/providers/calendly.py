@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from headwater.webhooks.expressions import parse
 from headwater.webhooks.models import Document, Message, Settings
-from headwater.webhooks.providers.provider import Provider
+from headwater.webhooks.providers.provider import Provider, first
 from headwater.webhooks.signatures import check_timestamped
 
 TOLERANCE_SECONDS = 180
@@ -45,7 +45,7 @@ CALENDLY = Provider(
             "first_name": "payload.first_name",
             "last_name": "payload.last_name",
             "phone": "payload.text_reminder_number",
-            "event_time": "payload.created_at | created_at",
+            "event_time": first("payload.created_at", "created_at"),
             "amount": "payload.payment.amount",
             "currency": "payload.payment.currency",
             "trk_source": "payload.tracking.utm_source",

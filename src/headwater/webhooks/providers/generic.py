@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from headwater.webhooks.conversions import to_text
 from headwater.webhooks.expressions import parse
 from headwater.webhooks.models import Document, Message, Settings
 from headwater.webhooks.providers.provider import Provider
 from headwater.webhooks.signatures import check_any_form
+from headwater.webhooks.values import to_text
 
 ANYTHING = "*"
 """The topic of every delivery, where the settings do not say what tells them apart."""

@@ -39,16 +39,21 @@ class Provider:
     """What an unsigned message that is no JSON is for, if the sender has such."""
 
 
+def first(*alternatives: str) -> str:
+    """The first of several expressions that has a value."""
+    return f"not_blank({', '.join(alternatives)})"
+
+
 def utm_fields(where: str) -> Fields:
     """Attribution parameters from the members of an object, under their own or utm names."""
     return {
-        "trk_source": f"{where}.trk_source | {where}.utm_source",
+        "trk_source": first(f"{where}.trk_source", f"{where}.utm_source"),
         "trk_network": f"{where}.trk_network",
-        "trk_type": f"{where}.trk_type | {where}.utm_medium",
-        "trk_campaign": f"{where}.trk_campaign | {where}.utm_campaign",
+        "trk_type": first(f"{where}.trk_type", f"{where}.utm_medium"),
+        "trk_campaign": first(f"{where}.trk_campaign", f"{where}.utm_campaign"),
         "trk_ad_group": f"{where}.trk_ad_group",
         "trk_ad_id": f"{where}.trk_ad_id",
-        "trk_keyword": f"{where}.trk_keyword | {where}.utm_term",
+        "trk_keyword": first(f"{where}.trk_keyword", f"{where}.utm_term"),
     }
 
 
@@ -63,17 +68,25 @@ def listed_fields(where: str, key: str) -> Fields:
 
 def listed(where: str, key: str, name: str) -> str:
     """One of them."""
-    return f"{where}[{key}={name}].value"
+    return f"{where}[?{key}=='{name}'] | [0].value"
 
 
 def landing_fields(url: str, where: str, key: str) -> Fields:
     """Attribution from the URL of the page that the visit began on, unless the list of pairs says
     it outright.
     """
-    found = {
-        "trk_source": f"{url} > source | {url} > parameter(utm_source)",
-        "trk_type": f"{url} > parameter(utm_medium)",
-        "trk_campaign": f"{url} > parameter(utm_campaign)",
-        "trk_keyword": f"{url} > parameter(utm_term)",
+    return {
+        "trk_source": first(
+            listed(where, key, "trk_source"),
+            f"url_source({url})",
+            f"url_parameter({url}, 'utm_source')",
+        ),
+        **{
+            name: first(listed(where, key, name), f"url_parameter({url}, '{parameter}')")
+            for name, parameter in (
+                ("trk_type", "utm_medium"),
+                ("trk_campaign", "utm_campaign"),
+                ("trk_keyword", "utm_term"),
+            )
+        },
     }
-    return {name: f"{listed(where, key, name)} | {text}" for name, text in found.items()}

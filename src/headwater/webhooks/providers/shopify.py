@@ -11,6 +11,7 @@ from headwater.webhooks.models import Document, Message, Settings
 from headwater.webhooks.providers.provider import (
     Fields,
     Provider,
+    first,
     landing_fields,
     listed,
     listed_fields,
@@ -18,7 +19,7 @@ from headwater.webhooks.providers.provider import (
 from headwater.webhooks.signatures import check_base64
 
 _NOTES = ("note_attributes", "name")
-_LANDING = "landing_site > within(order_status_url)"
+_LANDING = "absolute_url(landing_site, order_status_url)"
 
 
 def _check(secret: bytes, message: Message, _: Settings) -> None:
@@ -41,28 +42,28 @@ def _identity(document: Document, topic: str) -> str | None:
 
 _LANDED = landing_fields(_LANDING, *_NOTES)
 _ORDER: Fields = {
-    "email": "email | contact_email | customer.email",
-    "phone": "phone | customer.phone | shipping_address.phone | billing_address.phone",
-    "first_name": "customer.first_name | billing_address.first_name",
-    "last_name": "customer.last_name | billing_address.last_name",
-    "event_time": "processed_at | created_at",
+    "email": first("email", "contact_email", "customer.email"),
+    "phone": first("phone", "customer.phone", "shipping_address.phone", "billing_address.phone"),
+    "first_name": first("customer.first_name", "billing_address.first_name"),
+    "last_name": first("customer.last_name", "billing_address.last_name"),
+    "event_time": first("processed_at", "created_at"),
     "amount": "total_price",
     "currency": "currency",
     "order_id": "id",
     "order_name": "name",
-    "checkout_token": "checkout_token | cart_token",
+    "checkout_token": first("checkout_token", "cart_token"),
     "user_agent": "client_details.user_agent",
-    "ip": "browser_ip | client_details.browser_ip",
+    "ip": first("browser_ip", "client_details.browser_ip"),
     "url": _LANDING,
     **listed_fields(*_NOTES),
     **_LANDED,
-    "trk_source": f"{_LANDED['trk_source']} | referring_site > host",
-    "company_external_id": f"company.id | {listed(*_NOTES, 'company_external_id')}",
-    "company_name": f"billing_address.company | {listed(*_NOTES, 'company_name')}",
+    "trk_source": first(_LANDED["trk_source"], "url_host(referring_site)"),
+    "company_external_id": first("company.id", listed(*_NOTES, "company_external_id")),
+    "company_name": first("billing_address.company", listed(*_NOTES, "company_name")),
 }
 _REFUND: Fields = {
-    "event_time": "processed_at | created_at",
-    "amount": "transactions[*].amount > sum > negative",
+    "event_time": first("processed_at", "created_at"),
+    "amount": "negative(total(transactions[*].amount))",
     "currency": "transactions[0].currency",
     "order_name": "order_id",
     # A refund does not say whose it is.
@@ -70,7 +71,7 @@ _REFUND: Fields = {
 }
 _CUSTOMER: Fields = {
     "email": "email",
-    "phone": "phone | default_address.phone",
+    "phone": first("phone", "default_address.phone"),
     "first_name": "first_name",
     "last_name": "last_name",
     "event_time": "created_at",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from headwater.webhooks.expressions import parse
 from headwater.webhooks.models import Document, Message, Settings
-from headwater.webhooks.providers.provider import Fields, Provider, utm_fields
+from headwater.webhooks.providers.provider import Fields, Provider, first, utm_fields
 from headwater.webhooks.signatures import check_timestamped
 
 TOLERANCE_SECONDS = 300
@@ -46,28 +46,33 @@ _ABOUT: Fields = {
 
 
 def _money(member: str) -> Fields:
-    amount = f"data.object.{member} > minor(data.object.currency)"
+    amount = f"from_minor_units(data.object.{member}, data.object.currency)"
     return {"amount": amount, "currency": "data.object.currency"}
 
 
 _SESSION: Fields = {
     **_ABOUT,
     **_money("amount_total"),
-    "email": "data.object.customer_details.email | data.object.customer_email",
+    "email": first("data.object.customer_details.email", "data.object.customer_email"),
     "full_name": "data.object.customer_details.name",
     "phone": "data.object.customer_details.phone",
-    "trk_token": f"{_METADATA}.trk_token | data.object.client_reference_id",
-    "order_id": "data.object.payment_intent | data.object.invoice | data.object.id",
+    "trk_token": first(f"{_METADATA}.trk_token", "data.object.client_reference_id"),
+    "order_id": first("data.object.payment_intent", "data.object.invoice", "data.object.id"),
     "checkout_token": "data.object.id",
 }
 _INTENT: Fields = {
     **_ABOUT,
     **_money("amount_received"),
-    "email": "data.object.receipt_email | data.object.charges.data[0].billing_details.email"
-             f" | {_METADATA}.email",
-    "full_name": "data.object.shipping.name | data.object.charges.data[0].billing_details.name",
+    "email": first(
+        "data.object.receipt_email",
+        "data.object.charges.data[0].billing_details.email",
+        f"{_METADATA}.email",
+    ),
+    "full_name": first(
+        "data.object.shipping.name", "data.object.charges.data[0].billing_details.name"
+    ),
     "phone": "data.object.shipping.phone",
-    "order_id": "data.object.invoice | data.object.id",
+    "order_id": first("data.object.invoice", "data.object.id"),
 }  # fmt: skip
 _INVOICE: Fields = {
     **_ABOUT,
@@ -75,23 +80,26 @@ _INVOICE: Fields = {
     "email": "data.object.customer_email",
     "full_name": "data.object.customer_name",
     "phone": "data.object.customer_phone",
-    "trk_token": f"{_METADATA}.trk_token"
-                 " | data.object.parent.subscription_details.metadata.trk_token"
-                 " | data.object.subscription_details.metadata.trk_token",
+    "trk_token": first(
+        f"{_METADATA}.trk_token",
+        "data.object.parent.subscription_details.metadata.trk_token",
+        "data.object.subscription_details.metadata.trk_token",
+    ),
     "order_id": "data.object.id",
     "order_name": "data.object.number",
 }  # fmt: skip
 _REFUND: Fields = {
     **_ABOUT,
     # All that was refunded so far, less what that was before.
-    "amount": "data.object.amount_refunded > minus(data.previous_attributes.amount_refunded)"
-              " > minor(data.object.currency) > negative",
+    "amount": "negative(from_minor_units("
+              "subtract(data.object.amount_refunded, data.previous_attributes.amount_refunded), "
+              "data.object.currency))",
     "currency": "data.object.currency",
-    "email": "data.object.billing_details.email | data.object.receipt_email",
+    "email": first("data.object.billing_details.email", "data.object.receipt_email"),
     "full_name": "data.object.billing_details.name",
     "phone": "data.object.billing_details.phone",
-    "order_name": "data.object.invoice | data.object.payment_intent | data.object.id",
-    "buyer_of_order": "data.object.invoice | data.object.payment_intent",
+    "order_name": first("data.object.invoice", "data.object.payment_intent", "data.object.id"),
+    "buyer_of_order": first("data.object.invoice", "data.object.payment_intent"),
 }  # fmt: skip
 _CUSTOMER: Fields = {
     **_ABOUT,

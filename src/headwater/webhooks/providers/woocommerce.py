@@ -10,7 +10,7 @@ import re
 
 from headwater.webhooks.expressions import parse
 from headwater.webhooks.models import Document, Message, Settings
-from headwater.webhooks.providers.provider import Fields, Provider, listed, listed_fields
+from headwater.webhooks.providers.provider import Fields, Provider, first, listed, listed_fields
 from headwater.webhooks.signatures import check_base64
 
 PING = "WooCommerce's ping, which it sends when a webhook is saved."
@@ -39,16 +39,16 @@ def _identity(document: Document, topic: str) -> str | None:
     number = parse("id").find(document)
     if number is None:
         return None
-    shop = parse("$header.x-wc-webhook-source > host").find(document)
+    shop = parse("url_host(header('x-wc-webhook-source'))").find(document)
     return f"{shop or ''}:{topic}:{number}"
 
 
 def _attribution(name: str, member: str) -> str:
     """Our own note on the order, or what WooCommerce's order attribution kept."""
-    return f"{listed(*_META, name)} | {listed(*_META, f'_wc_order_attribution_{member}')}"
+    return first(listed(*_META, name), listed(*_META, f"_wc_order_attribution_{member}"))
 
 
-_ENTRY = f"{listed(*_META, '_wc_order_attribution_session_entry')}"
+_ENTRY = listed(*_META, "_wc_order_attribution_session_entry")
 _PERSON: Fields = {
     "email": "billing.email",
     "phone": "billing.phone",
@@ -57,19 +57,22 @@ _PERSON: Fields = {
     "currency": "currency",
     **listed_fields(*_META),
     "ip": "customer_ip_address",
-    "company_name": f"billing.company | {listed(*_META, 'company_name')}",
+    "company_name": first("billing.company", listed(*_META, "company_name")),
 }
 _ORDER: Fields = {
     **_PERSON,
-    "event_time": "date_paid_gmt | date_created_gmt",
+    "event_time": first("date_paid_gmt", "date_created_gmt"),
     "amount": "total",
     "order_id": "id",
     "order_name": "number",
     "checkout_token": "order_key",
     "user_agent": "customer_user_agent",
     "url": _ENTRY,
-    "trk_source": f"{listed(*_META, 'trk_source')} | {_ENTRY} > source"
-                  f" | {listed(*_META, '_wc_order_attribution_utm_source')}",
+    "trk_source": first(
+        listed(*_META, "trk_source"),
+        f"url_source({_ENTRY})",
+        listed(*_META, "_wc_order_attribution_utm_source"),
+    ),
     "trk_type": _attribution("trk_type", "utm_medium"),
     "trk_campaign": _attribution("trk_campaign", "utm_campaign"),
     "trk_keyword": _attribution("trk_keyword", "utm_term"),
@@ -77,7 +80,7 @@ _ORDER: Fields = {
 _REFUNDED: Fields = {
     **_PERSON,
     "event_time": "date_modified_gmt",
-    "amount": "total > negative",
+    "amount": "negative(total)",
     "order_name": "number",
 }
 _CUSTOMER: Fields = {

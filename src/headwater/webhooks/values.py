@@ -1,0 +1,119 @@
+"""The values of a delivery: numbers kept exactly as they were written, text, and what counts as
+blank. Pure. A value that does not fit raises ValueError with the rest of the sentence
+"The <field> …".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, cast
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,24}(\.[0-9]{1,24})?")
+_LARGEST_EXPONENT = 30
+
+
+def to_number(value: Any) -> Decimal:
+    """A number, from one or from text holding one."""
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        return Decimal(value.strip())
+    if is_number(value):
+        number = Decimal(value)
+        if number.is_finite() and abs(number.adjusted()) <= _LARGEST_EXPONENT:
+            return number
+    raise ValueError("must be a number.")
+
+
+def to_text(value: Any) -> str:
+    """Text, from text or a number."""
+    if isinstance(value, str):
+        return value
+    if is_number(value):
+        return str(value)
+    raise ValueError("must be text or a number.")
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a number; true and false are none."""
+    return isinstance(value, int | Decimal) and not isinstance(value, bool)
+
+
+def is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def is_blank(value: Any) -> bool:
+    """Whether there is nothing to use: null, or text of blanks only."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _is_list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(fits, cast("list[Any]", value)))
+
+
+_is_numbers, _is_texts = _is_list_of(is_number), _is_list_of(is_text)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of argument that a function takes."""
+
+    words: str
+    fits: Callable[[Any], bool]
+
+
+ANY = Kind("any value", lambda _: True)
+TEXT = Kind("text", is_text)
+NUMBER = Kind("a number", is_number)
+LIST = Kind("a list", lambda value: isinstance(value, list))
+OBJECT = Kind("an object", lambda value: isinstance(value, dict))
+TEXT_OR_LIST = Kind("text or a list", lambda value: isinstance(value, str | list))
+COLLECTION = Kind("text, a list or an object", lambda value: isinstance(value, str | list | dict))
+NUMBERS = Kind("a list of numbers", _is_numbers)
+TEXTS = Kind("a list of texts", _is_texts)
+COMPARABLES = Kind(
+    "a list of numbers or a list of texts", lambda value: _is_numbers(value) or _is_texts(value)
+)
+EXPRESSION = Kind("an expression after &", callable)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function that expressions can call, and the kinds of its arguments."""
+
+    call: Callable[..., Any]
+    takes: tuple[Kind, ...]
+    least: int | None = None
+    """How many arguments there must be, where the last of them may be left out."""
+    repeats: bool = False
+    """Whether the last kind may come any number of times more."""
+    deep: bool = False
+    """Whether its work grows with all that its arguments contain, not only with their length."""
+    lazy: bool = False
+    """Whether it is passed one iterator that evaluates each argument when it is reached."""
+    reads_headers: bool = False
+    """Whether it is passed the delivery's headers first; its argument has to be a literal."""
+
+    def kind(self, index: int) -> Kind:
+        """The kind of one argument."""
+        return self.takes[min(index, len(self.takes) - 1)]
+
+    def check_count(self, name: str, count: int) -> None:
+        """Raise ValueError unless it can be called with this many arguments."""
+        least = len(self.takes) if self.least is None else self.least
+        if count < least or (count > len(self.takes) and not self.repeats):
+            raise ValueError(f"gives {name}() {count} arguments; {self._usage(name)}.")
+
+    def check_kinds(self, name: str, arguments: list[Any]) -> None:
+        """Raise ValueError, which quotes no argument, unless they are of the kinds it takes."""
+        for index, argument in enumerate(arguments):
+            if not self.kind(index).fits(argument):
+                raise ValueError(f"cannot be evaluated: {self._usage(name)}.")
+
+    def _usage(self, name: str) -> str:
+        words = [kind.words for kind in self.takes]
+        if self.least is not None:
+            words[self.least :] = [f"optionally {each}" for each in words[self.least :]]
+        return f"{name}() takes {', '.join(words)}{' and more of that' if self.repeats else ''}"
