@@ -92,8 +92,8 @@ class Platform:
     why_no_trial: Callable[[Destination], str | None] = _nothing
     """Why a trial would count as a real conversion or cannot be made, in words for the operator."""
     quotes: frozenset[str] = frozenset()
-    """Names in an answer under which the platform repeats what it was sent. Their values are not
-    kept: see `quoting.keepable`."""
+    """Names in an answer under which the platform repeats what it was sent. Their values are
+    masked before anything of the answer is kept."""
 
 
 def event_name_of(
