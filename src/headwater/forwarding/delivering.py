@@ -22,7 +22,7 @@ from headwater.failpoints import failpoint
 from headwater.forwarding import queue
 from headwater.forwarding.calling import Called, Caller
 from headwater.forwarding.conversions import load_waiting
-from headwater.forwarding.deciding import Send, Skip, Waiting, decide
+from headwater.forwarding.deciding import Later, Send, Skip, Waiting, decide
 from headwater.forwarding.models import Conversion, Destination
 from headwater.forwarding.outcomes import (
     Circumstances,
@@ -219,6 +219,8 @@ def _prepare(
             parts.append(_Part(each, decision.conversion, part, redacted))
         elif isinstance(decision, Skip):
             settled.append(Entry(id=each.id, status="skipped", reason=decision.reason))
+        elif isinstance(decision, Later):
+            settled.append(Entry(id=each.id, due_at=decision.at))
         else:
             settled.append(Entry(id=each.id, status="expired", error="It has become too old."))
     return parts, settled

@@ -27,12 +27,15 @@ def _nothing(_: Any) -> None:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one call may hold and how old an event may be."""
+    """What one call may hold, and how old or early an event may be."""
 
     batch: int
     """Events in one call."""
     age: float
     """Seconds after which the platform does not take an event any more."""
+    ahead: float = 0
+    """Seconds that an event's time may lie in the future. Where the platform publishes none, 0: the
+    event waits until its time has come."""
 
 
 @dataclass(frozen=True)
