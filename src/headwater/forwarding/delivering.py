@@ -24,6 +24,7 @@ from headwater.forwarding.calling import Called, Caller
 from headwater.forwarding.conversions import load_waiting
 from headwater.forwarding.deciding import Later, Send, Skip, Waiting, decide
 from headwater.forwarding.models import Conversion, Destination
+from headwater.forwarding.options import faults_of
 from headwater.forwarding.outcomes import (
     Circumstances,
     Consequences,
@@ -118,8 +119,9 @@ class Delivering:
         try:
             settings = msgspec.convert(held.settings, platform.settings)
             secrets = open_secrets(self._tools.sealing_key, *place, held.secrets)
-        except msgspec.ValidationError as error:
-            return Hold(f"The settings have to be given anew: {error}.")
+        except msgspec.ValidationError:
+            faults = faults_of(platform, held.settings)
+            return Hold(f"The settings have to be given anew. {faults}")
         except Unsealable:
             return Hold("The tokens have to be given anew: they cannot be read any more.")
         destination = Destination(

@@ -86,6 +86,8 @@ class Platform:
     """Whether it takes any event name: a custom event then goes under what people call it."""
     name_pattern: str | None = None
     """What a name that a destination gives an event has to match as a whole, where it is an id."""
+    name_rule: str = ""
+    """The same for people, as the rest of `The name …`."""
     token: TokenExchange | None = None
     fits: Callable[[Sequence[dict[str, Any]]], int] = len
     """How many of these parts, counted from the first and at least one, go into one call: for where
