@@ -29,6 +29,7 @@ from headwater.forwarding.models import (
 from headwater.forwarding.options import read_new
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
+from headwater.forwarding.platforms.setting import digits
 from headwater.settings import Settings
 from headwater.spaces.sealing import derive_key
 from headwater.spaces.secret_key import find_secret_key
@@ -44,7 +45,7 @@ PIXEL = "1234567890"
 class ProbeSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What a destination of the tests' platform is told."""
 
-    pixel_id: Annotated[str, Meta(pattern="^[0-9]{1,20}$", description="The pixel's number.")]
+    pixel_id: Annotated[str, digits(1, 20), Meta(description="The pixel's number.")]
     test_code: Annotated[str | None, Meta(description="Marks trials.")] = None
     strict: Annotated[bool, Meta(description="Whether events need an address.")] = False
 

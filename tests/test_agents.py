@@ -42,6 +42,18 @@ def test_it_works() -> None:
         (f"Mozilla/5.0 (PlayStation 5 3.03/SmartTV) {WEBKIT}", "console", "Apple Mail", None),
         (f"Mozilla/5.0 (Linux; Android 11; Pixel Watch) {BLINK} Chrome/100", "wearable",
          "Android", "Android"),
+        ((f"Mozilla/5.0 (Linux; Android 14; SM-S918B Build/UP1A; wv) {BLINK} Version/4.0"
+         " Chrome/124.0.0.0 Mobile Safari/537.36 Instagram 330.0.0.40.92 Android (34/14; 450dpi;"
+         " 1080x2106; samsung; SM-S918B; dm3q; qcom; de_DE; 595550226)"),
+         "mobile", "Instagram", "Android"),
+        ((f"Mozilla/5.0 (Linux; Android 14; Pixel 8 Build/UD1A; wv) {BLINK} Version/4.0"
+         " Chrome/124.0.0.0 Mobile Safari/537.36 Barcelona 329.0.0.41.93 Android (34/14; 420dpi;"
+         " 1080x2274; Google; Pixel 8; shiba; shiba; en_US; 594000000)"),
+         "mobile", "Chrome Mobile WebView", "Android"),
+        ((f"Mozilla/5.0 (Linux; Android 13; SM-X700 Build/TP1A; wv) {BLINK} Version/4.0"
+         " Chrome/124.0.0.0 Safari/537.36 Instagram 330.0.0.40.92 Android (33/13; 340dpi;"
+         " 1600x2560; samsung; SM-X700; gts8wifi; qcom; de_DE; 595550226)"),
+         "tablet", "Instagram", "Android"),
         ("", "other", None, None),
         ("something of one's own", "other", None, None),
     ],

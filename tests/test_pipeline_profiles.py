@@ -10,7 +10,8 @@ import msgspec
 import psycopg
 import pytest
 
-from headwater.contacts.profiles import full_name, instant
+from headwater.contacts.names import full_name
+from headwater.contacts.profiles import instant
 from tests import factories
 from tests.pipeline import Stage, event, new_stage
 

@@ -100,7 +100,7 @@ def test_shopify_s_order(topic: str) -> None:
                "&utm_campaign=may",
         "trk_source": "email", "trk_type": "email", "trk_campaign": "may",
         "company_external_id": "77", "company_name": "Acme",
-        "idempotency_key": "shopify:e-1:820982911946154508",
+        "idempotency_key": f"shopify:{topic}:820982911946154508",
     }  # fmt: skip
 
 
@@ -167,7 +167,8 @@ def test_woocommerce_s_statuses() -> None:
 def test_woocommerce_s_ping_and_customer() -> None:
     assert read("woocommerce", b"webhook_id=12").status is Status.IGNORED
     customer = {"id": 3, "email": "ada@example.com", "first_name": "Ada", "last_name": "L",
-                "date_created_gmt": "2026-05-13T11:00:00", "billing": {}}  # fmt: skip
+                "date_created_gmt": "2026-05-13T11:00:00", "billing": {},
+                "_links": WOO["_links"]}  # fmt: skip
     headers = {"X-WC-Webhook-Topic": "customer.created"}
     assert event_of("woocommerce", customer, headers=headers) == {
         **NAMED, "event_name": "sign_up", "event_time": T0 * 1000,

@@ -60,6 +60,7 @@ WOO = {
     "order_key": "wc_order_58d2", "date_created_gmt": "2026-05-13T10:59:00",
     "date_paid_gmt": "2026-05-13T11:00:00", "date_modified_gmt": "2026-05-13T11:00:00",
     "customer_ip_address": "192.0.2.7", "customer_user_agent": "Browser/1",
+    "_links": {"self": [{"href": "https://shop.example/wp-json/wc/v3/orders/727"}]},
     "billing": {"email": "ada@example.com", "first_name": "Ada", "last_name": "L",
                 "phone": "(555) 123-4567", "company": "Acme"},
     "meta_data": [{"id": 1, "key": "trk_token", "value": "tok-5"},

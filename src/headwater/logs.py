@@ -103,6 +103,11 @@ def configure(level: str = "info", log_format: str = "json") -> None:
     sys.excepthook = _log_uncaught
 
 
+def is_sensitive(name: str) -> bool:
+    """Whether what goes by this name is a secret, or tells who somebody is."""
+    return _SENSITIVE_NAME.search(name) is not None
+
+
 def mask(text: str) -> str:
     """`text` without keys, tokens, passwords, database URLs, e-mail and IP addresses."""
     if len(text) > MAX_TEXT:
@@ -128,7 +133,7 @@ def _mask_event(_: Any, __: str, event: structlog.typing.EventDict) -> structlog
 def _masked(name: str, value: Any, depth: int) -> Any:
     if name.startswith("_") or value is None or isinstance(value, bool | int | float):
         return value  # structlog's own, or a number
-    if _SENSITIVE_NAME.search(name):
+    if is_sensitive(name):
         return MASKED
     if depth and isinstance(value, Mapping):
         items = cast("Mapping[Any, Any]", value).items()

@@ -110,7 +110,9 @@ def test_a_new_one_that_is_refused_tells_of_the_credentials(
     exchanging.delivery(destination)
     exchanging.run()
     assert len(platform.requests) == 2
-    assert exchanging.state(destination, "status", "status_reason") == ("held", "not t1")
+    assert exchanging.state(destination, "status", "status_reason") == (
+        "held", "not [masked]",
+    )  # fmt: skip
     assert exchanging.statuses(destination) == {"queued": 1}
 
 

@@ -12,6 +12,7 @@ from headwater.forwarding.deciding import (
     RETRY_SECONDS,
     Decision,
     Expired,
+    Later,
     Send,
     Skip,
     Waiting,
@@ -103,6 +104,25 @@ def test_the_platforms_limit_of_age() -> None:
     assert isinstance(decided(aged(LIMIT - 1)), Send)
     assert decided(aged(LIMIT + 1)) == Skip(SkipReason.TOO_OLD)
     assert decided(aged(LIMIT + 1), attempts=1) == Expired()
+
+
+@pytest.mark.parametrize(
+    ("ahead", "early", "waits"),
+    [(0, 1, 1), (0, 7200, 7200), (60, 1, 1), (60, 240, 240), (300, 240, None), (300, 241, 1),
+     (300, 86_400, 86_160), (0, 0, None)],
+)  # fmt: skip
+def test_an_event_of_the_future_waits(ahead: float, early: float, waits: float | None) -> None:
+    platform = taking(PLATFORM, limits=Limits(batch=1, age=7 * DAY, ahead=ahead))
+    made = msgspec.structs.replace(CONVERSION, **aged(-early))
+    waiting = Waiting(id=1, attempts=0, queued_at=NOW, conversion=made)
+    decision = decide(waiting, platform, DESTINATION, NOW)
+    assert decision == (Send(made) if waits is None else Later(NOW + waits))
+    assert waiting.ends_at(platform) == NOW + (waits or 0) + RETRY_SECONDS
+
+
+def test_what_is_skipped_for_good_does_not_wait_for_its_time() -> None:
+    assert decided({**aged(-7200), "person": Person()}) == Skip(SkipReason.NO_IDENTIFIER)
+    assert decided(aged(-7200), do_not_capi=True) == Skip(SkipReason.DO_NOT_CAPI)
 
 
 def test_the_platforms_own_reasons_come_last() -> None:

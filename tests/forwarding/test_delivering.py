@@ -9,6 +9,7 @@ import pytest
 from psycopg.types.json import Jsonb
 from structlog.testing import capture_logs
 
+from headwater.forwarding.journal import wait_until_sent
 from headwater.forwarding.platforms.platform import Limits
 from tests.forwarding.fake_platform import (
     Answer,
@@ -77,10 +78,10 @@ def test_statuses_that_pass(stage: Stage, platform: FakePlatform, status: int) -
     assert len(platform.requests) == 1
     for delivery in (first, second):
         assert stage.of(delivery, "status", "attempts", "http_status", "error") == (
-            "retrying", 1, status, "overloaded, says …",
+            "retrying", 1, status, "overloaded, says [masked]",
         )  # fmt: skip
-        assert stage.attempts(delivery) == [("retrying", status, "overloaded, says …")]
-        assert stage.of(delivery, "answer") == '{"error":"overloaded, says …"}'
+        assert stage.attempts(delivery) == [("retrying", status, "overloaded, says [masked]")]
+        assert stage.of(delivery, "answer") == '{"error":"overloaded, says [masked]"}'
     assert stage.waits(destination) == pytest.approx(10, abs=0.01)
     stage.advance(9)
     stage.run()
@@ -113,11 +114,11 @@ def test_held_and_resumed(stage: Stage, platform: FakePlatform, status: int) -> 
     deliveries = stage.deliveries(destination, 3)
     stage.run()
     assert stage.state(destination, "status", "status_reason") == (
-        "held", "the token … has expired",
+        "held", "the token [masked] has expired",
     )  # fmt: skip
     assert stage.statuses(destination) == {"queued": 3}
     assert stage.of(deliveries[0], "attempts", "http_status", "finished_at") == (0, status, None)
-    assert stage.attempts(deliveries[0]) == [("held", status, "the token … has expired")]
+    assert stage.attempts(deliveries[0]) == [("held", status, "the token [masked] has expired")]
     later = stage.delivery(destination)
     stage.advance(3 * 86_400)
     stage.run()
@@ -388,3 +389,27 @@ def test_mapped_names_and_settings_are_those_of_now(stage: Stage, platform: Fake
     stage.run()
     assert stage.of(delivery, "status", "reason") == ("skipped", "no_mapping")
     assert not platform.requests
+
+
+def test_an_event_of_the_future_waits_for_its_time(stage: Stage, platform: FakePlatform) -> None:
+    """It is queued and not tried, does not hold up the others, and is not what a wait is for."""
+    destination = stage.destination()
+    early = stage.delivery(destination, stage.event(event_time=stage.moment(7200)))
+    now = stage.delivery(destination)
+    stage.run()
+    assert [len(ids) for ids in ids_sent(platform.bodies)] == [1]
+    assert stage.of(now, "status") == "delivered"
+    assert stage.of(early, "status", "attempts", "error", "finished_at") == (
+        "queued",
+        0,
+        None,
+        None,
+    )
+    assert stage.of(early, "due_at").timestamp() == pytest.approx(stage.clock.at + 7200, abs=0.01)
+    assert wait_until_sent(stage.connection, stage.space_id, timeout=0)
+    stage.advance(7199)
+    stage.run()
+    assert len(platform.requests) == 1
+    stage.advance(2)
+    stage.run()
+    assert stage.of(early, "status", "attempts") == ("delivered", 1)

@@ -35,6 +35,17 @@ def meta(stage: Stage) -> Stage:
     return stage
 
 
+def take(request: Received) -> Answer:
+    """Meta's answer when it takes every event of a call."""
+    return Answer(body={"events_received": len(request.json()["data"]), "messages": []})
+
+
+@pytest.fixture
+def platform() -> Iterator[FakePlatform]:
+    with FakePlatform(otherwise=take) as platform:
+        yield platform
+
+
 Launch = Callable[..., subprocess.Popen[bytes]]
 
 

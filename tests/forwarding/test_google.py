@@ -331,7 +331,7 @@ ERROR_INFO = because("INVALID_HEX_ENCODING")
     [
         (answer(200, {"requestId": "r"}), Delivered),
         (answer(200, {"requestId": "r", "fieldWarnings": [{}]}), Delivered),
-        (answer(200), Delivered),
+        (answer(200), Retry),
         (status("UNAUTHENTICATED", 401), Held),
         (status("PERMISSION_DENIED", 403), Held),
         (status("FAILED_PRECONDITION", 400, because("TERMS_AND_CONDITIONS_NOT_SIGNED")), Held),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headwater.contacts.names import split_name
 from headwater.forwarding.amounts import as_number, as_text
 from headwater.forwarding.identifiers import (
     Form,
@@ -24,7 +25,6 @@ from headwater.forwarding.identifiers import (
     plain_email,
     read_phone,
     reddit_email,
-    split_name,
 )
 from tests.forwarding.examples import EXAMPLES, INPUT
 

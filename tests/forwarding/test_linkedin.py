@@ -196,7 +196,8 @@ TWO = (
     ("given", "kind"),
     [
         (answer(201), Delivered),
-        (answer(200, {"elements": [{"status": 201}, {"status": 201}]}), Delivered),
+        (answer(200, {"elements": [{"status": 201}] * 5}), Delivered),
+        (answer(200, {"elements": [{"status": 201}] * 4}), Retry),
         (answer(200, {"elements": [{"status": 201}, {"status": 422}]}), Partly),
         (failure(401, "INVALID_ACCESS_TOKEN"), Held),
         (failure(401, "EXPIRED_ACCESS_TOKEN"), Held),

@@ -236,7 +236,7 @@ TAKEN = {"events_received": 2, "messages": [], "fbtrace_id": "A1"}
     ("given", "kind"),
     [
         (answer(200, TAKEN), Delivered),
-        (answer(200), Delivered),
+        (answer(200), Retry),
         (answer(200, failure(190)), Held),
         *[(answer(400, failure(code)), Retry) for code in (1, 2, 341, 368, 5000, 21009, 99999)],
         *[(answer(400, failure(code)), Retry) for code in (4, 17, 80003)],

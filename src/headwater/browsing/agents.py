@@ -20,7 +20,8 @@ _DEVICES = tuple(
         ("tv", r"\b(?:Apple ?|Google ?|S(?:mart|MART)-?)?TV\b|HbbTV|NetCast|Web0S|BRAVIA"),
         ("tv", r"SmartTV|Roku|CrKey|_STB_|\bAFT[A-Z]"),
         ("wearable", r"\b(?:Pixel |Galaxy |Apple)?Watch\b|\bSM-R\d{3}"),
-        ("tablet", r"iPad|Tablet|PlayBook|Kindle|Silk/(?!.*Mobile)|Android(?!.*Mobile)"),
+        # Apps such as Instagram name Android once more after the browser's own words.
+        ("tablet", r"iPad|Tablet|PlayBook|Kindle|Silk/(?!.*Mobile)|\A(?!.*Mobile).*Android"),
         ("mobile", r"Mobi|iPhone|iPod|Android|Windows Phone|Opera Mini|BlackBerry"),
         ("desktop", r"Windows|Macintosh|X11|CrOS|Linux"),
     )

@@ -135,9 +135,3 @@ def shown_date(value: str, zone: ZoneInfo) -> str:
         return day
     text = moment.astimezone(UTC).isoformat(timespec="milliseconds")
     return text.replace("+00:00", "Z").replace(".000Z", "Z")
-
-
-def full_name(full: str | None, first: str | None, last: str | None) -> str | None:
-    """The name an event gives: the full one, or first and last together."""
-    name = full or " ".join(part for part in (first, last) if part)
-    return name.strip() or None

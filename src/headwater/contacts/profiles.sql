@@ -76,3 +76,12 @@ SET merged_into = excluded.merged_into, company_id = excluded.company_id,
     profile_field_25 = excluded.profile_field_25, profile_field_26 = excluded.profile_field_26,
     profile_field_27 = excluded.profile_field_27, profile_field_28 = excluded.profile_field_28,
     profile_field_29 = excluded.profile_field_29, profile_field_30 = excluded.profile_field_30;
+
+-- name: name_parts
+-- How names of contacts divide into first and last name; nothing where it is at the first blank.
+UPDATE contact_identifiers i SET first_name = r.first_name, last_name = r.last_name
+FROM json_to_recordset(%(names)s::json)
+     AS r (contact_id bigint, name text, first_name text, last_name text)
+WHERE i.space_id = %(space_id)s AND i.contact_id = r.contact_id AND i.kind = 'name'
+  AND i.value = r.name
+  AND (i.first_name, i.last_name) IS DISTINCT FROM (r.first_name, r.last_name);

@@ -8,6 +8,7 @@ from typing import Any
 from psycopg import Connection
 
 from headwater.companies.grouping import Companies
+from headwater.contacts.names import Parts
 from headwater.contacts.profiles import DETAILS, Profile
 from headwater.database.rows import rows
 from headwater.database.statements import Statements
@@ -89,3 +90,16 @@ def as_row(profile: Profile) -> dict[str, object]:
         "phone": profile.phone,
         "details": profile.details,
     }
+
+
+def write_name_parts(
+    connection: Connection[Any], space_id: int, names: Iterable[tuple[Contact, str, Parts]]
+) -> None:
+    """Store how names divide, on identifiers that are stored; the last word on a name counts."""
+    latest = {(contact.final().id, name): parts for contact, name, parts in names}
+    if latest:
+        each = [
+            {"contact_id": contact_id, "name": name, "first_name": first, "last_name": last}
+            for (contact_id, name), (first, last) in latest.items()
+        ]
+        connection.execute(SQL["name_parts"], {"space_id": space_id, "names": rows(each)})

@@ -12,9 +12,10 @@ from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
 from headwater.attribution.query import Attribution, credited_rows
+from headwater.contacts.names import split_name
 from headwater.database.statements import Statements
 from headwater.forwarding.deciding import Waiting
-from headwater.forwarding.identifiers import read_phone, split_name
+from headwater.forwarding.identifiers import read_phone
 from headwater.forwarding.models import Click, Consent, Conversion, Person
 from headwater.sources.addresses import read_parameters
 from headwater.sources.catalogue import PAID_IDS, SOURCES
@@ -95,7 +96,9 @@ def _conversion(row: dict[str, Any], click: Click | None) -> Conversion:
 
 def _person(row: dict[str, Any]) -> Person:
     phone, country = row["phone"], row["country"]
-    first_name, last_name = split_name(row["name"]) if row["name"] else (None, None)
+    first_name, last_name = row["first_name"], row["last_name"]
+    if first_name is None and last_name is None and row["name"]:
+        first_name, last_name = split_name(row["name"])
     return Person(
         email=row["email"],
         phone=read_phone(phone, row["phone_region"]) if phone else None,

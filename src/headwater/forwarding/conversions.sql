@@ -1,7 +1,7 @@
 -- name: waiting
 -- Deliveries that wait, each with its event, none when that has been deleted, and with what is known
--- of the event's person now. An erasure counts from when it was asked for, also under the id of a
--- contact that has been merged since.
+-- of the event's person now: of the name also how it divides, where somebody said so. An erasure
+-- counts from when it was asked for, also under the id of a contact that has been merged since.
 SELECT d.id, d.attempts, extract(epoch FROM d.queued_at)::float8 AS queued_at, d.dedup_id,
        e.id AS event_id, e.event_name, l.label AS configured_name,
        floor(extract(epoch FROM e.event_time) * 1000)::bigint AS event_time,
@@ -9,7 +9,8 @@ SELECT d.id, d.attempts, extract(epoch FROM d.queued_at)::float8 AS queued_at, d
        e.ip, e.user_agent, e.cookies, coalesce(e.do_not_capi, false) AS do_not_capi,
        coalesce(e.ad_user_data, consent.given) AS ad_user_data,
        coalesce(e.ad_personalization, consent.given) AS ad_personalization,
-       c.email, c.phone, c.name, c.city, c.state, c.country, s.phone_region,
+       c.email, c.phone, c.name, parts.first_name, parts.last_name, c.city, c.state, c.country,
+       s.phone_region,
        (SELECT i.value FROM contact_identifiers i
         WHERE i.space_id = %(space_id)s AND i.contact_id = e.contact_id AND i.kind = 'tracking_id'
         ORDER BY i.recency DESC LIMIT 1) AS external_id,
@@ -26,6 +27,12 @@ CROSS JOIN LATERAL (
 ) consent
 LEFT JOIN events e ON e.space_id = %(space_id)s AND e.id = d.event_id
 LEFT JOIN contacts c ON c.space_id = %(space_id)s AND c.id = e.contact_id
+LEFT JOIN LATERAL (
+    SELECT i.first_name, i.last_name FROM contact_identifiers i
+    WHERE i.space_id = %(space_id)s AND i.contact_id = c.id AND i.kind = 'name'
+      AND i.value = c.name AND num_nonnulls(i.first_name, i.last_name) > 0
+    ORDER BY i.recency DESC LIMIT 1
+) parts ON true
 LEFT JOIN event_labels l ON l.space_id = %(space_id)s AND l.event_name = e.event_name
 WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
   AND d.id = ANY(%(ids)s::bigint[]) AND d.status IN ('queued', 'retrying')

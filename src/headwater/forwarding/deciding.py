@@ -15,7 +15,7 @@ RETRY_SECONDS = 72 * 3600.0
 """For how long a delivery is tried again."""
 AGE_MARGIN = 60.0
 """Seconds before a platform's limit of age at which an event is no longer sent: what is on its way
-has to arrive before it.
+has to arrive before it. A limit on the future is kept by as much, as clocks differ.
 """
 
 
@@ -36,7 +36,12 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
         """The Unix time after which it is not tried again."""
         assert self.conversion is not None
         too_old = self.conversion.event_time / 1000 + platform.limits.age - AGE_MARGIN
-        return min(self.queued_at + RETRY_SECONDS, too_old)
+        return min(max(self.queued_at, self.sendable_at(platform)) + RETRY_SECONDS, too_old)
+
+    def sendable_at(self, platform: Platform) -> float:
+        """The Unix time before which the platform would refuse it as of the future."""
+        assert self.conversion is not None
+        return self.conversion.event_time / 1000 - max(platform.limits.ahead - AGE_MARGIN, 0)
 
 
 class Skip(NamedTuple):
@@ -49,13 +54,19 @@ class Expired(NamedTuple):
     """It has become too old while it was tried."""
 
 
+class Later(NamedTuple):
+    """Its time lies in the future: it is looked at again at this Unix time."""
+
+    at: float
+
+
 class Send(NamedTuple):
     """It is sent, as this."""
 
     conversion: Conversion
 
 
-Decision = Skip | Expired | Send
+Decision = Skip | Expired | Later | Send
 
 
 def decide(waiting: Waiting, platform: Platform, destination: Destination, now: float) -> Decision:
@@ -69,7 +80,10 @@ def decide(waiting: Waiting, platform: Platform, destination: Destination, now: 
     if now > conversion.event_time / 1000 + platform.limits.age - AGE_MARGIN:
         return Expired() if waiting.attempts else Skip(SkipReason.TOO_OLD)
     reason = platform.why_not(conversion, destination)
-    return Send(conversion) if reason is None else Skip(reason)
+    if reason is not None:
+        return Skip(reason)
+    sendable_at = waiting.sendable_at(platform)
+    return Send(conversion) if now >= sendable_at else Later(sendable_at)
 
 
 def _ruled_out(

@@ -22,8 +22,9 @@ from headwater.failpoints import failpoint
 from headwater.forwarding import queue
 from headwater.forwarding.calling import Called, Caller
 from headwater.forwarding.conversions import load_waiting
-from headwater.forwarding.deciding import Send, Skip, Waiting, decide
+from headwater.forwarding.deciding import Later, Send, Skip, Waiting, decide
 from headwater.forwarding.models import Conversion, Destination
+from headwater.forwarding.options import faults_of
 from headwater.forwarding.outcomes import (
     Circumstances,
     Consequences,
@@ -33,8 +34,9 @@ from headwater.forwarding.outcomes import (
 )
 from headwater.forwarding.platforms.platform import Platform
 from headwater.forwarding.queue import Entry, Lease, LeaseLostError, Report
-from headwater.forwarding.redacting import MOST_ERROR, shown, shown_answer
+from headwater.forwarding.sent_values import personal_values
 from headwater.forwarding.vault import open_secrets
+from headwater.masking import Mask
 from headwater.spaces.sealing import Unsealable
 
 BEAT_SECONDS = 5.0
@@ -65,6 +67,8 @@ class _Part(NamedTuple):
     waiting: Waiting
     conversion: Conversion
     part: dict[str, Any]
+    redacted: dict[str, Any] | None
+    """The part as it is kept."""
 
 
 class Delivering:
@@ -115,8 +119,9 @@ class Delivering:
         try:
             settings = msgspec.convert(held.settings, platform.settings)
             secrets = open_secrets(self._tools.sealing_key, *place, held.secrets)
-        except msgspec.ValidationError as error:
-            return Hold(f"The settings have to be given anew: {error}.")
+        except msgspec.ValidationError:
+            faults = faults_of(platform, held.settings)
+            return Hold(f"The settings have to be given anew. {faults}")
         except Unsealable:
             return Hold("The tokens have to be given anew: they cannot be read any more.")
         destination = Destination(
@@ -217,9 +222,12 @@ def _prepare(
                 error = "An internal error: its part of the call could not be made."
                 settled.append(Entry(id=each.id, status="failed", error=error))
                 continue
-            parts.append(_Part(each, decision.conversion, part))
+            redacted = _redacted(turn.platform, part)
+            parts.append(_Part(each, decision.conversion, part, redacted))
         elif isinstance(decision, Skip):
             settled.append(Entry(id=each.id, status="skipped", reason=decision.reason))
+        elif isinstance(decision, Later):
+            settled.append(Entry(id=each.id, due_at=decision.at))
         else:
             settled.append(Entry(id=each.id, status="expired", error="It has become too old."))
     return parts, settled
@@ -228,20 +236,22 @@ def _prepare(
 def _report(
     now: float, turn: _Turn, parts: Sequence[_Part], called: Called, consequences: Consequences
 ) -> Report:
-    secrets = [*turn.destination.secrets.values(), *([called.token] if called.token else [])]
+    mask = _mask_of(turn, parts, called)
+    # Where nobody answered, the words are our own and name no more than the host.
+    fit = mask.without_values if called.answer is None else mask.text
     state = consequences.destination
     if isinstance(state, Hold):
-        state = Hold(shown(state.reason, secrets, MOST_ERROR))
+        state = Hold(fit(state.reason))
         entries = [
-            _entry(each, turn, error=state.reason, outcome="held") for each in parts
+            _entry(each, error=state.reason, outcome="held") for each in parts
         ]  # fmt: skip
     else:
         by_id = {each.waiting.id: each for each in parts}
         entries = [
             _entry(
-                by_id[after.id], turn, status=after.status, outcome=after.status, tried=1,
+                by_id[after.id], status=after.status, outcome=after.status, tried=1,
                 due_at=after.due_at,
-                error=None if after.error is None else shown(after.error, secrets, MOST_ERROR),
+                error=None if after.error is None else fit(after.error),
             )
             for after in consequences.after
         ]  # fmt: skip
@@ -250,16 +260,24 @@ def _report(
         now,
         entries,
         http_status=None if answer is None else answer.status,
-        answer=None if answer is None else shown_answer(answer.body, secrets),
+        answer=None if answer is None else mask.answer(answer.body),
         destination=state,
     )
 
 
-def _entry(each: _Part, turn: _Turn, **told: Any) -> Entry:
+def _mask_of(turn: _Turn, parts: Sequence[_Part], called: Called) -> Mask:
+    """What masks everything that the platform may quote of a call."""
+    values = {*turn.destination.secrets.values(), called.token or ""}
+    for each in parts:
+        values.update(personal_values(each.conversion, each.part, each.redacted))
+    return Mask(values, turn.platform.quotes)
+
+
+def _entry(each: _Part, **told: Any) -> Entry:
     click = each.conversion.click
     return Entry(
         id=each.waiting.id,
-        request=_redacted(turn.platform, each.part),
+        request=each.redacted,
         touchpoint_id=None if click is None else click.touchpoint_id,
         **told,
     )

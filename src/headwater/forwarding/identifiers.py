@@ -123,9 +123,3 @@ def meta_place(text: str) -> str | None:
     """
     name = meta_name(text)
     return name.replace(" ", "") if name else None
-
-
-def split_name(full_name: str) -> tuple[str | None, str | None]:
-    """First and last name: what stands before the first space, and the rest."""
-    first, _, last = " ".join(full_name.split()).partition(" ")
-    return first or None, last or None

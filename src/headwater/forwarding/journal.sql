@@ -78,11 +78,11 @@ SELECT count(*) FROM (
 ) old;
 
 -- name: any_due
--- Whether something waits that could be sent now: of a destination that is not stopped, queued or
--- to be tried again by this time.
+-- Whether something waits that could be sent now: of a destination that is not stopped, and due by
+-- this time.
 SELECT EXISTS (
     SELECT FROM destinations t
     JOIN deliveries d ON d.space_id = %(space_id)s AND d.destination_id = t.id
     WHERE t.space_id = %(space_id)s AND t.status = 'active'
-      AND (d.status = 'queued' OR d.status = 'retrying' AND d.due_at <= now())
+      AND d.status IN ('queued', 'retrying') AND d.due_at <= now()
 );

@@ -14,6 +14,7 @@ import msgspec
 from headwater.events.accepted import EVENT_NAMES
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.platform import Platform
+from headwater.forwarding.platforms.setting import rule_of
 from headwater.http.errors import Errors, Invalid
 
 FIELDS = ("name", "settings", "secrets", "event_names", "all_events")
@@ -69,6 +70,13 @@ def read_change(
     if not told:
         raise Invalid.of("body", f"must have at least one of {', '.join(FIELDS)}.")
     return _read(platform, told, held, as_text=as_text)
+
+
+def faults_of(platform: Platform, settings: dict[str, Any]) -> str:
+    """What is wrong with settings that were once accepted, in sentences."""
+    errors = Errors()
+    _settings(platform, settings, errors, as_text=False)
+    return " ".join(rule for rules in errors.values() for rule in rules)
 
 
 def _read(
@@ -128,9 +136,8 @@ def _settings(
             continue
         try:
             sound[name] = msgspec.convert(value, each.type, strict=not as_text)
-        except msgspec.ValidationError as error:
-            rule = _rule(error, msgspec.json.schema(each.type).get("enum"))
-            errors[f"settings.{name}"] = [f"The settings.{name} {rule}"]
+        except msgspec.ValidationError:
+            errors[f"settings.{name}"] = [f"The settings.{name} {rule_of(each.type)}"]
         else:
             if isinstance(value, str) and _CONTROL.search(value):
                 rule = "must not hold control characters."
@@ -142,16 +149,6 @@ def _settings(
     except ValueError as error:  # settings that do not go together
         errors["settings"] = [f"The settings {error}"]
         return {}
-
-
-def _rule(error: msgspec.ValidationError, choices: list[Any] | None) -> str:
-    """What msgspec misses, as the rest of a sentence; it tells types and bounds, not values."""
-    if choices is not None:
-        return f"must be one of {', '.join(map(str, choices))}."
-    text = str(error).partition(" - at `")[0]
-    if not text.startswith("Expected "):
-        return "is not a value that it can have."
-    return f"must be {text.removeprefix('Expected ').partition(', got')[0]}."
 
 
 def _secrets(
@@ -198,8 +195,7 @@ def _event_names(
             rule = f"must be null or a text of at most {LONGEST_NAME} characters."
             errors[f"event_names.{name}"] = [f"The event_names.{name} {rule}"]
         elif text and pattern is not None and not re.fullmatch(pattern, text, re.ASCII):
-            rule = f"must be an id of {platform.title}, that is, match {pattern}."
-            errors[f"event_names.{name}"] = [f"The event_names.{name} {rule}"]
+            errors[f"event_names.{name}"] = [f"The event_names.{name} {platform.name_rule}"]
         sound[name] = text or None
     return sound
 

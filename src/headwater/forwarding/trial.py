@@ -30,6 +30,7 @@ from headwater.forwarding.models import (
     Verdict,
 )
 from headwater.forwarding.platforms.platform import Platform, TokenExchange
+from headwater.masking import Mask
 
 
 class Sender(Protocol):
@@ -69,7 +70,7 @@ async def try_destination(egress: Sender, destination: Destination, platform: Pl
         answer = await egress.send(platform.request(parts, destination))
     except EgressError as error:
         return _not_sent(str(error))
-    return _told(platform.classify(answer, 1), answer.status, platform)
+    return _told(platform.classify(answer, 1), answer.status, platform, destination)
 
 
 def sample(platform: Platform, destination: Destination, now: float) -> Conversion | None:
@@ -117,7 +118,7 @@ async def _with_token(
     answer = await egress.send(call)
     token = exchange.read(answer)
     if not isinstance(token, tuple):
-        return destination, _told(token, answer.status, platform)
+        return destination, _told(token, answer.status, platform, destination)
     return msgspec.structs.replace(destination, access_token=token[0]), None
 
 
@@ -125,10 +126,11 @@ def _not_sent(words: str) -> Trial:
     return Trial(ok=False, status=None, words=words)
 
 
-def _told(verdict: Verdict, status: int, platform: Platform) -> Trial:
+def _told(verdict: Verdict, status: int, platform: Platform, destination: Destination) -> Trial:
     if isinstance(verdict, Delivered):
         return Trial(ok=True, status=status, words=f"{platform.title} took the test event.")
-    return Trial(ok=False, status=status, words=_words(verdict))
+    mask = Mask([*destination.secrets.values(), destination.access_token or ""])
+    return Trial(ok=False, status=status, words=mask.text(_words(verdict)))
 
 
 def _words(verdict: Refused | Retry | Held | Partly | Bisect) -> str:

@@ -19,6 +19,7 @@ from headwater.browsing.clicks import Clicks
 from headwater.browsing.views import View
 from headwater.browsing.visits import Visit
 from headwater.companies.grouping import Companies
+from headwater.contacts.names import Parts
 from headwater.contacts.storing import Profiles
 from headwater.events.accepted import AcceptedEvent
 from headwater.events.recording import Duplicate, Replaced
@@ -143,6 +144,8 @@ class Batch:
         self.views: dict[int, View] = {}
         """The page views that could make a touchpoint, or do, loaded ones included."""
         self.visits: list[Visit] = []
+        self.names: list[tuple[Contact, str, Parts]] = []
+        """Names with their parts as events gave them, in order of arrival."""
         self.bots: dict[int, int] = {}
         """Page views by bots, by site."""
 

@@ -16,7 +16,8 @@ from headwater.browsing.accepted import AcceptedBots, AcceptedHit, AcceptedPerso
 from headwater.browsing.views import read_view
 from headwater.companies.domains import business_domain
 from headwater.companies.grouping import Company
-from headwater.contacts.profiles import DEVICE, PLACE, full_name
+from headwater.contacts.names import full_name, said_parts
+from headwater.contacts.profiles import DEVICE, PLACE
 from headwater.events.accepted import AcceptedEvent
 from headwater.events.recording import Duplicate, Key, Recorded, Replaced
 from headwater.identity.matching import Identifiers, Presented, identify, without_junk
@@ -236,6 +237,9 @@ def describe_contacts(batch: Batch) -> None:
             profile.set_fields(told.profile_fields, zone, replace=trusted)
         if name is not None and (trusted or profile.name == name):
             directory.link(item.contact, ("name", name), item.at, item.id)
+            parts = said_parts(told.full_name, told.first_name, told.last_name)
+            if parts is not None:
+                batch.names.append((item.contact, name, parts))
         if told.phone is not None and (trusted or profile.phone == told.phone):
             directory.link(item.contact, ("phone", told.phone), item.at, item.id)
 

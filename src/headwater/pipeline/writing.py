@@ -14,7 +14,7 @@ from headwater.companies.storing import write_companies
 from headwater.contacts.merges import log_merges
 from headwater.contacts.profiles import Profile
 from headwater.contacts.restamping import Move, restamp_all
-from headwater.contacts.storing import write_profiles
+from headwater.contacts.storing import write_name_parts, write_profiles
 from headwater.events.recording import (
     StoredEvent,
     add_seen,
@@ -48,6 +48,7 @@ def write(connection: Connection[Any], batch: Batch) -> None:
     write_companies(connection, space_id, batch.companies)
     write_profiles(connection, space_id, batch.profiles)
     write_links(connection, space_id, batch.directory)
+    write_name_parts(connection, space_id, batch.names)
     add_sources(connection, space_id, batch.late_sources)
     touches = [_of_item(batch, item, item.touch) for item in batch.items if item.touch is not None]
     write_touchpoints(connection, space_id, touches)

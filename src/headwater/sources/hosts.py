@@ -4,11 +4,13 @@ few dictionary look-ups a label, however long the table is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
 from headwater.sources.addresses import APP, Address
 
+_STEM = re.compile("[a-z]+(?=[0-9-]|$)")
 Meaning = TypeVar("Meaning")
 
 
@@ -42,6 +44,8 @@ def _patterns(host: str) -> Iterator[str]:
     label, _, parent = host.partition(".")
     if "." in parent:
         yield f"{label}.*"
+        if stem := _STEM.match(label):
+            yield f"{stem[0]}*.*"
     parent = host
     while parent:
         yield f"*.{parent}"

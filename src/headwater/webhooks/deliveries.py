@@ -7,6 +7,7 @@ other way round, somebody erased in between would come back with the note.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,6 +20,7 @@ from headwater.database.statements import Statements
 from headwater.http.errors import Conflict, NotFound
 from headwater.identity.senders import Sender
 from headwater.ingest.inbox import append
+from headwater.masking import Mask
 from headwater.spaces.spaces import fetch_space
 from headwater.webhooks.hooks import fetch_webhook, find_buyer
 from headwater.webhooks.models import Delivery, Message, Outcome, Reader, Status
@@ -26,6 +28,10 @@ from headwater.webhooks.reading import draft_event, finish, headers_kept
 
 SQL = Statements(__name__, "deliveries.sql")
 
+IDENTIFYING = (
+    "email", "phone", "full_name", "first_name", "last_name", "ip", "fingerprint", "user_agent",
+    "tracking_id", "trk_token",
+)  # fmt: skip
 KEPT = 200
 UNFINISHED = "It was not finished; the sender will try again."
 
@@ -36,10 +42,16 @@ async def outcome_of(
     """What a believed message amounts to."""
     draft = draft_event(reader, message)
     if isinstance(draft, Outcome):
-        return draft
+        return _masked(draft, {})
     order = draft.mapped.order
     buyer = {} if order is None else await find_buyer(connection, space_id, order)
-    return finish(draft, buyer, reader, message.received_at)
+    return _masked(finish(draft, buyer, reader, message.received_at), draft.mapped.payload)
+
+
+def _masked(outcome: Outcome, payload: Mapping[str, Any]) -> Outcome:
+    """An outcome whose words quote nobody: a topic is whatever the sender or a mapping says."""
+    mask = Mask(str(payload[name]) for name in IDENTIFYING if name in payload)
+    return replace(outcome, detail=mask.text(outcome.detail))
 
 
 async def begin_delivery(
@@ -103,7 +115,8 @@ async def replay_delivery(
     connection: AsyncConnection, space_id: int, delivery_id: int
 ) -> tuple[Outcome, int | None]:
     """Read a kept delivery once more, by its webhook's settings as they are now, and accept its
-    event: the outcome, and the receipt. What was accepted before is dropped as a duplicate.
+    event: the outcome, and the receipt. What was accepted before keeps its key, and so is dropped
+    as a duplicate however keys are made by now.
 
     Raises NotFound, and Conflict for one whose body was not kept.
     """
@@ -122,6 +135,10 @@ async def replay_delivery(
     outcome = await outcome_of(connection, space_id, reader, message)
     receipt_id = None
     if outcome.event:
+        if delivery.dedup_key is not None:
+            event = msgspec.structs.replace(outcome.event, idempotency_key=delivery.dedup_key)
+            outcome = replace(outcome, event=event)
+        assert outcome.event is not None
         payload = msgspec.json.encode(outcome.event)
         (receipt_id,) = await append(connection, [space_id], ["event"], [Sender.WEBHOOK], [payload])
     await finish_delivery(connection, space_id, delivery_id, outcome, receipt_id)

@@ -38,11 +38,15 @@ class Draft:
     """The idempotency key, unless one was mapped."""
 
 
-def check_signature(reader: Reader, secret: bytes | None, message: Message) -> None:
-    """Raises Refused unless the message is the sender's, as far as the webhook asks for that."""
+def check_signature(reader: Reader, secret: bytes | None, message: Message) -> Message:
+    """What of a message is believed. Raises Refused unless it is the sender's, as far as the
+    webhook asks for that.
+    """
     provider = PROVIDERS[reader.type]
-    if secret is not None and provider.not_json(message) is None:
-        provider.check(secret, message, reader.settings)
+    if secret is None or provider.not_json(message) is not None:
+        return message
+    provider.check(secret, message, reader.settings)
+    return provider.believed(message, reader.settings)
 
 
 def draft_event(reader: Reader, message: Message) -> Draft | Outcome:

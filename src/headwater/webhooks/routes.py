@@ -46,7 +46,7 @@ async def receive(request: HttpRequest) -> Response:
     found.caller.authorize(SCOPE)
     refuse_encoding(request.headers.get("content-encoding"))
     message = await _read(request)
-    distrust = _distrust(found, headwater.sealing_key, message)
+    message, distrust = _believe(found, headwater.sealing_key, message)
     async with headwater.database.transaction() as connection:
         space_id = found.caller.space_id
         outcome = distrust or await outcome_of(connection, space_id, found.reader, message)
@@ -67,16 +67,17 @@ async def _read(request: HttpRequest) -> Message:
     return Message(headers, await read_body(request.receive, MAX_BODY), time.time())
 
 
-def _distrust(found: Found, sealing_key: bytes, message: Message) -> Outcome | None:
-    """Why a message is not believed, if it is not. Raises Unavailable when that cannot be told."""
+def _believe(found: Found, sealing_key: bytes, message: Message) -> tuple[Message, Outcome | None]:
+    """What of a message is believed, and why it is not, if it is not. Raises Unavailable when that
+    cannot be told.
+    """
     try:
-        check_signature(found.reader, found.secret(sealing_key), message)
+        return check_signature(found.reader, found.secret(sealing_key), message), None
     except Refused as refusal:
-        return Outcome(Status.REFUSED, str(refusal))
+        return message, Outcome(Status.REFUSED, str(refusal))
     except Unsealable:
         log.warning("webhook_secret_unreadable", space_id=found.caller.space_id, webhook=found.id)
         raise Unavailable from None
-    return None
 
 
 async def _accept(

@@ -18,6 +18,11 @@ MISSING = "The signature is missing: no header {header}."
 WRONG = "The signature does not match: the signing secret is another one, or the body was changed."
 UNREADABLE = "The signature in {header} cannot be read."
 OLD = "The signature is more than {minutes} minutes old."
+OFF = "The signature's time is more than {minutes} minutes from now."
+
+STANDARD_ID = "webhook-id"
+STANDARD_TIME = "webhook-timestamp"
+STANDARD_SIGNATURE = "webhook-signature"
 
 
 def check_timestamped(secret: bytes, message: Message, header: str, tolerance: int) -> None:
@@ -35,6 +40,31 @@ def check_timestamped(secret: bytes, message: Message, header: str, tolerance: i
         raise Refused(WRONG)
     if int(times[0]) < message.received_at - tolerance:
         raise Refused(OLD.format(minutes=tolerance // 60))
+
+
+def check_standard(secret: bytes, message: Message, tolerance: int) -> None:
+    """The Standard Webhooks scheme: `v1,<base64>` over `<id>.<seconds>.<body>`, several of them
+    apart by blanks while a secret is being replaced. Its secrets are `whsec_` and the key in
+    base64. Raises Refused, also when the time is more than `tolerance` seconds away.
+    """
+    delivery_id, at = _header(message, STANDARD_ID), _header(message, STANDARD_TIME)
+    versions = [each.partition(",") for each in _header(message, STANDARD_SIGNATURE).split()]
+    given = [text for version, _, text in versions if version == "v1"]
+    if not _SECONDS.fullmatch(at) or not given:
+        raise Refused(UNREADABLE.format(header=STANDARD_SIGNATURE))
+    signed = b".".join((delivery_id.encode("utf-8", "replace"), at.encode(), message.body))
+    digest = hmac.digest(_standard_key(secret), signed, "sha256")
+    if not _any_equal(given, base64.b64encode(digest).decode()):
+        raise Refused(WRONG)
+    if abs(int(at) - message.received_at) > tolerance:
+        raise Refused(OFF.format(minutes=tolerance // 60))
+
+
+def _standard_key(secret: bytes) -> bytes:
+    try:
+        return base64.b64decode(secret.removeprefix(b"whsec_"), validate=True)
+    except ValueError:  # one that somebody made up is its own bytes
+        return secret
 
 
 def check_base64(secret: bytes, message: Message, header: str) -> None:

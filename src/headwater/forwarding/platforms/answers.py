@@ -5,20 +5,20 @@ a status alone, and errors in words that hold nothing secret. Pure.
 from __future__ import annotations
 
 import re
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 import msgspec
 
 from headwater.forwarding.models import Answer, Bisect, Delivered, Held, Refused, Retry, Verdict
+from headwater.logs import MASKED
+from headwater.masking import Mask
 
-LONGEST_ERROR = 500
+# What looks like a token or an id of somebody. A sentence for people loses nothing by it.
+_TOKEN = re.compile(r"(?=[A-Za-z_-]{0,64}[0-9])[A-Za-z0-9_-]{24,}")
+_SHORTEST_QUOTED = 3
+"""Characters; fewer identify nobody."""
 
-# What an error may quote: tokens and hashes, e-mail and network addresses.
-_QUOTED = re.compile(
-    r"(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{24,}"
-    r"|[^\s\"'<>:,;()\[\]]+@[^\s\"'<>:,;()\[\]]+"
-    r"|\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b"
-)
+_mask = Mask()
 _TRANSIENT = frozenset({408, 423, 425, 429})
 _ABOUT_CONTENT = frozenset({400, 413, 422})
 """Other refusals would be the same for every event, as that of an account there is not."""
@@ -42,6 +42,11 @@ def read_object(answer: Answer) -> dict[str, Any] | None:
     return cast("dict[str, Any]", body) if isinstance(body, dict) else None
 
 
+def is_number(value: Any) -> TypeGuard[int]:
+    """Whether it is a whole number; true and false are none."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def objects(value: Any) -> list[dict[str, Any]]:
     """The objects of a list, whatever was sent in its place."""
     if not isinstance(value, list):
@@ -50,11 +55,25 @@ def objects(value: Any) -> list[dict[str, Any]]:
 
 
 def words(*parts: Any) -> str:
-    """An error's parts in one line of bounded length, without what it may quote of a person or a
-    token.
+    """An error's parts in one line of bounded length, without what looks like a person's or a
+    token. What was sent is masked besides by whoever keeps the error.
     """
     said = ": ".join(str(part) for part in parts if part not in (None, ""))
-    return _QUOTED.sub("…", " ".join(said.split()))[:LONGEST_ERROR]
+    return _mask.text(_TOKEN.sub(MASKED, " ".join(said.split())))
+
+
+def at(value: Any, *names: str) -> Any:
+    """What stands under these names, one inside the other; None where there is no such thing."""
+    for name in names:
+        value = cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
+    return value
+
+
+def without_quoted(text: Any, value: Any) -> str:
+    """An error's words without the value that it is about."""
+    said = text if isinstance(text, str) else ""
+    quoted = "" if isinstance(value, dict | list | bool | None) else str(value).strip()
+    return words(said if len(quoted) < _SHORTEST_QUOTED else said.replace(quoted, MASKED))
 
 
 def refused(error: str, count: int) -> Verdict:
@@ -62,12 +81,17 @@ def refused(error: str, count: int) -> Verdict:
     return Refused(error) if count == 1 else Bisect(error)
 
 
-def by_status(answer: Answer, count: int, said: str = "") -> Verdict:
-    """The verdict where the body decides nothing. `said` is what it says for people."""
+def by_status(answer: Answer, count: int, said: str = "", *, confirmed: bool = False) -> Verdict:
+    """The verdict where the body names no error. `said` is what it says for people; `confirmed`
+    whether it says in the platform's own way that the events were taken. A success that does not
+    may be a proxy's or a captive portal's: sending again is safe, as the platforms know an event
+    by its id.
+    """
     status = answer.status
     error = words(f"HTTP {status}", said)
     if succeeded(answer):
-        return Delivered()
+        unconfirmed = words(f"HTTP {status} without the platform's confirmation", said)
+        return Delivered() if confirmed else Retry(unconfirmed)
     if status in {401, 403}:
         return Held(error)
     if status in _TRANSIENT or status >= 500 or status < 400:

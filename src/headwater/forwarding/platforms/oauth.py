@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from headwater.forwarding.models import Answer, Call, Held, Retry, Verdict
-from headwater.forwarding.platforms.answers import by_status, read_object, words
+from headwater.forwarding.platforms.answers import by_status, read_object, succeeded, words
 
 FORM = "application/x-www-form-urlencoded"
 _SHORTEST_LIFE = 60.0
@@ -27,11 +27,12 @@ def read_token(answer: Answer) -> tuple[str, float] | Verdict:
     if body is None:
         return Retry(f"The token endpoint answered HTTP {answer.status} without JSON.")
     token = body.get("access_token")
-    if 200 <= answer.status < 300 and isinstance(token, str) and token:
+    if succeeded(answer) and isinstance(token, str) and token:
         return token, _life(body.get("expires_in"))
     error = body.get("error")
     text = words("No access token", f"HTTP {answer.status}", error, body.get("error_description"))
-    if error in _LATER or isinstance(by_status(answer, 1), Retry):
+    later = not succeeded(answer) and isinstance(by_status(answer, 1), Retry)
+    if error in _LATER or later:
         return Retry(text)
     return Held(text)
 

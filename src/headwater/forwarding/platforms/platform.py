@@ -27,12 +27,15 @@ def _nothing(_: Any) -> None:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one call may hold and how old an event may be."""
+    """What one call may hold, and how old or early an event may be."""
 
     batch: int
     """Events in one call."""
     age: float
     """Seconds after which the platform does not take an event any more."""
+    ahead: float = 0
+    """Seconds that an event's time may lie in the future. Where the platform publishes none, 0: the
+    event waits until its time has come."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,8 @@ class Platform:
     """Whether it takes any event name: a custom event then goes under what people call it."""
     name_pattern: str | None = None
     """What a name that a destination gives an event has to match as a whole, where it is an id."""
+    name_rule: str = ""
+    """The same for people, as the rest of `The name …`."""
     token: TokenExchange | None = None
     fits: Callable[[Sequence[dict[str, Any]]], int] = len
     """How many of these parts, counted from the first and at least one, go into one call: for where
@@ -92,8 +97,8 @@ class Platform:
     why_no_trial: Callable[[Destination], str | None] = _nothing
     """Why a trial would count as a real conversion or cannot be made, in words for the operator."""
     quotes: frozenset[str] = frozenset()
-    """Names in an answer under which the platform repeats what it was sent. Their values are not
-    kept: see `quoting.keepable`."""
+    """Names in an answer under which the platform repeats what it was sent. Their values are
+    masked before anything of the answer is kept."""
 
 
 def event_name_of(

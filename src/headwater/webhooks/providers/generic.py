@@ -2,21 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from headwater.webhooks.expressions import parse
 from headwater.webhooks.models import Document, Message, Settings
 from headwater.webhooks.providers.provider import Provider
-from headwater.webhooks.signatures import check_any_form
+from headwater.webhooks.signatures import (
+    STANDARD_ID,
+    STANDARD_SIGNATURE,
+    check_any_form,
+    check_standard,
+)
 from headwater.webhooks.values import to_text
 
 ANYTHING = "*"
 """The topic of every delivery, where the settings do not say what tells them apart."""
 DEFAULT_HEADER = "x-signature"
-DELIVERY_ID = "webhook-id"
-"""The header that the Standard Webhooks convention has for a delivery's id."""
+TOLERANCE_SECONDS = 300
 
 
 def _check(secret: bytes, message: Message, settings: Settings) -> None:
-    check_any_form(secret, message, settings.signature_header or DEFAULT_HEADER)
+    if _is_standard(message, settings):
+        check_standard(secret, message, TOLERANCE_SECONDS)
+    else:
+        check_any_form(secret, message, settings.signature_header or DEFAULT_HEADER)
+
+
+def _is_standard(message: Message, settings: Settings) -> bool:
+    """Whether a message is to be checked by the scheme that signs the delivery's id as well."""
+    header = settings.signature_header or STANDARD_SIGNATURE
+    # Others may use a header of that name for a signature of the body in a form of their own.
+    return header == STANDARD_SIGNATURE and "v1," in message.headers.get(STANDARD_SIGNATURE, "")
+
+
+def _believed(message: Message, settings: Settings) -> Message:
+    """Where only the body is signed, the id is anybody's: with another one for each copy, a single
+    delivery that somebody got hold of would make any number of events.
+    """
+    if _is_standard(message, settings):
+        return message
+    headers = {name: text for name, text in message.headers.items() if name != STANDARD_ID}
+    return replace(message, headers=headers)
 
 
 def _topic(document: Document, settings: Settings) -> str | None:
@@ -31,17 +57,18 @@ def _topic(document: Document, settings: Settings) -> str | None:
 
 
 def _identity(document: Document, _: str) -> str | None:
-    return document.headers.get(DELIVERY_ID)
+    return document.headers.get(STANDARD_ID)
 
 
 GENERIC = Provider(
     type="generic",
     needs_secret=False,
     check=_check,
+    believed=_believed,
     topic=_topic,
     identity=_identity,
     events={},
     fields={},
-    headers=frozenset({DELIVERY_ID}),
+    headers=frozenset({STANDARD_ID}),
     refuses_unmappable=True,
 )

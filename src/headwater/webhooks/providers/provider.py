@@ -24,7 +24,8 @@ class Provider:
     means, like an order's status, that follows after a dot.
     """
     identity: Callable[[Document, str], str | None]
-    """The sender's id of what happened, the same in every retry; None has the body's hash be it."""
+    """The sender's id of what happened, the same in every retry and taken from what is signed;
+    None has the body's hash be it."""
     events: Mapping[str, str]
     """Topic to event name; others are ignored."""
     fields: Mapping[str, Fields]
@@ -35,6 +36,9 @@ class Provider:
     """Whether a body that cannot be mapped is answered 422. A shop or payment service would repeat
     it byte for byte and then stop sending anything at all.
     """
+    believed: Callable[[Message, Settings], Message] = lambda message, _: message
+    """A message that passed the check, without headers that the signature does not cover and that
+    must not decide which event it is."""
     not_json: Callable[[Message], str | None] = lambda _: None
     """What an unsigned message that is no JSON is for, if the sender has such."""
 

@@ -19,6 +19,7 @@ from headwater.webhooks.providers.provider import (
 from headwater.webhooks.signatures import check_base64
 
 _NOTES = ("note_attributes", "name")
+_ONCE = ("/create", "/paid")
 _LANDING = "absolute_url(landing_site, order_status_url)"
 
 
@@ -34,10 +35,12 @@ def _topic(document: Document, _: Settings) -> str | None:
 
 
 def _identity(document: Document, topic: str) -> str | None:
+    """The body's own id where the topic happens once to it. Of one that happens again and again,
+    such as orders/updated, only the body tells one time from another. The header with the event's
+    id is not signed.
+    """
     number = parse("id").find(document)
-    # The same in every delivery of what happened, whatever topics report it.
-    event = document.headers.get("x-shopify-event-id") or topic
-    return None if number is None else f"{event}:{number}"
+    return f"{topic}:{number}" if number is not None and topic.endswith(_ONCE) else None
 
 
 _LANDED = landing_fields(_LANDING, *_NOTES)

@@ -39,7 +39,8 @@ def _identity(document: Document, topic: str) -> str | None:
     number = parse("id").find(document)
     if number is None:
         return None
-    shop = parse("url_host(header('x-wc-webhook-source'))").find(document)
+    # Not the header with the shop's address, which is not signed.
+    shop = parse("url_host(_links.self[0].href)").find(document)
     return f"{shop or ''}:{topic}:{number}"
 
 

@@ -31,6 +31,7 @@ GOOGLE = Platform(
     classify=classify,
     redact=redact,
     name_pattern=r"[0-9]{1,20}",
+    name_rule="must be the id of a conversion action: 1 to 20 digits.",
     token=TokenExchange(request=ask, read=read_token),
     fits=fits,
     secrets_wrong=secrets_wrong,

@@ -51,8 +51,16 @@ def classify(answer: Answer, count: int) -> Verdict:
         return unreadable(answer, count)
     error = body.get("error")
     if not isinstance(error, dict):
-        return by_status(answer, count, words(error))
+        return by_status(answer, count, words(error), confirmed=_confirms(body, answer))
     return _judge(cast("dict[str, Any]", error), answer, count)
+
+
+def _confirms(body: dict[str, Any], answer: Answer) -> bool:
+    """Whether the events were accepted. Of a call that only validates, the answer may be an empty
+    object, but never nothing at all.
+    """
+    request_id = body.get("requestId")
+    return (bool(request_id) and isinstance(request_id, str)) or answer.body.strip() == b"{}"
 
 
 def _judge(error: dict[str, Any], answer: Answer, count: int) -> Verdict:

@@ -16,9 +16,10 @@ from headwater.forwarding.amounts import as_number
 from headwater.forwarding.identifiers import google_email, hash_in_form, phone_with_plus
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
 from headwater.forwarding.platforms.google.settings import GoogleSettings
-from headwater.forwarding.platforms.parts import present, shown
+from headwater.forwarding.platforms.parts import present
 from headwater.forwarding.platforms.persons import is_refused, why_never
 from headwater.forwarding.platforms.platform import mapped_name
+from headwater.masking import mask_fields
 
 MOST_ACTIONS = 10
 """Destinations in one call."""
@@ -97,7 +98,7 @@ def request(parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
 
 def redact(part: dict[str, Any]) -> dict[str, Any]:
     """What happened, when and for how much, without whom it was."""
-    return shown(part, _KEPT, frozenset())
+    return mask_fields(part, _KEPT, frozenset())
 
 
 def _destination(action: str, settings: GoogleSettings, *, named: bool) -> dict[str, Any]:

@@ -7,27 +7,29 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from headwater.forwarding.platforms.setting import URL, VERSION, digits
+
 
 class GoogleSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings of a Google Ads account."""
 
     customer_id: Annotated[
         str,
+        digits(10, 10),
         Meta(
-            pattern=r"^[0-9]{10}$",
             description="Customer id of the Google Ads account the conversion actions are in: ten"
             " digits, without dashes.",
         ),
     ]
     login_customer_id: Annotated[
-        Annotated[str, Meta(pattern=r"^[0-9]{10}$")] | None,
+        Annotated[str, digits(10, 10)] | None,
         Meta(
             description="Customer id of the manager account the access is through, if it is.",
         ),
     ] = None
-    api_version: Annotated[
-        str, Meta(pattern=r"^v[0-9]{1,3}$", description="Version of the Data Manager API.")
-    ] = "v1"
+    api_version: Annotated[str, VERSION, Meta(description="Version of the Data Manager API.")] = (
+        "v1"
+    )
     event_source: Annotated[
         Literal["WEB", "APP", "IN_STORE", "PHONE", "MESSAGE", "OTHER"],
         Meta(description="Where events happen, as Google names it."),
@@ -40,7 +42,7 @@ class GoogleSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         ),
     ] = "limit"
     token_url: Annotated[
-        Annotated[str, Meta(pattern=r"^https?://[^\s?#]+$", max_length=500)] | None,
+        Annotated[str, URL] | None,
         Meta(
             description="Where access tokens are had. By default Google's, or /token where"
             " HEADWATER_GOOGLE_URL names another host.",

@@ -38,6 +38,7 @@ LINKEDIN = Platform(
     classify=classify,
     redact=redact,
     name_pattern=rf"({RULE})?[0-9]{{1,20}}",
+    name_rule=f"must be the id of a conversion rule: 1 to 20 digits, after {RULE} or alone.",
     token=TokenExchange(request=ask, read=read_token),
     secrets_wrong=secrets_wrong,
     why_no_trial=why_no_trial,

@@ -6,6 +6,7 @@ A call with one bad event is refused as a whole (422), and the message names the
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from headwater.forwarding.models import Answer, Held, Partly, Refused, Verdict
 from headwater.forwarding.platforms.answers import (
@@ -19,6 +20,7 @@ from headwater.forwarding.platforms.answers import (
 )
 
 _INDEX = re.compile(r"Index:\s*([0-9]{1,5})\s*,")
+CREATED = 201
 VERSION_GONE = 426
 NOT_IMPLEMENTED = 501
 _ABOUT_EVENTS = frozenset({400, 422})
@@ -39,7 +41,14 @@ def classify(answer: Answer, count: int) -> Verdict:
         return Refused(errors[0]) if count == 1 else Partly(errors, False)
     if succeeded(answer) and (errors := _failed(body.get("elements"), count)):
         return Refused(errors[0]) if count == 1 else Partly(errors, True)
-    return by_status(answer, count, said)
+    return by_status(answer, count, said, confirmed=_confirms(body, answer, count))
+
+
+def _confirms(body: dict[str, Any], answer: Answer, count: int) -> bool:
+    """Whether the events were taken: a batch is answered with an element for each, one that was
+    created by 201 alone.
+    """
+    return answer.status == CREATED or len(objects(body.get("elements"))) == count
 
 
 def _named(message: str, count: int) -> dict[int, str]:

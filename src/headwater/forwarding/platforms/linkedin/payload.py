@@ -11,9 +11,10 @@ from headwater.forwarding.amounts import as_text
 from headwater.forwarding.identifiers import hash_in_form, plain_email
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
 from headwater.forwarding.platforms.linkedin.settings import LinkedInSettings
-from headwater.forwarding.platforms.parts import one, present, shown
+from headwater.forwarding.platforms.parts import one, present
 from headwater.forwarding.platforms.persons import why_never
 from headwater.forwarding.platforms.platform import mapped_name
+from headwater.masking import mask_fields
 
 RULE = "urn:lla:llaPartnerConversion:"
 
@@ -66,7 +67,7 @@ def request(parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
 
 def redact(part: dict[str, Any]) -> dict[str, Any]:
     """What happened, when and for how much, without whom it was."""
-    return shown(part, _KEPT, frozenset())
+    return mask_fields(part, _KEPT, frozenset())
 
 
 def why_no_trial(destination: Destination) -> str | None:  # noqa: ARG001 - the same everywhere

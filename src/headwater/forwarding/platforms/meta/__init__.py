@@ -21,7 +21,7 @@ META = Platform(
     sources=frozenset({"facebook_ads", "instagram_ads"}),
     settings=MetaSettings,
     secrets={"access_token": "Access token of the dataset or of a system user."},
-    limits=Limits(batch=1000, age=7 * DAY),
+    limits=Limits(batch=1000, age=7 * DAY, ahead=60),
     why_not=why_not,
     build=build,
     request=request,

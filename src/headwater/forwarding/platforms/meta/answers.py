@@ -9,7 +9,14 @@ from __future__ import annotations
 from typing import Any, cast
 
 from headwater.forwarding.models import Answer, Held, Retry, Verdict
-from headwater.forwarding.platforms.answers import by_status, read_object, refused, succeeded, words
+from headwater.forwarding.platforms.answers import (
+    by_status,
+    is_number,
+    read_object,
+    refused,
+    succeeded,
+    words,
+)
 
 PERMANENT = frozenset({3, 100, 105, 294})
 THROTTLED = frozenset({4, 17, 80003})
@@ -32,9 +39,18 @@ def classify(answer: Answer, count: int) -> Verdict:
     error = body.get("error")
     if isinstance(error, dict):
         return _judge(cast("dict[str, Any]", error), answer, count)
-    if error is None and (succeeded(answer) or answer.status in _TELLING):
+    if error is None and succeeded(answer):
+        return _by_number(body, answer, count)
+    if error is None and answer.status in _TELLING:
         return by_status(answer, count)
     return Retry(words(f"HTTP {answer.status} without an error code", error))
+
+
+def _by_number(body: dict[str, Any], answer: Answer, count: int) -> Verdict:
+    received = body.get("events_received")
+    if is_number(received) and received < count:
+        return refused(f"{received} of {count} events were received.", count)
+    return by_status(answer, count, confirmed=is_number(received))
 
 
 def _judge(error: dict[str, Any], answer: Answer, count: int) -> Verdict:

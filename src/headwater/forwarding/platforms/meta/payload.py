@@ -12,9 +12,10 @@ import msgspec
 from headwater.forwarding.amounts import as_number
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
 from headwater.forwarding.platforms.meta.settings import MetaSettings
-from headwater.forwarding.platforms.parts import present, seconds, shown
+from headwater.forwarding.platforms.parts import present, seconds
 from headwater.forwarding.platforms.persons import hashed_person, is_limited, why_never
 from headwater.forwarding.platforms.platform import mapped_name
+from headwater.masking import mask_fields
 
 EVENT_NAMES = {
     "add_payment_info": "AddPaymentInfo",
@@ -92,7 +93,7 @@ def request(parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
 
 def redact(part: dict[str, Any]) -> dict[str, Any]:
     """What happened, when and for how much, without whom it was."""
-    return shown(part, _KEPT, _URLS)
+    return mask_fields(part, _KEPT, _URLS)
 
 
 def why_no_trial(destination: Destination) -> str | None:

@@ -7,18 +7,18 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from headwater.forwarding.platforms.setting import VERSION_WITH_POINT, code, digits
+
 
 class MetaSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings of a dataset (pixel)."""
 
-    pixel_id: Annotated[
-        str, Meta(pattern=r"^[0-9]{5,20}$", description="Id of the dataset (pixel): digits.")
-    ]
+    pixel_id: Annotated[str, digits(5, 20), Meta(description="Id of the dataset (pixel): digits.")]
     api_version: Annotated[
-        str, Meta(pattern=r"^v[0-9]{1,3}\.[0-9]{1,2}$", description="Version of the Graph API.")
+        str, VERSION_WITH_POINT, Meta(description="Version of the Graph API.")
     ] = "v25.0"
     test_event_code: Annotated[
-        Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$")] | None,
+        Annotated[str, code(1, 64, "_-")] | None,
         Meta(
             description="Code from the Test events tab; used by trials only.",
         ),

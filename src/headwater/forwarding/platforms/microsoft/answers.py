@@ -4,19 +4,21 @@ quotes the value it objects to, which may be personal and is not kept.
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
+from typing import Any
 
-from headwater.forwarding.models import Answer, Delivered, Partly, Verdict
+from headwater.forwarding.models import Answer, Partly, Verdict
 from headwater.forwarding.platforms.answers import (
+    at,
     by_status,
+    is_number,
     objects,
     read_object,
     refused,
     succeeded,
     unreadable,
+    without_quoted,
     words,
 )
-from headwater.forwarding.platforms.quoting import at, without_quoted
 
 QUOTES = frozenset({"attemptedValue"})
 
@@ -29,13 +31,13 @@ def classify(answer: Answer, count: int) -> Verdict:
     of_events = succeeded(answer) or answer.status in (400, 422)
     if of_events and (errors := _errors(body, count)):
         others = count - len(errors)
-        return Partly(errors, others_taken=_is_number(received) and received >= others)
+        return Partly(errors, others_taken=is_number(received) and received >= others)
     said = at(body, "error", "message") or at(body, "error", "code")
     said = said if isinstance(said, str) else ""
     if not succeeded(answer):
         return by_status(answer, count, said)
-    if _is_sound(body) and (not _is_number(received) or received >= count):
-        return Delivered()
+    if _is_sound(body) and (not is_number(received) or received >= count):
+        return by_status(answer, count, confirmed=is_number(received))
     return refused(words(said, f"eventsReceived {received} of {count}"), count)
 
 
@@ -44,7 +46,7 @@ def _errors(body: dict[str, Any], count: int) -> dict[int, str]:
     errors: dict[int, list[str]] = {}
     for detail in objects(at(body, "error", "details")):
         index = detail.get("index")
-        if _is_number(index) and 0 <= index < count and not _is_warning(detail):
+        if is_number(index) and 0 <= index < count and not _is_warning(detail):
             said = without_quoted(detail.get("errorMessage"), detail.get("attemptedValue"))
             errors.setdefault(index, []).append(words(detail.get("propertyName"), said))
     return {index: words("; ".join(said)) or "invalid" for index, said in errors.items()}
@@ -58,7 +60,3 @@ def _is_sound(body: dict[str, Any]) -> bool:
 
 def _is_warning(detail: dict[str, Any]) -> bool:
     return detail.get("isWarning") is True
-
-
-def _is_number(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)

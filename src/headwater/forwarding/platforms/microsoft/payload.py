@@ -17,9 +17,10 @@ from headwater.forwarding.identifiers import (
 )
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
 from headwater.forwarding.platforms.microsoft.settings import MicrosoftSettings
-from headwater.forwarding.platforms.parts import present, seconds, shown
+from headwater.forwarding.platforms.parts import present, seconds
 from headwater.forwarding.platforms.persons import is_limited, why_never
 from headwater.forwarding.platforms.platform import mapped_name
+from headwater.masking import mask_fields
 
 PAGE_LOAD = "pageLoad"
 EVENT_NAMES = {name: name for name in STANDARD_NAMES} | {"view_content": PAGE_LOAD}
@@ -90,7 +91,7 @@ def request(parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
 
 def redact(part: dict[str, Any]) -> dict[str, Any]:
     """What happened, when and for how much, without whom it was."""
-    return shown(part, _KEPT, _URLS)
+    return mask_fields(part, _KEPT, _URLS)
 
 
 def _event(conversion: Conversion, destination: Destination) -> dict[str, str]:

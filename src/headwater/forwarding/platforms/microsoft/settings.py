@@ -7,19 +7,21 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from headwater.forwarding.platforms.setting import VERSION, digits
+
 
 class MicrosoftSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A UET tag and how events go to it."""
 
     tag_id: Annotated[
         str,
+        digits(1, 20),
         Meta(
-            pattern=r"\A[0-9]{1,20}\Z",
             description="The UET tag's number: Conversion tracking, UET tags.",
         ),
     ]
     api_version: Annotated[
-        str, Meta(pattern=r"\Av[0-9]{1,3}\Z", description="The version of the Conversions API.")
+        str, VERSION, Meta(description="The version of the Conversions API.")
     ] = "v1"
     email_form: Annotated[
         Literal["canonical", "plain"],

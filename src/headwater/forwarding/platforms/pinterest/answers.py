@@ -8,7 +8,9 @@ from typing import Any
 
 from headwater.forwarding.models import Answer, Delivered, Partly, Verdict
 from headwater.forwarding.platforms.answers import (
+    at,
     by_status,
+    is_number,
     objects,
     read_object,
     refused,
@@ -16,7 +18,6 @@ from headwater.forwarding.platforms.answers import (
     unreadable,
     words,
 )
-from headwater.forwarding.platforms.quoting import at
 
 TAKEN = "processed"
 
@@ -33,16 +34,16 @@ def classify(answer: Answer, count: int) -> Verdict:
         if succeeded(answer):
             return Delivered()
     if succeeded(answer):
-        return _by_number(body, count)
+        return _by_number(body, answer, count)
     said = body.get("message")
     return by_status(answer, count, said if isinstance(said, str) else "")
 
 
-def _by_number(body: dict[str, Any], count: int) -> Verdict:
+def _by_number(body: dict[str, Any], answer: Answer, count: int) -> Verdict:
     """Of an answer that succeeded and does not tell the events apart."""
     taken = body.get("num_events_processed")
-    if not isinstance(taken, int) or isinstance(taken, bool) or taken >= count:
-        return Delivered()
+    if not is_number(taken) or taken >= count:
+        return by_status(answer, count, confirmed=is_number(taken))
     return refused(words(f"{taken} of {count} events were processed", body.get("message")), count)
 
 

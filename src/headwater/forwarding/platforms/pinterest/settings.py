@@ -7,20 +7,20 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from headwater.forwarding.platforms.setting import VERSION, digits
+
 
 class PinterestSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A Pinterest ad account and how events go to it."""
 
     ad_account_id: Annotated[
         str,
+        digits(1, 18),
         Meta(
-            pattern=r"\A[0-9]{1,18}\Z",
             description="The ad account's number, as in the address of Ads Manager.",
         ),
     ]
-    api_version: Annotated[
-        str, Meta(pattern=r"\Av[0-9]{1,3}\Z", description="The version of Pinterest's API.")
-    ] = "v5"
+    api_version: Annotated[str, VERSION, Meta(description="The version of Pinterest's API.")] = "v5"
     consent_denied: Annotated[
         Literal["limit", "skip"],
         Meta(

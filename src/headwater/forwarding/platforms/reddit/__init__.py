@@ -19,7 +19,7 @@ REDDIT = Platform(
     sources=frozenset({"reddit_ads"}),
     settings=RedditSettings,
     secrets={"access_token": "The pixel's conversion access token, which does not expire."},
-    limits=Limits(batch=1000, age=7 * DAY),
+    limits=Limits(batch=1000, age=7 * DAY, ahead=300),
     why_not=why_not,
     build=build,
     request=request,

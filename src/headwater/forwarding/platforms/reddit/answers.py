@@ -9,6 +9,7 @@ from typing import Any
 
 from headwater.forwarding.models import Answer, Partly, Verdict
 from headwater.forwarding.platforms.answers import (
+    at,
     by_status,
     objects,
     read_object,
@@ -17,7 +18,6 @@ from headwater.forwarding.platforms.answers import (
     unreadable,
     words,
 )
-from headwater.forwarding.platforms.quoting import at
 
 QUOTES = frozenset({"event"})
 """An invalid event comes back whole."""
@@ -35,7 +35,9 @@ def classify(answer: Answer, count: int) -> Verdict:
     said = at(body, "error", "message") or body.get("message")
     if succeeded(answer) and objects(body.get("invalid_events")):
         return refused(words(said or "invalid events"), count)
-    return by_status(answer, count, said if isinstance(said, str) else "")
+    # The form of a success is not published; it is an object that says something.
+    said = said if isinstance(said, str) else ""
+    return by_status(answer, count, said, confirmed=bool(body))
 
 
 def _named(body: dict[str, Any], count: int) -> dict[int, str]:

@@ -16,10 +16,11 @@ from headwater.forwarding.identifiers import (
     reddit_email,
 )
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
-from headwater.forwarding.platforms.parts import present, shown
+from headwater.forwarding.platforms.parts import present
 from headwater.forwarding.platforms.persons import is_limited, why_never
 from headwater.forwarding.platforms.platform import mapped_name
 from headwater.forwarding.platforms.reddit.settings import RedditSettings
+from headwater.masking import mask_fields
 
 CUSTOM = "CUSTOM"
 TRACKING_TYPES = frozenset({
@@ -108,7 +109,7 @@ def request(parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
 
 def redact(part: dict[str, Any]) -> dict[str, Any]:
     """What happened, when and for how much, without whom it was."""
-    return shown(part, _KEPT, _URLS)
+    return mask_fields(part, _KEPT, _URLS)
 
 
 def _type(name: str, conversion: Conversion) -> dict[str, str]:

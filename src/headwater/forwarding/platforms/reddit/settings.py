@@ -7,22 +7,24 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from headwater.forwarding.platforms.setting import VERSION, code, matching
+
 
 class RedditSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A Reddit pixel and how events go to it."""
 
     pixel_id: Annotated[
         str,
+        code(1, 64, "_-"),
         Meta(
-            pattern=r"\A[A-Za-z0-9_-]{1,64}\Z",
             description="The pixel's id, such as a2_abc123: Ads Manager, Events Manager.",
         ),
     ]
-    api_version: Annotated[
-        str, Meta(pattern=r"\Av[0-9]{1,3}\Z", description="The version of Reddit's Ads API.")
-    ] = "v3"
+    api_version: Annotated[str, VERSION, Meta(description="The version of Reddit's Ads API.")] = (
+        "v3"
+    )
     test_id: Annotated[
-        Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_.-]{1,128}\Z")] | None,
+        Annotated[str, code(1, 128, "_.-")] | None,
         Meta(
             description="The id that Ads Manager shows under Event Testing. Only trials carry it."
         ),
@@ -43,12 +45,16 @@ class RedditSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         Meta(description="Which events are sent for limited data use: those of a denial, or all."),
     ] = "denied"
     limited_data_use_country: Annotated[
-        Annotated[str, Meta(pattern=r"\A[A-Z]{2}\Z")] | None,
+        Annotated[str, matching(r"\A[A-Z]{2}\Z", "must be two capital letters, such as US.")]
+        | None,
         Meta(
             description="ISO 3166-1 alpha-2, sent with limited data use; without it the person's."
         ),
     ] = None
     limited_data_use_region: Annotated[
-        Annotated[str, Meta(pattern=r"\A[A-Z]{2}-[A-Z0-9]{1,3}\Z")] | None,
+        Annotated[
+            str, matching(r"\A[A-Z]{2}-[A-Z0-9]{1,3}\Z", "must be a region code such as US-CA.")
+        ]
+        | None,
         Meta(description="ISO 3166-2, such as US-CA, sent with limited data use."),
     ] = None

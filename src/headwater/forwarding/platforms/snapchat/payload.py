@@ -11,10 +11,11 @@ import msgspec
 from headwater.events.accepted import CUSTOM_NAMES
 from headwater.forwarding.amounts import as_text
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
-from headwater.forwarding.platforms.parts import present, seconds, shown
+from headwater.forwarding.platforms.parts import present, seconds
 from headwater.forwarding.platforms.persons import hashed_person, is_limited, why_never
 from headwater.forwarding.platforms.platform import mapped_name
 from headwater.forwarding.platforms.snapchat.settings import SnapchatSettings
+from headwater.masking import mask_fields
 
 CUSTOM_EVENTS = 5
 """How many custom events Snap has."""
@@ -91,7 +92,7 @@ def request(parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
 
 def redact(part: dict[str, Any]) -> dict[str, Any]:
     """What happened, when and for how much, without whom it was."""
-    return shown(part, _KEPT, _URLS)
+    return mask_fields(part, _KEPT, _URLS)
 
 
 def _user(conversion: Conversion) -> dict[str, Any]:

@@ -7,19 +7,21 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from headwater.forwarding.platforms.setting import VERSION, code, matching
+
 
 class SnapchatSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A Snap pixel and how events go to it."""
 
     pixel_id: Annotated[
         str,
+        code(1, 64, "-"),
         Meta(
-            pattern=r"\A[0-9A-Za-z-]{1,64}\Z",
             description="The pixel's id, a UUID: Ads Manager, Events Manager.",
         ),
     ]
     api_version: Annotated[
-        str, Meta(pattern=r"\Av[0-9]{1,3}\Z", description="The version of the Conversions API.")
+        str, VERSION, Meta(description="The version of the Conversions API.")
     ] = "v3"
     consent_denied: Annotated[
         Literal["limit", "skip"],
@@ -34,8 +36,8 @@ class SnapchatSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     ] = "denied"
     limited_data_use_option: Annotated[
         str,
+        matching(r"\A[A-Z]{1,16}\Z", "must be 1 to 16 capital letters."),
         Meta(
-            pattern=r"\A[A-Z]{1,16}\Z",
             description="The word for limited data use in data_processing_options.",
         ),
     ] = "LDU"

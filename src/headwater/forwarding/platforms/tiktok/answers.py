@@ -11,6 +11,7 @@ from headwater.forwarding.platforms.answers import (
     by_status,
     read_object,
     refused,
+    succeeded,
     unreadable,
     words,
 )
@@ -31,7 +32,7 @@ def classify(answer: Answer, count: int) -> Verdict:
     if not isinstance(code, int):
         return by_status(answer, count, words(body.get("message")))
     text = words(f"Code {code}", body.get("message"))
-    taken = by_status(answer, count, text)
+    taken = by_status(answer, count, text, confirmed=code in {OK, PARTLY})
     if code == PARTLY and count > 1 and isinstance(taken, Delivered):
         # Which were taken is not said. Sent again in smaller calls they tell it themselves, and
         # those that were taken are known by their id.
@@ -50,5 +51,4 @@ def _judge(code: int, text: str, answer: Answer, count: int) -> Verdict:
         return Held(text)
     if code == INVALID or code // 1000 == INVALID // 1000:
         return refused(text, count)
-    status = by_status(answer, count, text)
-    return Retry(text) if isinstance(status, Delivered) else status
+    return Retry(text) if succeeded(answer) else by_status(answer, count, text)

@@ -16,11 +16,12 @@ from headwater.forwarding.identifiers import (
     plain_email,
 )
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
-from headwater.forwarding.platforms.parts import one, present, seconds, shown
+from headwater.forwarding.platforms.parts import one, present, seconds
 from headwater.forwarding.platforms.persons import is_limited, why_never
 from headwater.forwarding.platforms.platform import mapped_name
 from headwater.forwarding.platforms.tiktok.currencies import CURRENCIES
 from headwater.forwarding.platforms.tiktok.settings import TikTokSettings
+from headwater.masking import mask_fields
 
 EVENT_NAMES = {
     "add_payment_info": "AddPaymentInfo",
@@ -89,7 +90,7 @@ def request(parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
 
 def redact(part: dict[str, Any]) -> dict[str, Any]:
     """What happened, when and for how much, without whom it was."""
-    return shown(part, _KEPT, _URLS)
+    return mask_fields(part, _KEPT, _URLS)
 
 
 def why_no_trial(destination: Destination) -> str | None:

@@ -7,18 +7,18 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from headwater.forwarding.platforms.setting import VERSION_WITH_POINT, code
+
 
 class TikTokSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings of a pixel."""
 
-    pixel_code: Annotated[
-        str, Meta(pattern=r"^[A-Za-z0-9]{5,40}$", description="Id of the pixel (its code).")
-    ]
+    pixel_code: Annotated[str, code(5, 40), Meta(description="Id of the pixel (its code).")]
     api_version: Annotated[
-        str, Meta(pattern=r"^v[0-9]{1,3}\.[0-9]{1,2}$", description="Version of the Business API.")
+        str, VERSION_WITH_POINT, Meta(description="Version of the Business API.")
     ] = "v1.3"
     test_event_code: Annotated[
-        Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$")] | None,
+        Annotated[str, code(1, 64, "_-")] | None,
         Meta(
             description="Code from the Test events tab; used by trials only.",
         ),
