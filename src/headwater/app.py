@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import socket
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -41,8 +42,15 @@ from headwater.forwarding.routes import router as destinations_router
 from headwater.http import openapi
 from headwater.http.admission import Budget
 from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
-from headwater.http.health import HEALTH_ROUTES, Figures, healthz
+from headwater.http.health import (
+    HEALTH_ROUTES,
+    READY_SECONDS,
+    healthz,
+    read_backlog,
+    takes_writes,
+)
 from headwater.http.reference import reference_routes
+from headwater.http.shared import Shared
 from headwater.ingest.documents import INGEST_PATHS, INGEST_SCHEMAS
 from headwater.ingest.endpoints import BUCKET, EVENTS, TOUCHPOINTS, Batch, Ingest, Track
 from headwater.ingest.inbox import Inbox
@@ -92,7 +100,8 @@ class Headwater:
     base_url: str
     signing_key: bytes
     sealing_key: bytes
-    figures: Sequence[Figures]
+    readiness: Shared[bool]
+    backlog: Shared[bytes]
     egress: Egress
     """To whom we send of our own accord; hosts that the operator named may be anywhere."""
     public_egress: Egress
@@ -148,7 +157,8 @@ def create_app(
         base_url=origin,
         signing_key=signing_key,
         sealing_key=derive_key(secret),
-        figures=(forwarding_figures,),
+        readiness=Shared(partial(takes_writes, database_url), READY_SECONDS),
+        backlog=Shared(partial(read_backlog, database, (forwarding_figures,))),
         egress=Egress(named_hosts(settings)),
         public_egress=public_egress,
         hosted_clients=HostedClients(public_egress, settings.brand),

@@ -36,6 +36,8 @@ GRACE_SECONDS = 10.0
 FIRST_DELAY, LONGEST_DELAY = 0.1, 10.0
 STEADY_SECONDS = 10.0
 HOPELESS = 5
+LOOK_SECONDS = 60.0
+"""Between two looks at how large PostgreSQL's log has become."""
 
 
 class ServeError(Exception):
@@ -162,7 +164,10 @@ class Supervisor:
             self._plan_children()
             self._wait_until_ready()
             while not self.wakeups.stopping:
-                self.wakeups.wait(self._revive())
+                delay = self._revive()
+                self.wakeups.wait(LOOK_SECONDS if delay is None else min(delay, LOOK_SECONDS))
+                if self.embedded is not None:
+                    self.embedded.bound_log()
         finally:
             self._stop()
 

@@ -104,7 +104,8 @@ async def get_stored_contact(request: Request, contact_id: ContactId, caller: Ge
     """Get one contact, also by an id that was merged into it."""
     number = parse_id("id", contact_id)
     asked = asking.read_get_contact(Query(request.scope["query_string"]))
-    async with request.app.state.headwater.database.transaction() as connection:
+    database = request.app.state.headwater.database
+    async with database.transaction(heavy=asked.events) as connection:
         await connection.execute(STATEMENTS["snapshot"])
         space = await fetch_space(connection, caller.space_id)
         canonical = await resolve(connection, space.id, number)
@@ -116,7 +117,8 @@ async def _answer_by_email(request: Request, caller: Caller, in_path: str) -> Re
     query = Query(request.scope["query_string"])
     email = asking.read_email(query, in_path)
     asked = asking.read_get_contact(query)
-    async with request.app.state.headwater.database.transaction() as connection:
+    database = request.app.state.headwater.database
+    async with database.transaction(heavy=asked.events) as connection:
         await connection.execute(STATEMENTS["snapshot"])
         space = await fetch_space(connection, caller.space_id)
         found = await find_by_email(connection, space.id, email)

@@ -27,8 +27,8 @@ SQL = Statements(__name__, "pool.sql")
 ACQUIRE_SECONDS = 2.0
 CONNECT_SECONDS = 3
 POOL_SIZE = 8
-LONG_PLACES = 3
-"""Connections of a pool that work with a longer deadline may hold at a time."""
+HEAVY_PLACES = 3
+"""Connections of a pool that heavy work may hold at a time."""
 MARGIN_SECONDS = 0.25
 """By how much PostgreSQL ends a long statement before we end its connection, which costs more."""
 
@@ -55,7 +55,9 @@ async def connect(url: str) -> AsyncConnection:
 
 async def _configure(connection: AsyncConnection) -> None:
     with bounded(connection, CONNECT_SECONDS):
-        await connection.execute(SQL["bound_session"], _patience(DEADLINE_SECONDS))
+        await connection.execute(
+            SQL["bound_session"], {"patience": _milliseconds(DEADLINE_SECONDS)}
+        )
 
 
 class Database:
@@ -68,7 +70,7 @@ class Database:
             kwargs=CONNECT, reconnect_timeout=5, configure=_configure,
             check=None, num_workers=2,
         )  # fmt: skip
-        self._long_places = asyncio.Semaphore(LONG_PLACES)
+        self._heavy_places = asyncio.Semaphore(HEAVY_PLACES)
 
     async def open(self) -> None:
         await self._pool.open()
@@ -90,31 +92,31 @@ class Database:
 
     @asynccontextmanager
     async def transaction(
-        self, seconds: float = DEADLINE_SECONDS
+        self, seconds: float = DEADLINE_SECONDS, *, heavy: bool = False
     ) -> AsyncGenerator[AsyncConnection]:
         """A connection inside a transaction that commits when the block ends.
 
-        One that asks for more than a request's usual time takes one of a few places, so that any
-        number of them leaves most connections to all other requests.
+        Heavy work, as any that asks for more than a request's usual time, takes one of a few
+        places, so that any amount of it leaves most connections to all other requests.
         """
-        if seconds <= DEADLINE_SECONDS:
-            async with self.connection(seconds) as connection, connection.transaction():
+        if heavy or seconds > DEADLINE_SECONDS:
+            async with self._heavy_transaction(seconds) as connection:
                 yield connection
         else:
-            async with self._long_transaction(seconds) as connection:
+            async with self.connection(seconds) as connection, connection.transaction():
                 yield connection
 
     @asynccontextmanager
-    async def _long_transaction(self, seconds: float) -> AsyncGenerator[AsyncConnection]:
+    async def _heavy_transaction(self, seconds: float) -> AsyncGenerator[AsyncConnection]:
         with spend() as deadline:
-            await self._take_long_place(deadline)
+            await self._take_heavy_place(deadline)
         try:
             async with self._hold(seconds) as (connection, deadline), connection.transaction():
-                patience = _patience(deadline - time.monotonic() - MARGIN_SECONDS)
-                await connection.execute(SQL["bound_statements"], patience)
+                patience = _milliseconds(deadline - time.monotonic() - MARGIN_SECONDS)
+                await connection.execute(SQL["bound_statements"].format(patience=patience))
                 yield connection
         finally:
-            self._long_places.release()
+            self._heavy_places.release()
 
     @asynccontextmanager
     async def _hold(self, seconds: float) -> AsyncGenerator[tuple[AsyncConnection, float]]:
@@ -125,18 +127,18 @@ class Database:
                 with bounded(connection, deadline - time.monotonic()):
                     yield connection, deadline
 
-    async def _take_long_place(self, deadline: float) -> None:
+    async def _take_heavy_place(self, deadline: float) -> None:
         patience = min(ACQUIRE_SECONDS, deadline - time.monotonic())
         try:
             async with asyncio.timeout(patience):
-                await self._long_places.acquire()
+                await self._heavy_places.acquire()
         except TimeoutError:
-            raise PoolTimeout("too many long requests are under way") from None
+            raise PoolTimeout("too many heavy requests are under way") from None
 
 
-def _patience(seconds: float) -> dict[str, str]:
-    """What a statement binds that bounds others to `seconds`; 0 would be no bound."""
-    return {"patience": str(max(1, round(1_000 * seconds)))}
+def _milliseconds(seconds: float) -> int:
+    """For PostgreSQL, to which 0 would be no bound."""
+    return max(1, round(1_000 * seconds))
 
 
 class bounded:
