@@ -5,7 +5,6 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from tests.factories import Stage
 from tests.reading_fixtures import RANGE
 
 
@@ -17,8 +16,8 @@ def test_it_works(client: httpx.Client, path: str) -> None:
         assert headed.headers.get(name) == told.headers.get(name)
 
 
-def test_one_resource_and_one_that_is_not_there(client: httpx.Client, stage: Stage) -> None:
-    contact_id = stage.contact()
+def test_one_resource_and_one_that_is_not_there(client: httpx.Client) -> None:
+    contact_id = client.post("/contacts", json={"emails": ["ada@example.com"]}).json()["id"]
     assert client.head(f"/contacts/{contact_id}").status_code == 200
     missing = client.head(f"/contacts/{contact_id + 1_000_000}")
     assert (missing.status_code, missing.content) == (404, b"")
