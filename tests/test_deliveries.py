@@ -127,3 +127,11 @@ def test_what_is_wrong_is_named(
     response = api.get(f"/destinations/{forwarder.make()}/deliveries", params=params)
     assert response.status_code == 422
     assert [*response.json()["errors"]] == [name]
+
+
+@pytest.mark.parametrize("name", ["status", "reason"])
+def test_a_blank_filter_is_refused(api: Api, forwarder: Forwarder, name: str) -> None:
+    destination_id = forwarder.make()
+    response = api.get(f"/destinations/{destination_id}/deliveries", params={name: ""})
+    assert response.status_code == 422
+    assert list(response.json()["errors"]) == [name]

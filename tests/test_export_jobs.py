@@ -177,6 +177,17 @@ def test_a_killed_exporter_leaves_a_job_that_completes(
     assert len(files(folder) - before) == 1
 
 
+def test_a_job_of_a_clock_that_was_put_back_is_taken_over(stage: Stage, exports: Exports) -> None:
+    export_id = exports.ask(date=DAY)
+    claim(exports)
+    stage.connection.execute(
+        "UPDATE exports SET leased_until = leased_until + interval '1 hour',"
+        " retry_at = retry_at + interval '1 hour' WHERE space_id = %s", (stage.space_id,),
+    )  # fmt: skip
+    exports.work()
+    assert exports.status(export_id)["status"] == "completed"
+
+
 def test_a_job_whose_every_try_was_killed_has_failed(stage: Stage, exports: Exports) -> None:
     export_id = exports.ask(date=DAY)
     for _ in range(jobs.TRIES):

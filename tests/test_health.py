@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import psycopg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from headwater.http import health
 from headwater.settings import Settings
 from tests.conftest import Running, run_application
+from tests.processes import is_ready
+from tests.waiting import wait_until
 
 EVENT = {"event_name": "purchase", "email": "ada@example.com"}
 AWAY = {"status": "database unavailable"}
@@ -137,3 +141,37 @@ def test_and_refuses_for_now_within_five_seconds(cut_off: Running, method: str, 
     assert time.monotonic() - started < 5
     assert (response.status_code, list(response.json())) == (503, ["message"])
     assert response.headers["retry-after"]
+
+
+def test_many_who_ask_at_a_time_share_one_trial(
+    server: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    connect = health.connect
+
+    async def counting(url: str) -> psycopg.AsyncConnection:
+        opened.append(url)
+        return await connect(url)
+
+    monkeypatch.setattr(health, "connect", counting)
+    with ThreadPoolExecutor(40) as pool:
+        answers = list(pool.map(lambda _: is_ready(server.base_url), range(160)))
+    assert all(answers)
+    assert len(opened) <= 40  # one a second, however long this machine takes
+
+
+def test_it_is_not_ready_while_no_event_could_be_stored(
+    server: Running, connection: psycopg.Connection
+) -> None:
+    connection.execute(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$BEGIN RAISE SQLSTATE '53100' USING MESSAGE = 'no space left on device'; END$$"
+    )
+    connection.execute(
+        "CREATE TRIGGER full_disk BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION refuse()"
+    )
+    try:
+        wait_until(lambda: not is_ready(server.base_url))
+    finally:
+        connection.execute("DROP FUNCTION refuse CASCADE")
+    wait_until(lambda: is_ready(server.base_url))

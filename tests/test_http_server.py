@@ -353,7 +353,7 @@ def test_other_methods_are_405_with_those_that_work(listening: Listening, method
     request = method + b" " + API + b"/events/1 HTTP/1.1\r\nHost: h\r\n" + CLOSE
     status, headers, body = answer(listening.send(request))
     assert status == 405
-    assert headers["allow"] == "DELETE, GET, PUT"
+    assert headers["allow"] == "DELETE, GET, HEAD, PUT"
     assert json.loads(body) == {"message": "Method Not Allowed."}
 
 
@@ -371,8 +371,8 @@ def test_unknown_paths_are_404_in_json(listening: Listening, path: bytes) -> Non
     ("method", "path", "allowed"),
     [
         ("PUT", "/contacts/pii", "DELETE"),
-        ("DELETE", "/contacts/by-email", "GET"),
-        ("PUT", "/contacts", "GET, POST"),
+        ("DELETE", "/contacts/by-email", "GET, HEAD"),
+        ("PUT", "/contacts", "GET, HEAD, POST"),
         ("GET", "/events/track", "POST"),
     ],
 )

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import socket
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -35,6 +36,7 @@ from headwater.console.browsers import (
 from headwater.console.routes import console_routes
 from headwater.contacts.merge_alerts import merge_figures
 from headwater.contacts.routes import router as contacts_router
+from headwater.database.allowance import begin_request
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.egress.client import Egress
 from headwater.events.routes import router as events_router
@@ -46,8 +48,16 @@ from headwater.forwarding.journal_routes import router as journal_router
 from headwater.forwarding.origins import named_hosts
 from headwater.forwarding.routes import router as destinations_router
 from headwater.http import openapi
+from headwater.http.admission import Budget
 from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
-from headwater.http.health import HEALTH_ROUTES, Figures, healthz
+from headwater.http.health import (
+    HEALTH_ROUTES,
+    READY_SECONDS,
+    healthz,
+    read_backlog,
+    takes_writes,
+)
+from headwater.http.shared import Shared
 from headwater.ingest.documents import INGEST_PATHS, INGEST_SCHEMAS
 from headwater.ingest.endpoints import BUCKET, EVENTS, TOUCHPOINTS, Batch, Ingest, Track
 from headwater.ingest.inbox import Inbox
@@ -105,7 +115,8 @@ class Headwater:
     base_url: str
     signing_key: bytes
     sealing_key: bytes
-    figures: Sequence[Figures]
+    readiness: Shared[bool]
+    backlog: Shared[bytes]
     egress: Egress
     """To whom we send of our own accord; hosts that the operator named may be anywhere."""
     public_egress: Egress
@@ -162,7 +173,12 @@ def create_app(
         base_url=origin,
         signing_key=signing_key,
         sealing_key=sealing_key,
-        figures=(forwarding_figures, merge_figures(settings.merge_alert)),
+        readiness=Shared(partial(takes_writes, database_url), READY_SECONDS),
+        backlog=Shared(
+            partial(
+                read_backlog, database, (forwarding_figures, merge_figures(settings.merge_alert))
+            )
+        ),
         egress=Egress(named_hosts(settings)),
         public_egress=public_egress,
         hosted_clients=HostedClients(public_egress, settings.brand),
@@ -198,35 +214,65 @@ def serve(settings: Settings, database_url: str, listener: socket.socket, base_u
     """Serve on an open listening socket until told to stop."""
     from headwater.http.server import serve as serve_app  # noqa: PLC0415 - needs uvloop, Unix only
 
-    serve_app(create_app(settings, database_url, base_url), listener)
+    app = create_app(settings, database_url, base_url)
+    serve_app(app, listener, settings.max_connections)
 
 
 class _Front:
     """Sends the busiest routes straight to their endpoints and puts the quota's headers on
-    everything else.
+    everything else. Here a request gets what it may spend: time on the database, and memory.
     """
 
     def __init__(self, hot: dict[tuple[str, str], ASGIApp], framework: ASGIApp) -> None:
         self._hot, self._framework = hot, framework
         self._fixed = _methods_of_fixed_paths(hot)
+        self._budget = Budget()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            return await self._framework(scope, receive, send)
+            await self._framework(scope, receive, send)
+            return
+        if scope["method"] == "HEAD" and scope["path"].startswith(API):
+            # The answer to GET, of which the server sends the head alone (RFC 9110 §9.3.2).
+            scope = {**scope, "method": "GET"}
+        begin_request()
+        with self._budget.request(_declared_length(scope)):
+            await self._route(scope, receive, send)
+
+    async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
         endpoint = self._hot.get((scope["method"], scope["path"]))
-        if endpoint is not None:
-            return await endpoint(scope, receive, send)
         allowed = self._fixed.get(scope["path"])
-        if allowed and scope["method"] not in allowed:
-            return await _answer(NotAllowed(allowed))(scope, receive, send)
+        if endpoint is not None:
+            await endpoint(scope, receive, send)
+        elif allowed and scope["method"] not in allowed:
+            await _answer(NotAllowed(allowed))(scope, receive, send)
+        else:
+            await self._run_framework(scope, receive, send)
+
+    async def _run_framework(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answered = False
 
         async def send_with_quota(message: Message) -> None:
+            nonlocal answered
             quota = scope.get("headwater.quota")
             if quota is not None and message["type"] == "http.response.start":
                 message["headers"] = [*message["headers"], *quota.headers()]
             await send(message)
+            answered = message["type"] == "http.response.body" and not message.get("more_body")
 
-        return await self._framework(scope, receive, send_with_quota)
+        try:
+            await self._framework(scope, receive, send_with_quota)
+        except Exception:
+            if not answered:
+                raise
+            # The framework has answered 500 and raises all the same; the server would take that
+            # for an answer cut short and end the connection.
+            log.exception("request_failed", method=scope["method"], path=scope["path"][:200])
+
+
+def _declared_length(scope: Scope) -> int:
+    """The body's length by the request's head, whose form the server has checked."""
+    return next((int(value) for name, value in scope["headers"] if name == b"content-length"), 0)
 
 
 def _methods_of_fixed_paths(hot: dict[tuple[str, str], ASGIApp]) -> dict[str, set[str]]:
@@ -240,7 +286,12 @@ def _methods_of_fixed_paths(hot: dict[tuple[str, str], ASGIApp]) -> dict[str, se
     for route in routes:
         if "{" not in route.path:
             found.setdefault(API + route.path, set()).update(route.methods or ())
-    return found
+    return {path: _with_head(methods) for path, methods in found.items()}
+
+
+def _with_head(methods: set[str]) -> set[str]:
+    """GET answers HEAD as well."""
+    return methods | {"HEAD"} if "GET" in methods else methods
 
 
 def _framework(headwater: Headwater) -> FastAPI:
@@ -267,7 +318,7 @@ def _framework(headwater: Headwater) -> FastAPI:
     app.add_exception_handler(405, _not_allowed)
     for unavailable in UNAVAILABLE:
         app.add_exception_handler(unavailable, _handler(_unavailable))
-    app.add_exception_handler(Exception, _handler(lambda _: plain(500)))  # uvicorn logs it
+    app.add_exception_handler(Exception, _handler(lambda _: plain(500)))  # _Front logs it
     return app
 
 
@@ -313,7 +364,7 @@ async def _not_allowed(request: Request, _: Exception) -> Response:
     """The framework names only the methods of the first route with the path."""
 
     def works(method: str) -> bool:
-        scope = {**request.scope, "method": method}
+        scope = {**request.scope, "method": "GET" if method == "HEAD" else method}
         return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
 
     return _answer(NotAllowed(filter(works, METHODS)))

@@ -87,6 +87,8 @@ class Settings:
     """The origin of Snapchat's."""
     microsoft_url: str = "https://capi.uet.microsoft.com"
     """The origin of Microsoft's."""
+    max_connections: int = 800
+    """How many connections an API process keeps open at a time."""
     log_level: str = "info"
     """debug, info, warning or error."""
     log_format: str = "auto"
@@ -199,6 +201,12 @@ def _hosts(text: str) -> tuple[str, ...]:
     return hosts
 
 
+def _connections(text: str) -> int:
+    if not re.fullmatch("[1-9][0-9]{0,5}", text, re.ASCII):
+        raise ValueError("must be a whole number from 1 to 999999")
+    return int(text)
+
+
 def _log_level(text: str) -> str:
     if text.lower() not in ("debug", "info", "warning", "error"):
         raise ValueError("must be debug, info, warning or error")
@@ -227,6 +235,7 @@ READERS = {
     "assistant_hosts": _hosts,
     "merge_alert": _count,
     **{f"{platform}_url": _base_url for platform in PLATFORMS},
+    "max_connections": _connections,
     "log_level": _log_level,
     "log_format": _log_format,
 }

@@ -39,6 +39,8 @@ FIRST_DELAY, LONGEST_DELAY = 0.1, 10.0
 STEADY_SECONDS = 10.0
 HOPELESS = 5
 INVITATION = "Open this link to create the first account. It works once, within a day."
+LOOK_SECONDS = 60.0
+"""Between two looks at how large PostgreSQL's log has become."""
 
 
 class ServeError(Exception):
@@ -172,7 +174,10 @@ class Supervisor:
             self._plan_children()
             self._wait_until_ready()
             while not self.wakeups.stopping:
-                self.wakeups.wait(self._revive())
+                delay = self._revive()
+                self.wakeups.wait(LOOK_SECONDS if delay is None else min(delay, LOOK_SECONDS))
+                if self.embedded is not None:
+                    self.embedded.bound_log()
         finally:
             self._stop()
 

@@ -127,7 +127,7 @@ def test_a_lease_that_was_lost_writes_nothing(stage: Stage, platform: FakePlatfo
     def stolen(_: object) -> Answer:
         stage.connection.execute(
             "UPDATE destinations SET lease = gen_random_uuid(),"
-            " leased_until = now() + interval '1 hour' WHERE id = %s", (destination,),
+            " leased_until = now() + interval '30 seconds' WHERE id = %s", (destination,),
         )  # fmt: skip
         return Answer()
 
@@ -142,13 +142,27 @@ def test_a_lease_that_was_lost_writes_nothing(stage: Stage, platform: FakePlatfo
 def test_a_lease_that_ran_out_is_taken_over(stage: Stage, platform: FakePlatform) -> None:
     destination = stage.destination()
     delivery = stage.delivery(destination)
-    for left, calls in (("1 hour", 0), ("-1 second", 1)):
+    for left, calls in (("30 seconds", 0), ("-1 second", 1)):
         stage.connection.execute(
             "UPDATE destinations SET lease = gen_random_uuid(),"
             " leased_until = now() + %s::interval WHERE id = %s", (left, destination),
         )  # fmt: skip
         stage.run()
         assert len(platform.requests) == calls
+    assert stage.of(delivery, "status") == "delivered"
+
+
+def test_a_lease_of_a_clock_that_was_put_back_is_taken_over(
+    stage: Stage, platform: FakePlatform
+) -> None:
+    destination = stage.destination()
+    delivery = stage.delivery(destination)
+    stage.connection.execute(
+        "UPDATE destinations SET lease = gen_random_uuid(),"
+        " leased_until = now() + interval '1 hour 30 seconds' WHERE id = %s", (destination,),
+    )  # fmt: skip
+    stage.run()
+    assert len(platform.requests) == 1
     assert stage.of(delivery, "status") == "delivered"
 
 

@@ -3,7 +3,7 @@
 -- what has been weighted: they never change a credit.
 SELECT e.id AS event_id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount,
        t.id AS touchpoint_id, t.occurred_at, t.source_id, t.place, t.touches
-FROM events e
+FROM {events} e
 CROSS JOIN LATERAL ({credited_touches}) t
 WHERE e.space_id = %(space_id)s AND t.source_id = ANY(%(source_ids)s) AND {only};
 

@@ -73,13 +73,20 @@ class Narrowing:
     parameters: dict[str, Any]
 
 
-def credited_rows(attribution: Attribution, only: Composable) -> Composed:
+EVERY_EVENT = SQL("events")
+
+
+def credited_rows(
+    attribution: Attribution, only: Composable, events: Composable = EVERY_EVENT
+) -> Composed:
     """The credited rows of the events `e` that meet `only`, as a SELECT of `event_id, event_time,
     contact_id, company_id, event_name, amount, touchpoint_id, occurred_at, source_id, place,
     touches`, in no order. `only` may also name the touch as `t`. The model's `credit` turns
-    `amount`, `place` and `touches` into the credit.
+    `amount`, `place` and `touches` into the credit. `events` may be a part of all events.
     """
-    return STATEMENTS["credited"].format(credited_touches=credited_touches(attribution), only=only)
+    return STATEMENTS["credited"].format(
+        events=events, credited_touches=credited_touches(attribution), only=only
+    )
 
 
 async def narrow(connection: AsyncConnection, space_id: int, attribution: Attribution) -> Narrowing:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headwater.contacts.fields import DATE_SLOTS, NUMBER_SLOTS, SLOTS
+from headwater.contacts.journey import MOST_ITEMS
 from headwater.http.openapi import answer, conflict
 from headwater.http.pagination import envelope_schema
 from headwater.sources.catalogue import SOURCES
@@ -92,10 +93,17 @@ CONTACT = answer(
                 "additionalProperties": {"type": ["string", "number"]},
             },
             "trk_tokens": _TOKENS,
-            "events": {"type": "array", "items": {"oneOf": [CONVERSION, TOUCHPOINT]}},
+            "events": {
+                "type": "array", "items": {"oneOf": [CONVERSION, TOUCHPOINT]},
+                "maxItems": MOST_ITEMS,
+            },
+            "events_left_out": {
+                "type": "integer", "minimum": 1,
+                "description": "How many earlier items there are, where there are any.",
+            },
             "browsing_session_hits": {"type": "array", "items": HIT, "maxItems": 1000},
         },
-        "trk_tokens", "events", "browsing_session_hits",
+        "trk_tokens", "events", "events_left_out", "browsing_session_hits",
     ),
 )  # fmt: skip
 SEVERAL = conflict(contact_ids={"type": "array", "items": _ID, "minItems": 2})

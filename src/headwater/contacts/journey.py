@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from psycopg import AsyncConnection
 
 from headwater.database.statements import Statements
@@ -10,18 +12,41 @@ from headwater.sources.catalogue import DIRECT_ID, PAID_IDS, SOURCES
 SQL = Statements(__name__, "journey.sql")
 
 
+MOST_ITEMS = 10_000
+"""A journey has no bound; an answer needs one."""
+
+
+class Journey(NamedTuple):
+    """The latest part of what a contact did, as JSON, most recent first."""
+
+    items: list[str]
+    left_out: int
+    """How many earlier items there are."""
+
+
 async def fetch_journey(
-    connection: AsyncConnection, space_id: int, contact_id: int, *, direct: bool
-) -> list[str]:
-    """Every conversion and touchpoint as JSON, most recent first; direct touchpoints only if
-    `direct`.
+    connection: AsyncConnection,
+    space_id: int,
+    contact_id: int,
+    *,
+    direct: bool,
+    limit: int = MOST_ITEMS,
+) -> Journey:
+    """The latest conversions and touchpoints; direct touchpoints only if `direct`. Wants a
+    transaction in which all statements see the same rows.
     """
     values = {
         "space_id": space_id, "contact_id": contact_id, "source_names": list(SOURCES),
         "paid": PAID_IDS, "direct": DIRECT_ID, "hidden": None if direct else DIRECT_ID,
+        "limit": limit,
     }  # fmt: skip
     cursor = await connection.execute(SQL["journey"], values)
-    return [line for (line,) in await cursor.fetchall()]
+    items = [line for (line,) in await cursor.fetchall()]
+    if len(items) < limit:
+        return Journey(items, 0)
+    row = await (await connection.execute(SQL["journey_length"], values)).fetchone()
+    assert row is not None
+    return Journey(items, row[0] - len(items))
 
 
 async def fetch_hits(connection: AsyncConnection, space_id: int, contact_id: int) -> list[str]:

@@ -1,6 +1,7 @@
 -- name: journey
--- All conversions and touchpoints of a contact, the most recent first; of one moment, conversions
--- come before touchpoints, which led to them.
+-- The most recent conversions and touchpoints of a contact, in this order; of one moment,
+-- conversions come before touchpoints, which led to them. Both are read backwards by their index as
+-- far as the limit goes.
 SELECT item.line
 FROM (
     SELECT e.event_time AS at, 1 AS rank, e.id,
@@ -11,9 +12,10 @@ FROM (
                       trim_scale(e.amount) AS amount, e.order_id, e.order_name, e.is_upsell,
                       e.company_id
            ) line) AS line
-    FROM events e
+    FROM (SELECT * FROM events e
+          WHERE e.space_id = %(space_id)s AND e.contact_id = %(contact_id)s
+          ORDER BY e.event_time DESC, e.id DESC LIMIT %(limit)s) e
     LEFT JOIN event_labels l ON l.space_id = %(space_id)s AND l.event_name = e.event_name
-    WHERE e.space_id = %(space_id)s AND e.contact_id = %(contact_id)s
     UNION ALL
     SELECT t.occurred_at, 0, t.id,
            (SELECT row_to_json(line)::text FROM (
@@ -28,7 +30,10 @@ FROM (
                       t.account_id, coalesce(t.account_name, account.name) AS account_name,
                       t.company_id
            ) line)
-    FROM touchpoints t
+    FROM (SELECT * FROM touchpoints t
+          WHERE t.space_id = %(space_id)s AND t.contact_id = %(contact_id)s
+            AND t.source_id IS DISTINCT FROM %(hidden)s
+          ORDER BY t.occurred_at DESC, t.id DESC LIMIT %(limit)s) t
     LEFT JOIN ad_names ad
         ON ad.space_id = %(space_id)s AND ad.kind = 'ad' AND ad.id = t.ad_id
     LEFT JOIN ad_names adset
@@ -39,10 +44,17 @@ FROM (
     LEFT JOIN ad_names account
         ON account.space_id = %(space_id)s AND account.kind = 'account'
         AND account.id = t.account_id
-    WHERE t.space_id = %(space_id)s AND t.contact_id = %(contact_id)s
-      AND t.source_id IS DISTINCT FROM %(hidden)s
 ) item
-ORDER BY item.at DESC, item.rank DESC, item.id DESC;
+ORDER BY item.at DESC, item.rank DESC, item.id DESC
+LIMIT %(limit)s;
+
+-- name: journey_length
+-- How many conversions and touchpoints there are of a contact, counted in the indexes.
+SELECT (SELECT count(*) FROM events e
+        WHERE e.space_id = %(space_id)s AND e.contact_id = %(contact_id)s)
+     + (SELECT count(*) FROM touchpoints t
+        WHERE t.space_id = %(space_id)s AND t.contact_id = %(contact_id)s
+          AND t.source_id IS DISTINCT FROM %(hidden)s);
 
 -- name: hits
 -- The last page views of a contact, the most recent first.

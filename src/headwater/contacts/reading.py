@@ -5,7 +5,7 @@ Either is one statement, put together from closed tables: which contacts, and wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -60,19 +60,28 @@ async def fetch_contact(
     cursor = await connection.execute(STATEMENTS["contact"].format(line=line), bound)
     row = await cursor.fetchone()
     assert row is not None
-    lists: dict[str, list[str]] = {}
+    further: dict[str, str] = {}
     if asked.events:
         direct = asked.direct_touchpoints
-        lists["events"] = await fetch_journey(connection, space.id, contact_id, direct=direct)
+        journey = await fetch_journey(connection, space.id, contact_id, direct=direct)
+        further["events"] = _array(journey.items)
+        if journey.left_out:
+            further["events_left_out"] = str(journey.left_out)
     if asked.hits:
-        lists["browsing_session_hits"] = await fetch_hits(connection, space.id, contact_id)
-    return _with_lists(row[0], lists)
+        hits = await fetch_hits(connection, space.id, contact_id)
+        further["browsing_session_hits"] = _array(hits)
+    return _with_members(row[0], further)
 
 
-def _with_lists(line: str, lists: Mapping[str, list[str]]) -> bytes:
-    """An object's JSON with further members, each a list of items that are JSON already."""
-    further = [f',"{name}":[{",".join(items)}]' for name, items in lists.items()]
-    return "".join([line[:-1], *further, "}"]).encode()
+def _array(items: Sequence[str]) -> str:
+    """The JSON of a list whose items are JSON already."""
+    return f"[{','.join(items)}]"
+
+
+def _with_members(line: str, further: Mapping[str, str]) -> bytes:
+    """An object's JSON with further members, whose values are JSON already."""
+    members = [f',"{name}":{value}' for name, value in further.items()]
+    return "".join([line[:-1], *members, "}"]).encode()
 
 
 def _conditions(asked: ListContacts) -> tuple[Composable, dict[str, Any]]:

@@ -12,9 +12,7 @@ from headwater.contacts.changing import create_contact, update_contact
 from headwater.contacts.documents import CONTACT, PAGE, SEVERAL
 from headwater.contacts.finding import find_by_email, resolve
 from headwater.contacts.membership import attach_company, detach_company
-from headwater.contacts.models import GetContact
 from headwater.contacts.reading import STATEMENTS, fetch_contact, list_contacts
-from headwater.database.pool import DEADLINE_SECONDS
 from headwater.http.bodies import read_json
 from headwater.http.ids import parse_id
 from headwater.http.openapi import problems
@@ -46,9 +44,7 @@ Getter = Annotated[Caller, requires("contacts:read", "get_contact")]
 Creator = Annotated[Caller, requires("contacts:write", "create_contact")]
 Updater = Annotated[Caller, requires("contacts:write", "update_contact")]
 
-JOURNEY_SECONDS = 60.0
-"""How long reading a journey may take: one contact can have a hundred thousand events."""
-RESTAMPING_SECONDS = 60
+RESTAMPING_SECONDS = 20.0
 """How long a membership may take to change: a contact can have a hundred thousand events."""
 
 
@@ -108,7 +104,8 @@ async def get_stored_contact(request: Request, contact_id: ContactId, caller: Ge
     """Get one contact, also by an id that was merged into it."""
     number = parse_id("id", contact_id)
     asked = asking.read_get_contact(Query(request.scope["query_string"]))
-    async with request.app.state.headwater.database.transaction(_seconds(asked)) as connection:
+    database = request.app.state.headwater.database
+    async with database.transaction(heavy=asked.events) as connection:
         await connection.execute(STATEMENTS["snapshot"])
         space = await fetch_space(connection, caller.space_id)
         canonical = await resolve(connection, space.id, number)
@@ -120,16 +117,13 @@ async def _answer_by_email(request: Request, caller: Caller, in_path: str) -> Re
     query = Query(request.scope["query_string"])
     email = asking.read_email(query, in_path)
     asked = asking.read_get_contact(query)
-    async with request.app.state.headwater.database.transaction(_seconds(asked)) as connection:
+    database = request.app.state.headwater.database
+    async with database.transaction(heavy=asked.events) as connection:
         await connection.execute(STATEMENTS["snapshot"])
         space = await fetch_space(connection, caller.space_id)
         found = await find_by_email(connection, space.id, email)
         contact = await fetch_contact(connection, space, found, asked)
     return Response(contact, media_type=JSON)
-
-
-def _seconds(asked: GetContact) -> float:
-    return JOURNEY_SECONDS if asked.events else DEADLINE_SECONDS
 
 
 @router.post(

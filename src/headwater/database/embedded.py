@@ -33,6 +33,7 @@ NOBODY = 65534
 PASSING_THROUGH = 0o711
 """The data directory's mode where the server runs under another account, which has to reach its
 own directories there."""
+MAX_LOG_BYTES = 16 * 1024 * 1024
 
 CONFIGURATION = """
 listen_addresses = ''
@@ -114,6 +115,7 @@ class Embedded:
         `tied` makes it shut down when the calling thread ends, however it ends, where the
         system can do that (Linux); elsewhere the next `start` ends the orphan.
         """
+        self.bound_log()
         self._make_socket_directory()
         options = [f"-c{name}={value}" for name, value in (settings or {}).items()]
         with self._lock.take() as lock, (self.root / "postgresql.log").open("ab") as log:
@@ -138,6 +140,16 @@ class Embedded:
     def died(self) -> bool:
         """Whether the server this object started has ended on its own."""
         return self._process is not None and self._process.poll() is not None
+
+    def bound_log(self) -> None:
+        """Begin the server's log anew when it has grown too large, and keep the one before. The
+        server appends to the file, so it goes on writing in it after it was emptied.
+        """
+        log = self.root / "postgresql.log"
+        with suppress(OSError):  # a disk that is full is no reason to stop serving
+            if log.stat().st_size > MAX_LOG_BYTES:
+                shutil.copyfile(log, log.with_suffix(".log.1"))
+                os.truncate(log, 0)
 
     def stop(self, timeout: float = 30) -> None:
         """Stop cleanly: a fast shutdown that closes sessions and writes a checkpoint."""

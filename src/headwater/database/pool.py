@@ -10,40 +10,67 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from psycopg import AsyncConnection, InterfaceError, OperationalError
+from psycopg.errors import ReadOnlySqlTransaction
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-ACQUIRE_SECONDS = 2.0
-DEADLINE_SECONDS = 4.0
+from headwater.database.allowance import DEADLINE_SECONDS, spend
+from headwater.database.statements import Statements
 
-UNAVAILABLE = (OperationalError, InterfaceError, PoolTimeout)
-"""What a database that is away, frozen, full or shutting down raises."""
+SQL = Statements(__name__, "pool.sql")
+
+ACQUIRE_SECONDS = 2.0
+CONNECT_SECONDS = 3
+POOL_SIZE = 8
+HEAVY_PLACES = 3
+"""Connections of a pool that heavy work may hold at a time."""
+MARGIN_SECONDS = 0.25
+"""By how much PostgreSQL ends a long statement before we end its connection, which costs more."""
+
+UNAVAILABLE = (OperationalError, InterfaceError, PoolTimeout, ReadOnlySqlTransaction)
+"""What a database raises that is away, frozen, full, shutting down or, as a standby, read-only."""
 
 CONNECT: dict[str, Any] = {
-    "autocommit": True, "connect_timeout": 3, "tcp_user_timeout": 4000,
+    "autocommit": True, "connect_timeout": CONNECT_SECONDS, "tcp_user_timeout": 4000,
     "application_name": "headwater",
 }  # fmt: skip
 
 
 async def connect(url: str) -> AsyncConnection:
     """A connection of its own, in autocommit, for work that must not wait for the pool."""
-    return await AsyncConnection.connect(url, **CONNECT)
+    connection = await AsyncConnection.connect(url, **CONNECT)
+    try:
+        with bounded(connection, CONNECT_SECONDS):
+            await connection.execute(SQL["watch_client"])
+    except BaseException:
+        await connection.close()
+        raise
+    return connection
+
+
+async def _configure(connection: AsyncConnection) -> None:
+    with bounded(connection, CONNECT_SECONDS):
+        await connection.execute(
+            SQL["bound_session"], {"patience": _milliseconds(DEADLINE_SECONDS)}
+        )
 
 
 class Database:
     """A pool of connections to one PostgreSQL."""
 
-    def __init__(self, url: str, size: int = 8) -> None:
+    def __init__(self, url: str, size: int = POOL_SIZE) -> None:
         self.url = url
         self._pool = AsyncConnectionPool(
             url, min_size=1, max_size=size, open=False, timeout=ACQUIRE_SECONDS,
-            kwargs=CONNECT, reconnect_timeout=5,
+            kwargs=CONNECT, reconnect_timeout=5, configure=_configure,
             check=None, num_workers=2,
         )  # fmt: skip
+        self._heavy_places = asyncio.Semaphore(HEAVY_PLACES)
 
     async def open(self) -> None:
         await self._pool.open()
@@ -55,21 +82,63 @@ class Database:
     async def connection(
         self, seconds: float = DEADLINE_SECONDS
     ) -> AsyncGenerator[AsyncConnection]:
-        """A connection in autocommit, for single statements, held for `seconds` at most.
+        """A connection in autocommit, for single statements, held for `seconds` at most, less what
+        the request has spent on the database before.
 
         Raises one of UNAVAILABLE when none can be had or the time is up.
         """
-        async with self._pool.connection() as connection:
-            with bounded(connection, seconds):
-                yield connection
+        async with self._hold(seconds) as (connection, _):
+            yield connection
 
     @asynccontextmanager
     async def transaction(
-        self, seconds: float = DEADLINE_SECONDS
+        self, seconds: float = DEADLINE_SECONDS, *, heavy: bool = False
     ) -> AsyncGenerator[AsyncConnection]:
-        """A connection inside a transaction that commits when the block ends."""
-        async with self.connection(seconds) as connection, connection.transaction():
-            yield connection
+        """A connection inside a transaction that commits when the block ends.
+
+        Heavy work, as any that asks for more than a request's usual time, takes one of a few
+        places, so that any amount of it leaves most connections to all other requests.
+        """
+        if heavy or seconds > DEADLINE_SECONDS:
+            async with self._heavy_transaction(seconds) as connection:
+                yield connection
+        else:
+            async with self.connection(seconds) as connection, connection.transaction():
+                yield connection
+
+    @asynccontextmanager
+    async def _heavy_transaction(self, seconds: float) -> AsyncGenerator[AsyncConnection]:
+        with spend() as deadline:
+            await self._take_heavy_place(deadline)
+        try:
+            async with self._hold(seconds) as (connection, deadline), connection.transaction():
+                patience = _milliseconds(deadline - time.monotonic() - MARGIN_SECONDS)
+                await connection.execute(SQL["bound_statements"].format(patience=patience))
+                yield connection
+        finally:
+            self._heavy_places.release()
+
+    @asynccontextmanager
+    async def _hold(self, seconds: float) -> AsyncGenerator[tuple[AsyncConnection, float]]:
+        """A connection, and the moment at which it is ended."""
+        with spend(seconds) as deadline:
+            patience = min(ACQUIRE_SECONDS, deadline - time.monotonic())
+            async with self._pool.connection(patience) as connection:
+                with bounded(connection, deadline - time.monotonic()):
+                    yield connection, deadline
+
+    async def _take_heavy_place(self, deadline: float) -> None:
+        patience = min(ACQUIRE_SECONDS, deadline - time.monotonic())
+        try:
+            async with asyncio.timeout(patience):
+                await self._heavy_places.acquire()
+        except TimeoutError:
+            raise PoolTimeout("too many heavy requests are under way") from None
+
+
+def _milliseconds(seconds: float) -> int:
+    """For PostgreSQL, to which 0 would be no bound."""
+    return max(1, round(1_000 * seconds))
 
 
 class bounded:

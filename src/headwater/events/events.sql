@@ -4,10 +4,36 @@
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SET LOCAL max_parallel_workers_per_gather = 0;
 
+-- name: walk
+-- The next events of a selection, in the order of a page.
+SELECT e.event_time, e.id
+FROM events e
+WHERE e.space_id = %(space_id)s AND {only}
+ORDER BY {order}
+LIMIT %(limit)s;
+
+-- name: keep_order
+-- From here on rows are looked up by their keys, one event after another. Of a Space that has grown
+-- since the tables were last analysed the planner believes that it has hardly a row: then reading
+-- all of it for each row, or the paths of all events before the first is shown, seems as cheap.
+-- Where nothing may be sorted, only the indexes that are in order are left.
+SET LOCAL enable_sort = off;
+
+-- name: chosen
+-- The events of a page in their order, each by its key: the first row from there on in the order of
+-- the primary key, which no other index has.
+(SELECT found.*, chosen.nth
+ FROM unnest(%(event_ids)s::bigint[]) WITH ORDINALITY AS chosen (id, nth)
+ CROSS JOIN LATERAL (
+     SELECT e.* FROM events e
+     WHERE e.space_id = %(space_id)s AND e.id >= chosen.id
+     ORDER BY e.id LIMIT 1
+ ) found)
+
 -- name: plain_rows
 -- Every event `e` once, in the shape of a credited row.
 SELECT e.id AS event_id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount
-FROM events e
+FROM {events} e
 WHERE e.space_id = %(space_id)s AND {only};
 
 -- name: of_contacts
@@ -16,13 +42,14 @@ EXISTS (SELECT FROM contacts k
         WHERE k.space_id = %(space_id)s AND k.id = e.contact_id AND {asked});
 
 -- name: page
--- A page `c`, found in index order and cut off before anything else is read; then the rest of each
--- of its rows by primary key. A line is the row's JSON, exactly as an answer or a file holds it.
+-- Rows `c` of a page: of each chosen event in turn, and cut off before anything else is read; then
+-- the rest of each row by primary key. A line is the row's JSON, exactly as an answer or a file
+-- holds it.
 WITH c AS MATERIALIZED ({rows} ORDER BY {order} LIMIT %(limit)s)
 SELECT (SELECT row_to_json(line)::text FROM (SELECT {columns}) line), {key}
 FROM c
 {joins}
-ORDER BY {reading_order};
+ORDER BY {page_order};
 
 -- name: plain_lines
 -- For an export: every event of a selection as a line, the same as a page shows. The event is `e`

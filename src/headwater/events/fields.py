@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, LiteralString
 
 from psycopg.sql import SQL, Composable, Identifier, Literal
 
@@ -55,6 +55,38 @@ JOINS: dict[str, Composable] = {
     },
 }
 """In an order in which each finds what it is joined to."""
+
+_BY_KEY = (
+    "{join} LATERAL (SELECT * FROM {table} {alias} WHERE {alias}.space_id = %(space_id)s{also}"
+    " AND {alias}.id >= {id} ORDER BY {alias}.id LIMIT 1) {alias} ON {alias}.id = {id}"
+)
+
+
+def _by_key(alias: str, table: LiteralString, id_: LiteralString) -> Composable:
+    return SQL(_BY_KEY).format(
+        join=SQL("JOIN"), table=SQL(table), alias=Identifier(alias), also=SQL(""), id=SQL(id_)
+    )
+
+
+JOINS_BY_KEY: dict[str, Composable] = JOINS | {
+    "e": _by_key("e", "events", "c.event_id"),
+    "t": _by_key("t", "touchpoints", "c.touchpoint_id"),
+    **{
+        kind: SQL(_BY_KEY + " AND t.{name} IS NULL").format(
+            join=SQL("LEFT JOIN"),
+            table=SQL("ad_names"),
+            alias=Identifier(kind),
+            also=SQL(" AND {alias}.kind = {kind}").format(
+                alias=Identifier(kind), kind=Literal(kind)
+            ),
+            id=SQL("t.{id}").format(id=Identifier(f"{kind}_id")),
+            name=Identifier(f"{kind}_name"),
+        )
+        for kind in AD_KINDS
+    },
+}
+"""The same for the few rows of a page: each the first from its key on, in the order of the primary
+key, so that no plan can read a whole Space for a row."""
 
 
 AD_FIELDS = (
@@ -127,3 +159,9 @@ def joins(names: Iterable[str], present: Collection[str] = ()) -> Composable:
     """The joins these fields need, apart from the tables already present."""
     needed = {alias for name in names for alias in FIELDS[name].joins}.difference(present)
     return SQL("\n").join(join for alias, join in JOINS.items() if alias in needed)
+
+
+def joins_by_key(names: Iterable[str]) -> Composable:
+    """The joins these fields need, for the few rows of a page."""
+    needed = {alias for name in names for alias in FIELDS[name].joins}
+    return SQL("\n").join(join for alias, join in JOINS_BY_KEY.items() if alias in needed)

@@ -31,24 +31,76 @@ CREDIT_KEY = (
     (*EVENT_KEY[0], SQL("t.occurred_at"), SQL("t.id")),
     (*EVENT_KEY[1], SQL("c.occurred_at"), SQL("c.touchpoint_id")),
 )
+_NTH = SQL("e.nth")
 
 
 async def list_events(connection: AsyncConnection, space_id: int, asked: ListEvents) -> Page:
-    """One page, newest first. Wants a transaction in which all statements see the same rows."""
+    """One page, newest first. Wants a transaction in which all statements see the same rows.
+
+    First it is found which events come next, then their rows one event after another until the
+    page is full: however long their paths are, no more of them is worked out than is shown.
+    """
     selection, at = asked.selection, asked.at
     conditions, bound = conditions_of(selection)
-    bound |= {"space_id": space_id, "limit": asked.per_page + 1, "source_names": list(SOURCES)}
+    bound |= {"space_id": space_id, "source_names": list(SOURCES)}
     if selection.attribution:
         narrowing = await narrow(connection, space_id, selection.attribution)
         conditions.append(narrowing.only)
         bound |= narrowing.parameters | selection.attribution.parameters()
-    if at:
-        conditions += _beyond(at)
-        bound |= {f"key_{place}": value for place, value in enumerate(from_key(at.key))}
-    statement = _page(selection, SQL(" AND ").join(conditions), backward=bool(at and at.backward))
-    # Not prepared: a plan that does not know the limit and the sources may not stop early.
-    cursor = await connection.execute(statement, bound, prepare=False)
-    return page_of(await cursor.fetchall(), asked.per_page, at, to_key)
+    most = asked.per_page + 1
+    walk = _Walk(connection, asked, conditions, bound)
+    rows: list[tuple[Any, ...]] = []
+    while len(rows) < most and (event_ids := await walk.next_events(most)):
+        rows += await walk.rows_of(event_ids, most - len(rows))
+    return page_of(rows[::-1] if walk.backward else rows, asked.per_page, at, to_key)
+
+
+class _Walk:
+    """Goes through the events that meet conditions, from the position asked for on."""
+
+    def __init__(
+        self,
+        connection: AsyncConnection,
+        asked: ListEvents,
+        conditions: list[Composable],
+        bound: dict[str, Any],
+    ) -> None:
+        self._connection, self._selection, self._at = connection, asked.selection, asked.at
+        self.backward = bool(asked.at and asked.at.backward)
+        self._direction = _OLDEST_FIRST if self.backward else NEWEST_FIRST
+        self._bound = bound
+        self._conditions = [*conditions, *_beyond(asked.at, events=True)]
+        if asked.at:
+            bound |= {f"key_{place}": value for place, value in enumerate(from_key(asked.at.key))}
+        self._over = False
+
+    async def next_events(self, limit: int) -> list[int]:
+        """The ids of the next events, at most `limit`; none when there are no more."""
+        if self._over:
+            return []
+        statement = STATEMENTS["walk"].format(
+            only=SQL(" AND ").join(self._conditions),
+            order=sorted_by(EVENT_KEY[0], self._direction),
+        )
+        # Not prepared: a plan that does not know the limit and the sources may not stop early.
+        bound = self._bound | {"limit": limit}
+        cursor = await self._connection.execute(statement, bound, prepare=False)
+        walked = await cursor.fetchall()
+        self._over = len(walked) < limit
+        if not self._over:
+            self._bound |= {"seen_time": walked[-1][0], "seen_id": walked[-1][1]}
+            beyond = SQL("(e.event_time, e.id) {} (%(seen_time)s, %(seen_id)s)")
+            self._conditions.append(beyond.format(_comparison(backward=self.backward)[0]))
+        return [event_id for _, event_id in walked]
+
+    async def rows_of(self, event_ids: list[int], limit: int) -> list[tuple[Any, ...]]:
+        """The first rows of these events, at most `limit`."""
+        await self._connection.execute(STATEMENTS["keep_order"])
+        only = [SQL("true"), *_beyond(self._at, events=False)]
+        statement = _page(self._selection, SQL(" AND ").join(only), self._direction)
+        bound = self._bound | {"event_ids": event_ids, "limit": limit}
+        cursor = await self._connection.execute(statement, bound, prepare=False)
+        return await cursor.fetchall()
 
 
 async def fetch_event(connection: AsyncConnection, space_id: int, event_id: int) -> str:
@@ -80,35 +132,44 @@ def conditions_of(selection: EventSelection) -> tuple[list[Composable], dict[str
     return conditions, bound
 
 
-def _beyond(at: Position) -> list[Composable]:
-    """Rows past a position. The first condition is implied by the second, and is what lets the
-    walk over the index begin at the position.
+def _comparison(*, backward: bool) -> tuple[SQL, SQL]:
+    """What is strictly beyond a position, and what is at or beyond it."""
+    return (SQL(">"), SQL(">=")) if backward else (SQL("<"), SQL("<="))
+
+
+def _beyond(at: Position | None, *, events: bool) -> list[Composable]:
+    """Rows past a position, or the events that can have some: of the event at a position between
+    two of its touches there are more.
     """
-    strictly, first = (SQL(">"), SQL(">=")) if at.backward else (SQL("<"), SQL("<="))
+    if at is None:
+        return []
+    strictly, first = _comparison(backward=at.backward)
     key = CREDIT_KEY[0] if len(at.key) > len(EVENT_KEY[0]) else EVENT_KEY[0]
     places = [Placeholder(f"key_{place}") for place in range(len(key))]
-    compared, comma = SQL("({}) {} ({})"), SQL(", ")
-    return [
-        compared.format(comma.join(key[:2]), first, comma.join(places[:2])),
-        compared.format(comma.join(key), strictly, comma.join(places)),
-    ]
+    if events and len(key) > len(EVENT_KEY[0]):
+        strictly, key, places = first, key[:2], places[:2]
+    comma = SQL(", ")
+    return [SQL("({}) {} ({})").format(comma.join(key), strictly, comma.join(places))]
 
 
-def _page(selection: EventSelection, only: Composable, *, backward: bool) -> Composed:
+def _page(selection: EventSelection, only: Composable, direction: SQL) -> Composed:
     attribution = selection.attribution
+    chosen = STATEMENTS["chosen"]
     if attribution:
-        rows = credited_rows(attribution, only)
+        rows = credited_rows(attribution, only, chosen)
         credit, (inner, outer) = MODELS[attribution.model].credit, CREDIT_KEY
     else:
-        rows = STATEMENTS["plain_rows"].format(only=only)
+        rows = STATEMENTS["plain_rows"].format(events=chosen, only=only)
         credit, (inner, outer) = SQL("c.amount"), EVENT_KEY
+    touches = inner[len(EVENT_KEY[0]) :]
+    in_turn = [_NTH, *(SQL("{} {}").format(part, direction) for part in touches)]
     return STATEMENTS["page"].format(
         rows=rows,
-        order=sorted_by(inner, _OLDEST_FIRST if backward else NEWEST_FIRST),
+        order=SQL(", ").join(in_turn),
         columns=fields.columns(selection.fields, credit),
         key=SQL(", ").join(outer),
-        joins=fields.joins(selection.fields),
-        reading_order=sorted_by(outer, NEWEST_FIRST),
+        joins=fields.joins_by_key(selection.fields),
+        page_order=sorted_by(outer, direction),
     )
 
 

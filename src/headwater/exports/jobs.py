@@ -26,6 +26,7 @@ TRIES = 4
 PAUSES = (timedelta(seconds=1), timedelta(seconds=5), timedelta(seconds=20), timedelta())
 LEASE = timedelta(seconds=30)
 KEPT = timedelta(days=7)
+_WAITS = {"lease": LEASE, "longest_pause": max(PAUSES)}
 
 GIVEN_UP = "The export was interrupted every time it was tried."
 FORGOTTEN = "The file was kept for 7 days and has been removed. Ask for the export again."
@@ -56,17 +57,17 @@ async def fetch_job(
 
 def waiting_spaces(connection: Connection[Any]) -> list[int]:
     """The Spaces with jobs that nobody works on."""
-    return sorted({row[0] for row in connection.execute(SQL["waiting"])})
+    return sorted({row[0] for row in connection.execute(SQL["waiting"], _WAITS)})
 
 
 def claim_next(connection: Connection[Any], storage: Storage) -> Claimed | None:
     """Take the job that has waited longest, if there is one, and remove what an attempt that was
     killed left of it. The connection is in autocommit.
     """
-    for space_id, export_id, left_behind in connection.execute(SQL["waiting"]).fetchall():
+    for space_id, export_id, left_behind in connection.execute(SQL["waiting"], _WAITS).fetchall():
         values = {
-            "space_id": space_id, "export_id": export_id, "tries": TRIES, "lease": LEASE,
-            "given_up": GIVEN_UP,
+            "space_id": space_id, "export_id": export_id, "tries": TRIES,
+            "given_up": GIVEN_UP, **_WAITS,
         }  # fmt: skip
         with connection.transaction():
             connection.execute(SQL["wait_for_erasures"], values)

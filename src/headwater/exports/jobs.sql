@@ -16,8 +16,8 @@ WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.kind = %(kind)s;
 -- For the operator's side: jobs nobody works on, the oldest first, and what their last attempt may
 -- have left behind.
 SELECT x.space_id, x.id, x.file FROM exports x
-WHERE x.status IN ('queued', 'processing') AND x.retry_at <= now()
-  AND (x.leased_until IS NULL OR x.leased_until < now())
+WHERE x.status IN ('queued', 'processing') AND has_come(x.retry_at, %(longest_pause)s)
+  AND (x.leased_until IS NULL OR has_come(x.leased_until, %(lease)s))
 ORDER BY x.created_at
 LIMIT 20;
 
@@ -36,8 +36,8 @@ SET status = CASE WHEN x.attempts < %(tries)s THEN 'processing' ELSE 'failed' EN
     -- Named before it is made, so that no file can be left without an owner.
     file = gen_random_uuid() || '.ndjson.gz'
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s
-  AND x.status IN ('queued', 'processing') AND x.retry_at <= now()
-  AND (x.leased_until IS NULL OR x.leased_until < now())
+  AND x.status IN ('queued', 'processing') AND has_come(x.retry_at, %(longest_pause)s)
+  AND (x.leased_until IS NULL OR has_come(x.leased_until, %(lease)s))
 RETURNING x.status, x.lease, x.file, x.attempts, x.kind, x.request, x.range_start, x.range_end;
 
 -- name: renew

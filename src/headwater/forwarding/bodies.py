@@ -18,11 +18,14 @@ PER_PAGE = One(
     description="How many rows a page has at most.",
 )  # fmt: skip
 STATUS = One(
-    name="status", kind=one_of(DELIVERY_STATUSES), description="Only deliveries of this status."
+    name="status",
+    kind=one_of(DELIVERY_STATUSES),
+    description="Only deliveries of this status.",
+    blank_is_absent=False,
 )
 REASON = One(
     name="reason", kind=one_of([str(reason) for reason in SkipReason]),
-    description="Only deliveries skipped for this reason.",
+    description="Only deliveries skipped for this reason.", blank_is_absent=False,
 )  # fmt: skip
 EVENT_ID = One(
     name="event_id", kind=whole_number(0, 10**18 - 1), description="Only this event's deliveries."

@@ -108,13 +108,13 @@ async def read_clock(connection: AsyncConnection) -> float:
 
 async def find_due(connection: AsyncConnection, now: float) -> list[Place]:
     """Destinations of all Spaces that somebody should send to."""
-    cursor = await connection.execute(SQL["destinations_due"], {"now": now})
+    cursor = await connection.execute(SQL["destinations_due"], {"now": now, "lease": LEASE})
     return [Place(*row) for row in await cursor.fetchall()]
 
 
 def spaces_due(connection: Connection[Any]) -> list[int]:
     """The Spaces with deliveries that are due and that nobody works on."""
-    return [row[0] for row in connection.execute(SQL["spaces_due"])]
+    return [row[0] for row in connection.execute(SQL["spaces_due"], {"lease": LEASE})]
 
 
 async def take(connection: AsyncConnection, place: Place, now: float) -> Lease | None:

@@ -7,7 +7,7 @@ SELECT extract(epoch FROM clock_timestamp())::float8;
 -- probe of an index for each destination.
 SELECT d.space_id, d.id FROM destinations d
 WHERE d.status = 'active' AND d.wait_until <= to_timestamp(%(now)s)
-  AND (d.leased_until IS NULL OR d.leased_until < now())
+  AND (d.leased_until IS NULL OR has_come(d.leased_until, %(lease)s))
   AND EXISTS (SELECT FROM deliveries q
               WHERE q.space_id = d.space_id AND q.destination_id = d.id
                 AND q.status IN ('queued', 'retrying') AND q.due_at <= to_timestamp(%(now)s));
@@ -16,7 +16,7 @@ WHERE d.status = 'active' AND d.wait_until <= to_timestamp(%(now)s)
 -- For the operator's side: the Spaces of such destinations, by the database's time.
 SELECT DISTINCT d.space_id FROM destinations d
 WHERE d.status = 'active' AND d.wait_until <= now()
-  AND (d.leased_until IS NULL OR d.leased_until < now())
+  AND (d.leased_until IS NULL OR has_come(d.leased_until, %(lease)s))
   AND EXISTS (SELECT FROM deliveries q
               WHERE q.space_id = d.space_id AND q.destination_id = d.id
                 AND q.status IN ('queued', 'retrying') AND q.due_at <= now());
@@ -44,7 +44,7 @@ UPDATE destinations d
 SET lease = gen_random_uuid(), leased_until = now() + %(lease)s
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s
   AND d.status = 'active' AND d.wait_until <= to_timestamp(%(now)s)
-  AND (d.leased_until IS NULL OR d.leased_until < now())
+  AND (d.leased_until IS NULL OR has_come(d.leased_until, %(lease)s))
 RETURNING d.lease;
 
 -- name: keep

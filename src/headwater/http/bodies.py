@@ -15,6 +15,7 @@ from typing import Any, cast
 import msgspec
 from starlette.requests import Request
 
+from headwater.http.admission import admit_body, hold_body
 from headwater.http.errors import Invalid, Problem, plain
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -33,17 +34,24 @@ class Disconnected(Problem):
 
 
 async def read_body(receive: Receive, limit: int = MAX_BODY) -> bytes:
-    """The whole body, counted as it arrives. Raises a 413 past `limit` bytes."""
-    body = b""
+    """The whole body, admitted before it is read and counted as it arrives. Raises a 413 past
+    `limit` bytes, and Unavailable when the process has no room for it.
+    """
+    admit_body(limit)
+    pieces: list[bytes] = []
+    size = 0
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise Disconnected
-        body += message.get("body", b"")
-        if len(body) > limit:
+        piece = message.get("body", b"")
+        size += len(piece)
+        if size > limit:
             raise plain(413)
+        hold_body(size)
+        pieces.append(piece)
         if not message.get("more_body", False):
-            return body
+            return b"".join(pieces)
 
 
 async def read_json(request: Request) -> dict[str, Any]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -20,11 +22,15 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from headwater.database.pool import UNAVAILABLE, bounded, connect
+from headwater.database.pool import UNAVAILABLE, Database, bounded, connect
 from headwater.database.statements import Statements
+from headwater.http.shared import Shared
 
 SQL = Statements(__name__, "health.sql")
 SECONDS = 2.0
+READY_SECONDS = 1.0
+"""For which one trial answers everybody."""
+PROBE_BYTES = 1_000
 
 
 async def healthz(_: Scope, __: Receive, send: Send) -> None:
@@ -37,18 +43,28 @@ async def healthz(_: Scope, __: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def readyz(request: Request) -> Response:
-    """Whether this process can do its work: the database answers, on a connection outside the
-    pool, so that a busy pool is not taken for a dead database.
+async def takes_writes(url: str) -> bool:
+    """Whether the database would store an event now: not while it is away, read-only or its disk is
+    full. Tried on a connection outside the pool, so that a busy pool is not taken for a dead
+    database, and taken back.
     """
-    url: str = request.app.state.headwater.database.url
+    row = {"space_id": 0, "id": -secrets.randbits(40), "payload": secrets.token_hex(PROBE_BYTES)}
     try:
         async with await connect(url) as connection:
             with bounded(connection, SECONDS):
-                await connection.execute("SELECT 1")
+                async with connection.transaction(force_rollback=True):
+                    await connection.execute(SQL["try_write"], row)
     except UNAVAILABLE:
-        return JSONResponse({"status": "database unavailable"}, 503, {"Retry-After": "2"})
-    return JSONResponse({"status": "ready"})
+        return False
+    return True
+
+
+async def readyz(request: Request) -> Response:
+    """Whether this process can do its work."""
+    readiness: Shared[bool] = request.app.state.headwater.readiness
+    if await readiness.get():
+        return JSONResponse({"status": "ready"})
+    return JSONResponse({"status": "database unavailable"}, 503, {"Retry-After": "2"})
 
 
 async def metrics(request: Request) -> Response:
@@ -58,17 +74,21 @@ async def metrics(request: Request) -> Response:
         registry = CollectorRegistry()
         multiprocess.MultiProcessCollector(registry)
     text = generate_latest(registry)
-    headwater = request.app.state.headwater
+    backlog: Shared[bytes] = request.app.state.headwater.backlog
+    with suppress(*UNAVAILABLE):  # the counters are of use without it
+        text += await backlog.get()
+    return Response(text, media_type=CONTENT_TYPE_LATEST)
+
+
+async def read_backlog(database: Database, figures: Sequence[Figures]) -> bytes:
+    """What the database holds that waits, as Prometheus text. Raises one of UNAVAILABLE."""
     stored = CollectorRegistry()
-    try:
-        async with headwater.database.connection(SECONDS) as connection:
-            row = await (await connection.execute(SQL["queue"])).fetchone()
-            stored.register(_Stored(_queue(row)))
-            for read in headwater.figures:
-                stored.register(_Stored(await read(connection)))
-    except UNAVAILABLE:
-        return Response(text, media_type=CONTENT_TYPE_LATEST)
-    return Response(text + generate_latest(stored), media_type=CONTENT_TYPE_LATEST)
+    async with database.connection(SECONDS) as connection:
+        row = await (await connection.execute(SQL["queue"])).fetchone()
+        stored.register(_Stored(_queue(row)))
+        for read in figures:
+            stored.register(_Stored(await read(connection)))
+    return generate_latest(stored)
 
 
 _GAUGES = (

@@ -180,9 +180,13 @@ class One(Generic[T]):
     description: str
     required: bool = False
     default: T | None = None
+    blank_is_absent: bool = True
 
     def read(self, query: Query) -> T | None:
         text = query.one(self.name)
+        blank = text is None and bool(query.values(self.name)) and self.name not in query.errors
+        if blank and not self.blank_is_absent:
+            return _parsed(query, self.name, self.kind, "")
         if text is None:
             if self.required and self.name not in query.errors:
                 query.refuse(self.name, "is required.")

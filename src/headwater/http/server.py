@@ -1,8 +1,9 @@
 """The HTTP server: uvicorn on httptools, with the limits it leaves out.
 
 httptools refuses the request-smuggling forms that other parsers let through. Missing from
-uvicorn are a bound on headers, a single Host, and any deadline for a request to arrive: a client
-sending one byte now and then would hold its connection for ever.
+uvicorn are a bound on headers, a single Host, a bound on connections that answers, and any deadline
+for a request to arrive or an answer to be taken: a client that sends or reads one byte now and then
+would hold its connection for ever. It also stops here without failing what was accepted.
 """
 
 from __future__ import annotations
@@ -16,24 +17,46 @@ from typing import Any, NoReturn, cast
 import httptools
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
 
-from headwater.http.errors import plain
+from headwater.http.errors import Unavailable, plain
 
 HEAD_SECONDS = 10.0
 REQUEST_SECONDS = 30.0
+WRITE_SECONDS = 30.0
+"""In which a client takes at least LEAST_TAKEN of what waits for it, or all of it."""
+LEAST_TAKEN = 16 * 1024
 LINGER_SECONDS = 2.0
 IDLE_SECONDS = 30
-GRACE_SECONDS = 8
+LAST_CALL_SECONDS = 1.0
+"""For which a stopping server still takes requests on connections that are open."""
+GRACE_SECONDS = 6
+MAX_CONNECTIONS = 800
 MAX_HEADER_BYTES = 32 * 1024
 MAX_HEADERS = 100
 MAX_URL = 64 * 1024
 FRAMING = (b"content-length", b"transfer-encoding")
 
 
+class State(ServerState):
+    """What the connections of a server share."""
+
+    def __init__(self, max_connections: int) -> None:
+        super().__init__()
+        self.max_connections = max_connections
+        self.ending = False
+
+
 class Protocol(HttpToolsProtocol):
     """One connection. `arriving_since` is when the request now arriving began, or None."""
 
+    server_state: State
+    answering: RequestResponseCycle | None = None
+    """The request at work; `cycle` is the latest to arrive, which may wait for it."""
     arriving_since: float | None = None
+    unsent = 0
+    taken_at = 0.0
+    """When the client last took something of what waits for it, and how much was left then."""
     resuming = False
     in_head = False
     head_done = False
@@ -44,6 +67,45 @@ class Protocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.arriving_since = self.loop.time()
+        if len(self.connections) > 2 * self.server_state.max_connections:
+            transport.abort()
+        elif len(self.connections) > self.server_state.max_connections:
+            self.fault = HTTPStatus.SERVICE_UNAVAILABLE
+            self._end()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if self.answering is not None and not self.answering.response_complete:
+            self.answering.disconnected = True
+            self.answering.message_event.set()
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Whether the connection stays open for the answers to whole requests: a client may end
+        its own side once it has said all.
+        """
+        cycle = cast("RequestResponseCycle | None", self.cycle)
+        if cycle is None or cycle.response_complete or cycle.more_body:
+            return False
+        cycle.keep_alive = False
+        return True
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._note_taken(self.loop.time())
+
+    def answer_last(self) -> None:
+        """Close the connection after the answer to the latest request."""
+        cycle = cast("RequestResponseCycle | None", self.cycle)
+        if cycle is not None:
+            cycle.keep_alive = False
+
+    def shutdown(self) -> None:
+        if not self.in_head:  # or it is closed by its answer, or with the grace time
+            super().shutdown()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self.answering = cycle
+        super()._start_asgi_task(cycle, app)
 
     def data_received(self, data: bytes) -> None:
         if self.refused:
@@ -116,6 +178,8 @@ class Protocol(HttpToolsProtocol):
         super().on_headers_complete()
         self.in_head = False
         self.head_done = True
+        if self.server_state.ending:
+            self.answer_last()
 
     def on_message_complete(self) -> None:
         if self.parser.should_upgrade():  # its body has yet to come
@@ -124,13 +188,24 @@ class Protocol(HttpToolsProtocol):
         self.arriving_since = None
 
     def overdue(self, now: float) -> bool:
-        """Whether the connection has waited longer than it may: for the request now arriving, or
-        for the client to take its refusal.
+        """Whether the connection has waited longer than it may: for the request now arriving, for
+        the client to take its refusal, or for it to take what was written.
         """
+        if self._stalled(now):
+            return True
         if self.arriving_since is None:
             return False
         limit = REQUEST_SECONDS if self.head_done else HEAD_SECONDS
         return now - self.arriving_since > (LINGER_SECONDS if self.lingering else limit)
+
+    def _stalled(self, now: float) -> bool:
+        unsent = self.transport.get_write_buffer_size()
+        if unsent == 0 or self.unsent == 0 or unsent <= self.unsent - LEAST_TAKEN:
+            self._note_taken(now)
+        return unsent > 0 and now - self.taken_at > WRITE_SECONDS
+
+    def _note_taken(self, now: float) -> None:
+        self.unsent, self.taken_at = self.transport.get_write_buffer_size(), now
 
     def _refuse(self, status: HTTPStatus) -> NoReturn:
         """From a callback of the parser: stop it with `status`."""
@@ -160,19 +235,30 @@ class Protocol(HttpToolsProtocol):
         """Answer and close our side only: closing both while the client still sends would reset
         the connection, and the client might never see the answer.
         """
-        body = plain(self.fault).body()
+        busy = self.fault == HTTPStatus.SERVICE_UNAVAILABLE
+        problem = Unavailable() if busy else plain(self.fault)
+        body, headers = problem.body(), problem.headers.items()
         self.transport.write(
             b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\n"
-            b"connection: close\r\n\r\n%s"
-            % (self.fault, self.fault.phrase.encode(), len(body), body)
-        )
+            b"%sconnection: close\r\n\r\n%s"
+            % (
+                self.fault, self.fault.phrase.encode(), len(body),
+                b"".join(f"{name.lower()}: {value}\r\n".encode() for name, value in headers), body,
+            )
+        )  # fmt: skip
         self.transport.write_eof()
         self.arriving_since = self.loop.time()
         self.lingering = True
 
 
 class Server(uvicorn.Server):
-    """A uvicorn server that closes connections whose request does not arrive in time."""
+    """A uvicorn server that closes connections which take too long, and stops without haste."""
+
+    server_state: State
+
+    def __init__(self, config: uvicorn.Config, max_connections: int = MAX_CONNECTIONS) -> None:
+        super().__init__(config)
+        self.server_state = State(max_connections)
 
     async def on_tick(self, counter: int) -> bool:
         if counter % 10 == 0:  # ten ticks a second
@@ -180,13 +266,32 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     def close_overdue(self, now: float) -> None:
-        """Close every connection that is overdue at `now`, on the clock of the event loop."""
+        """End every connection that is overdue at `now`, on the clock of the event loop."""
         connections = cast("set[Protocol]", self.server_state.connections)
         for connection in [one for one in connections if one.overdue(now)]:
-            connection.transport.close()
+            if connection.transport.get_write_buffer_size():
+                connection.transport.abort()  # closing would wait for it to be taken
+            else:
+                connection.transport.close()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept nothing more, and answer what was accepted: a connection whose request is still on
+        its way would otherwise be closed without a word.
+        """
+        for server in self.servers:
+            server.close()
+        self.server_state.ending = True
+        connections = cast("set[Protocol]", self.server_state.connections)
+        for connection in connections:
+            connection.answer_last()
+        loop = asyncio.get_running_loop()
+        last_call = loop.time() + LAST_CALL_SECONDS
+        while connections and loop.time() < last_call:  # noqa: ASYNC110 - uvicorn has no event
+            await asyncio.sleep(0.01)
+        await super().shutdown(sockets)
 
 
-def make_server(app: Any) -> Server:
+def make_server(app: Any, max_connections: int = MAX_CONNECTIONS) -> Server:
     """A server for `app`, to be run on listening sockets."""
     config = uvicorn.Config(
         app, http=Protocol, loop="uvloop", ws="none", lifespan="on", interface="asgi3",
@@ -194,12 +299,12 @@ def make_server(app: Any) -> Server:
         proxy_headers=False, timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS, backlog=2048,
     )  # fmt: skip
-    return Server(config)
+    return Server(config, max_connections)
 
 
-def serve(app: Any, listener: socket.socket) -> None:
+def serve(app: Any, listener: socket.socket, max_connections: int) -> None:
     """Serve `app` until SIGTERM or SIGINT, then finish what has begun within the grace time."""
     # The program itself is no garbage: it need not be looked through again and again.
     gc.collect()
     gc.freeze()
-    make_server(app).run([listener])
+    make_server(app, max_connections).run([listener])

@@ -21,6 +21,7 @@ import structlog
 from prometheus_client import Counter, Histogram
 from psycopg import AsyncConnection
 
+from headwater.database.allowance import spend
 from headwater.database.arrays import array
 from headwater.database.pool import bounded, connect
 from headwater.database.statements import Statements
@@ -32,7 +33,10 @@ from headwater.identity.senders import Sender
 SQL = Statements(__name__, "inbox.sql")
 
 MAX_FLUSH_ROWS = 5_000
+MAX_FLUSH_BYTES = 8 * 1024 * 1024
 MAX_WAITING_ROWS = 50_000
+MAX_WAITING_BYTES = 64 * 1024 * 1024
+"""Rows can be larger than the bodies they come from, which are bounded where they are read."""
 WAIT_SECONDS = 2.0
 FLUSH_SECONDS = 2.0
 RECONNECT_SECONDS = 0.2
@@ -65,7 +69,10 @@ class Request:
     receipts: list[int] = field(default_factory=list[int])
     quota: Quota | None = None
     failure: Problem | None = None
-    since: float = 0.0
+    expires: float = 0.0
+    """Until when it may wait to be taken, on the monotonic clock."""
+    size: int = 0
+    """Of all rows, in bytes."""
     done: asyncio.Future[None] | None = None
 
     def finish(self, failure: Problem | None = None) -> None:
@@ -87,6 +94,7 @@ class Inbox:
         self.bucket = bucket
         self._waiting: deque[Request] = deque()
         self._waiting_rows = 0
+        self._waiting_bytes = 0
         self._arrived = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -111,17 +119,31 @@ class Inbox:
         Raises RateLimited (with `request.quota` filled) or Unavailable; nothing is stored then,
         except that a commit whose outcome is unknown also counts as Unavailable.
         """
-        if self._waiting_rows > MAX_WAITING_ROWS:
-            raise Unavailable
-        request.done = asyncio.get_running_loop().create_future()
-        request.since = time.monotonic()
-        self._waiting.append(request)
-        self._waiting_rows += len(request.rows)
-        self._arrived.set()
-        await request.done
+        request.size = sum(map(len, request.rows))
+        with spend() as deadline:
+            last_chance = deadline - FLUSH_SECONDS
+            now = time.monotonic()
+            if self._is_full(request.size) or last_chance < now:
+                raise Unavailable
+            request.done = asyncio.get_running_loop().create_future()
+            request.expires = min(now + WAIT_SECONDS, last_chance)
+            self._waiting.append(request)
+            self._count(request, 1)
+            self._arrived.set()
+            await request.done
         if request.failure is not None:
             raise request.failure
         return request
+
+    def _is_full(self, size: int) -> bool:
+        """Whether there is no room for rows of so many bytes. Where nothing waits there is."""
+        return self._waiting_rows > MAX_WAITING_ROWS or (
+            self._waiting_bytes > 0 and self._waiting_bytes + size > MAX_WAITING_BYTES
+        )
+
+    def _count(self, request: Request, sign: int) -> None:
+        self._waiting_rows += sign * len(request.rows)
+        self._waiting_bytes += sign * request.size
 
     async def _commit(self) -> None:
         """One connection's life: connect, commit group after group, reconnect when it fails."""
@@ -137,12 +159,16 @@ class Inbox:
 
     def _gather(self) -> list[Request]:
         group: list[Request] = []
-        rows = 0
-        while self._waiting and rows < MAX_FLUSH_ROWS:
+        rows, size, now = 0, 0, time.monotonic()
+        while self._waiting and rows < MAX_FLUSH_ROWS and size < MAX_FLUSH_BYTES:
             request = self._waiting.popleft()
+            self._count(request, -1)
+            if request.expires < now:
+                request.finish(Unavailable())
+                continue
             group.append(request)
             rows += len(request.rows)
-        self._waiting_rows -= rows
+            size += request.size
         if not self._waiting:
             self._arrived.clear()
         return group
@@ -173,7 +199,8 @@ class Inbox:
 
     def _put_back(self, group: list[Request]) -> None:
         self._waiting.extendleft(reversed(group))
-        self._waiting_rows += sum(len(request.rows) for request in group)
+        for request in group:
+            self._count(request, 1)
         self._arrived.set()
 
     async def _admit(self, connection: AsyncConnection, group: list[Request]) -> list[Request]:
@@ -204,10 +231,10 @@ class Inbox:
         """Refuse what has waited too long, as when the database is away."""
         while True:
             await asyncio.sleep(0.1)
-            limit = time.monotonic() - WAIT_SECONDS
-            while self._waiting and self._waiting[0].since < limit:
+            now = time.monotonic()
+            while self._waiting and self._waiting[0].expires < now:
                 request = self._waiting.popleft()
-                self._waiting_rows -= len(request.rows)
+                self._count(request, -1)
                 request.finish(Unavailable())
 
 

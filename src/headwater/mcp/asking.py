@@ -10,7 +10,8 @@ from psycopg import AsyncConnection
 
 from headwater.accounts.roles import Permission
 from headwater.accounts.tokens import Bearer
-from headwater.database.pool import DEADLINE_SECONDS, Database
+from headwater.database.allowance import DEADLINE_SECONDS
+from headwater.database.pool import Database
 from headwater.http.rate_limits import PER_MINUTE
 from headwater.ingest.inbox import Inbox
 from headwater.spaces.models import Space

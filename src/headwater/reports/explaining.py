@@ -4,7 +4,7 @@ of List Events, from the one definition there is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -20,7 +20,30 @@ from headwater.sources.catalogue import PAID_IDS, SOURCE_IDS, SOURCES
 
 STATEMENTS = Statements(__name__, "explaining.sql")
 
+SHOWN_ENDS = 100
+"""How many touchpoints are shown from either end of a path."""
+
 _THIS_EVENT = SQL("e.id = %(event_id)s")
+
+
+@dataclass
+class Credits:
+    """What one model makes of the event. A model that credits no touchpoint has nothing."""
+
+    shown: dict[int, Decimal | None] = field(default_factory=dict[int, "Decimal | None"])
+    """Touchpoint id → its part of the amount; None where the event has no amount."""
+    touches: int = 0
+    """How many touchpoints are credited, those not shown included."""
+
+    @property
+    def left_out(self) -> int:
+        return self.touches - len(self.shown)
+
+    def amount_left_out(self, amount: Decimal | None) -> Decimal | None:
+        """What the touchpoints not shown get of the event's amount: all credits add up to it."""
+        if amount is None:
+            return None
+        return amount - sum((part or Decimal() for part in self.shown.values()), Decimal())
 
 
 @dataclass(frozen=True)
@@ -30,10 +53,11 @@ class Explanation:
     event: dict[str, Any]
     """`contact_id, company_id, amount, event_name, event_time_utc, sender`."""
     path: list[dict[str, Any]]
-    """Its touchpoints in the window, the earliest first."""
-    credits: dict[str, dict[int, Decimal | None]]
-    """By model: touchpoint id → its part of the amount; None where the event has no amount. A model
-    that credits no touchpoint has nothing."""
+    """Its touchpoints in the window, the earliest first; of a long path both ends."""
+    left_out: int
+    """How many touchpoints of the path are not shown."""
+    credits: dict[str, Credits]
+    """By model."""
 
 
 async def explain_event(
@@ -48,17 +72,17 @@ async def explain_event(
     credited = await _credits(connection, values, window_days, by_company=by_company)
     touches = {
         "space_id": space_id,
-        "ids": sorted({touch for found in credited.values() for touch in found}),
+        "ids": sorted({touch for each in credited.values() for touch in each.shown}),
         "source_names": list(SOURCES),
         "paid": sorted(PAID_IDS),
     }
     path = await (await cursor.execute(STATEMENTS["touchpoints"], touches)).fetchall()
-    return Explanation(event, path, credited)
+    return Explanation(event, path, max(0, credited["linear"].touches - len(path)), credited)
 
 
 async def _credits(
     connection: AsyncConnection, event: dict[str, int], window_days: int, *, by_company: bool
-) -> dict[str, dict[int, Decimal | None]]:
+) -> dict[str, Credits]:
     every_source = tuple(SOURCE_IDS.values())
     asked = {
         name: Attribution(name, window_days, every_source, by_company=by_company) for name in MODELS
@@ -71,9 +95,10 @@ async def _credits(
         )
         for name, attribution in asked.items()
     )
-    bound = {**event, **asked["linear"].parameters()}
-    found: dict[str, dict[int, Decimal | None]] = {name: {} for name in MODELS}
+    bound = {**event, **asked["linear"].parameters(), "ends": SHOWN_ENDS}
+    credited = {name: Credits() for name in MODELS}
     cursor = await connection.execute(statement, bound, prepare=False)
-    for model, touchpoint_id, credit in await cursor.fetchall():
-        found[model][touchpoint_id] = credit
-    return found
+    for model, touchpoint_id, credit, touches in await cursor.fetchall():
+        credited[model].shown[touchpoint_id] = credit
+        credited[model].touches = touches
+    return credited

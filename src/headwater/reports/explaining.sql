@@ -6,8 +6,9 @@ FROM events e
 WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s;
 
 -- name: of_model
--- Which touches of one event a model credits, and with how much.
-SELECT {model} AS model, c.touchpoint_id, {credit} AS credit FROM ({rows}) c
+-- Which touches of one event a model credits, and with how much. Of a long path only both ends.
+SELECT {model} AS model, c.touchpoint_id, {credit} AS credit, c.touches FROM ({rows}) c
+WHERE c.place <= %(ends)s OR c.place > c.touches - %(ends)s
 
 -- name: touchpoints
 -- Those touches, in the order of their path, with the names of their ads.

@@ -12,6 +12,7 @@ from psycopg.errors import QueryCanceled
 from psycopg.sql import SQL, Composable
 
 from headwater.attribution.query import Attribution, Narrowing, narrow
+from headwater.database.allowance import seconds_left
 from headwater.database.rows import rows
 from headwater.events.models import EventSelection
 from headwater.events.reading import conditions_of
@@ -36,9 +37,9 @@ from headwater.sources.catalogue import SOURCE_IDS, SOURCES
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 
-SECONDS = 20.0
-"""How long the statements of one report may take together."""
-CONNECTION_SECONDS = SECONDS + 5
+SECONDS = 19.0
+"""How long a report may take, with what its request spent on the database before."""
+CONNECTION_SECONDS = SECONDS + 0.5
 """For how long a caller should have its connection."""
 
 
@@ -52,7 +53,7 @@ async def query_report(connection: AsyncConnection, space_id: int, asked: Report
     check(asked)
     await connection.execute(STATEMENTS["snapshot"])
     space = await fetch_space(connection, space_id)
-    asker = _Asker(connection, space, asked, time.monotonic() + SECONDS)
+    asker = _Asker(connection, space, asked, time.monotonic() + seconds_left(SECONDS))
     period = _period(Span(asked.start, asked.end), asked, space)
     answer = await asker.first(period)
     if asked.compare is Compare.NONE:

@@ -11,12 +11,14 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from contextvars import Context
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import structlog
 from psycopg.sql import SQL
 
+from headwater.database.allowance import spend
 from headwater.database.pool import UNAVAILABLE, Database, connect
 
 FRESH_SECONDS = 5.0
@@ -66,12 +68,15 @@ class Ring(Generic[Key, Found]):
         self._known = {}
 
     async def _look_up(self, key: Key) -> _Known[Found]:
-        """Join the next query. One that began before a change was notified is not believed."""
+        """Join the next query. One that began before a change was notified is not believed. It is
+        of no request, but each that waits for it is charged for its own waiting.
+        """
         while True:
             self._wanted.add(key)
             if self._lookup is None or self._lookup.done():
-                self._lookup = asyncio.create_task(self._fetch())
-            known = await asyncio.shield(self._lookup)
+                self._lookup = asyncio.create_task(self._fetch(), context=Context())
+            with spend():
+                known = await asyncio.shield(self._lookup)
             if key in known and known is self._known:
                 return known[key]
 

@@ -35,15 +35,21 @@ async def _explain(asking: Asking, given: Arguments) -> Any:
         "event": {"id": given["event_id"], **_plain(found.event)},
         "attribution_window": window,
         "path": [_plain(touch) for touch in found.path],
+        "left_out": found.left_out,
         "models": [_told(name, found) for name in MODELS],
     }
 
 
 def _told(model: str, found: Explanation) -> dict[str, Any]:
-    credited = found.credits[model]
+    of_model = found.credits[model]
+    credited = of_model.shown
     return {
         "model": model,
         "unattributed": not credited,
+        "left_out": of_model.left_out,
+        "left_out_amount": _number(
+            of_model.amount_left_out(found.event["amount"]) if of_model.left_out else None
+        ),
         "credits": [
             {"touchpoint_id": touch["id"], "source": touch["source"],
              "amount": _number(credited[touch["id"]])}
@@ -96,12 +102,24 @@ TOOLS = (
                         }
                     ),
                 },
+                "left_out": {
+                    "type": "integer",
+                    "description": "Touchpoints in the middle of a long path that are not shown.",
+                },
                 "models": {
                     "type": "array",
                     "items": object_of(
                         {
                             "model": {"enum": list(MODELS)},
                             "unattributed": {"type": "boolean"},
+                            "left_out": {
+                                "type": "integer",
+                                "description": "Credited touchpoints that are not shown.",
+                            },
+                            "left_out_amount": {
+                                "type": ["number", "null"],
+                                "description": "What those get together.",
+                            },
                             "credits": {
                                 "type": "array",
                                 "items": object_of(

@@ -12,9 +12,10 @@ from headwater.contacts import bodies, filters
 from headwater.contacts.changing import create_contact, update_contact
 from headwater.contacts.documents import CONTACT, CONVERSION, PAGE, TOUCHPOINT
 from headwater.contacts.finding import find_by_email, resolve
+from headwater.contacts.journey import fetch_journey
 from headwater.contacts.membership import attach_company, detach_company
 from headwater.contacts.reading import STATEMENTS, fetch_contact, list_contacts
-from headwater.contacts.routes import JOURNEY_SECONDS, RESTAMPING_SECONDS
+from headwater.contacts.routes import RESTAMPING_SECONDS
 from headwater.http.bodies import refuse_bad_text
 from headwater.http.parameters import One, Query, whole_number
 from headwater.mcp.asking import Asking
@@ -80,15 +81,14 @@ async def _get_journey(asking: Asking, given: Arguments) -> Any:
     most = _MOST_ITEMS.read(query) or 0
     hide = parameters.HIDE_DIRECT.read(query)
     query.finish()
-    wanted = Query.of_body({"include_events": 1, "hide_direct_touchpoints": hide})
-    asked = parameters.read_get_contact(wanted)
-    async with asking.transaction(JOURNEY_SECONDS) as connection:
+    async with asking.transaction() as connection:
         await connection.execute(STATEMENTS["snapshot"])
-        space = await asking.space(connection)
-        canonical = await resolve(connection, space.id, given["contact_id"])
-        contact = msgspec.json.decode(await fetch_contact(connection, space, canonical, asked))
-    items = contact["events"]
-    return {"id": contact["id"], "items": items[:most], "left_out": max(0, len(items) - most)}
+        canonical = await resolve(connection, asking.space_id, given["contact_id"])
+        journey = await fetch_journey(
+            connection, asking.space_id, canonical, direct=hide == 0, limit=most
+        )
+    items = [msgspec.json.decode(item) for item in journey.items]
+    return {"id": canonical, "items": items, "left_out": journey.left_out}
 
 
 async def _create_contact(asking: Asking, given: Arguments) -> Any:

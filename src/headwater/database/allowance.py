@@ -1,0 +1,56 @@
+"""What one request may spend on the database, however many connections it takes for that.
+
+Each wait alone is bounded, but a request makes several. So it has one allowance, from which every
+wait is charged; reading a slow client's body or calling another service costs none of it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from psycopg_pool import PoolTimeout
+
+DEADLINE_SECONDS = 4.5
+"""With what else there is to do, an answer is out within five."""
+
+
+@dataclass(slots=True)
+class Allowance:
+    """The seconds that a request has spent."""
+
+    spent: float = 0.0
+
+
+_current: ContextVar[Allowance | None] = ContextVar("allowance", default=None)
+
+
+def begin_request() -> None:
+    """Give the request that this task serves an allowance of its own."""
+    _current.set(Allowance())
+
+
+def seconds_left(seconds: float = DEADLINE_SECONDS) -> float:
+    """What is left of an allowance of `seconds`; outside of a request all of it."""
+    allowance = _current.get()
+    return seconds - (allowance.spent if allowance else 0.0)
+
+
+@contextmanager
+def spend(seconds: float = DEADLINE_SECONDS) -> Generator[float]:
+    """Charge the block's time to the request. Yields the moment, on the monotonic clock, at which
+    an allowance of `seconds` ends; raises PoolTimeout when it has.
+    """
+    left = seconds_left(seconds)
+    if left <= 0:
+        raise PoolTimeout("the request's time for the database is used up")
+    started = time.monotonic()
+    try:
+        yield started + left
+    finally:
+        allowance = _current.get()
+        if allowance is not None:
+            allowance.spent += time.monotonic() - started

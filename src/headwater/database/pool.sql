@@ -1,0 +1,14 @@
+-- name: bound_session
+-- No statement outlives the request that sent it, also when this process is killed or frozen: the
+-- server ends it after a time, in milliseconds, and when it notices that its client has gone.
+SELECT set_config('statement_timeout', %(patience)s::text, false),
+       set_config('client_connection_check_interval', '1000', false);
+
+-- name: watch_client
+-- End a statement soon after its client has gone.
+SELECT set_config('client_connection_check_interval', '1000', false);
+
+-- name: bound_statements
+-- How long each statement of this transaction may take, in milliseconds. No query, as after one
+-- the transaction could no longer be given an isolation level.
+SET LOCAL statement_timeout = {patience};

@@ -1,0 +1,84 @@
+"""How many bytes of request bodies one process holds at a time.
+
+A body is admitted before it is read, by what its head declares, and counts until its request is
+answered, as what is made of it waits in memory just as long. So memory has a bound whatever is
+sent by however many; what finds no room is told to come again, and its connection goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from headwater.http.errors import Unavailable, plain
+
+MAX_BYTES = 48 * 1024 * 1024
+RESERVED_BYTES = 8 * 1024 * 1024
+"""Of them, what only small bodies get: a few senders of large ones must not shut out all others."""
+SMALL_BYTES = 256 * 1024
+
+FULL = "The service holds as many requests as it can; try again."
+
+
+class Budget:
+    """The bytes that requests under way may hold together."""
+
+    def __init__(self, size: int = MAX_BYTES, reserved: int = RESERVED_BYTES) -> None:
+        self._size, self._reserved = size, reserved
+        self.held = 0
+
+    @contextmanager
+    def request(self, declared: int) -> Generator[None]:
+        """Account for a request's body, whose head declares so many bytes, while the block runs."""
+        share = _Share(self, declared)
+        token = _current.set(share)
+        try:
+            yield
+        finally:
+            _current.reset(token)
+            self.held -= share.size
+
+    def take(self, more: int, size: int) -> None:
+        """Take `more` bytes for a body that has `size` then. Raises Unavailable without room."""
+        room = self._size if size <= SMALL_BYTES else self._size - self._reserved
+        if self.held + more > room:
+            raise Unavailable(FULL)
+        self.held += more
+
+
+class _Share:
+    """What one request holds of the budget."""
+
+    def __init__(self, budget: Budget, declared: int) -> None:
+        self._budget = budget
+        self.declared = declared
+        self.size = 0
+
+    def hold(self, size: int) -> None:
+        more = size - self.size
+        if more > 0:
+            self._budget.take(more, size)
+            self.size = size
+
+
+_current: ContextVar[_Share | None] = ContextVar("share", default=None)
+
+
+def admit_body(limit: int) -> None:
+    """Make room for the whole body of the current request before any of it is read. Raises a 413
+    when it is declared as longer than `limit`, and Unavailable when there is no room now.
+    """
+    share = _current.get()
+    if share is None:
+        return
+    if share.declared > limit:
+        raise plain(413)
+    share.hold(share.declared)
+
+
+def hold_body(size: int) -> None:
+    """Make room for what has arrived of a body that does not declare its length."""
+    share = _current.get()
+    if share is not None:
+        share.hold(size)

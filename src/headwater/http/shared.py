@@ -1,0 +1,38 @@
+"""Answers that many ask for at a time and that are found out once for all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from contextvars import Context
+from typing import Generic, TypeVar
+
+Answer = TypeVar("Answer")
+
+
+class Shared(Generic[Answer]):
+    """What `read` answers: asked once for all who wait at a time, and again once the answer is
+    `seconds` old.
+    """
+
+    def __init__(self, read: Callable[[], Awaitable[Answer]], seconds: float = 0.0) -> None:
+        self._read, self._seconds = read, seconds
+        self._reading: asyncio.Task[Answer] | None = None
+        self._read_at = 0.0
+
+    async def get(self) -> Answer:
+        """The answer, or what `read` raises."""
+        if self._reading is None or self._is_old(self._reading):
+            # It belongs to no request: none pays for it alone, and none that goes away ends it.
+            self._reading = asyncio.create_task(self._run(), context=Context())
+        return await asyncio.shield(self._reading)
+
+    def _is_old(self, reading: asyncio.Task[Answer]) -> bool:
+        return reading.done() and time.monotonic() - self._read_at >= self._seconds
+
+    async def _run(self) -> Answer:
+        try:
+            return await self._read()
+        finally:
+            self._read_at = time.monotonic()

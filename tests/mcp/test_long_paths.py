@@ -1,0 +1,43 @@
+"""What shows the path of a contact or an event shows a bounded part, and how much it leaves out."""
+
+from __future__ import annotations
+
+from headwater.contacts.journey import MOST_ITEMS
+from tests.factories import NOON, Stage
+from tests.mcp.assistants import Assistant
+from tests.reading_fixtures import Api
+from tests.test_long_paths import TOUCHPOINTS
+
+
+def test_an_explanation_shows_both_ends_of_a_path(stage: Stage, assistant: Assistant) -> None:
+    contact_id = stage.contact()
+    values = {"space": stage.space_id, "contact": contact_id}
+    stage.connection.execute(TOUCHPOINTS, values | {"count": 300})
+    event_id = stage.event(contact_id, amount=10, event_time=NOON.replace(month=6))
+    told = assistant.call("explain_attribution", event_id=event_id, attribution_window=0)
+    assert (len(told["path"]), told["left_out"]) == (200, 100)
+    linear = next(each for each in told["models"] if each["model"] == "linear")
+    shown = sum(round(100 * credit["amount"]) for credit in linear["credits"])
+    assert (len(linear["credits"]), linear["left_out"]) == (200, 100)
+    assert shown + round(100 * linear["left_out_amount"]) == 1000
+    last = next(each for each in told["models"] if each["model"] == "last_touch")
+    assert (len(last["credits"]), last["left_out"], last["left_out_amount"]) == (1, 0, None)
+
+
+def test_a_journey_shows_its_latest_part(stage: Stage, api: Api, assistant: Assistant) -> None:
+    contact_id = stage.contact()
+    values = {"space": stage.space_id, "contact": contact_id}
+    stage.connection.execute(TOUCHPOINTS, values | {"count": MOST_ITEMS})
+    params = {"include_events": 1, "hide_direct_touchpoints": 0}
+    whole = api.get(f"/contacts/{contact_id}", params=params).json()
+    assert len(whole["events"]) == MOST_ITEMS
+    assert "events_left_out" not in whole
+    latest = stage.event(contact_id, event_time=NOON.replace(month=6))
+    cut = api.get(f"/contacts/{contact_id}", params=params).json()
+    assert (len(cut["events"]), cut["events_left_out"]) == (MOST_ITEMS, 1)
+    assert cut["events"][0]["id"] == latest
+    assert cut["events"][1:] == whole["events"][:-1]
+    told = assistant.call(
+        "get_contact_journey", contact_id=contact_id, limit=10, hide_direct_touchpoints=0
+    )
+    assert (told["items"], told["left_out"]) == (cut["events"][:10], MOST_ITEMS - 9)
