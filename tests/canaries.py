@@ -147,6 +147,8 @@ class Person:
             self.stage.identifier(
                 self.contact_id, "location", self.personal.text("place"), origin_id=origin
             )
+            former = self.personal.email()
+            self.stage.identifier(self.contact_id, "former_email", former, origin_id=origin)
             device = self.personal.uuid()
             visit = self.stage.visit(self.contact_id, origin_id=origin, device=device)
             words = {name: self.personal.text(name) for name in (

@@ -8,7 +8,7 @@ import msgspec
 from fastapi import APIRouter, Path, Request, Response
 
 from headwater.contacts.documents import SEVERAL
-from headwater.contacts.finding import find_by_email, resolve
+from headwater.contacts.finding import find_by_any_email, resolve
 from headwater.http.errors import Invalid
 from headwater.http.ids import parse_id
 from headwater.http.openapi import problems
@@ -56,13 +56,13 @@ async def erase_contact(request: Request, contact_id: ContactId, caller: Eraser)
     openapi_extra={"parameters": [EMAIL.openapi()]},
 )
 async def erase_contact_by_email(request: Request, caller: Eraser) -> Response:
-    """Have the personal data of the one contact with an e-mail address erased for good."""
+    """Have the personal data of the one contact that has or had an address erased for good."""
     query = Query(request.scope["query_string"])
     email = EMAIL.read(query)
     query.finish()
     assert email is not None
     async with request.app.state.headwater.database.transaction() as connection:
-        found = await find_by_email(connection, caller.space_id, email)
+        found = await find_by_any_email(connection, caller.space_id, email)
         await request_erasure(connection, caller.space_id, found)
     return _queued(found)
 
