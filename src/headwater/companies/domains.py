@@ -6,14 +6,20 @@ Names with letters beyond ASCII are kept in the form that the domain name system
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from importlib.resources import files
 
-import idna
 from tldextract import TLDExtract
+
+from headwater.sources.addresses import name_in_ascii
 
 # The bundled snapshot of the public suffix list alone: nothing is fetched or cached on disk.
 _EXTRACT = TLDExtract(cache_dir=None, suffix_list_urls=(), fallback_to_snapshot=True)
+
+_LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})+")
+_A_LABEL = re.compile(r"\bxn--([a-z0-9-]+)")
 
 
 def business_domain(email: str) -> str | None:
@@ -25,45 +31,38 @@ def parse_company_domain(text: str) -> str:
     """The domain of a company from a host name as people write it, which may begin with `www.` and
     end in a dot. Raises ValueError for one that no business address can have.
     """
-    host = text.strip().lower().removesuffix(".")
-    try:
-        domain = _registrable(host)
-    except ValueError:
-        domain = ""
+    host = _in_ascii(text.strip().lower()).removesuffix(".")
+    domain = _registrable(host) if _HOST.fullmatch(host) else ""
     if not domain:
         raise ValueError("must be a domain below a public suffix, as acme.com or acme.co.uk.")
-    if _in_ascii(host.removeprefix("www.")) not in (domain, domain.removeprefix("www.")):
-        raise ValueError(f"must be {domain}: companies are grouped by their registrable domain.")
     if domain in _CONSUMER:
         raise ValueError(f"must be a company's own: at {domain} anybody can have an address.")
+    if host not in (domain, f"www.{domain}"):
+        raise ValueError(f"must be {domain}: companies are grouped by their registrable domain.")
     return domain
 
 
 def readable_domain(domain: str) -> str:
     """A domain in the letters that people write it in."""
     try:
-        return idna.decode(domain) if "xn--" in domain else domain
-    except idna.IDNAError:  # a registry's own, older rules
+        return _A_LABEL.sub(lambda label: label[1].encode().decode("punycode"), domain)
+    except UnicodeError:  # whatever it is, it was not made from letters
         return domain
 
 
 @lru_cache(maxsize=65_536)
 def _business(host: str) -> str | None:
-    try:
-        domain = _registrable(host)
-    except ValueError:
-        return None
+    domain = _registrable(_in_ascii(host))
     return domain if domain and domain not in _CONSUMER else None
 
 
 def _registrable(host: str) -> str:
-    """The registrable domain of a host in ASCII, or "". Raises ValueError for no name at all."""
-    return _EXTRACT.extract_str(_in_ascii(host)).top_domain_under_public_suffix.lower()
+    """The registrable domain of a host in ASCII, or ""."""
+    return _EXTRACT.extract_str(host).top_domain_under_public_suffix.lower()
 
 
 def _in_ascii(host: str) -> str:
-    """A host with its labels as A-labels. Raises ValueError (an IDNAError is one)."""
-    return host if host.isascii() else idna.encode(host, uts46=True).decode()
+    return host if host.isascii() else name_in_ascii(host)
 
 
 def _consumer_domains() -> frozenset[str]:

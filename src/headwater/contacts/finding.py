@@ -33,9 +33,7 @@ async def find_by_any_email(connection: AsyncConnection, space_id: int, email: s
     return _only(ids, "Several contacts have or had this e-mail address.")
 
 
-async def _ids(
-    connection: AsyncConnection, statement: str, space_id: int, email: str
-) -> list[int]:
+async def _ids(connection: AsyncConnection, statement: str, space_id: int, email: str) -> list[int]:
     cursor = await connection.execute(SQL[statement], {"space_id": space_id, "email": email})
     return [row[0] for row in await cursor.fetchall()]
 
