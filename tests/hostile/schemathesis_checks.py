@@ -42,8 +42,8 @@ UNSTATED = re.compile(
     re.DOTALL,
 )
 """Rules between parameters, about the calendar, the clock and the Space, of integers with a decimal
-point, and of NUL anywhere; of what a destination's platform asks for, control characters, and domains of
-companies.
+point, of NUL anywhere, and of domains of companies; of what a destination's platform asks for, and
+control characters.
 """
 
 

@@ -40,6 +40,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 BUCKET = "track"
 SCOPE = "events:write"
+QUEUED = b'{"status":202,"message":"The event is queued."'
 MAX_TRACK_BODY = 256 * 1024
 MAX_BATCH_BODY = 8 * 1024 * 1024
 MAX_BATCH = 1000
@@ -137,15 +138,17 @@ class Track(KeyedEndpoint):
     async def handle(self, caller: Caller, body: bytes) -> Answer:
         request = self.ingest.request(caller, 1, [])
         try:
-            request.rows = [_encode(accept(body, time.time()))]
+            event = accept(body, time.time())
         except Invalid as invalid:
             return await self.ingest.refuse(caller, 1, invalid)
+        request.rows = [_encode(event)]
         not_stored = await self.ingest.put(request)
         if not_stored:
             return not_stored
         receipt = b"%d" % request.receipts[0]
         headers = [(b"x-receipt-id", receipt), *quota_headers(request.quota)]
-        return Answer(202, b'{"status":202,"message":"The event is queued."}', headers)
+        content = QUEUED + b',"warnings":' + _encode(event.warnings) if event.warnings else QUEUED
+        return Answer(202, content + b"}", headers)
 
 
 @dataclass(frozen=True)
@@ -226,10 +229,13 @@ def _accept_all(form: Form[Any], given: list[Raw]) -> tuple[list[dict[str, Any]]
     rows: list[bytes] = []
     for index, raw in enumerate(given):
         try:
-            rows.append(_encode(form.accept(raw, now)))
-            results.append({"index": index, "status": "queued"})
+            item = form.accept(raw, now)
         except Invalid as invalid:
             results.append({"index": index, "status": "invalid", "errors": invalid.errors})
+            continue
+        rows.append(_encode(item))
+        warned = {"warnings": item.warnings} if item.warnings else {}
+        results.append({"index": index, "status": "queued", **warned})
     return results, rows
 
 

@@ -36,12 +36,13 @@ async def get_receipt(
         row = await cursor.fetchone()
     if row is None:
         raise NotFound("Receipt")
-    status, event_id, reason = row
+    status, event_id, reason, warnings = row
     return JSONResponse(
         {
             "id": receipt_id,
             "status": status,
             "event_id": None if event_id is None else str(event_id),
             "reason": reason,
+            "warnings": warnings or [],
         }
     )
