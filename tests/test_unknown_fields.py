@@ -104,9 +104,12 @@ def test_a_fault_beside_an_unknown_field_is_still_a_fault(client: httpx.Client) 
         assert response.status_code == 422
         assert "warnings" not in response.json()
         assert list(response.json()["errors"]) == list(fields)
-    for body in (b'{"unknown":1,', b'{"unknown":"\\ud800","event_name":"purchase"}',
-                 b'{"unknown":"\\u0000","event_name":"purchase","email":"a@b.org"}',
-                 b'{"unknown":1,"event_name":"purchase","email":"a@b.org","x":"\xff"}'):  # fmt: skip
+    for body in (
+        b'{"unknown":1,',
+        b'{"unknown":"\\ud800","event_name":"purchase"}',
+        b'{"unknown":"\\u0000","event_name":"purchase","email":"a@b.org"}',
+        b'{"unknown":1,"event_name":"purchase","email":"a@b.org","x":"\xff"}',
+    ):
         assert client.post("/events/track", content=body).status_code == 422
 
 

@@ -16,7 +16,7 @@ from headwater.exports.documents import JOB, QUEUED, body_of
 from headwater.exports.jobs import create_job, fetch_job
 from headwater.exports.kinds import KINDS
 from headwater.exports.links import PATH, Download
-from headwater.exports.models import ExportJob
+from headwater.exports.models import ExportJob, shown_as
 from headwater.exports.storage import CONTENT_TYPE, LocalFolder
 from headwater.http.bodies import read_json
 from headwater.http.errors import Forbidden, Problem, plain
@@ -177,7 +177,7 @@ async def _link(headwater: Any, job: ExportJob, expires: datetime) -> str:
     link = await asyncio.to_thread(headwater.storage.link, job.file, LINK_LIVES)
     if link is not None:
         return link
-    download = Download(job.file, job.shown_as)
+    download = Download(job.file, shown_as(job.kind, job.request, job.file))
     return download.url(headwater.base_url, headwater.signing_key, int(expires.timestamp()))
 
 

@@ -42,7 +42,7 @@ class Names:
         return (same,) if same is not None else tuple(self._similar(letters))[:MOST]
 
     def question(self, word: str) -> str:
-        """ "did you mean …?" with the names that are near, or ""."""
+        """A question that names what is near, or nothing when nothing is."""
         near = self.near(word)
         listed = " or ".join(filter(None, (", ".join(near[:-1]), *near[-1:])))
         return f"did you mean {listed}?" if near else ""

@@ -113,8 +113,8 @@ _IDENTIFIED = [
 ]
 _NEEDED = (
     "At least one of email, trk_token, or fingerprint with ip is required; fingerprint and ip "
-    "only come together. Unknown keys are ignored, which `warnings` tell; null and blank text count as absent, of a key "
-    "given twice the last counts. No text or key may hold NUL."
+    "only come together. Unknown keys are ignored, which `warnings` tell; null and "
+    "blank text count as absent, of a key given twice the last counts. No text or key may hold NUL."
 )
 
 

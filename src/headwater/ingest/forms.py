@@ -125,7 +125,7 @@ class Form(Generic[Accepted]):
         if b"\\u0000" in body:
             refuse_bad_text(msgspec.json.decode(raw))
         check = Check()
-        accepted = self.normalise(payload, now, check)
+        accepted: Any = self.normalise(payload, now, check)
         if check.errors:
             raise Invalid(check.errors)
         return msgspec.structs.replace(accepted, warnings=warnings) if warnings else accepted
@@ -193,9 +193,9 @@ class Form(Generic[Accepted]):
         return f"must be a string of at most {longest} characters."
 
 
-def given_texts(payload: Any, names: tuple[str, ...]) -> dict[str, str]:
+def given_texts(payload: Any, names: tuple[str, ...]) -> dict[str, Any]:
     """Text fields that are copied over as they are, without the blank ones."""
-    values: dict[str, str] = {}
+    values: dict[str, Any] = {}
     for name in names:
         value = getattr(payload, name)
         if value is not None and value.strip():
