@@ -16,7 +16,7 @@ from headwater.contacts.models import GetContact
 from headwater.contacts.reading import STATEMENTS, fetch_contact, list_contacts
 from headwater.database.pool import DEADLINE_SECONDS
 from headwater.http.bodies import read_json
-from headwater.http.ids import parse_id
+from headwater.http.ids import INTEGER_ID, parse_id
 from headwater.http.openapi import problems
 from headwater.http.pagination import Link, envelope
 from headwater.http.parameters import Query
@@ -33,7 +33,7 @@ ContactId = Annotated[
     Path(
         alias="id",
         description="The contact's id, or that of a contact merged into it.",
-        json_schema_extra={"pattern": "^[0-9]{1,18}$"},
+        json_schema_extra=INTEGER_ID,
     ),
 ]
 Email = Annotated[

@@ -23,6 +23,7 @@ from headwater.database.pool import UNAVAILABLE
 from headwater.http.bodies import (
     NOT_AN_OBJECT,
     UNDECODABLE,
+    Disconnected,
     Receive,
     read_body,
     refuse_encoding,
@@ -76,8 +77,8 @@ class Ingest:
             return problem_answer(problem, request.quota)
         return None
 
-    async def refuse(self, caller: Caller, cost: int, refusal: Invalid) -> Answer:
-        """Answer invalid input, which counts like any other request."""
+    async def refuse(self, caller: Caller, cost: int, refusal: Problem) -> Answer:
+        """Answer what cannot be taken: invalid input counts like any other request."""
         request = self.request(caller, cost, [])
         return await self.put(request) or problem_answer(refusal, request.quota)
 
@@ -120,9 +121,14 @@ class KeyedEndpoint(Endpoint):
         # Of a header given twice the first counts, as everywhere else.
         headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))
         caller = await self.ingest.keys.caller(headers.get(b"authorization"))
-        caller.authorize(SCOPE)
-        refuse_encoding(headers.get(b"content-encoding", b"").decode("latin-1"))
-        body = await read_body(receive, self.max_body)
+        try:
+            caller.authorize(SCOPE)
+            refuse_encoding(headers.get(b"content-encoding", b"").decode("latin-1"))
+            body = await read_body(receive, self.max_body)
+        except Disconnected:
+            raise
+        except Problem as problem:
+            return await self.ingest.refuse(caller, 0, problem)
         return await self.handle(caller, body)
 
     @abstractmethod

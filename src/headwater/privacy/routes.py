@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Request, Response
 from headwater.contacts.documents import SEVERAL
 from headwater.contacts.finding import find_by_any_email, resolve
 from headwater.http.errors import Invalid
-from headwater.http.ids import parse_id
+from headwater.http.ids import INTEGER_ID, parse_id
 from headwater.http.openapi import problems
 from headwater.http.parameters import Query
 from headwater.privacy.documents import EMAIL, QUEUED
@@ -24,7 +24,7 @@ ContactId = Annotated[
     Path(
         alias="id",
         description="The contact's id, from 1 on, or that of one merged into it.",
-        json_schema_extra={"pattern": "^0*[1-9][0-9]*$", "maxLength": 18},
+        json_schema_extra=INTEGER_ID,
     ),
 ]
 
@@ -70,7 +70,7 @@ async def erase_contact_by_email(request: Request, caller: Eraser) -> Response:
 def _read_id(text: str, query: Query) -> int:
     """The id in the path, which must be all that says who is meant. Raises Invalid."""
     number = parse_id("id", text)
-    if number < 1:
+    if number == 0:
         raise Invalid.of("id", "must be 1 or more.")
     if query.one("email") is not None:
         query.refuse("email", "must not be given beside an id.")
