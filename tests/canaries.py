@@ -106,7 +106,8 @@ class Person:
                         trk_campaign=self.kept.text("campaign"),
                         trk_keyword=self.kept.text("word")),
             self._event(email=self.emails[0], trk_token=self.tokens[0],
-                        fingerprint=self.fingerprint, ip=self.ip, **self._profile()),
+                        fingerprint=self.fingerprint, ip=self.ip,
+                        **{self.personal.text("unknown"): 1}, **self._profile()),
             self._event(email=self.emails[1], tracking_id=self.tracking_id,
                         trk_token=self.tokens[1], **self._profile()),
         ]  # fmt: skip
@@ -147,6 +148,8 @@ class Person:
             self.stage.identifier(
                 self.contact_id, "location", self.personal.text("place"), origin_id=origin
             )
+            former = self.personal.email()
+            self.stage.identifier(self.contact_id, "former_email", former, origin_id=origin)
             device = self.personal.uuid()
             visit = self.stage.visit(self.contact_id, origin_id=origin, device=device)
             words = {name: self.personal.text(name) for name in (
@@ -166,7 +169,7 @@ class Person:
             self.stage.delivery(**{place: text})
 
     def _is_known_to_platforms(self) -> None:
-        """Their cookies, and what they were told."""
+        """Their cookies, what was wrong with a touchpoint, and what they were told."""
         change, who = self.stage.connection.execute, (self.stage.space_id, self.contact_id)
         for table in ("events", "touchpoints"):
             cookies = Jsonb({"fbp": self.personal.text("cookie")})
@@ -176,6 +179,10 @@ class Person:
                 ),
                 (cookies, *who),
             )
+        change(
+            "UPDATE touchpoints SET warnings = ARRAY[%s] WHERE space_id = %s AND contact_id = %s",
+            (self.personal.text("warning"), *who),
+        )
         (event_id,) = change(
             "SELECT min(id) FROM events WHERE space_id = %s AND contact_id = %s", who
         ).fetchone() or (0,)

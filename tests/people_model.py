@@ -29,6 +29,8 @@ class Contact:
     """As the API calls it; of one that an event made, unknown until it is asked for."""
     links: dict[tuple[str, str], int] = field(default_factory=dict)
     """Every value known, as kind and value, and when it last arrived."""
+    emails_ever: set[str] = field(default_factory=set)
+    """Those that it has, and those that an update took away."""
     primary: dict[str, str] = field(default_factory=dict)
     fields: dict[str, Any] = field(default_factory=dict)
     company: Company | None = None
@@ -47,6 +49,8 @@ class Contact:
 
     def see(self, kind: str, value: str, tick: int) -> None:
         self.links[kind, value] = max(tick, self.links.get((kind, value), 0))
+        if kind == "email":
+            self.emails_ever.add(value)
         if kind in KINDS.values():
             self.primary.setdefault(kind, value)
 
@@ -67,6 +71,9 @@ class People:
 
     def with_email(self, email: str) -> list[Contact]:
         return [contact for contact in self.alive() if ("email", email) in contact.links]
+
+    def with_email_ever(self, email: str) -> list[Contact]:
+        return [contact for contact in self.alive() if email in contact.emails_ever]
 
     # ------------------------------------------------------------------ what the API is asked for
 
@@ -90,6 +97,7 @@ class People:
 
     def erase(self, contact: Contact) -> None:
         contact.links, contact.primary, contact.fields = {}, {}, {}
+        contact.emails_ever = set()
 
     def claimant(self, claim: str, value: str) -> Company | None:
         return next((each for each in self.companies if getattr(each, claim) == value), None)
@@ -155,6 +163,7 @@ class People:
         survivor, loser = sorted((one, other), key=lambda contact: contact.number)
         for key, tick in loser.links.items():
             survivor.links[key] = max(tick, survivor.links.get(key, 0))
+        survivor.emails_ever |= loser.emails_ever
         survivor.primary = {**loser.primary, **survivor.primary}
         survivor.fields = {**loser.fields, **survivor.fields}
         survivor.company = survivor.company or loser.company

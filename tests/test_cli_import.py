@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headwater.cli import main
+from headwater.events.accepted import STANDARD_NAMES
 from headwater.imports import running
 from tests.factories import Stage, make_stage
 from tests.importing import Importer
@@ -27,7 +28,10 @@ from tests.pipeline import Stage as Pipeline
 
 EVENT = {"event_name": "purchase", "email": "ada@example.com", "event_time": "2026-05-13"}
 BAD = {**EVENT, "event_name": "nonsense"}
-RULE = "The event_name must be a standard event name or custom_event_1 to custom_event_50."
+RULE = (
+    f"The event_name must be one of {', '.join(STANDARD_NAMES)}, "
+    "or custom_event_1 to custom_event_50."
+)
 
 
 @pytest.fixture(autouse=True)

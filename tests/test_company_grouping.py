@@ -28,7 +28,8 @@ def external(connection: psycopg.Connection) -> Stage:
         ("a@mailinator.com", None),
         ("a@yahoo.co.uk", None),
         ("a@co.uk", None),
-        ("a@münchen.de", "münchen.de"),
+        ("a@münchen.de", "xn--mnchen-3ya.de"),
+        ("a@post.xn--mnchen-3ya.de", "xn--mnchen-3ya.de"),
     ],
 )
 def test_business_domain(email: str, domain: str | None) -> None:
@@ -41,6 +42,15 @@ def test_it_works(stage: Stage) -> None:
     assert (domain, name) == ("acme.com", "acme.com")
     assert sorted(stage.values("contacts", "company_id"), key=str) == [company, company, None]
     assert stage.values("events", "company_id").count(company) == 2
+
+
+def test_both_ways_to_write_an_international_domain_are_one_company(stage: Stage) -> None:
+    stage.run(event(email="a@münchen-firma.de"), event(email="b@xn--mnchen-firma-dlb.de"))
+    assert stage.rows("companies", "domain", "name") == [
+        ("xn--mnchen-firma-dlb.de", "münchen-firma.de")
+    ]
+    stage.run(event(email="c@xn--bcher-firma-thb.de"))
+    assert "bücher-firma.de" in stage.values("companies", "name")
 
 
 def test_joining_a_company_restamps_earlier_events_and_touchpoints(stage: Stage) -> None:

@@ -67,6 +67,51 @@ def test_a_merged_contact_s_id_and_address_mean_the_survivor(api: Api, stage: St
     assert [row[0] for row in queued(stage)] == [survivor, survivor]
 
 
+def replace_emails(api: Api, contact_id: int, *emails: str) -> None:
+    response = api.send("PUT", f"/contacts/{contact_id}", json={"emails": emails})
+    assert response.status_code == 200
+
+
+@pytest.mark.parametrize("now", [["new@example.com"], []], ids=["replaced", "wiped"])
+def test_an_address_the_contact_had(api: Api, stage: Stage, now: list[str]) -> None:
+    contact_id = known(stage, "ada@example.com")
+    replace_emails(api, contact_id, *now)
+    assert api.get("/contacts", params={"email": "ada@example.com"}).json()["data"] == []
+    assert api.get("/contacts/by-email", params={"email": "ada@example.com"}).status_code == 404
+    response = erase(api, "pii", email="Ada@Example.com")
+    assert (response.status_code, response.json()["contact_id"]) == (202, contact_id)
+    assert [row[0] for row in queued(stage)] == [contact_id]
+
+
+def test_an_address_a_merged_contact_had(api: Api, stage: Stage) -> None:
+    survivor = known(stage, "ada@example.com")
+    merged = stage.contact(merged_into=survivor, email="ada@old.example")
+    stage.identifier(survivor, "email", "ada@old.example", origin_id=merged)
+    replace_emails(api, survivor, "ada@new.example")
+    for email in ("ada@example.com", "ada@old.example", "ada@new.example"):
+        assert erase(api, "pii", email=email).json()["contact_id"] == survivor
+
+
+def test_an_address_one_had_and_another_has_is_a_conflict(api: Api, stage: Stage) -> None:
+    former, current = known(stage, "both@example.com"), known(stage, "both@example.com")
+    replace_emails(api, former, "only@example.com")
+    response = erase(api, "pii", email="both@example.com")
+    assert response.status_code == 409
+    assert response.json() == {
+        "message": "Several contacts have or had this e-mail address.",
+        "contact_ids": [former, current],
+    }
+    assert queued(stage) == []
+
+
+def test_an_address_replaced_and_taken_back_and_replaced(api: Api, stage: Stage) -> None:
+    contact_id = known(stage, "ada@example.com")
+    for email in ("new@example.com", "ada@example.com", "new@example.com"):
+        replace_emails(api, contact_id, email)
+        for each in ("new@example.com", "ada@example.com"):
+            assert erase(api, "pii", email=each).json()["contact_id"] == contact_id
+
+
 def test_the_mark_is_after_every_receipt_and_before_the_next(api: Api, stage: Stage) -> None:
     event = {"event_name": "purchase", "email": "ada@example.com"}
 
@@ -90,7 +135,7 @@ def test_several_contacts_are_a_conflict_and_nothing_is_queued(api: Api, stage: 
     response = erase(api, "pii", email="info@example.com")
     assert response.status_code == 409
     assert response.json() == {
-        "message": "Several contacts have this e-mail address.",
+        "message": "Several contacts have or had this e-mail address.",
         "contact_ids": contacts,
     }
     assert queued(stage) == []

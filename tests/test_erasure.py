@@ -292,6 +292,25 @@ def test_what_was_accepted_before_is_processed_first(shop: Shop) -> None:
     assert queue.values("contact_identifiers", "value") == []
 
 
+def test_a_former_address_is_the_person_s_unless_somebody_has_it_now(shop: Shop) -> None:
+    queue = Queue(shop.stage.connection, shop.stage.space_id)
+    (first, other) = queue.run(event(email="ada@acme.example"), event(email="info@acme.example"))
+    contact_id = queue.contact_of(first)
+    for former in ("ada@old.example", "info@acme.example"):
+        shop.stage.identifier(contact_id, "former_email", former)
+    queue.put_row("other", '{"who": "ada@old.example"}')
+    queue.put_row("other", '{"who": "info@acme.example"}')
+    queue.process()
+    shop.ask_to_erase(contact_id)
+    assert shop.erase()
+    assert sorted(queue.values("rejected", "payload")) == [
+        '{"who": "info@acme.example"}', "{}"
+    ]  # fmt: skip
+    assert queue.rows("contact_identifiers", "contact_id", "kind", "value") == [
+        (queue.contact_of(other), "email", "info@acme.example")
+    ]
+
+
 def test_a_second_scrub_changes_nothing(shop: Shop) -> None:
     ada = Person(shop.stage)
     live(shop, ada)

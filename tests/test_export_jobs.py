@@ -130,6 +130,40 @@ def test_a_full_disk_fails_the_job_and_leaves_nothing(
     assert exports.lines(other) == []
 
 
+def test_a_folder_that_cannot_be_used_fails_the_job_and_says_why(
+    stage: Stage, exports: Exports, folder: Path
+) -> None:
+    export_id = exports.ask(date=DAY)
+    aside = folder.with_name("exports-aside")
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.rename(aside)
+    folder.write_text("a file in its place")
+    reason = "Export files cannot be written ("
+    try:
+        for attempt in range(1, jobs.TRIES + 1):
+            exports.work()
+            told = exports.status(export_id)
+            assert told["status"] == ("queued" if attempt < jobs.TRIES else "failed")
+            assert reason in told["message"]
+            retry_now(stage)
+    finally:
+        folder.unlink()
+        aside.rename(folder)
+    assert told["message"].startswith(reason)
+
+
+def test_the_reason_outlives_an_attempt_that_was_killed(stage: Stage, exports: Exports) -> None:
+    export_id = exports.ask(date=DAY)
+    jobs.put_back(stage.connection, claim(exports), "There is no space left.")
+    for _ in range(jobs.TRIES - 1):
+        retry_now(stage)
+        claim(exports)
+    retry_now(stage)
+    exports.work()
+    told = exports.status(export_id)
+    assert (told["status"], told["message"]) == ("failed", "There is no space left.")
+
+
 @pytest.mark.parametrize(
     ("error", "told"),
     [

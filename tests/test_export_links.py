@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -36,9 +37,10 @@ def test_it_works(exports: Exports, link: str) -> None:
     assert answer.status_code == 200
     assert gzip.decompress(answer.content) == b""
     assert answer.headers["content-type"] == "application/gzip"
-    assert answer.headers["content-disposition"] == (
-        'attachment; filename="events-2026-05-13.ndjson.gz"'
-    )
+    name = urlsplit(link).path.rpartition("/")[2]
+    uuid = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+    assert re.fullmatch(rf"events-2026-05-13-{uuid}\.ndjson\.gz", name)
+    assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'
     assert "no-store" in answer.headers["cache-control"]
     assert "content-encoding" not in answer.headers
 
@@ -63,9 +65,9 @@ def test_names_cannot_be_guessed(exports: Exports) -> None:
     for _ in range(3):
         export_id = exports.ask(date=DAY)
         exports.work()
-        names.add(urlsplit(exports.status(export_id)["download_url"]).path.split("/")[2])
-    assert len(names) == 3
-    assert all(len(name) == len("00000000-0000-4000-8000-000000000000.ndjson.gz") for name in names)
+        names.add(urlsplit(exports.status(export_id)["download_url"]).path.rpartition("/")[2])
+    assert len(names) == 3  # nor does one download overwrite another
+    assert all(name.endswith(".ndjson.gz") for name in names)
 
 
 @pytest.mark.parametrize(

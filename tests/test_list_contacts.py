@@ -246,3 +246,22 @@ def test_another_space_s_contacts_are_not_found(
     person(other, "ada@example.com")
     mine = person(stage, "ada@example.com")
     assert ids(api, **RANGE) == ids(api, email="ada@example.com") == [mine]
+
+
+@pytest.mark.parametrize("blank", ["email=", "email[]=", "email=%20", "email[]=a@b.org&email[]="])
+def test_a_blank_address_is_refused(api: Api, blank: str) -> None:
+    """Whose variable is empty should not get everybody."""
+    dates = "start_date=2026-01-01%2000:00:00&end_date=2026-12-31%2000:00:00"
+    response = api.get(f"/contacts?{blank}&{dates}")
+    assert response.status_code == 422
+    assert response.json()["errors"] == {"email": ["The email must not be blank."]}
+
+
+@pytest.mark.parametrize("path", ["/contacts?email=a@b.org", "/companies?per_page=5", "/events?"])
+@pytest.mark.parametrize("blank", ["cursor=", "cursor=%20"])
+def test_a_blank_cursor_is_refused(api: Api, path: str, blank: str) -> None:
+    dates = "start_date=2026-01-01%2000:00:00&end_date=2026-12-31%2000:00:00"
+    response = api.get(f"{path}&{dates}&{blank}")
+    assert response.status_code == 422
+    rule = "The cursor must not be blank; leave it out for the first page."
+    assert response.json()["errors"] == {"cursor": [rule]}

@@ -180,7 +180,7 @@ class PeopleMachine(RuleBasedStateMachine):
     @rule(email=st.sampled_from(EMAILS))
     def erase_by_email(self, email: str) -> None:
         self.process()
-        found = self.people.with_email(email)
+        found = self.people.with_email_ever(email)
         if len(found) == 1:
             told = self.ask("DELETE", "/contacts/pii", 202, params={"email": email})
             self.erased(found[0], told)

@@ -141,3 +141,33 @@ def test_an_old_minute_does_not_count(
         (space_id,),
     )
     assert asyncio.run(spend()) == 10
+
+
+@pytest.mark.parametrize(
+    ("operation", "limit"), [(("GET", "/companies"), "15"), (("POST", "/events/track"), "1000")]
+)
+def test_who_may_not_is_told_the_quota_too(
+    two_servers: list[Running], connection: psycopg.Connection, space_id: int,
+    make_key: Callable[..., str], operation: tuple[str, str], limit: str,
+) -> None:  # fmt: skip
+    def refused(key: str) -> None:
+        with client_for(two_servers[0], key) as client:
+            response = client.request(*operation)
+        assert response.status_code == 403
+        assert response.headers["x-ratelimit-limit"] == limit
+        assert response.headers["x-ratelimit-remaining"] == limit  # it counts nothing
+        assert int(response.headers["x-ratelimit-reset"]) % 60 == 0
+
+    for _ in range(2):
+        refused(make_key(space_id, ["contacts:read"]))
+    connection.execute("UPDATE spaces SET subscription = 'inactive' WHERE id = %s", (space_id,))
+    refused(make_key(space_id))
+
+
+def test_a_body_that_is_too_large_is_told_the_quota(
+    server: Running, space_id: int, make_key: Callable[..., str]
+) -> None:
+    with client_for(server, make_key(space_id)) as client:
+        response = client.post("/events/track", content=b" " * 300_000)
+    assert response.status_code == 413
+    assert "x-ratelimit-remaining" in response.headers

@@ -61,7 +61,8 @@ def test_what_happened_stays() -> None:
         if field.name not in {"event_name", "event_time"}
     }
     said = ("is_upsell", "do_not_capi", "ad_user_data", "ad_personalization")
-    values |= {"email": "ada@acme.example", "cookies": {"fbp": "x"}, **dict.fromkeys(said, True)}
+    values |= {"email": "ada@acme.example", "cookies": {"fbp": "x"}, "warnings": ("x",)}
+    values |= dict.fromkeys(said, True)
     whole = event(**values)
     left = msgspec.json.decode(ADA.redact("event", msgspec.json.encode(whole).decode()))
     assert left.keys() == KEPT

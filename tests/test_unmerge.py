@@ -354,3 +354,17 @@ def test_a_value_erased_since_does_not_come_back(stage: Stage, undo: Undo) -> No
     )
     undo(stage, ben)
     assert set(column(stage, "email").values()) == {None}
+
+
+def test_former_addresses_go_back_to_whom_they_were_of(stage: Stage, undo: Undo) -> None:
+    ann, ben = two(stage)
+    stage.run(event(**BEN))  # seen again, as the survivor's
+    api = factories.Stage(stage.connection, stage.space_id, "")
+    api.identifier(ann, "former_email", "ann@old.example")
+    api.connection.execute(
+        "UPDATE contact_identifiers SET kind = 'former_email'"
+        " WHERE space_id = %s AND kind = 'email'", (stage.space_id,),
+    )  # fmt: skip
+    undo(stage, ben)
+    assert values(stage, ben) == {("former_email", BEN["email"])}
+    assert values(stage, ann) == {("tracking_id", "u1"), ("former_email", "ann@old.example")}

@@ -55,10 +55,10 @@ def columns(stage: Stage, contact_id: int, names: str) -> tuple[Any, ...]:
 
 
 def held(stage: Stage, contact_id: int, columns: str = "kind, value") -> list[tuple[Any, ...]]:
-    """What is known of a contact, by kind, the most recent first."""
+    """What is known of a contact now, by kind, the most recent first."""
     return stage.connection.execute(
         f"SELECT {columns} FROM contact_identifiers WHERE space_id = %s AND contact_id = %s"
-        " ORDER BY kind, recency DESC",
+        " AND kind <> 'former_email' ORDER BY kind, recency DESC",
         (stage.space_id, contact_id),
     ).fetchall()
 

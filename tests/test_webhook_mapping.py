@@ -251,6 +251,17 @@ def test_generic() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("number", [1.5, 42.0, -0.5, 1e300])
+def test_a_fraction_is_no_company(number: float) -> None:
+    body = {**BODY, "account": {"id": number, "name": number}}
+    outcome = read("generic", body, settings=GENERIC)
+    assert outcome.event is not None
+    assert outcome.event.company_external_id is None
+    assert outcome.event.company_name is None
+    assert "The company_external_id must be text or a whole number." in outcome.detail
+    assert "The company_name must be text or a whole number." in outcome.detail
+
+
 def test_a_generic_body_without_an_id_is_its_own() -> None:
     keys = [
         event_of("generic", body, settings=GENERIC)["idempotency_key"]

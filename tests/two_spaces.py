@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 
 from tests.factories import Stage
 
-CLAIMS = {"domain": "claimed.example", "external_id": "claimed"}
+CLAIMS = {"domain": "claimed-x.com", "external_id": "claimed"}
 """What a company of every Space has."""
 
 TWIN = "Twin"

@@ -24,6 +24,9 @@ UNSTATED = re.compile(
     r"|must be an ISO 8601 date-time or a Unix timestamp in seconds\."
     r"|must be a date \(YYYY-MM-DD\) or an ISO 8601 date-time\."
     r"|must be a valid e-mail address\."
+    r"|must be a domain below a public suffix, as acme\.com or acme\.co\.uk\."
+    r"|must be \S+: companies are grouped by their registrable domain\."
+    r"|must be a company's own: at \S+ anybody can have an address\."
     r"|must be a finite number between -1000000000000000000000000 and 1000000000000000000000000\."
     r"|must be from 0 to 100000000000000\."
     r"|must not contain NUL characters\."
@@ -39,7 +42,8 @@ UNSTATED = re.compile(
     re.DOTALL,
 )
 """Rules between parameters, about the calendar, the clock and the Space, of integers with a decimal
-point, and of NUL anywhere; of what a destination's platform asks for, and control characters.
+point, of NUL anywhere, and of domains of companies; of what a destination's platform asks for, and
+control characters.
 """
 
 

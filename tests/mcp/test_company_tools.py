@@ -8,7 +8,7 @@ from tests.reading_fixtures import RANGE, Api
 
 
 def test_it_works(assistant: Assistant, stage: Stage, api: Api) -> None:
-    company_id = stage.company(domain="acme.example", external_id="a1")
+    company_id = stage.company(domain="acme-x.com", external_id="a1")
     expected = api.get(f"/companies/{company_id}").json()
     assert assistant.call("get_company", company_id=company_id) == expected
     assert "list_companies" in assistant.refused("get_company", company_id=999_999_999_999)
@@ -37,7 +37,7 @@ def test_cursors_lead_through_everything(assistant: Assistant, stage: Stage) -> 
 
 
 def test_changing(assistant: Assistant, stage: Stage, api: Api) -> None:
-    company_id = stage.company(domain="acme.example", external_id="a1")
+    company_id = stage.company(domain="acme-x.com", external_id="a1")
     told = assistant.call("update_company", company_id=company_id, name="Acme Ltd", domain=None)
     assert told["name"] == "Acme Ltd"
     shown = api.get(f"/companies/{company_id}").json()
@@ -46,8 +46,8 @@ def test_changing(assistant: Assistant, stage: Stage, api: Api) -> None:
 
 
 def test_what_another_company_has_is_told(assistant: Assistant, stage: Stage) -> None:
-    holder = stage.company(domain="acme.example")
+    holder = stage.company(domain="acme-x.com")
     company_id = stage.company()
-    told = assistant.refused("update_company", company_id=company_id, domain="acme.example")
+    told = assistant.refused("update_company", company_id=company_id, domain="acme-x.com")
     assert f'"conflicting_company_id":{holder}' in told
     assert '"field":"domain"' in told

@@ -86,7 +86,10 @@ def test_cursors_lead_through_everything(assistant: Assistant, stage: Stage) -> 
         ({"start_date": "2026-05-13", "end_date": "2026-05-14"}, "YYYY-MM-DD HH:MM:SS"),
         ({"start_date": "2026-05-13 00:00:00"}, "The end_date is required."),
         ({**RANGE, "sources": ["google_ads"]}, "The attribution_model is required with sources."),
-        ({**RANGE, "sources": ["goggle_ads"]}, "The sources must be one of facebook_ads"),
+        (
+            {**RANGE, "sources": ["goggle_ads"]},
+            "did you mean google_ads? It must be one of facebook_ads",
+        ),
         ({**RANGE, "per_page": 1000}, "The per_page must be a whole number from 1 to 200."),
         ({**RANGE, "fields": ["ad_id"]}, "only with sources"),
     ],

@@ -31,9 +31,11 @@ class AcceptedTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_onl
     account_id: str | None = None
     account_name: str | None = None
     keyword: str | None = None
+    warnings: tuple[str, ...] = ()
+    """What was sent and ignored, under the names that the sender gave it."""
 
 
-PERSONAL = frozenset({"email", "trk_token", "fingerprint", "ip", "tracking_id"})
+PERSONAL = frozenset({"email", "trk_token", "fingerprint", "ip", "tracking_id", "warnings"})
 """The members that tell who somebody is: erasing a person takes them out of a payload."""
 
 KEPT = frozenset({

@@ -5,13 +5,13 @@ are.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 from psycopg import AsyncConnection
 
+from headwater.companies.domains import parse_company_domain
 from headwater.companies.models import CompanyChange
 from headwater.companies.reading import STATEMENTS, require_company
 from headwater.http.errors import Conflict, Errors, Invalid
@@ -22,7 +22,6 @@ LONGEST_EXTERNAL_ID = 190
 LONGEST_NAME = 255
 
 NOT_IN_A_HOST = r"\s\x00-\x1f\x7f-\x9f@/"
-_NOT_OF_A_HOST = re.compile(f"[{NOT_IN_A_HOST}]")
 
 
 def read_change(body: dict[str, Any]) -> CompanyChange:
@@ -69,13 +68,13 @@ def _domain(value: object) -> str | None:
         return None
     if not isinstance(value, str):
         raise Invalid.of("domain", "must be a string or null.")
-    domain = value.strip().lower()
+    domain = value.strip()
     if len(domain) > LONGEST_DOMAIN:
         raise Invalid.of("domain", f"must be at most {LONGEST_DOMAIN} characters long.")
-    if _NOT_OF_A_HOST.search(domain):
-        rule = "must be a host name, without spaces, control characters, @ or /."
-        raise Invalid.of("domain", rule)
-    return domain or None
+    try:
+        return parse_company_domain(domain) if domain else None
+    except ValueError as error:
+        raise Invalid.of("domain", str(error)) from None
 
 
 def _external_id(value: object) -> str | None:

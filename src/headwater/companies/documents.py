@@ -18,7 +18,10 @@ _FIELDS: dict[str, dict[str, Any]] = {
     "id": _ID,
     "domain": {
         "type": ["string", "null"],
-        "description": "Unique in the Space; null when known by an external id only, or released.",
+        "description": (
+            "Unique in the Space, letters beyond ASCII as `xn--…`; null when known by an external "
+            "id only, or released."
+        ),
     },
     "external_id": {
         "type": ["string", "null"],
@@ -48,7 +51,10 @@ BODY_OF_CHANGE = body(
         "anyOf": [{"required": [name]} for name in ("domain", "external_id", "name")],
         "properties": {
             "domain": {
-                "description": "Null or blank releases it.",
+                "description": (
+                    "A registrable domain, which may begin with `www.` and is none at which "
+                    "anybody can have an address. Null or blank releases it."
+                ),
                 "anyOf": [
                     {
                         "type": "string",

@@ -1,16 +1,25 @@
-"""The business domain of an e-mail address: its registrable domain, unless anybody can have an
-address there.
+"""Domains that stand for a company: the registrable domain of a business address, in one form.
+
+Names with letters beyond ASCII are kept in the form that the domain name system uses (A-labels,
+`xn--…`), so that both ways of writing one are the same company.
 """
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from importlib.resources import files
 
 from tldextract import TLDExtract
 
+from headwater.sources.addresses import name_in_ascii
+
 # The bundled snapshot of the public suffix list alone: nothing is fetched or cached on disk.
 _EXTRACT = TLDExtract(cache_dir=None, suffix_list_urls=(), fallback_to_snapshot=True)
+
+_LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})+")
+_A_LABEL = re.compile(r"\bxn--([a-z0-9-]+)")
 
 
 def business_domain(email: str) -> str | None:
@@ -18,10 +27,42 @@ def business_domain(email: str) -> str | None:
     return _business(email.rpartition("@")[2])
 
 
+def parse_company_domain(text: str) -> str:
+    """The domain of a company from a host name as people write it, which may begin with `www.` and
+    end in a dot. Raises ValueError for one that no business address can have.
+    """
+    host = _in_ascii(text.strip().lower()).removesuffix(".")
+    domain = _registrable(host) if _HOST.fullmatch(host) else ""
+    if not domain:
+        raise ValueError("must be a domain below a public suffix, as acme.com or acme.co.uk.")
+    if domain in _CONSUMER:
+        raise ValueError(f"must be a company's own: at {domain} anybody can have an address.")
+    if host not in (domain, f"www.{domain}"):
+        raise ValueError(f"must be {domain}: companies are grouped by their registrable domain.")
+    return domain
+
+
+def readable_domain(domain: str) -> str:
+    """A domain in the letters that people write it in."""
+    try:
+        return _A_LABEL.sub(lambda label: label[1].encode().decode("punycode"), domain)
+    except UnicodeError:  # whatever it is, it was not made from letters
+        return domain
+
+
 @lru_cache(maxsize=65_536)
 def _business(host: str) -> str | None:
-    domain = _EXTRACT.extract_str(host).top_domain_under_public_suffix.lower()
+    domain = _registrable(_in_ascii(host))
     return domain if domain and domain not in _CONSUMER else None
+
+
+def _registrable(host: str) -> str:
+    """The registrable domain of a host in ASCII, or ""."""
+    return _EXTRACT.extract_str(host).top_domain_under_public_suffix.lower()
+
+
+def _in_ascii(host: str) -> str:
+    return host if host.isascii() else name_in_ascii(host)
 
 
 def _consumer_domains() -> frozenset[str]:

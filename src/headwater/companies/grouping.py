@@ -4,6 +4,8 @@ address, or by the customer's own company id, as the Space has chosen.
 
 from __future__ import annotations
 
+from headwater.companies.domains import readable_domain
+
 
 class Company:
     """One company. A new one has `id` 0 until its number is drawn."""
@@ -48,7 +50,7 @@ class Companies:
         """The company of a registrable domain, made when there is none."""
         company = self._by_domain.get(domain)
         if company is None:
-            company = self._by_domain[domain] = self._create(domain, received_at)
+            company = self._by_domain[domain] = self._create(readable_domain(domain), received_at)
             company.domain = domain
         return company
 

@@ -11,7 +11,7 @@ from headwater.companies.changing import read_change, update_company
 from headwater.companies.documents import BODY_OF_CHANGE, CHANGED, CLAIMED, COMPANY, PAGE
 from headwater.companies.reading import fetch_company, list_companies
 from headwater.http.bodies import read_json
-from headwater.http.ids import parse_id
+from headwater.http.ids import INTEGER_ID, parse_id
 from headwater.http.openapi import problems
 from headwater.http.pagination import Link, envelope
 from headwater.http.parameters import Query
@@ -27,7 +27,7 @@ CompanyId = Annotated[
     Path(
         alias="id",
         description="The company's id.",
-        json_schema_extra={"pattern": "^[0-9]{1,18}$"},
+        json_schema_extra=INTEGER_ID,
     ),
 ]
 

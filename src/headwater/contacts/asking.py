@@ -165,7 +165,7 @@ def read_email(query: Query, in_path: str = "") -> str:
 
 
 def _addresses(query: Query) -> list[str]:
-    """What stands between commas and in repeated parameters. A blank parameter counts as absent,
+    """What stands between commas and in repeated parameters. A blank parameter has none,
     but one that is nothing but commas is kept, to be refused.
     """
     found: list[str] = []
@@ -176,6 +176,8 @@ def _addresses(query: Query) -> list[str]:
 
 
 def _emails(query: Query) -> tuple[str, ...]:
+    if any(not text.strip() for text in query.values(EMAIL.name)):
+        query.refuse(EMAIL.name, "must not be blank.")
     texts = _addresses(query)
     if len(texts) > MOST_EMAILS:
         query.refuse("email", f"must not have more than {MOST_EMAILS} addresses.")

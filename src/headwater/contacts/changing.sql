@@ -31,13 +31,25 @@ SET (email, phone, name, location,
 WHERE c.space_id = %(space_id)s AND c.id = %(contact_id)s;
 
 -- name: drop_values
--- Values of these kinds that the contact shall no longer have, merged contacts' ones included.
-DELETE FROM contact_identifiers i
-WHERE i.space_id = %(space_id)s AND i.contact_id = %(contact_id)s
-  AND i.kind = ANY(%(kinds)s::text[])
-  AND NOT EXISTS (
-    SELECT FROM json_to_recordset(%(values)s::json) AS v (kind text, value text)
-    WHERE v.kind = i.kind AND v.value = i.value);
+-- Values of these kinds that the contact shall no longer have, merged contacts' ones included. Of
+-- its addresses it stays known that it had them: who asks for a person to be erased may name any.
+WITH dropped AS (
+    DELETE FROM contact_identifiers i
+    WHERE i.space_id = %(space_id)s AND i.contact_id = %(contact_id)s
+      AND i.kind = ANY(%(kinds)s::text[])
+      AND NOT EXISTS (
+        SELECT FROM json_to_recordset(%(values)s::json) AS v (kind text, value text)
+        WHERE v.kind = i.kind AND v.value = i.value)
+    RETURNING i.*
+)
+INSERT INTO contact_identifiers AS i
+    (space_id, kind, value, contact_id, origin_id, first_seen_at, last_seen_at, since, recency)
+SELECT %(space_id)s, 'former_email', d.value, d.contact_id, d.origin_id, d.first_seen_at,
+       d.last_seen_at, d.since, d.recency
+FROM dropped d
+WHERE d.kind = 'email'
+ON CONFLICT (space_id, kind, value, origin_id) DO UPDATE
+SET last_seen_at = excluded.last_seen_at, recency = excluded.recency;
 
 -- name: put_values
 -- Values in the order in which they were given: the first gets the latest number, being the most

@@ -23,10 +23,24 @@ async def find_by_email(connection: AsyncConnection, space_id: int, email: str) 
     """The only contact with an address (trimmed, lower-case). Raises NotFound, or Conflict with
     the sorted `contact_ids` when there are several.
     """
-    cursor = await connection.execute(SQL["by_email"], {"space_id": space_id, "email": email})
-    found = [row[0] for row in await cursor.fetchall()]
-    if not found:
+    ids = await _ids(connection, "by_email", space_id, email)
+    return _only(ids, "Several contacts have this e-mail address.")
+
+
+async def find_by_any_email(connection: AsyncConnection, space_id: int, email: str) -> int:
+    """The only contact that has the address or had it before an update. Raises likewise."""
+    ids = await _ids(connection, "by_any_email", space_id, email)
+    return _only(ids, "Several contacts have or had this e-mail address.")
+
+
+async def _ids(connection: AsyncConnection, statement: str, space_id: int, email: str) -> list[int]:
+    cursor = await connection.execute(SQL[statement], {"space_id": space_id, "email": email})
+    return [row[0] for row in await cursor.fetchall()]
+
+
+def _only(ids: list[int], several: str) -> int:
+    if not ids:
         raise NotFound("Contact")
-    if len(found) > 1:
-        raise Conflict("Several contacts have this e-mail address.", contact_ids=found)
-    return found[0]
+    if len(ids) > 1:
+        raise Conflict(several, contact_ids=ids)
+    return ids[0]

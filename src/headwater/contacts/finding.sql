@@ -8,3 +8,9 @@ WHERE c.space_id = %(space_id)s AND c.id = %(contact_id)s;
 SELECT DISTINCT i.contact_id FROM contact_identifiers i
 WHERE i.space_id = %(space_id)s AND i.kind = 'email' AND i.value = %(email)s
 ORDER BY i.contact_id;
+
+-- name: by_any_email
+-- Every contact that has or had an address.
+SELECT DISTINCT i.contact_id FROM contact_identifiers i
+WHERE i.space_id = %(space_id)s AND i.kind IN ('email', 'former_email') AND i.value = %(email)s
+ORDER BY i.contact_id;

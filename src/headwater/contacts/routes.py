@@ -14,7 +14,7 @@ from headwater.contacts.finding import find_by_email, resolve
 from headwater.contacts.membership import attach_company, detach_company
 from headwater.contacts.reading import STATEMENTS, fetch_contact, list_contacts
 from headwater.http.bodies import read_json
-from headwater.http.ids import parse_id
+from headwater.http.ids import INTEGER_ID, parse_id
 from headwater.http.openapi import problems
 from headwater.http.pagination import Link, envelope
 from headwater.http.parameters import Query
@@ -31,7 +31,7 @@ ContactId = Annotated[
     Path(
         alias="id",
         description="The contact's id, or that of a contact merged into it.",
-        json_schema_extra={"pattern": "^[0-9]{1,18}$"},
+        json_schema_extra=INTEGER_ID,
     ),
 ]
 Email = Annotated[

@@ -61,11 +61,14 @@ class AcceptedEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=Tru
     """What the person agreed to have done with their data; None where nobody said."""
     cookies: dict[str, str] = {}
     """Some of browsing.accepted.COOKIES."""
+    warnings: tuple[str, ...] = ()
+    """What was sent and ignored, under the names that the sender gave it."""
 
 
 PERSONAL = frozenset({
     "email", "trk_token", "fingerprint", "ip", "tracking_id", "full_name", "first_name",
     "last_name", "phone", "user_agent", "profile_fields", "cookies",
+    "warnings",
 })  # fmt: skip
 """The members that tell who somebody is: erasing a person takes them out of a payload."""
 

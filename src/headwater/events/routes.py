@@ -12,7 +12,7 @@ from headwater.events.changing import delete_event, read_change, update_event
 from headwater.events.documents import BODY_OF_CHANGE, DONE, EVENT, PAGE
 from headwater.events.reading import STATEMENTS, fetch_event, list_events
 from headwater.http.bodies import read_json
-from headwater.http.ids import parse_id
+from headwater.http.ids import INTEGER_ID, TEXT_ID, parse_id
 from headwater.http.openapi import problems
 from headwater.http.pagination import Link, envelope
 from headwater.http.parameters import Query
@@ -23,8 +23,9 @@ router = APIRouter(tags=["Events"])
 
 JSON = "application/json"
 
-EventId = Annotated[
-    str, Path(description="The event's id.", json_schema_extra={"pattern": "^[0-9]{1,18}$"})
+EventId = Annotated[str, Path(description="The event's id.", json_schema_extra=TEXT_ID)]
+IntegerEventId = Annotated[
+    str, Path(alias="event_id", description="The event's id.", json_schema_extra=INTEGER_ID)
 ]
 
 Lister = Annotated[Caller, requires("events:read", "list_events")]
@@ -75,7 +76,9 @@ async def get_stored_event(request: Request, event_id: EventId, caller: Getter) 
     responses={200: DONE, **problems(401, 403, 404, 413, 415, 422, 429, 503)},
     openapi_extra={"requestBody": BODY_OF_CHANGE},
 )
-async def update_stored_event(request: Request, event_id: EventId, caller: Updater) -> Response:
+async def update_stored_event(
+    request: Request, event_id: IntegerEventId, caller: Updater
+) -> Response:
     """Change or clear an event's amount."""
     number = parse_id("event_id", event_id)
     change = read_change(await read_json(request))

@@ -9,6 +9,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import structlog
+from obstore.exceptions import BaseError
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
@@ -30,6 +32,8 @@ _WAITS = {"lease": LEASE, "longest_pause": max(PAUSES)}
 
 GIVEN_UP = "The export was interrupted every time it was tried."
 FORGOTTEN = "The file was kept for 7 days and has been removed. Ask for the export again."
+
+log = structlog.get_logger()
 
 
 async def create_job(connection: AsyncConnection, space_id: int, request: ExportRequest) -> int:
@@ -75,7 +79,7 @@ def claim_next(connection: Connection[Any], storage: Storage) -> Claimed | None:
         if row is None:
             continue
         if left_behind is not None:
-            storage.delete(left_behind)
+            discard(storage, left_behind)
         status, lease, file, attempts, kind, body, start, end = row
         if status == "processing":
             request = ExportRequest(kind, body, TimeRange(start, end))
@@ -94,9 +98,21 @@ def tidy(connection: Connection[Any], storage: Storage, space_id: int) -> None:
     """
     found = connection.execute(SQL["to_forget"], {"space_id": space_id, "kept": KEPT})
     for export_id, file in found.fetchall():
+        if discard(storage, file):
+            values = {"space_id": space_id, "export_id": export_id, "error": FORGOTTEN}
+            connection.execute(SQL["forget"], values)
+
+
+def discard(storage: Storage, file: str) -> bool:
+    """Remove a file that nobody is to have. Returns whether that went well: a place that cannot be
+    written to is what fails a job, and must not end the process that is to say so.
+    """
+    try:
         storage.delete(file)
-        values = {"space_id": space_id, "export_id": export_id, "error": FORGOTTEN}
-        connection.execute(SQL["forget"], values)
+    except (OSError, BaseError) as error:
+        log.warning("export file not removed", file=file, error=type(error).__name__)
+        return False
+    return True
 
 
 def renew(connection: Connection[Any], job: Claimed, done: int, total: int | None) -> bool:

@@ -26,11 +26,11 @@ LIMIT 20;
 SELECT s.id FROM spaces s WHERE s.id = %(space_id)s FOR SHARE;
 
 -- name: claim
--- Take a job, unless somebody else has by now. One whose tries are used up has failed: every
--- process that worked on it was killed.
+-- Take a job, unless somebody else has by now. One whose tries are used up has failed: the last
+-- process that worked on it was killed, and unless an earlier one said why it failed, all were.
 UPDATE exports x
 SET status = CASE WHEN x.attempts < %(tries)s THEN 'processing' ELSE 'failed' END,
-    error = CASE WHEN x.attempts < %(tries)s THEN NULL ELSE %(given_up)s END,
+    error = CASE WHEN x.attempts < %(tries)s THEN x.error ELSE coalesce(x.error, %(given_up)s) END,
     lease = gen_random_uuid(), leased_until = now() + %(lease)s,
     attempts = x.attempts + 1, rows_done = 0, rows_total = NULL,
     -- Named before it is made, so that no file can be left without an owner.

@@ -20,11 +20,6 @@ class ExportRequest:
     """What was asked, in the words of the body that asked it."""
     time: TimeRange
 
-    @property
-    def shown_as(self) -> str:
-        """The name that people save the file under."""
-        return shown_as(self.kind, self.body)
-
 
 @dataclass(frozen=True)
 class ExportJob:
@@ -43,11 +38,6 @@ class ExportJob:
     file: str | None
     """Its name in the object store, once completed."""
 
-    @property
-    def shown_as(self) -> str:
-        """The name that people save the file under."""
-        return shown_as(self.kind, self.request)
-
 
 @dataclass(frozen=True)
 class Claimed:
@@ -61,8 +51,15 @@ class Claimed:
     attempts: int
     request: ExportRequest
 
+    @property
+    def shown_as(self) -> str:
+        """The name that people save the file under."""
+        return shown_as(self.request.kind, self.request.body, self.file)
 
-def shown_as(kind: str, body: dict[str, Any]) -> str:
-    """A file name that tells what an export holds: its kind and its dates."""
+
+def shown_as(kind: str, body: dict[str, Any], file: str) -> str:
+    """A name that tells what an export holds, its kind and its dates, and ends in that of its file,
+    so that no two downloads have the same.
+    """
     dates = [str(body[name]) for name in ("date", "start_date", "end_date") if name in body]
-    return f"{kind}-{re.sub('[^0-9-]+', '_', '_'.join(dates))}.ndjson.gz"
+    return f"{kind}-{re.sub('[^0-9-]+', '_', '_'.join(dates))}-{file}"

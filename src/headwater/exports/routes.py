@@ -16,11 +16,11 @@ from headwater.exports.documents import JOB, QUEUED, body_of
 from headwater.exports.jobs import create_job, fetch_job
 from headwater.exports.kinds import KINDS
 from headwater.exports.links import PATH, Download
-from headwater.exports.models import ExportJob
+from headwater.exports.models import ExportJob, shown_as
 from headwater.exports.storage import CONTENT_TYPE, LocalFolder
 from headwater.http.bodies import read_json
 from headwater.http.errors import Forbidden, Problem, plain
-from headwater.http.ids import parse_id
+from headwater.http.ids import INTEGER_ID, parse_id
 from headwater.http.openapi import problems
 from headwater.spaces.access import Caller, requires
 from headwater.spaces.spaces import fetch_space
@@ -32,9 +32,7 @@ LINK_LIVES = timedelta(minutes=15)
 CREATE_PROBLEMS = problems(401, 403, 413, 415, 422, 429, 503)
 GET_PROBLEMS = problems(401, 403, 404, 422, 429, 503)
 
-ExportId = Annotated[
-    str, Path(description="The export's id.", json_schema_extra={"pattern": "^[0-9]{1,18}$"})
-]
+ExportId = Annotated[str, Path(description="The export's id.", json_schema_extra=INTEGER_ID)]
 
 
 @router.post(
@@ -177,7 +175,7 @@ async def _link(headwater: Any, job: ExportJob, expires: datetime) -> str:
     link = await asyncio.to_thread(headwater.storage.link, job.file, LINK_LIVES)
     if link is not None:
         return link
-    download = Download(job.file, job.shown_as)
+    download = Download(job.file, shown_as(job.kind, job.request, job.file))
     return download.url(headwater.base_url, headwater.signing_key, int(expires.timestamp()))
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import errno
 import threading
-from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -53,15 +52,14 @@ def _attempt(connection: Connection[Any], storage: Storage, url: str, job: Claim
         failpoint("export_before_complete")
         lease.hand_over(connection)
     except Stopped:
-        storage.delete(job.file)
+        jobs.discard(storage, job.file)
         jobs.release(connection, job)
         raise
     except LeaseLostError:
-        storage.delete(job.file)
+        jobs.discard(storage, job.file)
         log.warning("export lease lost", space_id=job.space_id, export=job.id)
     except Exception as error:
-        with suppress(OSError, BaseError):
-            storage.delete(job.file)
+        jobs.discard(storage, job.file)
         log.warning("export failed", space_id=job.space_id, export=job.id, exc_info=True)
         jobs.put_back(connection, job, reason_of(error))
 
@@ -70,7 +68,7 @@ def _write(storage: Storage, url: str, lease: Lease) -> None:
     job = lease.job
     with (
         psycopg.connect(url, connect_timeout=5) as connection,
-        storage.create(job.file, job.request.shown_as) as sink,
+        storage.create(job.file, job.shown_as) as sink,
         compressed(sink) as stream,
     ):
         connection.execute(jobs.SQL["snapshot"])

@@ -8,19 +8,28 @@ from typing import Any
 
 FORMS = "must be an ISO 8601 date-time or a Unix timestamp in seconds."
 
-# Narrower than what Python parses, which also takes week dates, comma fractions and odd offsets.
-_ISO = re.compile(
-    r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(\.\d{1,9})?\s?(Z|[+-]\d\d(?::?\d\d)?)?)?",
+# Narrower than what Python parses, which also takes week dates and odd offsets. A day alone has to
+# have its dashes: eight digits are Unix seconds.
+_EXTENDED = re.compile(
+    r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?([.,]\d{1,9})?\s?(Z|[+-]\d\d(?::?\d\d)?)?)?",
+    re.ASCII | re.IGNORECASE,
+)
+_BASIC = re.compile(
+    r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(?:(\d\d)([.,]\d{1,9})?)?(Z|[+-]\d\d(?::?\d\d)?)?",
     re.ASCII | re.IGNORECASE,
 )
 _UNIX = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?")
 
-_DAY = r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
-_CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?(\.[0-9]{1,9})?"
-_OFFSET = r"\s?([Zz]|[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?)?"
+_MONTH, _DAY = "(0[1-9]|1[0-2])", "(0[1-9]|[12][0-9]|3[01])"
+_HOUR, _SIXTY, _FRACTION = "([01][0-9]|2[0-3])", "[0-5][0-9]", "([.,][0-9]{1,9})?"
+_OFFSET = rf"([Zz]|[+-]{_HOUR}(:?{_SIXTY})?)?"
+_EXTENDED_FORM = (
+    rf"[0-9]{{4}}-{_MONTH}-{_DAY}([Tt ]{_HOUR}:{_SIXTY}(:{_SIXTY})?{_FRACTION}\s?{_OFFSET})?"
+)
+_BASIC_FORM = rf"[0-9]{{4}}{_MONTH}{_DAY}[Tt]{_HOUR}{_SIXTY}({_SIXTY}{_FRACTION})?{_OFFSET}"
 ISO_SCHEMA: dict[str, Any] = {
     "type": "string",
-    "pattern": rf"^\s*{_DAY}([Tt ]{_CLOCK}{_OFFSET})?\s*$",
+    "pattern": rf"^\s*({_EXTENDED_FORM}|{_BASIC_FORM})\s*$",
 }
 UNIX_SCHEMA: dict[str, Any] = {"type": "string", "pattern": rf"^\s*{_UNIX.pattern}\s*$"}
 
@@ -40,16 +49,29 @@ def parse_instant(value: str | float) -> float:
 
 
 def parse_iso(value: str) -> float:
-    """Unix seconds from ISO 8601 text alone (no offset is UTC). Raises ValueError likewise."""
-    match = _ISO.fullmatch(value.strip())
-    if match is None:
-        raise ValueError(FORMS)
-    day, clock, seconds, fraction, offset = match.groups()
+    """Unix seconds from ISO 8601 text alone, in extended or basic format (no offset is UTC). Raises
+    ValueError likewise.
+    """
+    day, clock, seconds, fraction, offset = _parts(value.strip())
     zone = "+00:00" if offset in (None, "Z", "z") else offset
+    decimals = f".{fraction[1:7]}" if fraction else ""
     try:
         moment = datetime.fromisoformat(
-            f"{day}T{clock or '00:00'}{seconds or ':00'}{(fraction or '')[:7]}{zone}"
+            f"{day}T{clock or '00:00'}{seconds or ':00'}{decimals}{zone}"
         )
     except ValueError:
         raise ValueError(FORMS) from None
     return moment.timestamp()
+
+
+def _parts(text: str) -> tuple[str | None, ...]:
+    """Day, hour and minute, seconds, fraction and offset, as the extended format writes them."""
+    match = _EXTENDED.fullmatch(text)
+    if match is not None:
+        return match.groups()
+    match = _BASIC.fullmatch(text)
+    if match is None:
+        raise ValueError(FORMS)
+    year, month, day, hour, minute, second, fraction, offset = match.groups()
+    seconds = f":{second}" if second else None
+    return f"{year}-{month}-{day}", f"{hour}:{minute}", seconds, fraction, offset

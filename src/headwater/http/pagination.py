@@ -22,8 +22,8 @@ from headwater.http.timerange import TimeRange
 
 CURSOR = One(
     name="cursor",
-    kind=Kind({"type": "string"}, str),
-    description="A cursor from an earlier page of the same list.",
+    kind=Kind({"type": "string", "pattern": r"\S"}, str),
+    description="A cursor from an earlier page of the same list; absent, the first page.",
 )
 
 SIGNATURE_BYTES = 32
@@ -71,6 +71,9 @@ class Cursors:
 
     def read_from(self, query: Query) -> Position | None:
         """The position that the `cursor` parameter names, if it was given."""
+        if any(not text.strip() for text in query.values(CURSOR.name)):
+            query.refuse(CURSOR.name, "must not be blank; leave it out for the first page.")
+            return None
         text = CURSOR.read(query)
         try:
             return None if text is None else self.read(text)

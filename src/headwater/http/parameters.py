@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar, cast
 from urllib.parse import unquote_to_bytes, urlencode
 
 from headwater.http.errors import Errors, Invalid
+from headwater.http.suggestions import Names
 
 T = TypeVar("T")
 
@@ -160,11 +161,11 @@ def whole_number(low: int, high: int) -> Kind[int]:
 def one_of(values: Sequence[T]) -> Kind[T]:
     """One of a closed list of strings or integers."""
     by_text = {str(value): value for value in values}
-    listed = ", ".join(by_text)
+    names = Names(by_text)
 
     def parse(text: str) -> T:
         if text not in by_text:
-            raise ValueError(f"must be one of {listed}.")
+            raise ValueError(names.refusal(text))
         return by_text[text]
 
     type_name = "integer" if isinstance(values[0], int) else "string"

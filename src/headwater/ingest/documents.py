@@ -13,6 +13,7 @@ from headwater.http.instants import ISO_SCHEMA, UNIX_SCHEMA
 from headwater.http.openapi import answer, problems
 from headwater.identity.senders import Sender
 from headwater.ingest.endpoints import MAX_BATCH
+from headwater.ingest.forms import MOST_WARNINGS
 from headwater.ingest.payload import TrackPayload
 from headwater.ingest.touchpoints import AD_IDS, LONGEST_ID, TouchpointPayload
 from headwater.sources.catalogue import SOURCES
@@ -113,8 +114,8 @@ _IDENTIFIED = [
 ]
 _NEEDED = (
     "At least one of email, trk_token, or fingerprint with ip is required; fingerprint and ip "
-    "only come together. Unknown keys are ignored, null and blank text count as absent, of a key "
-    "given twice the last counts. No text or key may hold NUL."
+    "only come together. Unknown keys are ignored, which `warnings` tell; null and "
+    "blank text count as absent, of a key given twice the last counts. No text or key may hold NUL."
 )
 
 
@@ -166,6 +167,15 @@ def _touchpoint_schema() -> Schema:
 
 
 _ERRORS = {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}}
+_WARNINGS: Schema = {
+    "description": (
+        "Fields that were sent and are none, with the nearest ones that are. Only when there are "
+        "any, and at most 10."
+    ),
+    "type": "array",
+    "items": {"type": "string"},
+    "maxItems": MOST_WARNINGS,
+}
 _RESULT = {
     "type": "object",
     "required": ["index", "status"],
@@ -173,6 +183,7 @@ _RESULT = {
         "index": {"type": "integer"},
         "status": {"type": "string", "enum": ["queued", "invalid"]},
         "receipt_id": {"type": "string"},
+        "warnings": _WARNINGS,
         "errors": _ERRORS,
     },
 }
@@ -196,7 +207,7 @@ INGEST_SCHEMAS: dict[str, Any] = {
     "Accepted": {
         "type": "object",
         "required": ["status", "message"],
-        "properties": {"status": _STATUS, "message": _MESSAGE},
+        "properties": {"status": _STATUS, "message": _MESSAGE, "warnings": _WARNINGS},
     },
     "BatchAccepted": {
         "type": "object",
@@ -225,13 +236,18 @@ RECEIPT: Schema = answer(
     "What became of the event.",
     {
         "type": "object",
-        "required": ["id", "status", "event_id", "reason", "sender"],
+        "required": ["id", "status", "event_id", "reason", "sender", "warnings"],
         "properties": {
             "id": {"type": "string"},
             "status": {"type": "string", "enum": ["queued", "stored", "duplicate", "rejected"]},
             "event_id": {"type": ["string", "null"]},
             "reason": {"type": ["string", "null"]},
             "sender": {"enum": [*Sender, None]},
+            "warnings": {
+                "description": "Fields that were ignored, and identifiers that identify nobody.",
+                "type": "array",
+                "items": {"type": "string"},
+            },
         },
     },
 )

@@ -23,6 +23,7 @@ from headwater.database.pool import UNAVAILABLE
 from headwater.http.bodies import (
     NOT_AN_OBJECT,
     UNDECODABLE,
+    Disconnected,
     Receive,
     read_body,
     refuse_encoding,
@@ -40,6 +41,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 BUCKET = "track"
 SCOPE = "events:write"
+QUEUED = b'{"status":202,"message":"The event is queued."'
 MAX_TRACK_BODY = 256 * 1024
 MAX_BATCH_BODY = 8 * 1024 * 1024
 MAX_BATCH = 1000
@@ -75,8 +77,8 @@ class Ingest:
             return problem_answer(problem, request.quota)
         return None
 
-    async def refuse(self, caller: Caller, cost: int, refusal: Invalid) -> Answer:
-        """Answer invalid input, which counts like any other request."""
+    async def refuse(self, caller: Caller, cost: int, refusal: Problem) -> Answer:
+        """Answer what cannot be taken: invalid input counts like any other request."""
         request = self.request(caller, cost, [])
         return await self.put(request) or problem_answer(refusal, request.quota)
 
@@ -119,9 +121,14 @@ class KeyedEndpoint(Endpoint):
         # Of a header given twice the first counts, as everywhere else.
         headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))
         caller = await self.ingest.keys.caller(headers.get(b"authorization"))
-        caller.authorize(SCOPE)
-        refuse_encoding(headers.get(b"content-encoding", b"").decode("latin-1"))
-        body = await read_body(receive, self.max_body)
+        try:
+            caller.authorize(SCOPE)
+            refuse_encoding(headers.get(b"content-encoding", b"").decode("latin-1"))
+            body = await read_body(receive, self.max_body)
+        except Disconnected:
+            raise
+        except Problem as problem:
+            return await self.ingest.refuse(caller, 0, problem)
         return await self.handle(caller, body)
 
     @abstractmethod
@@ -137,15 +144,17 @@ class Track(KeyedEndpoint):
     async def handle(self, caller: Caller, body: bytes) -> Answer:
         request = self.ingest.request(caller, 1, [])
         try:
-            request.rows = [_encode(accept(body, time.time()))]
+            event = accept(body, time.time())
         except Invalid as invalid:
             return await self.ingest.refuse(caller, 1, invalid)
+        request.rows = [_encode(event)]
         not_stored = await self.ingest.put(request)
         if not_stored:
             return not_stored
         receipt = b"%d" % request.receipts[0]
         headers = [(b"x-receipt-id", receipt), *quota_headers(request.quota)]
-        return Answer(202, b'{"status":202,"message":"The event is queued."}', headers)
+        content = QUEUED + b',"warnings":' + _encode(event.warnings) if event.warnings else QUEUED
+        return Answer(202, content + b"}", headers)
 
 
 @dataclass(frozen=True)
@@ -226,10 +235,13 @@ def _accept_all(form: Form[Any], given: list[Raw]) -> tuple[list[dict[str, Any]]
     rows: list[bytes] = []
     for index, raw in enumerate(given):
         try:
-            rows.append(_encode(form.accept(raw, now)))
-            results.append({"index": index, "status": "queued"})
+            item = form.accept(raw, now)
         except Invalid as invalid:
             results.append({"index": index, "status": "invalid", "errors": invalid.errors})
+            continue
+        rows.append(_encode(item))
+        warned = {"warnings": item.warnings} if item.warnings else {}
+        results.append({"index": index, "status": "queued", **warned})
     return results, rows
 
 

@@ -16,6 +16,7 @@ from msgspec import Meta, Raw
 
 from headwater.http.bodies import NOT_AN_OBJECT, UNDECODABLE, refuse_bad_text, undecodable
 from headwater.http.errors import Errors, Invalid
+from headwater.http.suggestions import Names
 from headwater.identity.emails import parse_written_email
 
 Accepted = TypeVar("Accepted")
@@ -40,6 +41,14 @@ class Identification(msgspec.Struct, frozen=True, kw_only=True):
 
 IDENTIFYING = frozenset({"email", "trk_token", "fingerprint", "ip"})
 """Of which an item has to have one, or fingerprint and ip."""
+
+
+MOST_WARNINGS = 10
+"""Of one item."""
+LONGEST_SHOWN = 64
+"""Of an unknown field's name in a warning, in characters."""
+
+_members = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 class Check:
@@ -70,42 +79,78 @@ class Form(Generic[Accepted]):
     normalise: Callable[[Any, float, Check], Accepted]
     """What the types cannot say (blanks, identification, formats), for an item received at the
     given Unix time; what breaks a rule is kept by the Check."""
-    rules: Mapping[str, str]
-    """What a field of the wrong type should have been, where its length does not tell."""
+    rules: Mapping[str, str | Callable[[Any], str]]
+    """What a field of the wrong type should have been, where its length does not tell; some rules
+    depend on what it was."""
     stand_ins: Mapping[str, Any]
     """Required fields, each with a value to go on with when it is missing or wrong."""
     raw: frozenset[str] = frozenset()
     """Fields that are kept as they were written."""
     alternatives: tuple[frozenset[str], ...] = (IDENTIFYING,)
     """Fields of which one is needed: when one of them is of the wrong type, it is not missing."""
+    warns: bool = False
+    """Whether fields that there are not are told in the accepted item's `warnings`."""
     _fields: dict[str, Any] = field(init=False)
+    _names: Names = field(init=False)
     _decode: Callable[[bytes | Raw], Any] = field(init=False)
+    """Refuses unknown fields where they are told: an item without any is decoded once."""
+    _decode_known: Callable[[bytes | Raw], Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        found = {info.name: info for info in msgspec.structs.fields(self.payload)}
-        object.__setattr__(self, "_fields", found)
-        object.__setattr__(self, "_decode", msgspec.json.Decoder(self.payload).decode)
+        strict: Any = msgspec.defstruct(
+            self.payload.__name__, [], bases=(self.payload,), frozen=True, kw_only=True,
+            forbid_unknown_fields=self.warns,
+        )  # fmt: skip
+        fields = {info.name: info for info in msgspec.structs.fields(self.payload)}
+        object.__setattr__(self, "_fields", fields)
+        object.__setattr__(self, "_names", Names(fields))
+        object.__setattr__(self, "_decode", msgspec.json.Decoder(strict).decode)
+        object.__setattr__(self, "_decode_known", msgspec.json.Decoder(self.payload).decode)
 
     def accept(self, raw: bytes | Raw, now: float) -> Accepted:
         """The item in JSON received at `now` (Unix seconds). Raises Invalid, naming every field at
         fault.
         """
         body = bytes(raw)
+        warnings: tuple[str, ...] = ()
         try:
             if not body.isascii():
                 body.decode()  # the decoder does not look into what it skips
             payload = self._decode(raw)
         except msgspec.ValidationError:
-            raise self._explain(body, now) from None
+            payload = self._decode_leniently(body, now)
+            warnings = self._warnings(body) if self.warns else ()
         except UNDECODABLE as error:
             raise undecodable(body, error) from None
         if b"\\u0000" in body:
             refuse_bad_text(msgspec.json.decode(raw))
         check = Check()
-        accepted = self.normalise(payload, now, check)
+        accepted: Any = self.normalise(payload, now, check)
         if check.errors:
             raise Invalid(check.errors)
-        return accepted
+        return msgspec.structs.replace(accepted, warnings=warnings) if warnings else accepted
+
+    def _decode_leniently(self, body: bytes, now: float) -> Any:
+        """The payload without its unknown fields. Raises Invalid when something else is wrong."""
+        try:
+            return self._decode_known(body)
+        except msgspec.ValidationError:
+            raise self._explain(body, now) from None
+        except UNDECODABLE as error:  # the types were off before the decoder came to it
+            raise undecodable(body, error) from None
+
+    def _warnings(self, body: bytes) -> tuple[str, ...]:
+        """A sentence for each unknown field; in place of all beyond the last, how many they are."""
+        unknown = [name for name in _members(body) if name not in self._fields]
+        count = len(unknown) if len(unknown) <= MOST_WARNINGS else MOST_WARNINGS - 1
+        told = [self._warning(name) for name in unknown[:count]]
+        more = len(unknown) - count
+        return (*told, f"{more} more are not fields.") if more else tuple(told)
+
+    def _warning(self, name: str) -> str:
+        shown = name if len(name) <= LONGEST_SHOWN else f"{name[:LONGEST_SHOWN]}…"
+        question = self._names.question(name)
+        return f"{shown} is not a field; {question}" if question else f"{shown} is not a field."
 
     def _explain(self, raw: bytes, now: float) -> Invalid:
         """Everything wrong with an item whose types are off: each field is tried on its own, and
@@ -128,7 +173,7 @@ class Form(Generic[Accepted]):
                         else msgspec.convert(value[name], info.type)
                     )  # fmt: skip
                 except msgspec.ValidationError:
-                    errors[name] = [f"The {name} {self._rule(name)}"]
+                    errors[name] = [f"The {name} {self._rule(name, value[name])}"]
             elif info.required:
                 errors[name] = [f"The {name} is required."]
         more = Check()
@@ -139,17 +184,18 @@ class Form(Generic[Accepted]):
         errors |= {name: told for name, told in more.errors.items() if name not in known}
         return Invalid(errors)
 
-    def _rule(self, name: str) -> str:
+    def _rule(self, name: str, value: Any) -> str:
         """What a field of the wrong type or length should have been."""
-        if name in self.rules:
-            return self.rules[name]
+        rule = self.rules.get(name)
+        if rule is not None:
+            return rule if isinstance(rule, str) else rule(value)
         longest = msgspec.json.schema(self._fields[name].type)["anyOf"][0]["maxLength"]
         return f"must be a string of at most {longest} characters."
 
 
-def given_texts(payload: Any, names: tuple[str, ...]) -> dict[str, str]:
+def given_texts(payload: Any, names: tuple[str, ...]) -> dict[str, Any]:
     """Text fields that are copied over as they are, without the blank ones."""
-    values: dict[str, str] = {}
+    values: dict[str, Any] = {}
     for name in names:
         value = getattr(payload, name)
         if value is not None and value.strip():

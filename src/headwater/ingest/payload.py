@@ -19,9 +19,10 @@ from headwater.contacts.fields import (
     parse_slot_date,
     parse_slot_number,
 )
-from headwater.events.accepted import EVENT_NAMES, AcceptedEvent
+from headwater.events.accepted import EVENT_NAMES, STANDARD_NAMES, AcceptedEvent
 from headwater.http.decimals import decimal_text
 from headwater.http.instants import FORMS
+from headwater.http.suggestions import Names
 from headwater.ingest.forms import (
     Address,
     Attribution,
@@ -150,8 +151,17 @@ def profile_fields(payload: Any, check: Check) -> dict[int, str]:
     return fields
 
 
+_EVENT_NAMES = Names(
+    EVENT_NAMES, f"{', '.join(STANDARD_NAMES)}, or custom_event_1 to custom_event_50"
+)
+
+
+def _event_name_rule(value: Any) -> str:
+    return _EVENT_NAMES.refusal(value if isinstance(value, str) else "")
+
+
 _RULES = {
-    "event_name": "must be a standard event name or custom_event_1 to custom_event_50.",
+    "event_name": _event_name_rule,
     "event_time": FORMS,
     **dict.fromkeys(("company_external_id", "company_name"), "must be a string or an integer."),
     **dict.fromkeys(("is_upsell", "do_not_capi"), "must be true or false."),
@@ -179,6 +189,7 @@ def parse_amount(raw: Raw | UnsetType) -> str | None:
 
 
 EVENT_FORM = Form(
-    TrackPayload, _normalise, _RULES, {"event_name": EVENT_NAMES[0]}, raw=frozenset({"amount"})
-)
+    TrackPayload, _normalise, _RULES, {"event_name": EVENT_NAMES[0]}, raw=frozenset({"amount"}),
+    warns=True,
+)  # fmt: skip
 accept = EVENT_FORM.accept

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Request
 from fastapi.responses import JSONResponse
 
 from headwater.http.errors import NotFound
-from headwater.http.ids import parse_id
+from headwater.http.ids import TEXT_ID, parse_id
 from headwater.http.openapi import problems
 from headwater.ingest.documents import RECEIPT
 from headwater.ingest.inbox import SQL
@@ -16,9 +16,7 @@ from headwater.spaces.access import Caller, requires
 
 router = APIRouter(tags=["Ingest"])
 
-ReceiptId = Annotated[
-    str, Path(description="The receipt's id.", json_schema_extra={"pattern": "^[0-9]{1,18}$"})
-]
+ReceiptId = Annotated[str, Path(description="The receipt's id.", json_schema_extra=TEXT_ID)]
 
 
 @router.get(
@@ -36,7 +34,7 @@ async def get_receipt(
         row = await cursor.fetchone()
     if row is None:
         raise NotFound("Receipt")
-    status, event_id, reason, sender = row
+    status, event_id, reason, sender, warnings = row
     return JSONResponse(
         {
             "id": receipt_id,
@@ -44,5 +42,6 @@ async def get_receipt(
             "event_id": None if event_id is None else str(event_id),
             "reason": reason,
             "sender": sender,
+            "warnings": warnings or [],
         }
     )

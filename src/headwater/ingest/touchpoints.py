@@ -6,6 +6,7 @@ from typing import Any
 
 from headwater.attribution.accepted import AcceptedTouchpoint
 from headwater.http.instants import FORMS
+from headwater.http.suggestions import Names
 from headwater.ingest.forms import (
     IDENTIFYING,
     Address,
@@ -23,6 +24,8 @@ from headwater.ingest.times import parse_event_time
 from headwater.sources.catalogue import SOURCE_IDS
 
 LONGEST_ID = 512
+
+_SOURCES = Names(SOURCE_IDS)
 
 AD_IDS = ("campaign_id", "adset_id", "ad_id", "account_id")
 _PLAIN_TEXT = (
@@ -70,7 +73,7 @@ def _source(value: str | None) -> str | None:
         return None
     source = value.strip().lower()
     if source not in SOURCE_IDS:
-        raise ValueError(_RULES["source"])
+        raise ValueError(_SOURCES.refusal(source))
     return source
 
 
@@ -82,11 +85,11 @@ def _occurred_at(value: str | float | None, now: float) -> int:
 
 _RULES = {
     "occurred_at": FORMS,
-    "source": f"must be one of the {len(SOURCE_IDS)} sources.",
+    "source": _SOURCES.refusal(""),
     **dict.fromkeys(AD_IDS, "must be a string or an integer."),
 }
 
 TOUCHPOINT_FORM = Form(
     TouchpointPayload, _normalise, _RULES, {},
-    alternatives=(IDENTIFYING, _ORIGINS, frozenset({"occurred_at"})),
+    alternatives=(IDENTIFYING, _ORIGINS, frozenset({"occurred_at"})), warns=True,
 )  # fmt: skip

@@ -2,7 +2,7 @@
 address when the form comes back, and the form's token is bound to that address to the letter.
 
 Nothing is asked of another server, and nothing is sent on, before somebody is logged in: strangers
-use us neither to fetch nor to redirect.
+use us neither to fetch nor to redirect. What is known here to be wrong they are told at once.
 """
 
 from __future__ import annotations
@@ -30,10 +30,12 @@ from headwater.console.visiting import (
     require_visitor,
 )
 from headwater.http.errors import Forbidden
+from headwater.oauth.clients import Client
 from headwater.oauth.codes import Agreement, make_code
 from headwater.oauth.consenting import Offer, list_choices
 from headwater.oauth.errors import OAuthError
 from headwater.oauth.metadata import AUTHORIZE
+from headwater.oauth.registrations import look_at_client
 from headwater.oauth.requests import (
     LONGEST_QUERY,
     AuthorizationRequest,
@@ -45,7 +47,7 @@ from headwater.oauth.requests import (
     read_request,
     reply_of,
 )
-from headwater.oauth.routes import find_client
+from headwater.oauth.routes import find_client, hosts_document
 
 FORM = "authorize"
 _USED = "This page was used before: go back to the assistant and connect it again."
@@ -77,8 +79,10 @@ def _deciding(decide: Decide) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         try:
             query = _read_query(request)
-            if request.method == "POST" and await find_visitor(request) is None:
-                return _see(_here(query))  # where the login leads back to
+            if await find_visitor(request) is None:
+                await _check_before_login(request.app.state.headwater, query)
+                if request.method == "POST":
+                    return _see(_here(query))  # where the login leads back to
             visitor = await require_visitor(request)
             return await _believed(request, visitor, query, decide)
         except (Untrusted, OAuthError) as error:
@@ -89,15 +93,35 @@ def _deciding(decide: Decide) -> Callable[[Request], Awaitable[Response]]:
     return answer
 
 
+async def _check_before_login(headwater: Any, query: str) -> None:
+    """Raise Untrusted for an unknown client or a redirect address that is not its own, as far as
+    that is known without asking another server: nobody should log in for nothing.
+    """
+    parameters = read_parameters(query.encode())
+    client_id = client_id_of(parameters)
+    if hosts_document(headwater, client_id):
+        client = headwater.hosted_clients.recall(client_id)
+        if client is None:
+            return  # its document is fetched for people who are logged in
+    else:
+        async with headwater.database.connection() as connection:
+            client = _known(await look_at_client(connection, client_id))
+    reply_of(parameters, client, headwater.base_url)
+
+
+def _known(client: Client | None) -> Client:
+    if client is None:
+        raise Untrusted("The assistant's client_id is not known here.")
+    return client
+
+
 async def _believed(request: Request, visitor: Visitor, query: str, decide: Decide) -> Response:
     """Decide on a request, once its client and redirect address are believed. Raises Untrusted,
     OAuthError when they are not.
     """
     headwater = request.app.state.headwater
     parameters = read_parameters(query.encode())
-    client = await find_client(headwater, client_id_of(parameters))
-    if client is None:
-        raise Untrusted("The assistant's client_id is not known here.")
+    client = _known(await find_client(headwater, client_id_of(parameters)))
     redirect, reply = reply_of(parameters, client, headwater.base_url)
     try:
         asked = read_request(parameters, client, redirect, headwater.base_url)

@@ -66,6 +66,13 @@ class HostedClients:
             raise replace(known.found)  # each raised one gathers where it passed
         return known.found
 
+    def recall(self, url: str) -> Client | None:
+        """The client of a document that was fetched before and is still fresh, if it was any."""
+        known = self._known.get(url)
+        if known is None or known.until <= time.monotonic() or isinstance(known.found, OAuthError):
+            return None
+        return known.found
+
     async def _join(self, url: str) -> _Known:
         task = self._under_way.get(url)
         if task is None:

@@ -61,7 +61,15 @@ async def tell_client(
 
 async def fetch_client(connection: AsyncConnection, client_id: str) -> Client | None:
     """A registered client, which is used with this."""
-    row = await _fetch(connection, "fetch", client_id)
+    return _client(await _fetch(connection, "fetch", client_id))
+
+
+async def look_at_client(connection: AsyncConnection, client_id: str) -> Client | None:
+    """A registered client, which is not used with this."""
+    return _client(await _fetch(connection, "show", client_id))
+
+
+def _client(row: dict[str, Any] | None) -> Client | None:
     if row is None:
         return None
     uris = tuple(row["redirect_uris"])

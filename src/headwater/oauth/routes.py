@@ -144,7 +144,7 @@ async def _who_asks(headwater: Any, client_id: str, code: str) -> Client | None:
     """The client that asks for a token. None for one with a document to whom the code was not
     given: only who was let in by a person has us ask another server, and no stranger.
     """
-    if _hosts_document(headwater, client_id):
+    if hosts_document(headwater, client_id):
         async with headwater.database.connection() as connection:
             found = await find_code(connection, code)
         if found is None or found[1] != client_id:
@@ -159,13 +159,14 @@ async def find_client(headwater: Any, client_id: str) -> Client | None:
     """The client with an id: registered, or hosting its document there. Raises OAuthError when the
     document cannot be used.
     """
-    if _hosts_document(headwater, client_id):
+    if hosts_document(headwater, client_id):
         return await headwater.hosted_clients.fetch(client_id)
     async with headwater.database.transaction() as connection:
         return await fetch_client(connection, client_id)
 
 
-def _hosts_document(headwater: Any, client_id: str) -> bool:
+def hosts_document(headwater: Any, client_id: str) -> bool:
+    """Whether a client is one that hosts a metadata document, to be fetched from there."""
     return headwater.settings.hosted_clients and is_document_url(client_id)
 
 

@@ -4,7 +4,7 @@ is to be written. One explicit object, so that each step says what it reads and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cached_property
@@ -115,6 +115,11 @@ class Item:
         """None as well when it repeats one already there."""
         self.hit: AcceptedHit | None = None
         self.person: AcceptedPerson | None = None
+
+    def warn(self, warnings: Sequence[str]) -> None:
+        """Add what the sender should know of the row, if there is anything."""
+        if warnings:
+            self.warnings = [*(self.warnings or ()), *warnings]
 
     @property
     def is_stored(self) -> bool:

@@ -62,12 +62,15 @@ def _read_event(batch: Batch, arrival: Arrival) -> None:
     touch = touch_of_event(event, event.event_time * 1000)
     item = _add_item(batch, arrival, _strong(event), event.event_time)
     item.event, item.touch = event, touch
+    item.warn(event.warnings)
 
 
 def _read_touchpoint(batch: Batch, arrival: Arrival) -> None:
     touchpoint = _decode_touchpoint(arrival.payload)
     touch = touch_of(touchpoint, touchpoint.occurred_at * 1000)
-    _add_item(batch, arrival, _strong(touchpoint), touchpoint.occurred_at).touch = touch
+    item = _add_item(batch, arrival, _strong(touchpoint), touchpoint.occurred_at)
+    item.touch = touch
+    item.warn(touchpoint.warnings)
 
 
 def _read_hit(batch: Batch, arrival: Arrival) -> None:
@@ -115,7 +118,7 @@ def _add_item(batch: Batch, arrival: Arrival, given: Identifiers, at: int) -> It
         sender=sender,
     )
     item = Item(arrival, who)
-    item.warnings = warnings or None
+    item.warn(warnings)
     batch.items.append(item)
     return item
 

@@ -8,9 +8,9 @@ import msgspec
 from fastapi import APIRouter, Path, Request, Response
 
 from headwater.contacts.documents import SEVERAL
-from headwater.contacts.finding import find_by_email, resolve
+from headwater.contacts.finding import find_by_any_email, resolve
 from headwater.http.errors import Invalid
-from headwater.http.ids import parse_id
+from headwater.http.ids import INTEGER_ID, parse_id
 from headwater.http.openapi import problems
 from headwater.http.parameters import Query
 from headwater.privacy.documents import EMAIL, QUEUED
@@ -24,7 +24,7 @@ ContactId = Annotated[
     Path(
         alias="id",
         description="The contact's id, from 1 on, or that of one merged into it.",
-        json_schema_extra={"pattern": "^0*[1-9][0-9]*$", "maxLength": 18},
+        json_schema_extra=INTEGER_ID,
     ),
 ]
 
@@ -56,13 +56,13 @@ async def erase_contact(request: Request, contact_id: ContactId, caller: Eraser)
     openapi_extra={"parameters": [EMAIL.openapi()]},
 )
 async def erase_contact_by_email(request: Request, caller: Eraser) -> Response:
-    """Have the personal data of the one contact with an e-mail address erased for good."""
+    """Have the personal data of the one contact that has or had an address erased for good."""
     query = Query(request.scope["query_string"])
     email = EMAIL.read(query)
     query.finish()
     assert email is not None
     async with request.app.state.headwater.database.transaction() as connection:
-        found = await find_by_email(connection, caller.space_id, email)
+        found = await find_by_any_email(connection, caller.space_id, email)
         await request_erasure(connection, caller.space_id, found)
     return _queued(found)
 
@@ -70,7 +70,7 @@ async def erase_contact_by_email(request: Request, caller: Eraser) -> Response:
 def _read_id(text: str, query: Query) -> int:
     """The id in the path, which must be all that says who is meant. Raises Invalid."""
     number = parse_id("id", text)
-    if number < 1:
+    if number == 0:
         raise Invalid.of("id", "must be 1 or more.")
     if query.one("email") is not None:
         query.refuse("email", "must not be given beside an id.")

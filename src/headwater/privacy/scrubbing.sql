@@ -13,11 +13,15 @@ SELECT merged.id FROM survivor
 JOIN contacts merged ON merged.space_id = %(space_id)s AND merged.merged_into = survivor.id;
 
 -- name: identifiers
--- What the group is recognised by.
-SELECT DISTINCT i.kind, i.value
+-- What the group is recognised by. An address that it had is still its own, unless somebody else has
+-- it now.
+SELECT DISTINCT CASE i.kind WHEN 'former_email' THEN 'email' ELSE i.kind END, i.value
 FROM contact_identifiers i
 WHERE i.space_id = %(space_id)s AND i.contact_id = ANY(%(group)s::bigint[])
-  AND i.kind IN ('email', 'tracking_id', 'trk_token', 'fingerprint');
+  AND (i.kind IN ('email', 'tracking_id', 'trk_token', 'fingerprint')
+       OR i.kind = 'former_email' AND NOT EXISTS (
+        SELECT FROM contact_identifiers now
+        WHERE now.space_id = %(space_id)s AND now.kind = 'email' AND now.value = i.value));
 
 -- name: payloads
 -- Every row of a queue.
@@ -44,8 +48,8 @@ DELETE FROM webhook_deliveries d
 WHERE d.space_id = %(space_id)s AND d.id = ANY(%(ids)s::bigint[]);
 
 -- name: forget_identifiers
--- E-mails, phones, names, locations, tracking ids, tokens, fingerprints: nobody finds the contact
--- by them any more.
+-- E-mails, former ones included, phones, names, locations, tracking ids, tokens, fingerprints:
+-- nobody finds the contact by them any more.
 DELETE FROM contact_identifiers i
 WHERE i.space_id = %(space_id)s AND i.contact_id = ANY(%(group)s::bigint[]);
 

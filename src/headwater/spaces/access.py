@@ -32,12 +32,19 @@ class Caller:
     limits: dict[str, int] = field(default_factory=dict[str, int])
     """The Space's own limits; other buckets have the general one."""
 
+    def refusal(self, scope: str) -> Forbidden | None:
+        """Why the key may not do `scope`, unless it may."""
+        if not self.active:
+            return Forbidden("The Space's subscription is inactive.")
+        if scope not in self.scopes:
+            return Forbidden(f"The API key lacks the scope {scope}.")
+        return None
+
     def authorize(self, scope: str) -> None:
         """Raise Forbidden unless the key may do `scope`."""
-        if not self.active:
-            raise Forbidden("The Space's subscription is inactive.")
-        if scope not in self.scopes:
-            raise Forbidden(f"The API key lacks the scope {scope}.")
+        refusal = self.refusal(scope)
+        if refusal is not None:
+            raise refusal
 
 
 class KeyRing(Ring[bytes, Caller]):
@@ -85,12 +92,15 @@ def requires(scope: str, bucket: str) -> Any:
         keys: KeyRing = headwater.keys
         authorization = request.headers.get("authorization")
         found = await keys.caller(authorization.encode("latin-1") if authorization else None)
-        found.authorize(scope)
-        demand = Demand(found.space_id, 1, keys.limit(found, bucket))
+        refusal = found.refusal(scope)
+        cost = 1 if refusal is None else 0
+        demand = Demand(found.space_id, cost, keys.limit(found, bucket))
         async with headwater.database.connection() as connection:
             quota = (await take(connection, bucket, [demand]))[found.space_id]
         request.scope["headwater.quota"] = quota  # a refused request is told of it as well
-        quota.admit(demand.cost)
+        if refusal is not None:
+            raise refusal
+        quota.admit(cost)
         return found
 
     return Depends(caller)

@@ -43,6 +43,15 @@ def _as_it_is(value: Any) -> Any:
     raise ValueError("must be text or a number.")
 
 
+def _to_code(value: Any) -> str:
+    """The id or name of a company: as for events sent to the API, a fraction is neither, and 42.0
+    would not be the company 42.
+    """
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        return str(value)
+    raise ValueError("must be text or a whole number.")
+
+
 def _to_flag(value: Any) -> bool:
     flag = {"true": True, "false": False}.get(str(value).strip().lower())
     if flag is None:
@@ -57,6 +66,7 @@ def _converters() -> dict[str, Callable[[Any], Any]]:
     found |= dict.fromkeys(("amount", *_slots(NUMBER_SLOTS)), to_number)
     found |= dict.fromkeys(("event_time", *_slots(DATE_SLOTS)), _as_it_is)
     found |= dict.fromkeys(("is_upsell", "do_not_capi"), _to_flag)
+    found |= dict.fromkeys(("company_external_id", "company_name"), _to_code)
     return {name: convert for name, convert in found.items() if name not in _COMPUTED}
 
 

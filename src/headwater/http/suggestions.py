@@ -1,0 +1,86 @@
+"""Which of a closed list of names somebody meant who wrote another one.
+
+Names are near when they differ in case and punctuation only, in one letter (too many, too few,
+wrong, or swapped with its neighbour), or when one begins with the other. All of that is looked up
+in tables made beforehand, as whoever writes a thousand wrong names should not cost more than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+LONGEST = 40
+"""Of a word that is looked up, in characters; a longer one is near to nothing."""
+MOST = 3
+_SHORTEST_TYPO = 4
+_SHORTEST_BEGINNING = 3
+
+
+class Names:
+    """A closed list of names, and how it is written where that is shorter."""
+
+    def __init__(self, names: Iterable[str], written: str = "") -> None:
+        self._names = tuple(names)
+        self._written = written or ", ".join(self._names)
+        self._by_letters: dict[str, str] = {}
+        self._by_typo: dict[str, list[str]] = {}
+        self._by_beginning: dict[str, list[str]] = {}
+        for name in self._names:
+            letters = _letters(name)
+            self._by_letters.setdefault(letters, name)
+            for typo in {letters, *_shortened(letters)}:
+                self._by_typo.setdefault(typo, []).append(name)
+            for beginning in _beginnings(letters):
+                self._by_beginning.setdefault(beginning, []).append(name)
+
+    @lru_cache(maxsize=4096)  # noqa: B019 - lists of names live as long as the process
+    def near(self, word: str) -> tuple[str, ...]:
+        """The names that are near, the nearest first, at most MOST."""
+        letters = _letters(word) if len(word) <= LONGEST else ""
+        same = self._by_letters.get(letters)
+        return (same,) if same is not None else tuple(self._similar(letters))[:MOST]
+
+    def question(self, word: str) -> str:
+        """A question that names what is near, or nothing when nothing is."""
+        near = self.near(word)
+        listed = " or ".join(filter(None, (", ".join(near[:-1]), *near[-1:])))
+        return f"did you mean {listed}?" if near else ""
+
+    def refusal(self, word: str) -> str:
+        """What completes "The <field> …" for a word that is none of the names."""
+        rule = f"must be one of {self._written}."
+        question = self.question(word)
+        return f"is not known: {question} It {rule}" if question else rule
+
+    def _similar(self, letters: str) -> Iterator[str]:
+        found: dict[str, None] = {}
+        if len(letters) >= _SHORTEST_TYPO:
+            for typo in (letters, *_shortened(letters)):
+                found |= dict.fromkeys(self._by_typo.get(typo, ()))
+        found |= dict.fromkeys(self._by_beginning.get(letters, ()))
+        for beginning in _beginnings(letters):
+            if (name := self._by_letters.get(beginning)) is not None:
+                found[name] = None
+        # Another number is another name, not the same one misspelt.
+        digits = _digits(letters)
+        return (name for name in found if _digits(name) == digits)
+
+
+def _letters(word: str) -> str:
+    return "".join(letter for letter in word.casefold() if letter.isalnum())
+
+
+def _digits(word: str) -> str:
+    return "".join(letter for letter in word if letter.isdigit())
+
+
+def _shortened(letters: str) -> Iterator[str]:
+    """The word without one of its letters. Two words with one typo between them share one of these,
+    or one is among the other's.
+    """
+    return (letters[:place] + letters[place + 1 :] for place in range(len(letters)))
+
+
+def _beginnings(letters: str) -> Iterator[str]:
+    return (letters[:length] for length in range(_SHORTEST_BEGINNING, len(letters)))
