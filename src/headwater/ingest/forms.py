@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from ipaddress import ip_address
 from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Meta, Raw
 
-from headwater.http.bodies import NOT_AN_OBJECT, UNDECODABLE, refuse_bad_text, undecodable
+from headwater.http.decoding import NOT_AN_OBJECT, decode_json, decode_typed, refuse_bad_text
 from headwater.http.errors import Errors, Invalid
 from headwater.identity.emails import parse_written_email
 
@@ -92,15 +93,11 @@ class Form(Generic[Accepted]):
         """
         body = bytes(raw)
         try:
-            if not body.isascii():
-                body.decode()  # the decoder does not look into what it skips
-            payload = self._decode(raw)
+            payload = decode_typed(body, self._decode)
         except msgspec.ValidationError:
             raise self._explain(body, now) from None
-        except UNDECODABLE as error:
-            raise undecodable(body, error) from None
         if b"\\u0000" in body:
-            refuse_bad_text(msgspec.json.decode(raw))
+            refuse_bad_text(decode_json(body))
         check = Check()
         accepted = self.normalise(payload, now, check)
         if check.errors:
@@ -111,10 +108,7 @@ class Form(Generic[Accepted]):
         """Everything wrong with an item whose types are off: each field is tried on its own, and
         the sound ones go on to the other checks.
         """
-        try:
-            value = msgspec.json.decode(raw)
-        except UNDECODABLE as error:  # the types were off before the decoder came to it
-            return undecodable(raw, error)
+        value = decode_json(raw, msgspec.json.decode)
         if not isinstance(value, dict):
             return Invalid(NOT_AN_OBJECT)
         refuse_bad_text(value)
@@ -141,10 +135,13 @@ class Form(Generic[Accepted]):
 
     def _rule(self, name: str) -> str:
         """What a field of the wrong type or length should have been."""
-        if name in self.rules:
-            return self.rules[name]
-        longest = msgspec.json.schema(self._fields[name].type)["anyOf"][0]["maxLength"]
-        return f"must be a string of at most {longest} characters."
+        return self.rules.get(name) or _length_rule(self._fields[name].type)
+
+
+@cache
+def _length_rule(text_type: Any) -> str:
+    longest = msgspec.json.schema(text_type)["anyOf"][0]["maxLength"]
+    return f"must be a string of at most {longest} characters."
 
 
 def given_texts(payload: Any, names: tuple[str, ...]) -> dict[str, str]:

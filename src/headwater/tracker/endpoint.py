@@ -21,7 +21,7 @@ from headwater.browsing.agents import read_agent
 from headwater.browsing.places import Places
 from headwater.http.bodies import Receive, read_body, refuse_encoding
 from headwater.http.clients import Networks, client_address
-from headwater.http.errors import Forbidden, Invalid, Problem, Unauthorized
+from headwater.http.errors import Forbidden, Invalid, Problem, Unauthorized, bound
 from headwater.ingest.endpoints import (
     Answer,
     Endpoint,
@@ -199,11 +199,11 @@ def _body(told: Told, token: str | None) -> tuple[int, bytes]:
         "results": told.results,
     }
     if status == 422:
-        content["errors"] = {
-            f"items.{result['index']}.{name}": rules
+        content["errors"] = bound(
+            (f"items.{result['index']}.{name}", rules)
             for result in told.results
             for name, rules in result["errors"].items()
-        }
+        )
     return status, msgspec.json.encode(content)
 
 

@@ -15,7 +15,7 @@ from headwater.contacts.finding import find_by_email, resolve
 from headwater.contacts.membership import attach_company, detach_company
 from headwater.contacts.reading import STATEMENTS, fetch_contact, list_contacts
 from headwater.contacts.routes import JOURNEY_SECONDS, RESTAMPING_SECONDS
-from headwater.http.bodies import refuse_bad_text
+from headwater.http.decoding import refuse_bad_text
 from headwater.http.parameters import One, Query, whole_number
 from headwater.mcp.asking import Asking
 from headwater.mcp.lists import PAGING, paged, told
