@@ -30,8 +30,8 @@ _SENSITIVE_NAME = re.compile(
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"trk_sk_[\w-]*|trk_[a-z]{2,4}_[\w-]{20,}"), MASKED),
     # What PostgreSQL tells of the row that it stumbled over.
-    (re.compile(r"(Key \([^)\n]*\)=\(|Failing row contains \().*"), rf"\1{MASKED})"),
-    (re.compile(r"(invalid input \w+ for [^:\n]*: ).*"), rf"\1{MASKED}"),
+    (re.compile(r"(Key \([^=\n]{0,200}\)=\(|Failing row contains \().*"), rf"\1{MASKED})"),
+    (re.compile(r"(invalid input \w+ for [^:\n]{0,200}: ).*"), rf"\1{MASKED}"),
     (re.compile(r"\bpostgres(?:ql)?://[^\s\"']+", re.IGNORECASE), MASKED),
     (re.compile(r"(?<=://)[^\s/@\"']{1,512}@"), MASKED + "@"),
     (re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]+", re.IGNORECASE), rf"\1 {MASKED}"),

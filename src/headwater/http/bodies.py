@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from starlette.requests import Request
 
-from headwater.http.decoding import NOT_AN_OBJECT, decode_json, refuse_bad_text
+from headwater.http.decoding import NOT_AN_OBJECT, decode_storable
 from headwater.http.errors import Invalid, Problem, plain
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -44,10 +44,9 @@ async def read_json(request: Request) -> dict[str, Any]:
     """A request's JSON object; fractions arrive as Decimal. Raises Invalid, or a 413 or 415."""
     refuse_encoding(request.headers.get("content-encoding"))
     raw = await read_body(request.receive)
-    value = decode_json(raw)
+    value = decode_storable(raw)
     if not isinstance(value, dict):
         raise Invalid(NOT_AN_OBJECT)
-    refuse_bad_text(value)
     return cast("dict[str, Any]", value)
 
 

@@ -31,6 +31,7 @@ _MALFORMED = "JSON is malformed: "
 
 _decode_any = msgspec.json.Decoder(float_hook=Decimal).decode
 _TO_ROUND_BRACKETS = bytes.maketrans(b"[{]}", b"(())")
+_TOO_MANY = b"(" * (MAX_DEPTH + 1)
 _NO_BRACKET = bytes(set(range(256)) - set(b'"[{]}'))
 
 _Path = tuple[str | int, ...]
@@ -65,6 +66,14 @@ def decode_typed(raw: bytes, decode: Callable[[bytes], T], *, name_fields: bool 
         raise _not_json(_reason(error)) from None
 
 
+def decode_storable(raw: bytes) -> Any:
+    """As decode_json, for text to be stored: raises Invalid naming the fields with a NUL."""
+    value = decode_json(raw)
+    if b"\\u0000" in raw:  # what else cannot be stored has not been decoded
+        refuse_bad_text(value)
+    return value
+
+
 def refuse_bad_text(value: Any) -> None:
     """Raise Invalid naming the fields whose text holds NUL or is not Unicode."""
     faults = list(islice(_bad_texts(value, ()), MAX_FAULTS))
@@ -82,6 +91,10 @@ def _is_deep(raw: bytes) -> bool:
     outside_strings = raw.translate(_TO_ROUND_BRACKETS, _NO_BRACKET).split(b'"')[::2]
     brackets = b"".join(outside_strings)
     for _ in range(MAX_DEPTH):  # each pass takes the innermost level out
+        if _TOO_MANY in brackets:
+            return True
+        if b"()" not in brackets:
+            break
         brackets = brackets.replace(b"()", b"")
     return brackets.count(b"(") > MAX_DEPTH or b"()" in brackets
 
@@ -100,31 +113,33 @@ def _refuse_text_of(raw: bytes) -> None:
 
 
 def _bad_texts(value: Any, path: _Path) -> Iterator[tuple[_Path, str]]:
-    if isinstance(value, str):
+    if isinstance(value, dict):
+        items = cast("dict[Any, Any]", value).items()
+    elif isinstance(value, list):
+        items = enumerate(cast("list[Any]", value))
+    else:
+        items = ()
         fault = _fault(value)
         if fault:
             yield path, fault
-    elif isinstance(value, dict):
-        for key, item in cast("dict[Any, Any]", value).items():
-            name = str(key)
-            if _fault(name):
-                yield path, "a key with NUL or text that is not Unicode"
-            else:
-                yield from _bad_texts(item, (*path, name))
-    elif isinstance(value, list):
-        for index, item in enumerate(cast("list[Any]", value)):
-            yield from _bad_texts(item, (*path, index))
+    for key, item in items:
+        if _fault(key):
+            yield path, "a key with NUL or text that is not Unicode"
+        elif isinstance(item, dict | list) or _fault(item):
+            yield from _bad_texts(item, (*path, key))
 
 
 def _shown(path: _Path) -> str:
     return shorten(".".join(shorten(str(part)) for part in path)) or "body"
 
 
-def _fault(text: str) -> str | None:
-    if "\0" in text:
+def _fault(value: Any) -> str | None:
+    if not isinstance(value, str):
+        return None
+    if "\0" in value:
         return "a NUL character"
     try:
-        text.encode()
+        value.encode()
     except UnicodeEncodeError:
         return "text that is not valid Unicode"
     return None

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from headwater.http.decoding import decode_json, refuse_bad_text
+from headwater.http.decoding import decode_storable, refuse_bad_text
 from headwater.http.errors import Errors, Invalid
 
 STANDARD_INPUT = "-"
@@ -113,10 +113,9 @@ def _json_rows(stream: BinaryIO) -> Iterator[Row]:
 def _object(text: bytes) -> dict[str, Any]:
     if len(text) > LONGEST_ROW:
         raise Invalid(_TOO_LONG)
-    value = decode_json(text)
+    value = decode_storable(text)
     if not isinstance(value, dict):
         raise Invalid({"row": ["The row must be a JSON object."]})
-    refuse_bad_text(value)
     return cast("dict[str, Any]", value)
 
 

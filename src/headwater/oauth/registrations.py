@@ -60,12 +60,17 @@ async def tell_client(
 
 
 async def fetch_client(connection: AsyncConnection, client_id: str) -> Client | None:
-    """A registered client, which is used with this."""
+    """A registered client."""
     row = await _fetch(connection, "fetch", client_id)
     if row is None:
         return None
     uris = tuple(row["redirect_uris"])
     return Client(row["id"], row["name"], uris, registered_at=row["created_at"])
+
+
+async def note_use(connection: AsyncConnection, client_id: str) -> None:
+    """Keep that a client was let in by a person; strangers' registrations are forgotten sooner."""
+    await connection.execute(SQL["note_use"], {"id": client_id})
 
 
 async def _fetch(

@@ -12,11 +12,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from headwater.console.login import address_subject
 from headwater.database.pool import UNAVAILABLE
 from headwater.http.bodies import read_body
-from headwater.http.clients import client_address
-from headwater.http.decoding import decode_json, refuse_bad_text
+from headwater.http.clients import address_subject, client_address
+from headwater.http.decoding import decode_storable
 from headwater.http.errors import Invalid, Problem, shorten
 from headwater.oauth.clients import Client, read_registration
 from headwater.oauth.codes import find_code
@@ -182,8 +181,7 @@ async def _read_body(request: Request) -> bytes:
 
 def _read_json(body: bytes) -> dict[str, Any]:
     try:
-        given = decode_json(body)
-        refuse_bad_text(given)
+        given = decode_storable(body)
     except Invalid as error:
         raise OAuthError("invalid_client_metadata", error.message) from None
     if not isinstance(given, dict):
