@@ -245,10 +245,10 @@ JSON_DOORS = [
     Door("decode_storable", decode_storable, MB),
     Door("track", lambda body: EVENT_FORM.accept(body, NOW), MAX_TRACK_BODY),
     Door("touchpoint", lambda body: TOUCHPOINT_FORM.accept(body, NOW), MAX_TRACK_BODY),
-    Door("batch", Batch(None, EVENTS)._read, MAX_BATCH_BODY, slow=0.4),  # type: ignore[arg-type]
+    Door("batch", Batch(None, EVENTS)._read, MAX_BATCH_BODY // 8),  # type: ignore[arg-type]
     Door("tracker", _report, MAX_REPORT),
     Door("mcp.message", check_message, MB),
-    Door("mcp.arguments", _object(partial(_called, TOOLS[7])), MB, explains=True),
+    Door("mcp.arguments", _object(partial(_called, TOOLS[7])), MB, slow=0.15, explains=True),
     Door("oauth.registration", read_registration_body, REGISTRATION),
     Door("oauth.hosted", _hosted, hosted.MOST_BYTES),
     Door("webhooks", _drafts, MB, slow=0.2),  # five senders' rules one after the other

@@ -21,17 +21,19 @@ T = TypeVar("T")
 
 MAX_DEPTH = 32
 """Arrays and objects inside each other; no sender needs half of it."""
+MAX_CONTAINERS = 50_000
+"""Arrays and objects in all: each costs far more than the bytes that it is written with."""
 LONGEST_REREAD = 256 * 1024
 """The longest body that is read a second time to name the field that is at fault."""
 
 NOT_AN_OBJECT = {"body": ["The body must be a JSON object."]}
 _TOO_DEEP = f"it is nested more than {MAX_DEPTH} levels deep"
+_TOO_MANY = f"it holds more than {MAX_CONTAINERS:,} arrays and objects"
 _BEYOND_BOUNDS = "it holds a number beyond all bounds"
 _MALFORMED = "JSON is malformed: "
 
 _decode_any = msgspec.json.Decoder(float_hook=Decimal).decode
 _TO_ROUND_BRACKETS = bytes.maketrans(b"[{]}", b"(())")
-_TOO_MANY = b"(" * (MAX_DEPTH + 1)
 _NO_BRACKET = bytes(set(range(256)) - set(b'"[{]}'))
 
 _Path = tuple[str | int, ...]
@@ -52,8 +54,7 @@ def decode_typed(raw: bytes, decode: Callable[[bytes], T], *, name_fields: bool 
     (naming the field whose text is at fault, if that is wanted), and msgspec.ValidationError for
     JSON of other types than the decoder's.
     """
-    if _is_deep(raw):
-        raise _not_json(_TOO_DEEP)
+    _check_form(raw)
     try:
         if not raw.isascii():
             raw.decode()  # the decoder does not look into what it skips
@@ -82,21 +83,24 @@ def refuse_bad_text(value: Any) -> None:
         raise Invalid({path: [f"The {path} holds {fault}."] for path, fault in named})
 
 
-def _is_deep(raw: bytes) -> bool:
-    """Whether brackets outside strings are nested too deeply, in a few passes over the text."""
+def _check_form(raw: bytes) -> None:
+    """Raise Invalid for too many brackets outside strings, or too many inside each other. Takes a
+    few passes over the text; what is no JSON is left to the decoder.
+    """
     if raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
-        return False
+        return
     if b"\\" in raw:
         raw = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
     outside_strings = raw.translate(_TO_ROUND_BRACKETS, _NO_BRACKET).split(b'"')[::2]
     brackets = b"".join(outside_strings)
+    if brackets.count(b"(") > MAX_CONTAINERS:
+        raise _not_json(_TOO_MANY)
     for _ in range(MAX_DEPTH):  # each pass takes the innermost level out
-        if _TOO_MANY in brackets:
-            return True
         if b"()" not in brackets:
             break
         brackets = brackets.replace(b"()", b"")
-    return brackets.count(b"(") > MAX_DEPTH or b"()" in brackets
+    if b"()" in brackets or brackets.count(b"(") > MAX_DEPTH:
+        raise _not_json(_TOO_DEEP)
 
 
 def _refuse_text_of(raw: bytes) -> None:
