@@ -125,7 +125,7 @@ def test_secrets_from_elsewhere(
         (["--platform", "myspace"], "The platform must be one of meta"),
         (["--platform", NAME], "The settings.pixel_id is required.; The secrets.token is"),
         ([*GIVEN, "--set", "pixle=1"], "settings.pixle is none of pixel_id, test_code, strict"),
-        ([*GIVEN, "--set", "strict=perhaps"], "settings.strict must be `bool`"),
+        ([*GIVEN, "--set", "strict=perhaps"], "settings.strict must be true or false"),
         ([*GIVEN, "--event", "purchse=P"], "event_names.purchse is none of our event names"),
         ([*GIVEN, "--name", " "], "name must be a text"),
         ([*CREATE, "--secret", TOKEN], "--secret: must be KEY=VALUE"),

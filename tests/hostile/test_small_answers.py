@@ -1,6 +1,5 @@
-"""What is wrong with a body is told in an answer of bounded size, whoever asks, and at no depth does
-reading it fail.
-"""
+"""What is wrong with a body is told in an answer of bounded size, whoever asks, and at no depth
+does"""
 
 from __future__ import annotations
 

@@ -128,8 +128,8 @@ def _settings(
             continue
         try:
             sound[name] = msgspec.convert(value, each.type, strict=not as_text)
-        except msgspec.ValidationError as error:
-            rule = _rule(error, msgspec.json.schema(each.type).get("enum"))
+        except msgspec.ValidationError:
+            rule = _rule(msgspec.json.schema(each.type))
             errors[f"settings.{name}"] = [f"The settings.{name} {rule}"]
         else:
             if isinstance(value, str) and _CONTROL.search(value):
@@ -144,14 +144,21 @@ def _settings(
         return {}
 
 
-def _rule(error: msgspec.ValidationError, choices: list[Any] | None) -> str:
-    """What msgspec misses, as the rest of a sentence; it tells types and bounds, not values."""
+_KINDS = {"boolean": "true or false", "integer": "a whole number", "number": "a number",
+          "string": "a text", "array": "a list", "object": "an object"}  # fmt: skip
+
+
+def _rule(schema: Mapping[str, Any]) -> str:
+    """What a setting should have been, as the rest of a sentence: its kind, and what it is for."""
+    choices = schema.get("enum")
     if choices is not None:
         return f"must be one of {', '.join(map(str, choices))}."
-    text = str(error).partition(" - at `")[0]
-    if not text.startswith("Expected "):
-        return "is not a value that it can have."
-    return f"must be {text.removeprefix('Expected ').partition(', got')[0]}."
+    parts: list[Mapping[str, Any]] = schema.get("anyOf", [schema])
+    kinds = [_KINDS[part["type"]] for part in parts if part.get("type") in _KINDS]
+    about = schema.get("description", "")
+    form = next((part["pattern"] for part in parts if "pattern" in part), None)
+    fits = f" of the form {form}" if form else ""
+    return f"must be {' or '.join(kinds) or 'another value'}{fits}.{about and ' It is: '}{about}"
 
 
 def _secrets(
