@@ -133,3 +133,13 @@ def test_another_space_cannot_revoke(accounts: Accounts, space_id: int, make_spa
     with pytest.raises(NotFound):
         accounts.run(lambda c: tokens.revoke_token(c, elsewhere, token_id))
     assert accounts.run(lambda c: tokens.find_token(c, token)) is not None
+
+
+def test_a_viewer_cannot_take_all_of_them(accounts: Accounts, space_id: int) -> None:
+    viewer = accounts.member(space_id, Role.VIEWER)
+    new = NewToken(viewer.id, "personal", "t")
+    for _ in range(tokens.MAX_OF_A_VIEWER):
+        issue(accounts, space_id, new)
+    with pytest.raises(tokens.TooManyTokens, match="A viewer has 5 tokens"):
+        issue(accounts, space_id, new)
+    issue(accounts, space_id, NewToken(accounts.member(space_id).id, "personal", "t"))

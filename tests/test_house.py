@@ -48,6 +48,8 @@ SPANS_SPACES: dict[str, str] = {
     "spaces/spaces.sql::any": "an operator sets the installation up",
     "accounts/members.sql::adopt": "likewise",
     "accounts/members.sql::joined": "which Spaces a user belongs to is the question",
+    "accounts/users.sql::revoke_tokens": "an account is of no Space: its password opens them all",
+    "accounts/users.sql::end_codes": "likewise",
     "accounts/tokens.sql::find": "the token says which Space it opens, likewise",
     "accounts/invitations.sql::find": "the link says which Space it offers, likewise",
     "accounts/invitations.sql::accept": "likewise",

@@ -313,3 +313,26 @@ def test_it_is_no_operation_of_the_api(server: Running) -> None:
     assert not [path for path in document["paths"] if "webhooks" in path]
     assert httpx.post(f"{server.base_url}/public-api/v1/webhooks/x").status_code == 404
     assert httpx.post(f"{server.base_url}/webhooks").status_code == 404
+
+
+def test_strangers_push_no_believed_delivery_out(webhooks: Hooks) -> None:
+    """Anybody who knows the URL can post: what nobody signed is kept apart, and less of it."""
+    hook = webhooks.make("shopify")
+    hook.deliver(ORDER)
+    for _ in range(25):
+        assert hook.post(b"{}", {}).status_code == 401
+    kept = hook.deliveries("believed")
+    assert (kept.count((True,)), kept.count((False,))) == (1, 20)
+
+
+def test_a_stranger_is_counted_before_anything_is_stored(
+    limited: Running, webhooks: Hooks, connection: psycopg.Connection
+) -> None:
+    made = webhooks.make("shopify")
+    connection.execute(
+        "UPDATE space_limits SET per_minute = 0 WHERE space_id = %s AND bucket = 'track'",
+        (made.stage.space_id,),
+    )
+    hook = Hook(made.stage, limited.base_url, "shopify", made.id, made.token, None)
+    assert hook.post(b"{}", {}).status_code == 429
+    assert hook.deliveries("id") == []

@@ -28,18 +28,19 @@ _SENSITIVE_NAME = re.compile(
     rf"{_SENSITIVE}|^(?:e?mail|phone|ip|key|dsn)$|database_url", re.IGNORECASE
 )
 
-# Each begins only where a word begins and never backs up, so that time stays linear.
+# Each begins only where a word begins and never backs up over what it has read, so that time stays
+# linear in the text, whoever wrote it.
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"trk_sk_[\w-]*|trk_[a-z]{2,4}_[\w-]{20,}"), MASKED),
     # What PostgreSQL tells of the row that it stumbled over.
-    (re.compile(r"(Key \([^)\n]*\)=\(|Failing row contains \().*"), rf"\1{MASKED})"),
-    (re.compile(r"(invalid input \w+ for [^:\n]*: ).*"), rf"\1{MASKED}"),
+    (re.compile(r"(Key \([^=\n]{0,200}\)=\(|Failing row contains \().*"), rf"\1{MASKED})"),
+    (re.compile(r"(invalid input \w+ for [^:\n]{0,200}: ).*"), rf"\1{MASKED}"),
     (re.compile(r"\bpostgres(?:ql)?://[^\s\"']+", re.IGNORECASE), MASKED),
     (re.compile(r"(?<=://)[^\s/@\"']{1,512}@"), MASKED + "@"),
     (re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]+", re.IGNORECASE), rf"\1 {MASKED}"),
     (
         re.compile(
-            rf"(?<![\w-])([\w-]*?{_SENSITIVE}\w*[\"']?\s*[=:]\s*)"
+            rf"(?<![\w-])((?=[\w-]*?{_SENSITIVE})[\w-]++[\"']?\s*+[=:]\s*+)"
             r"(?!\[masked\]|(?:bearer|basic) )(\"[^\"]*\"|'[^']*'|[^\s&,;}\"']+)",
             re.IGNORECASE,
         ),
@@ -48,7 +49,9 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?<![\w.+-])[\w.+-]++(?:@|%40)[\w-]++(?:\.[\w-]++)*+"), MASKED),
 )
 _ADDRESS = re.compile(
-    r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-f:]*:[0-9a-f:.]+)(?![\w:])", re.IGNORECASE
+    # No address is longer than 45 characters, which bounds what is read twice.
+    r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|(?=[0-9a-f]{0,4}:)[0-9a-f:.]{2,45})(?![\w:])",
+    re.IGNORECASE,
 )
 
 

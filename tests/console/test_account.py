@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
+from headwater.accounts import tokens
 from headwater.accounts.roles import Role
 from headwater.console.forms import form_token
 from headwater.console.login import FAILURES
-from tests.accounts import PASSWORD
+from tests.accounts import PASSWORD, Accounts
 from tests.console.browsing import Browser
 from tests.console.conftest import Counting, Person
 
@@ -77,3 +80,14 @@ def test_logging_out_everywhere(owner: Person, new_browser: Callable[[], Browser
     page = owner.browser.fill(PAGE, f"{PAGE}/sessions/close-all")
     assert "You are logged out everywhere." in page.text
     assert other.get(PAGE).url.path == owner.browser.get(PAGE).url.path == "/login"
+
+
+@pytest.mark.parametrize("revoke", [True, False])
+def test_a_change_asks_whether_tokens_end(
+    owner: Person, accounts: Accounts, space_id: int, revoke: bool
+) -> None:
+    new = tokens.NewToken(owner.user.id, "personal", "t")
+    token, _ = accounts.run(lambda c: tokens.issue_token(c, space_id, new))
+    given = {"current": PASSWORD, "password": NEW, **({"revoke": "yes"} if revoke else {})}
+    owner.browser.fill(PAGE, f"{PAGE}/password", **given)
+    assert (accounts.run(lambda c: tokens.find_token(c, token)) is None) is revoke

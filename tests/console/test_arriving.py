@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
-from headwater.accounts import links, members
+from headwater.accounts import links, members, tokens
 from headwater.accounts.roles import Role
 from headwater.database.migrate import migrate
 from headwater.settings import Settings
@@ -91,9 +91,11 @@ def test_spaces_that_are_there_already(first: Browser, empty: str) -> None:
 
 
 def test_a_password_chosen_anew(
-    owner: Person, accounts: Accounts, new_browser: Callable[[], Browser]
+    owner: Person, accounts: Accounts, space_id: int, new_browser: Callable[[], Browser]
 ) -> None:
     link = accounts.run(lambda c: links.make_reset_link(c, owner.user.id))
+    new = tokens.NewToken(owner.user.id, "personal", "t")
+    token, _ = accounts.run(lambda c: tokens.issue_token(c, space_id, new))
     browser = new_browser()
     assert browser.fill(link, link, password="short").status_code == 422
     form = browser.form(link, link)
@@ -102,6 +104,7 @@ def test_a_password_chosen_anew(
     assert "Log in with it." in page.text
     assert browser.send(form, password=PASSWORD).status_code == 404, "it works once"
     assert owner.browser.get("/console/account").url.path == "/login"
+    assert accounts.run(lambda c: tokens.find_token(c, token)) is None, "made with the old one"
     assert browser.log_in(owner.user, NEW).status_code == 200
 
 

@@ -302,3 +302,22 @@ def test_browsers_are_told_apart() -> None:
     firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
     assert tell_device(firefox) == "Firefox on Linux"
     assert tell_device("") == "A browser"
+
+
+def test_a_known_browser_is_not_locked_out_by_others(
+    new_browser: Callable[[], Browser], accounts: Accounts
+) -> None:
+    """Its own failures still are counted, and another account's browser is none of its own."""
+    user, browser, other = accounts.user(), new_browser(), new_browser()
+    browser.log_in(user)
+    other.log_in(accounts.user())
+    for _ in range(4):
+        new_browser().log_in(user, "wrong password")
+    browser.client.cookies.delete("headwater_session")
+    other.client.cookies.delete("headwater_session")
+    assert new_browser().log_in(user).status_code == 429
+    assert other.log_in(user).status_code == 429
+    assert browser.log_in(user).status_code == 200
+    browser.client.cookies.delete("headwater_session")
+    answers = [browser.log_in(user, "wrong password").status_code for _ in range(FAILURES + 1)]
+    assert answers[-1] == 429

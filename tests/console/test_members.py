@@ -11,6 +11,7 @@ import pytest
 from headwater.accounts import members, tokens
 from headwater.accounts.roles import Role
 from headwater.console.forms import form_token
+from headwater.spaces.keys import list_keys
 from tests.accounts import PASSWORD, Accounts, unique_email
 from tests.console.browsing import Browser, Forms
 from tests.console.conftest import Person
@@ -199,3 +200,18 @@ def test_no_such_member(owner: Person, space_id: int, member: str) -> None:
     form = owner.browser.form(page, f"{page}/remove")
     answer = owner.browser.send(form, member=member)
     assert answer.status_code == (404 if member == "0" else 422)
+
+
+@pytest.mark.parametrize("revoke", [True, False])
+def test_removal_offers_to_revoke_the_keys_they_made(
+    owner: Person, person: Make, accounts: Accounts, space_id: int, revoke: bool
+) -> None:
+    other = person(Role.ADMIN)
+    keys_page = f"/console/spaces/{space_id}/keys"
+    other.browser.fill(keys_page, f"{keys_page}/create", name="Their shop")
+    page = page_of(space_id)
+    assert "Their shop" in owner.browser.get(page).text
+    chosen = {"revoke_keys": "yes"} if revoke else {}
+    owner.browser.fill(page, f"{page}/remove", holding={"member": str(other.user.id)}, **chosen)
+    made = [key for key in accounts.run(lambda c: list_keys(c, space_id)) if key.made_by]
+    assert [key.revoked_at is not None for key in made] == [revoke]

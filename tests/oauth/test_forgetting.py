@@ -42,13 +42,18 @@ def test_which_clients(installation: Installation) -> None:
     assert not kept("1000 days", "401 days")
 
 
-def test_being_asked_for_is_being_used(
+def test_only_being_let_in_is_being_used(
     installation: Installation, person: Person, assistant: Assistant
 ) -> None:
+    """A stranger's request for a token of a made-up code keeps nothing."""
     used = "SELECT last_used_at IS NOT NULL FROM oauth_clients WHERE id = %s"
     row = installation.connection.execute(used, (assistant.id,)).fetchone()
     assert row == (False,)
     person.look(assistant.request())
+    assert installation.exchange(assistant, "made-up").status_code == 400
+    row = installation.connection.execute(used, (assistant.id,)).fetchone()
+    assert row == (False,)
+    installation.token(person, assistant)
     row = installation.connection.execute(used, (assistant.id,)).fetchone()
     assert row == (True,)
 

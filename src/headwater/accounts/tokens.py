@@ -23,16 +23,16 @@ SQL = Statements(__name__, "tokens.sql")
 
 PREFIX = "trk_mcp_"
 MAX_TOKENS = 25
+MAX_OF_A_VIEWER = 5
+"""Of those, what somebody may have who cannot revoke what others need."""
 Kind = Literal["oauth", "personal"]
 
 
 class TooManyTokens(Conflict):
-    """The Space has all the tokens it may have."""
+    """The Space, or a viewer of it, has all the tokens they may have."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            f"The Space has {MAX_TOKENS} tokens, which is all it may have: revoke one first."
-        )
+    def __init__(self, whose: str = "The Space has", most: int = MAX_TOKENS) -> None:
+        super().__init__(f"{whose} {most} tokens, which is all there may be: revoke one first.")
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,8 @@ async def issue_token(connection: AsyncConnection, space_id: int, new: NewToken)
     """
     name = read_label("name", new.name)
     # Whoever makes a token or changes the members waits here: the count and the membership hold.
-    if new.user_id not in await lock_members(connection, space_id):
+    roles = await lock_members(connection, space_id)
+    if new.user_id not in roles:
         raise NotFound("Member")
     token = PREFIX + secrets.token_urlsafe(32)
     values = {
@@ -117,6 +118,10 @@ async def issue_token(connection: AsyncConnection, space_id: int, new: NewToken)
     }
     if await count_tokens(connection, space_id) >= MAX_TOKENS:
         raise TooManyTokens
+    if roles[new.user_id] is Role.VIEWER:
+        row = await (await connection.execute(SQL["count_of_user"], values)).fetchone()
+        if row is not None and row[0] >= MAX_OF_A_VIEWER:
+            raise TooManyTokens("A viewer has", MAX_OF_A_VIEWER)
     row = await (await connection.execute(SQL["issue"], values)).fetchone()
     assert row is not None
     return token, row[0]

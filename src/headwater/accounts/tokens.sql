@@ -4,6 +4,12 @@ SELECT count(*) FROM mcp_tokens
 WHERE space_id = %(space_id)s AND revoked_at IS NULL
   AND (expires_at IS NULL OR expires_at > now());
 
+-- name: count_of_user
+-- One user's tokens for the Space that work.
+SELECT count(*) FROM mcp_tokens
+WHERE space_id = %(space_id)s AND user_id = %(user_id)s AND revoked_at IS NULL
+  AND (expires_at IS NULL OR expires_at > now());
+
 -- name: issue
 -- A new token.
 INSERT INTO mcp_tokens (space_id, user_id, kind, name, client_id, token_hash, hint, expires_at)

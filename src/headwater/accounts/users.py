@@ -114,9 +114,17 @@ async def change_name(connection: AsyncConnection, user_id: int, name: str) -> N
     await connection.execute(SQL["change_name"], {"user_id": user_id, "name": name})
 
 
-async def change_password(connection: AsyncConnection, user_id: int, password_hash: str) -> None:
-    """Replace a password. Every session and every link for choosing another one ends with it."""
+async def change_password(
+    connection: AsyncConnection, user_id: int, password_hash: str, *, revoke_tokens: bool = False
+) -> None:
+    """Replace a password. Every session and every link for choosing another one ends with it, and
+    if that is wanted every token for assistants and scripts: whoever knew the old password may
+    have made one.
+    """
     values = {"user_id": user_id, "password_hash": password_hash}
+    if revoke_tokens:
+        await connection.execute(SQL["revoke_tokens"], values)
+        await connection.execute(SQL["end_codes"], values)
     await connection.execute(SQL["change_password"], values)
     await connection.execute(SQL["close_sessions"], values)
     await connection.execute(SQL["end_links"], values)

@@ -39,3 +39,13 @@ DELETE FROM sessions WHERE user_id = %(user_id)s;
 -- name: end_links
 -- A link for choosing a password ends when one is chosen.
 UPDATE one_time_links SET used_at = now() WHERE user_id = %(user_id)s AND used_at IS NULL;
+
+-- name: revoke_tokens
+-- What the user's assistants and scripts are let in with, in every Space: an account is of none.
+UPDATE mcp_tokens SET revoked_at = now()
+WHERE user_id = %(user_id)s AND revoked_at IS NULL;
+
+-- name: end_codes
+-- Codes of the user's that have not become tokens yet, in every Space.
+UPDATE oauth_codes SET used_at = now()
+WHERE user_id = %(user_id)s AND used_at IS NULL;

@@ -9,8 +9,10 @@ import msgspec
 import ua_parser
 from crawlerdetect import CrawlerDetect  # pyright: ignore[reportMissingTypeStubs]
 
-LONGEST_READ = 512
+LONGEST_READ = 256
 """Characters that are looked at: the patterns need no more, and anybody can send more."""
+_LONG_WORD = re.compile(r"[\w-]{65}")
+"""No browser has one, and the libraries' patterns are slow on it."""
 
 # The first that fits counts, so what pretends to be something else as well comes first.
 _DEVICES = tuple(
@@ -46,6 +48,8 @@ class Agent(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=8192)
 def _read(text: str) -> Agent:
+    if _LONG_WORD.search(text):
+        return Agent(device_type="other", browser=None, os=None, is_bot=False)
     text = text.replace(_HEADLESS, "Chrome/")
     parsed = ua_parser.parse(text)
     device = next((device for device, pattern in _DEVICES if pattern.search(text)), "other")

@@ -65,7 +65,9 @@ async def post_password(request: Request) -> Response:
         return await _page(request, visitor, error.errors, status=422)
     password_hash = await headwater.passwords.hash(form.text("password"))
     async with headwater.database.transaction() as connection:
-        await change_password(connection, visitor.user.id, password_hash)
+        await change_password(
+            connection, visitor.user.id, password_hash, revoke_tokens=bool(form.text("revoke"))
+        )
         token = await begin_session(connection, request, visitor.user, visitor)
     response = redirect(request, PATH, Said.PASSWORD_CHANGED)
     log_in(request, response, token)

@@ -145,7 +145,7 @@ async def post_reset(request: Request) -> Response:
         user_id = await links.use_reset_link(connection, request.path_params["token"])
         if user_id is None:
             return _used_up(request)
-        await change_password(connection, user_id, password_hash)
+        await change_password(connection, user_id, password_hash, revoke_tokens=True)
     return redirect(request, LOGIN, Said.PASSWORD_CHOSEN)
 
 

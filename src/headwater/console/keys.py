@@ -50,7 +50,9 @@ async def post_create(request: Request) -> Response:
         try:
             if not scopes:
                 raise Invalid.of("scope", "must be chosen: a key without any can do nothing.")
-            key, stored = await create_key(connection, inside.space.id, name, scopes)
+            key, stored = await create_key(
+                connection, inside.space.id, name, scopes, inside.visitor.user.id
+            )
         except Invalid as error:
             values: dict[str, Any] = {"name": name, "chosen": scopes, "errors": error.errors}
             return await _page(connection, request, inside, status=422, **values)

@@ -5,7 +5,6 @@ looked at, and answered alike, in text and in time, whether there is such an acc
 from __future__ import annotations
 
 import asyncio
-from ipaddress import IPv6Address, ip_address, ip_network
 
 from psycopg import AsyncConnection
 from starlette.requests import Request
@@ -17,6 +16,7 @@ from headwater.accounts.sessions import close_session, open_session
 from headwater.accounts.throttling import Taken, give_back, take_attempt, tidy_attempts
 from headwater.accounts.users import User, any_user, find_user, renew_hash
 from headwater.console.forms import Form, read_form
+from headwater.console.known_browsers import known_browser, remember_browser
 from headwater.console.messages import Said
 from headwater.console.pages import redirect, render, wait_told
 from headwater.console.visiting import (
@@ -28,11 +28,13 @@ from headwater.console.visiting import (
     local_path,
     log_in,
 )
-from headwater.http.clients import client_address
+from headwater.http.clients import address_subject, client_address
 
 FAILURES = 10
 WINDOW_SECONDS = 15 * 60
 FORM = "login"
+Subject = tuple[str, str]
+"""What is tried, and whose tries are counted together."""
 _WRONG = "The e-mail address or the password is wrong."
 
 
@@ -55,8 +57,9 @@ async def post_login(request: Request) -> Response:
     next_path = local_path(form.text("next"))
     address = address_subject(client_address(request.scope, headwater.settings.trusted_proxies))
     account = form.text("email").strip().lower()
+    subject = _account_subject(request, account)
     async with headwater.database.transaction() as connection:
-        taken = await _take(connection, address, account)
+        taken = await _take(connection, address, subject)
     if not taken.admitted:
         wait = f"Too many attempts to log in. Try again in {wait_told(taken.retry_after)}."
         response = _page(request, next_path, form, wait, status=429)
@@ -71,13 +74,14 @@ async def post_login(request: Request) -> Response:
         return _page(request, next_path, form, _WRONG, status=422)
     async with headwater.database.transaction() as connection:
         await give_back(connection, "login from", address)
-        await give_back(connection, "login to", account)
+        await give_back(connection, *subject)
         await tidy_attempts(connection)
         if verdict.rehashed:
             await renew_hash(connection, user, verdict.rehashed)
         token = await begin_session(connection, request, user, before)
     response = redirect(request, next_path)
     log_in(request, response, token)
+    remember_browser(request, response, account)
     return response
 
 
@@ -114,22 +118,20 @@ def tell_device(user_agent: str) -> str:
     return f"{browser} on {found.os.family}" if found.os else browser
 
 
-def address_subject(address: str | None) -> str:
-    """What attempts from an address are counted by: of IPv6, the network that one line has."""
-    if address is None:
-        return "unknown"
-    parsed = ip_address(address)
-    if isinstance(parsed, IPv6Address):
-        return str(ip_network((parsed, 64), strict=False))
-    return address
+def _account_subject(request: Request, account: str) -> Subject:
+    """What attempts to log in to an account are counted by. A browser that the account was used
+    with before has a count of its own: strangers who fail elsewhere do not lock it out.
+    """
+    browser = known_browser(request, account)
+    return ("login to", account) if browser is None else ("login by", browser)
 
 
-async def _take(connection: AsyncConnection, address: str, account: str) -> Taken:
+async def _take(connection: AsyncConnection, address: str, subject: Subject) -> Taken:
     """Count an attempt against the address and the account, or against neither."""
     limits = (FAILURES, WINDOW_SECONDS)
     taken = await take_attempt(connection, "login from", address, *limits)
     if taken.admitted:
-        taken = await take_attempt(connection, "login to", account, *limits, slowing=True)
+        taken = await take_attempt(connection, *subject, *limits, slowing=True)
         if not taken.admitted:
             await give_back(connection, "login from", address)
     return taken

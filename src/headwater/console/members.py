@@ -18,6 +18,7 @@ from headwater.console.messages import Said
 from headwater.console.pages import redirect, render
 from headwater.console.visiting import HOME, Inside, enter, read_space_id, require_visitor
 from headwater.http.errors import Invalid, NotFound
+from headwater.spaces.keys import list_keys, revoke_keys_made_by
 
 ROLES = {
     Role.OWNER: "everything, owners included",
@@ -86,6 +87,9 @@ async def post_remove(request: Request) -> Response:
             inside.require(managing(member.role))
         try:
             await members.remove_member(connection, inside.space.id, member.user_id)
+            if form.text("revoke_keys"):
+                inside.require(Permission.MANAGE_KEYS)
+                await revoke_keys_made_by(connection, inside.space.id, member.user_id)
         except MemberRefused as refused:
             return await _page(connection, request, inside, problem=refused.message, status=409)
     return redirect(request, HOME, Said.LEFT) if leaves else _back(request, Said.MEMBER_REMOVED)
@@ -137,10 +141,15 @@ async def _page(
 ) -> Response:  # fmt: skip
     listed = await members.list_members(connection, inside.space.id)
     offers = await invitations.list_invitations(connection, inside.space.id)
+    keys: dict[int | None, list[str]] = {}
+    for key in await list_keys(connection, inside.space.id):
+        if key.revoked_at is None:
+            keys.setdefault(key.made_by, []).append(key.name)
     common: dict[str, Any] = {
         "members": [
             {
                 **asdict(one),
+                "keys": keys.get(one.user_id, []) if inside.may(Permission.MANAGE_KEYS) else [],
                 "shown": one.shown,
                 "self": one.user_id == inside.visitor.user.id,
                 "managed": inside.may(managing(one.role)),

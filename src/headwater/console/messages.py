@@ -12,7 +12,7 @@ class Said(StrEnum):
     LOGGED_OUT_EVERYWHERE = "You are logged out everywhere."
     SESSION_CLOSED = "That browser is logged out."
     PASSWORD_CHANGED = "Your password is changed. Other browsers are logged out."  # noqa: S105
-    PASSWORD_CHOSEN = "Your password is changed. Log in with it."  # noqa: S105
+    PASSWORD_CHOSEN = "Your password is changed, your tokens are revoked. Log in with it."  # noqa: S105
     NAME_CHANGED = "Your name is changed."
     SETTINGS_SAVED = "The settings are saved."
     NOTHING_CHANGED = "Nothing was changed."

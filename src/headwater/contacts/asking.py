@@ -5,6 +5,7 @@ API's description.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -15,17 +16,15 @@ from headwater.contacts.naming import shown_names
 from headwater.http.pagination import CURSOR, Cursors
 from headwater.http.parameters import Kind, One, Query, one_of, whole_number
 from headwater.http.timerange import EVER, MOMENT_SCHEMA, TimeRange, between, parse_moment
-from headwater.identity.emails import parse_written_email
+from headwater.identity.emails import LONGEST_EMAIL, parse_written_email
 from headwater.spaces.models import Space
 
 MOST_EMAILS = 100
 
 _MOMENT = Kind(MOMENT_SCHEMA, parse_moment)
 _FLAG = one_of((0, 1))
-
-# A quoted local part may hold commas of its own.
-_BETWEEN_COMMAS = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^,])+', re.DOTALL)
-
+_COMMA_OR_QUOTE = re.compile('[,"]')
+_ESCAPE_OR_QUOTE = re.compile(r'\\.|"', re.DOTALL)
 
 EMAIL = One(
     name="email", kind=Kind({"type": "string", "pattern": "@"}, parse_written_email), required=True,
@@ -170,9 +169,39 @@ def _addresses(query: Query) -> list[str]:
     """
     found: list[str] = []
     for text in query.many("email"):
-        parts = [part for part in _BETWEEN_COMMAS.findall(text) if part.strip()]
+        if len(text) > MOST_EMAILS * LONGEST_EMAIL:
+            query.refuse("email", f"must not have more than {MOST_EMAILS} addresses.")
+            return []
+        parts = [part for part in split_at_commas(text) if part.strip()]
         found += parts or ([text] if text.strip() else [])
     return found
+
+
+def split_at_commas(text: str) -> Iterator[str]:
+    """The parts between commas. A quoted local part may hold commas of its own; a quotation mark
+    that nothing closes is a character like any other.
+    """
+    begin = at = 0
+    can_close = True
+    while mark := _COMMA_OR_QUOTE.search(text, at):
+        at = mark.end()
+        if mark[0] == ",":
+            yield text[begin : mark.start()]
+            begin = at
+        elif can_close:
+            closing = _closing_quote(text, at)
+            can_close = closing is not None
+            at = closing or at
+    yield text[begin:]
+
+
+def _closing_quote(text: str, at: int) -> int | None:
+    """Where the quotation that was opened before `at` is over."""
+    while mark := _ESCAPE_OR_QUOTE.search(text, at):
+        at = mark.end()
+        if mark[0] == '"':
+            return at
+    return None
 
 
 def _emails(query: Query) -> tuple[str, ...]:

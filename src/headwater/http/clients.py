@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
 from typing import Any
 
 Networks = Collection[IPv4Network | IPv6Network]
@@ -29,6 +36,16 @@ def client_address(scope: Any, trusted: Networks) -> str | None:
         if address is None or not _is_in(address, trusted):
             break
     return None if address is None else str(address)
+
+
+def address_subject(address: str | None) -> str:
+    """What attempts from an address are counted by: of IPv6, the network that one line has."""
+    if address is None:
+        return "unknown"
+    parsed = ip_address(address)
+    if isinstance(parsed, IPv6Address):
+        return str(ip_network((parsed, 64), strict=False))
+    return address
 
 
 def _read(text: str) -> IPv4Address | IPv6Address | None:

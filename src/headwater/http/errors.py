@@ -14,6 +14,32 @@ import msgspec
 
 Errors = dict[str, list[str]]
 
+MAX_FAULTS = 20
+"""How many broken rules an answer names: whoever reads it mends those and asks again."""
+LONGEST_NAME = 100
+LONGEST_RULE = 1000
+LEFT_OUT = "…"
+
+
+def shorten(text: str, most: int = LONGEST_NAME) -> str:
+    """A text of a stranger's, as an answer or a log may repeat it."""
+    return text if len(text) <= most else text[:most] + LEFT_OUT
+
+
+def bound(errors: Iterable[tuple[str, list[str]]]) -> Errors:
+    """The first MAX_FAULTS of these rules, under names and in words of bounded length. No more
+    are taken from the iterator than are kept.
+    """
+    kept: Errors = {}
+    left = MAX_FAULTS
+    for name, rules in errors:
+        shown = [shorten(rule, LONGEST_RULE) for rule in rules[:left]]
+        kept.setdefault(shorten(name), []).extend(shown)
+        left -= len(shown)
+        if left <= 0:
+            break
+    return kept
+
 
 @dataclass(eq=False)
 class Problem(Exception):
@@ -60,9 +86,10 @@ class Conflict(Problem):
 
 
 class Invalid(Problem):
-    """422: input that breaks a rule, with the rule named under each field."""
+    """422: input that breaks a rule, with the rule named under each field; of many, the first."""
 
     def __init__(self, errors: Errors, message: str | None = None) -> None:
+        errors = bound(errors.items())
         first = next(iter(errors.values()))[0] if errors else "The request is invalid."
         more = sum(map(len, errors.values())) - 1
         told = first if more < 1 else f"{first} (and {more} more error{'s' * (more > 1)})"

@@ -7,6 +7,9 @@ from functools import lru_cache
 
 from email_validator import EmailNotValidError, validate_email
 
+LONGEST_EMAIL = 320
+"""Characters; the standard has no longer ones, and the library's time grows with them."""
+
 # The common form of an address; anything else goes to the library.
 _EMAIL = re.compile(
     r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
@@ -23,6 +26,8 @@ def parse_email(address: str) -> str:
     """A trimmed, lower-case address, if it is one. Raises ValueError."""
     if len(address) <= 254 and address.find("@") <= 64 and _EMAIL.fullmatch(address):
         return address
+    if len(address) > LONGEST_EMAIL:
+        raise ValueError("must be a valid e-mail address.")
     return _unusual_email(address)
 
 

@@ -16,13 +16,10 @@ import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-import msgspec
-
-from headwater.http.bodies import UNDECODABLE, refuse_bad_text, undecodable
+from headwater.http.decoding import decode_storable, refuse_bad_text
 from headwater.http.errors import Errors, Invalid
 
 STANDARD_INPUT = "-"
@@ -34,7 +31,6 @@ _SUFFIXES = {".ndjson": "ndjson", ".jsonl": "ndjson", ".csv": "csv"}
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _TOO_LONG: Errors = {"row": ["The row is longer than 256 KB."]}
-_decode = msgspec.json.Decoder(float_hook=Decimal).decode
 
 
 class UnreadableError(Exception):
@@ -117,13 +113,9 @@ def _json_rows(stream: BinaryIO) -> Iterator[Row]:
 def _object(text: bytes) -> dict[str, Any]:
     if len(text) > LONGEST_ROW:
         raise Invalid(_TOO_LONG)
-    try:
-        value = _decode(text)
-    except UNDECODABLE as error:
-        raise undecodable(text, error) from None
+    value = decode_storable(text)
     if not isinstance(value, dict):
         raise Invalid({"row": ["The row must be a JSON object."]})
-    refuse_bad_text(value)
     return cast("dict[str, Any]", value)
 
 

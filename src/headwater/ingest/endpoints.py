@@ -21,15 +21,13 @@ from psycopg.errors import DatabaseError
 
 from headwater.database.pool import UNAVAILABLE
 from headwater.http.bodies import (
-    NOT_AN_OBJECT,
-    UNDECODABLE,
     Disconnected,
     Receive,
     read_body,
     refuse_encoding,
-    undecodable,
 )
-from headwater.http.errors import Invalid, Problem, Unavailable, plain
+from headwater.http.decoding import NOT_AN_OBJECT, decode_typed
+from headwater.http.errors import Invalid, Problem, Unavailable, bound, plain
 from headwater.http.rate_limits import Quota
 from headwater.ingest.forms import Form
 from headwater.ingest.inbox import Inbox, Request
@@ -202,13 +200,11 @@ class Batch(KeyedEndpoint):
     def _read(self, body: bytes) -> list[Raw]:
         name = self.items.name
         try:
-            given: list[Raw] = getattr(self._decode(body), name)
+            given: list[Raw] = getattr(decode_typed(body, self._decode), name)
         except msgspec.ValidationError:
             if body.lstrip().startswith(b"{"):
                 raise Invalid.of(name, f"must be an array of {name}.") from None
             raise Invalid(NOT_AN_OBJECT) from None
-        except UNDECODABLE as error:
-            raise undecodable(body, error) from None
         if not 1 <= len(given) <= MAX_BATCH:
             raise Invalid.of(name, f"must hold 1 to {MAX_BATCH} {name}.")
         return given
@@ -220,11 +216,11 @@ class Batch(KeyedEndpoint):
         message = f"{queued} of {len(results)} {name} are queued."
         content: dict[str, Any] = {"status": status, "message": message, "results": results}
         if not queued:
-            content["errors"] = {
-                f"{name}.{result['index']}.{field}": told
+            content["errors"] = bound(
+                (f"{name}.{result['index']}.{field}", rules)
                 for result in results
-                for field, told in result["errors"].items()
-            }
+                for field, rules in result["errors"].items()
+            )
         return status, _encode(content)
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from ipaddress import ip_address
 from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Meta, Raw
 
-from headwater.http.bodies import NOT_AN_OBJECT, UNDECODABLE, refuse_bad_text, undecodable
+from headwater.http.decoding import NOT_AN_OBJECT, decode_json, decode_typed, refuse_bad_text
 from headwater.http.errors import Errors, Invalid
 from headwater.http.suggestions import Names
 from headwater.identity.emails import parse_written_email
@@ -114,16 +115,12 @@ class Form(Generic[Accepted]):
         body = bytes(raw)
         warnings: tuple[str, ...] = ()
         try:
-            if not body.isascii():
-                body.decode()  # the decoder does not look into what it skips
-            payload = self._decode(raw)
+            payload = decode_typed(body, self._decode)
         except msgspec.ValidationError:
             payload = self._decode_leniently(body, now)
             warnings = self._warnings(body) if self.warns else ()
-        except UNDECODABLE as error:
-            raise undecodable(body, error) from None
         if b"\\u0000" in body:
-            refuse_bad_text(msgspec.json.decode(raw))
+            refuse_bad_text(decode_json(body))
         check = Check()
         accepted: Any = self.normalise(payload, now, check)
         if check.errors:
@@ -133,11 +130,9 @@ class Form(Generic[Accepted]):
     def _decode_leniently(self, body: bytes, now: float) -> Any:
         """The payload without its unknown fields. Raises Invalid when something else is wrong."""
         try:
-            return self._decode_known(body)
+            return decode_typed(body, self._decode_known)
         except msgspec.ValidationError:
             raise self._explain(body, now) from None
-        except UNDECODABLE as error:  # the types were off before the decoder came to it
-            raise undecodable(body, error) from None
 
     def _warnings(self, body: bytes) -> tuple[str, ...]:
         """A sentence for each unknown field; in place of all beyond the last, how many they are."""
@@ -156,10 +151,7 @@ class Form(Generic[Accepted]):
         """Everything wrong with an item whose types are off: each field is tried on its own, and
         the sound ones go on to the other checks.
         """
-        try:
-            value = msgspec.json.decode(raw)
-        except UNDECODABLE as error:  # the types were off before the decoder came to it
-            return undecodable(raw, error)
+        value = decode_json(raw, msgspec.json.decode)
         if not isinstance(value, dict):
             return Invalid(NOT_AN_OBJECT)
         refuse_bad_text(value)
@@ -189,8 +181,13 @@ class Form(Generic[Accepted]):
         rule = self.rules.get(name)
         if rule is not None:
             return rule if isinstance(rule, str) else rule(value)
-        longest = msgspec.json.schema(self._fields[name].type)["anyOf"][0]["maxLength"]
-        return f"must be a string of at most {longest} characters."
+        return _length_rule(self._fields[name].type)
+
+
+@cache
+def _length_rule(text_type: Any) -> str:
+    longest = msgspec.json.schema(text_type)["anyOf"][0]["maxLength"]
+    return f"must be a string of at most {longest} characters."
 
 
 def given_texts(payload: Any, names: tuple[str, ...]) -> dict[str, Any]:

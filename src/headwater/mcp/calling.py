@@ -11,7 +11,7 @@ from mcp_types import CallToolResult, TextContent
 from psycopg.errors import QueryCanceled
 
 from headwater.database.pool import UNAVAILABLE
-from headwater.http.errors import Invalid, Problem
+from headwater.http.errors import Invalid, Problem, shorten
 from headwater.mcp.asking import Asking
 from headwater.mcp.tidying import tidy
 from headwater.mcp.tool import ID, Arguments, Tool
@@ -32,7 +32,7 @@ async def call_tool(
     """
     tool = tools.get(name)
     if tool is None:
-        return _failed(f"There is no tool {name}. There are: {', '.join(tools)}.")
+        return _failed(f"There is no tool {shorten(name)}. There are: {', '.join(tools)}.")
     if tool.writes and not asking.may_write:
         return _failed(READ_ONLY)
     given = tidy(given, tool.arguments)

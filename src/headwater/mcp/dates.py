@@ -13,6 +13,7 @@ EXAMPLES = (
     "2026-03-14, 2026-03-01 to 2026-03-14"
 )
 LONGEST_COUNT = 1000
+LONGEST_WORDS = 200
 
 _ONE_DAY = timedelta(days=1)
 
@@ -38,6 +39,8 @@ def read_dates(words: str, today: date) -> Dates:
     """The days that words mean on a certain day; weeks begin on Monday, and what is not over yet
     ends today. ValueError tells what there is.
     """
+    if len(words) > LONGEST_WORDS:
+        raise ValueError(f"cannot be read; there are: {EXAMPLES}.")
     text = re.sub(r"[\s_]+", " ", words.strip().lower())
     text = re.sub(r"^(?:(?:the|in|during|for|of) )+", "", text)
     for pattern, read in _FORMS:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 from mcp_types import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
 
-from headwater.http.bodies import UNDECODABLE, refuse_bad_text, undecodable
+from headwater.http.decoding import decode_json, refuse_bad_text
 from headwater.http.errors import Invalid, Problem
 
 ONE_AT_A_TIME = "The body must be one JSON-RPC message: an object."
@@ -43,11 +43,13 @@ def _error(code: int, message: str, request_id: Any = None) -> bytes:
 def check_message(body: bytes) -> None:
     """Raises BadMessage for what is no JSON, more than one message, or holds bad text."""
     try:
-        message: Any = msgspec.json.decode(body)
-    except UNDECODABLE as error:
-        raise BadMessage(PARSE_ERROR, undecodable(body, error).message) from None
+        message = decode_json(body)
+    except Invalid as error:
+        raise BadMessage(PARSE_ERROR, error.message) from None
     if not isinstance(message, dict):
         raise BadMessage(INVALID_REQUEST, ONE_AT_A_TIME)
+    if b"\\u0000" not in body:  # what else cannot be stored has not been decoded
+        return
     try:
         refuse_bad_text(cast("dict[str, Any]", message))
     except Invalid as error:

@@ -8,6 +8,8 @@ from string import Template
 
 from mcp_types import GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
 
+from headwater.http.errors import shorten
+
 LONGEST_ARGUMENT = 500
 
 
@@ -107,7 +109,7 @@ def render_prompt(question: Question, given: Mapping[str, str]) -> GetPromptResu
     """A prompt with its arguments filled in. ValueError says what is wrong with them."""
     unknown = given.keys() - question.arguments.keys()
     if unknown:
-        raise ValueError(f"There is no argument {min(unknown)}.")
+        raise ValueError(f"There is no argument {shorten(min(unknown))}.")
     values: dict[str, str] = {}
     for name, argument in question.arguments.items():
         value = given.get(name, "").strip() or argument.default

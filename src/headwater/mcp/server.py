@@ -30,6 +30,7 @@ from mcp_types import (
 from mcp_types import Tool as ToolDescription
 from mcp_types.methods import CacheableMethod
 
+from headwater.http.errors import shorten
 from headwater.mcp.asking import Asking
 from headwater.mcp.calling import call_tool, visible_tools
 from headwater.mcp.prompts import PROMPTS, describe_prompt, render_prompt
@@ -122,8 +123,8 @@ async def _read_resource(context: Context, params: ReadResourceRequestParams) ->
     resource = RESOURCES.get(uri)
     if resource is None:
         known = ", ".join(RESOURCES)
-        message = f"There is no resource {uri}. There are: {known}."
-        raise MCPError(code=INVALID_PARAMS, message=message, data={"uri": uri})
+        message = f"There is no resource {shorten(uri)}. There are: {known}."
+        raise MCPError(code=INVALID_PARAMS, message=message, data={"uri": shorten(uri)})
     text = await resource.read(_asking(context))
     contents = TextResourceContents(uri=uri, mime_type=resource.mime_type, text=text)
     return ReadResourceResult(contents=[contents])
@@ -137,7 +138,7 @@ async def _get_prompt(_: Context, params: GetPromptRequestParams) -> GetPromptRe
     prompt = PROMPTS.get(params.name)
     if prompt is None:
         known = ", ".join(PROMPTS)
-        message = f"There is no prompt {params.name}. There are: {known}."
+        message = f"There is no prompt {shorten(params.name)}. There are: {known}."
         raise MCPError(code=INVALID_PARAMS, message=message)
     try:
         return render_prompt(prompt, params.arguments or {})

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import msgspec
 
-from headwater.http.errors import Conflict, Invalid, NotFound, Problem
+from headwater.http.errors import MAX_FAULTS, Conflict, Invalid, NotFound, Problem, shorten
 from headwater.http.parameters import Many, One
 from headwater.mcp.asking import Asking
 from headwater.mcp.schemas import Schema, short_answer, short_arguments
@@ -64,13 +65,13 @@ class Tool:
 
     def check(self, given: Arguments) -> None:
         """Raises Invalid for arguments that are unknown or missing."""
+        unknown = (name for name in given if name not in self.arguments)
         errors = {
-            name: [
-                f"There is no argument {name}; there are: {', '.join(self.arguments) or 'none'}."
-            ]
-            for name in given
-            if name not in self.arguments
+            name: [f"There is no argument {shorten(name)}."] for name in islice(unknown, MAX_FAULTS)
         }
+        for name in islice(errors, 1):  # the list is long, and once is enough
+            there_are = ", ".join(self.arguments) or "none"
+            errors[name] = [f"There is no argument {shorten(name)}; there are: {there_are}."]
         errors |= {
             name: [f"The {name} is required."]
             for name in self.required

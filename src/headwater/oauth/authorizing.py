@@ -35,7 +35,7 @@ from headwater.oauth.codes import Agreement, make_code
 from headwater.oauth.consenting import Offer, list_choices
 from headwater.oauth.errors import OAuthError
 from headwater.oauth.metadata import AUTHORIZE
-from headwater.oauth.registrations import look_at_client
+from headwater.oauth.registrations import fetch_client
 from headwater.oauth.requests import (
     LONGEST_QUERY,
     AuthorizationRequest,
@@ -105,7 +105,7 @@ async def _check_before_login(headwater: Any, query: str) -> None:
             return  # its document is fetched for people who are logged in
     else:
         async with headwater.database.connection() as connection:
-            client = _known(await look_at_client(connection, client_id))
+            client = _known(await fetch_client(connection, client_id))
     reply_of(parameters, client, headwater.base_url)
 
 

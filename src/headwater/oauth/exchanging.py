@@ -15,6 +15,7 @@ from headwater.oauth.clients import Client
 from headwater.oauth.codes import Grant, find_code, note_token, use_code
 from headwater.oauth.errors import OAuthError
 from headwater.oauth.metadata import SCOPE, space_of_resource
+from headwater.oauth.registrations import note_use
 from headwater.oauth.requests import Parameters
 
 LIFETIME = timedelta(days=365)
@@ -73,6 +74,7 @@ async def exchange(
     except NotFound:
         return _invalid("The user is no member of the Space any more.")
     await note_token(connection, grant, token_id)
+    await note_use(connection, grant.client_id)
     log.info("oauth_token_issued", space_id=grant.space_id, user_id=grant.user_id, client=name)
     return {
         "access_token": token,

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-import msgspec
-
 from headwater.egress.client import Egress
 from headwater.egress.models import Answer, Call, EgressError
+from headwater.http.decoding import decode_json
+from headwater.http.errors import Invalid
 from headwater.oauth.clients import Client, read_document
 from headwater.oauth.errors import OAuthError
 from headwater.oauth.redirects import Redirect, read_redirect
@@ -149,8 +149,8 @@ def _read_json(answer: Answer) -> dict[str, Any]:
     if answer.cut or len(answer.body) > MOST_BYTES:
         raise _unfetched(f"it is larger than {MOST_BYTES // 1024} KB.")
     try:
-        given = msgspec.json.decode(answer.body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        given = decode_json(answer.body)
+    except Invalid:
         raise _unfetched("it is not JSON.") from None
     if not isinstance(given, dict):
         raise _unfetched("it is not a JSON object.")

@@ -60,20 +60,17 @@ async def tell_client(
 
 
 async def fetch_client(connection: AsyncConnection, client_id: str) -> Client | None:
-    """A registered client, which is used with this."""
-    return _client(await _fetch(connection, "fetch", client_id))
-
-
-async def look_at_client(connection: AsyncConnection, client_id: str) -> Client | None:
-    """A registered client, which is not used with this."""
-    return _client(await _fetch(connection, "show", client_id))
-
-
-def _client(row: dict[str, Any] | None) -> Client | None:
+    """A registered client."""
+    row = await _fetch(connection, "fetch", client_id)
     if row is None:
         return None
     uris = tuple(row["redirect_uris"])
     return Client(row["id"], row["name"], uris, registered_at=row["created_at"])
+
+
+async def note_use(connection: AsyncConnection, client_id: str) -> None:
+    """Keep that a client was let in by a person; strangers' registrations are forgotten sooner."""
+    await connection.execute(SQL["note_use"], {"id": client_id})
 
 
 async def _fetch(

@@ -7,17 +7,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
-import msgspec
 import structlog
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from headwater.console.login import address_subject
 from headwater.database.pool import UNAVAILABLE
-from headwater.http.bodies import read_body, refuse_bad_text
-from headwater.http.clients import client_address
-from headwater.http.errors import Invalid, Problem
+from headwater.http.bodies import read_body
+from headwater.http.clients import address_subject, client_address
+from headwater.http.decoding import decode_storable
+from headwater.http.errors import Invalid, Problem, shorten
 from headwater.oauth.clients import Client, read_registration
 from headwater.oauth.codes import find_code
 from headwater.oauth.errors import CORS, NO_STORE, OAuthError
@@ -39,6 +38,8 @@ from headwater.oauth.registrations import (
 from headwater.oauth.requests import Untrusted, read_parameters
 
 MAX_BODY = 64 * 1024
+LONGEST_LOGGED = 200
+"""Of a path: anybody may send any."""
 FORM = "application/x-www-form-urlencoded"
 PREFLIGHT = CORS | {
     "Access-Control-Allow-Methods": "GET, POST",
@@ -61,7 +62,9 @@ def _answering(handle: Handler) -> Handler:
         try:
             return await handle(request)
         except OAuthError as error:
-            log.info("oauth_refused", path=request.url.path, error=error.error)
+            log.info(
+                "oauth_refused", path=shorten(request.url.path, LONGEST_LOGGED), error=error.error
+            )
             return error.answer()
         except UNAVAILABLE:
             headers = {"Retry-After": "2"}
@@ -179,15 +182,11 @@ async def _read_body(request: Request) -> bytes:
 
 def _read_json(body: bytes) -> dict[str, Any]:
     try:
-        given = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise OAuthError("invalid_client_metadata", "The body must be JSON.") from None
-    if not isinstance(given, dict):
-        raise OAuthError("invalid_client_metadata", "The body must be a JSON object.")
-    try:
-        refuse_bad_text(given)
+        given = decode_storable(body)
     except Invalid as error:
         raise OAuthError("invalid_client_metadata", error.message) from None
+    if not isinstance(given, dict):
+        raise OAuthError("invalid_client_metadata", "The body must be a JSON object.")
     return cast("dict[str, Any]", given)
 
 

@@ -39,10 +39,16 @@ class ApiKey:
     scopes: list[str]
     created_at: datetime
     revoked_at: datetime | None
+    made_by: int | None
+    """The user who made it in the console; None when it was made at a terminal."""
 
 
 async def create_key(
-    connection: AsyncConnection, space_id: int, name: str, scopes: Sequence[str] = SCOPES
+    connection: AsyncConnection,
+    space_id: int,
+    name: str,
+    scopes: Sequence[str] = SCOPES,
+    made_by: int | None = None,
 ) -> tuple[str, ApiKey]:
     """A new key as (the key itself, what is stored of it).
 
@@ -54,7 +60,7 @@ async def create_key(
         raise Invalid({"scope": [rule]})
     values = {"space_id": (await fetch_space(connection, space_id)).id, "name": read_name(name)}
     key = PREFIX + secrets.token_urlsafe(32)
-    values |= {"key_hash": hash_secret(key), "hint": key[-4:]}
+    values |= {"key_hash": hash_secret(key), "hint": key[-4:], "made_by": made_by}
     values |= {"scopes": [scope for scope in SCOPES if scope in scopes]}
     cursor = connection.cursor(row_factory=class_row(ApiKey))
     await cursor.execute(SQL["create"], values)
@@ -80,3 +86,10 @@ async def revoke_key(connection: AsyncConnection, space_id: int, key_id: int) ->
         raise NotFound("API key")
     await announce_access(connection, space_id)
     return stored
+
+
+async def revoke_keys_made_by(connection: AsyncConnection, space_id: int, user_id: int) -> None:
+    """End the keys that somebody made for a Space, from the commit on."""
+    values = {"space_id": space_id, "user_id": user_id}
+    await connection.execute(SQL["revoke_made_by"], values)
+    await announce_access(connection, space_id)

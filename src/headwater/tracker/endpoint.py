@@ -20,8 +20,15 @@ from headwater.browsing.accepted import AcceptedBots
 from headwater.browsing.agents import read_agent
 from headwater.browsing.places import Places
 from headwater.http.bodies import Receive, read_body, refuse_encoding
-from headwater.http.clients import Networks, client_address
-from headwater.http.errors import Forbidden, Invalid, Problem, Unauthorized
+from headwater.http.clients import Networks, address_subject, client_address
+from headwater.http.errors import (
+    Forbidden,
+    Invalid,
+    Problem,
+    RateLimited,
+    Unauthorized,
+    bound,
+)
 from headwater.identity.senders import Sender
 from headwater.ingest.endpoints import (
     Answer,
@@ -42,6 +49,7 @@ from headwater.tracker.reports import (
     is_page,
     language_tag,
 )
+from headwater.tracker.shares import Shares
 from headwater.tracker.sites import SCOPE, OpenSite, SiteRing
 
 BUCKET = "hits"
@@ -74,6 +82,7 @@ class Hits(Endpoint):
 
     def __init__(self, ingest: Ingest, sites: SiteRing, places: Places, trusted: Networks) -> None:
         self._ingest, self._sites, self._places, self._trusted = ingest, sites, places, trusted
+        self._shares = Shares()
         # Has the patterns compiled now, and not while the first visitor waits.
         read_agent("Mozilla/5.0")
 
@@ -96,11 +105,15 @@ class Hits(Endpoint):
         return _granted(answer, origin)
 
     async def _handle(self, site: OpenSite, body: Body, scope: Any, headers: Headers) -> Answer:
+        address = client_address(scope, self._trusted)
         try:
-            report, items = body.report(time.time()), body.items()
+            items = body.items()
+            self._count(site, address, len(items))
+            report = body.report(time.time())
         except Invalid as invalid:
-            return await self._ingest.refuse(site.caller, 1, invalid)
-        browser = self._browser(scope, headers, report)
+            self._count(site, address, 1)
+            return await self._ingest.refuse(site.caller, 0, invalid)
+        browser = self._browser(address, headers, report)
         answer = await self._take(site, items, browser)
         if browser.token and not browser.agent.is_bot:
             origin, host = _text(headers, b"origin").strip(), _text(headers, b"host")
@@ -121,9 +134,20 @@ class Hits(Endpoint):
             raise
         return site
 
-    def _browser(self, scope: Any, headers: Headers, report: Report) -> Browser:
+    def _count(self, site: OpenSite, address: str | None, items: int) -> None:
+        """Raise RateLimited when the sender has used up its share of the Space's minute. Counted
+        before anything is read that costs more than its length.
+        """
+        limit = self._ingest.keys.limit(site.caller, BUCKET)
+        sender = address_subject(address)
+        try:
+            self._shares.take(site.caller.space_id, sender, items, limit, time.time())
+        except RateLimited:
+            refused.labels("share").inc()
+            raise
+
+    def _browser(self, ip: str | None, headers: Headers, report: Report) -> Browser:
         user_agent = _text(headers, b"user-agent")[:LONGEST_USER_AGENT]
-        ip = client_address(scope, self._trusted)
         kept = _COOKIE.search(_text(headers, b"cookie"))
         return Browser(
             token=kept[1] if kept else report.token,
@@ -138,10 +162,11 @@ class Hits(Endpoint):
         )
 
     async def _take(self, site: OpenSite, items: list[Raw], browser: Browser) -> Answer:
-        """Have what is valid stored, each item counted, and tell what became of each."""
+        """Have what is valid stored, each valid item counted, and tell what became of each."""
         is_bot = browser.agent.is_bot
         told = _count_bot(site, items) if is_bot else _accept_all(items, browser, site)
-        request = self._ingest.request(site.caller, len(items), list(told.rows))
+        cost = len(items) if is_bot else len(told.rows)
+        request = self._ingest.request(site.caller, cost, list(told.rows))
         request.kinds, request.senders = told.kinds, told.senders
         not_stored = await self._ingest.put(request)
         if not_stored:
@@ -202,11 +227,11 @@ def _body(told: Told, token: str | None) -> tuple[int, bytes]:
         "results": told.results,
     }
     if status == 422:
-        content["errors"] = {
-            f"items.{result['index']}.{name}": rules
+        content["errors"] = bound(
+            (f"items.{result['index']}.{name}", rules)
             for result in told.results
             for name, rules in result["errors"].items()
-        }
+        )
     return status, msgspec.json.encode(content)
 
 

@@ -17,7 +17,7 @@ from headwater.browsing.accepted import COOKIES, AcceptedHit, AcceptedPerson
 from headwater.browsing.agents import Agent
 from headwater.browsing.places import Place
 from headwater.contacts.fields import DATE_FORMS, DATE_SLOTS, NUMBER_SLOTS, SLOTS
-from headwater.http.bodies import NOT_AN_OBJECT, UNDECODABLE, undecodable
+from headwater.http.decoding import NOT_AN_OBJECT, decode_typed
 from headwater.http.errors import Invalid
 from headwater.identity.emails import parse_written_email
 from headwater.identity.senders import Sender
@@ -98,19 +98,19 @@ class Body:
     """A body whose members are not yet looked at: first has to be known whose it is."""
 
     def __init__(self, body: bytes) -> None:
-        """Raises Invalid for what is no JSON object."""
+        """Raises Invalid for what is no JSON object, without looking for the field at fault: whose
+        report it is cannot be known.
+        """
         try:
-            self._members = _members_of(body)
+            self._members = decode_typed(body, _members_of, name_fields=False)
         except msgspec.ValidationError:
             raise Invalid(NOT_AN_OBJECT) from None
-        except UNDECODABLE as error:
-            raise undecodable(body, error) from None
 
     def site(self) -> str:
         """The site key; "" when there is none."""
         try:
             return _text_of(self._members.get("site", b'""'))
-        except UNDECODABLE:
+        except (msgspec.DecodeError, UnicodeDecodeError):
             return ""
 
     def items(self) -> list[Raw]:

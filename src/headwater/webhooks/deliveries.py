@@ -33,6 +33,8 @@ IDENTIFYING = (
     "tracking_id", "trk_token",
 )  # fmt: skip
 KEPT = 200
+KEPT_REFUSED = 20
+"""Of those that nothing proves to be the sender's: anybody who knows the URL can send them."""
 UNFINISHED = "It was not finished; the sender will try again."
 
 
@@ -58,7 +60,8 @@ async def begin_delivery(
     connection: AsyncConnection, space_id: int, webhook_id: int, noted: Mapping[str, Any]
 ) -> int:
     """Write a delivery down, drop what is too many, and return its id."""
-    values = {"space_id": space_id, "webhook_id": webhook_id, "kept": KEPT, **noted}
+    kept = KEPT if noted["believed"] else KEPT_REFUSED
+    values = {"space_id": space_id, "webhook_id": webhook_id, "kept": kept, **noted}
     row = await (await connection.execute(SQL["begin"], values)).fetchone()
     assert row is not None
     await connection.execute(SQL["trim"], values)
@@ -79,6 +82,7 @@ def note(reader: Reader, message: Message, outcome: Outcome, *, believed: bool) 
         "status": Status.REFUSED if accepted else outcome.status,
         "detail": UNFINISHED if accepted else outcome.detail,
         "dedup_key": _key(outcome),
+        "believed": believed,
     }
 
 

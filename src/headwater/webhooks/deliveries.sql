@@ -1,17 +1,19 @@
 -- name: begin
 -- A delivery that has come in, as one that was not finished until more is known.
 INSERT INTO webhook_deliveries (space_id, webhook_id, received_at, headers, body, status, detail,
-                                dedup_key)
+                                dedup_key, believed)
 VALUES (%(space_id)s, %(webhook_id)s, %(received_at)s, %(headers)s, %(body)s, %(status)s,
-        %(detail)s, %(dedup_key)s)
+        %(detail)s, %(dedup_key)s, %(believed)s)
 RETURNING id;
 
 -- name: trim
--- Only the latest of a webhook are kept.
+-- Only the latest of a webhook are kept, those that were believed apart from those that were not.
 DELETE FROM webhook_deliveries d
 WHERE d.space_id = %(space_id)s AND d.webhook_id = %(webhook_id)s
+  AND d.believed = %(believed)s
   AND d.id <= (SELECT older.id FROM webhook_deliveries older
                WHERE older.space_id = %(space_id)s AND older.webhook_id = %(webhook_id)s
+                 AND older.believed = %(believed)s
                ORDER BY older.id DESC OFFSET %(kept)s LIMIT 1);
 
 -- name: finish

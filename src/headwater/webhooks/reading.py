@@ -6,12 +6,9 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Any, cast
 
-import msgspec
-
-from headwater.http.bodies import NOT_AN_OBJECT, UNDECODABLE, undecodable
+from headwater.http.decoding import NOT_AN_OBJECT, decode_json
 from headwater.http.errors import Errors, Invalid
 from headwater.webhooks.expressions import parse
 from headwater.webhooks.mapping import Mapped, expressions_for, key_of, map_fields, to_event
@@ -23,8 +20,6 @@ NO_TOPIC = "Nothing says what it reports."
 NOBODY = "The order it belongs to is not known, or its buyer is not."
 
 _TOPIC_SHOWN = 80
-
-_decode = msgspec.json.Decoder(float_hook=Decimal).decode
 
 
 @dataclass(frozen=True)
@@ -108,12 +103,7 @@ def headers_kept(reader: Reader) -> frozenset[str]:
 
 
 def _read_body(body: bytes) -> Any:
-    try:
-        if not body.isascii():
-            body.decode()
-        value = _decode(body)
-    except UNDECODABLE as error:
-        raise undecodable(body, error) from None
+    value = decode_json(body)
     if isinstance(value, dict | list):
         return cast("Any", value)
     raise Invalid(NOT_AN_OBJECT)

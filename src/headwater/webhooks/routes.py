@@ -46,6 +46,7 @@ async def receive(request: HttpRequest) -> Response:
     found.caller.authorize(SCOPE)
     refuse_encoding(request.headers.get("content-encoding"))
     message = await _read(request)
+    await _count(request, found)
     message, distrust = _believe(found, headwater.sealing_key, message)
     async with headwater.database.transaction() as connection:
         space_id = found.caller.space_id
@@ -80,27 +81,36 @@ def _believe(found: Found, sealing_key: bytes, message: Message) -> tuple[Messag
         raise Unavailable from None
 
 
+async def _count(request: HttpRequest, found: Found) -> None:
+    """Count a delivery against the Space's minute, before anything of it is stored or read."""
+    headwater: Any = request.app.state.headwater
+    limit = headwater.keys.limit(found.caller, BUCKET)
+    counted = Request(found.caller.space_id, limit, 1, [])
+    try:
+        await headwater.inbox.put(counted)
+    finally:
+        request.scope["headwater.quota"] = counted.quota
+
+
 async def _accept(
     request: HttpRequest, found: Found, outcome: Outcome, delivery_id: int
 ) -> int | None:
-    """Count the delivery against the Space's minute, have its event stored if it is one, and
-    return the receipt. One that is turned away leaves nothing behind: it will come again.
+    """Have the delivery's event stored, if it is one, and return the receipt. One that cannot be
+    stored leaves nothing behind: it will come again.
     """
+    if outcome.event is None:
+        return None
     headwater: Any = request.app.state.headwater
     space_id = found.caller.space_id
-    rows = [msgspec.json.encode(outcome.event)] if outcome.event else []
     limit = headwater.keys.limit(found.caller, BUCKET)
-    wanted = Request(space_id, limit, 1, rows, sender=Sender.WEBHOOK)
+    rows = [msgspec.json.encode(outcome.event)]
+    wanted = Request(space_id, limit, 0, rows, sender=Sender.WEBHOOK)
     try:
         await headwater.inbox.put(wanted)
     except Problem:
         async with headwater.database.connection() as connection:
             await forget_delivery(connection, space_id, delivery_id)
         raise
-    finally:
-        request.scope["headwater.quota"] = wanted.quota
-    if not wanted.receipts:
-        return None
     async with headwater.database.connection() as connection:
         await finish_delivery(connection, space_id, delivery_id, outcome, wanted.receipts[0])
     return wanted.receipts[0]

@@ -13,8 +13,13 @@ from headwater.forwarding.models import Answer, Bisect, Delivered, Held, Refused
 from headwater.logs import MASKED
 from headwater.masking import Mask
 
-# What looks like a token or an id of somebody. A sentence for people loses nothing by it.
-_TOKEN = re.compile(r"(?=[A-Za-z_-]{0,64}[0-9])[A-Za-z0-9_-]{24,}")
+LONGEST_ERROR = 500
+MOST_READ = 16 * 1024
+"""Characters of what a platform says that are looked at for those."""
+
+# What looks like a token or an id of somebody. A sentence for people loses nothing by it. It begins
+# only where a word begins, so that time stays linear in what a platform answers.
+_TOKEN = re.compile(r"(?<![A-Za-z0-9_-])(?=[A-Za-z_-]{0,64}[0-9])[A-Za-z0-9_-]{24,}")
 _SHORTEST_QUOTED = 3
 """Characters; fewer identify nobody."""
 
@@ -59,7 +64,7 @@ def words(*parts: Any) -> str:
     token. What was sent is masked besides by whoever keeps the error.
     """
     said = ": ".join(str(part) for part in parts if part not in (None, ""))
-    return _mask.text(_TOKEN.sub(MASKED, " ".join(said.split())))
+    return _mask.text(_TOKEN.sub(MASKED, " ".join(said[:MOST_READ].split())))[:LONGEST_ERROR]
 
 
 def at(value: Any, *names: str) -> Any:

@@ -10,7 +10,7 @@ from headwater.companies import asking as parameters
 from headwater.companies.changing import read_change, update_company
 from headwater.companies.documents import BODY_OF_CHANGE, CHANGED, COMPANY, PAGE
 from headwater.companies.reading import fetch_company, list_companies
-from headwater.http.bodies import refuse_bad_text
+from headwater.http.decoding import refuse_bad_text
 from headwater.http.parameters import Query
 from headwater.mcp.asking import Asking
 from headwater.mcp.lists import PAGING, paged, told

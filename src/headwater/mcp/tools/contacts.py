@@ -16,7 +16,7 @@ from headwater.contacts.journey import fetch_journey
 from headwater.contacts.membership import attach_company, detach_company
 from headwater.contacts.reading import STATEMENTS, fetch_contact, list_contacts
 from headwater.contacts.routes import RESTAMPING_SECONDS
-from headwater.http.bodies import refuse_bad_text
+from headwater.http.decoding import refuse_bad_text
 from headwater.http.parameters import One, Query, whole_number
 from headwater.mcp.asking import Asking
 from headwater.mcp.lists import PAGING, paged, told

@@ -13,7 +13,7 @@ from headwater.events import asking as parameters
 from headwater.events.changing import delete_event, read_change, update_event
 from headwater.events.documents import BODY_OF_CHANGE, EVENT, PAGE
 from headwater.events.reading import STATEMENTS, fetch_event, list_events
-from headwater.http.bodies import refuse_bad_text
+from headwater.http.decoding import refuse_bad_text
 from headwater.http.parameters import Query
 from headwater.identity.senders import Sender
 from headwater.ingest.documents import INGEST_SCHEMAS

@@ -1,0 +1,41 @@
+"""Browsers that somebody has logged in with before, told by a signed cookie: they are not locked
+out of an account when others fail to log in to it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headwater.console.visiting import cookie_name, set_cookie
+
+REMEMBERED_SECONDS = 400 * 86_400
+"""The longest that browsers keep any cookie."""
+_LONGEST = 200
+
+
+def remember_browser(request: Request, response: Response, account: str) -> None:
+    """Give the browser the cookie, after a login to an account."""
+    if known_browser(request, account) is None:
+        number = secrets.token_urlsafe(16)
+        value = f"{number}.{_sign(request, number, account)}"
+        set_cookie(request, response, "browser", value, REMEMBERED_SECONDS)
+
+
+def known_browser(request: Request, account: str) -> str | None:
+    """The number of a browser that has logged in to this account before."""
+    value = request.cookies.get(cookie_name(request, "browser"), "")
+    number, _, signature = value.partition(".")
+    if not number or len(value) > _LONGEST:
+        return None
+    expected = _sign(request, number, account)
+    return number if hmac.compare_digest(signature.encode(), expected.encode()) else None
+
+
+def _sign(request: Request, number: str, account: str) -> str:
+    key: bytes = request.app.state.headwater.signing_key
+    signed = f"browser\0{number}\0{account}".encode("utf-8", "surrogatepass")
+    return hmac.new(key, signed, "sha256").hexdigest()

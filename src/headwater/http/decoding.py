@@ -1,0 +1,162 @@
+"""JSON from strangers to values: one decoder for all bodies, one depth, bounded explanations.
+
+JSON libraries differ in what they let through (NaN, lone surrogates, NUL, endless nesting), and
+each of those is a failure further in. Reading and explaining both take time linear in the body,
+and an explanation stays small whatever was sent.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from decimal import Decimal, InvalidOperation
+from itertools import islice
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+from headwater.http.errors import MAX_FAULTS, Invalid, shorten
+
+T = TypeVar("T")
+
+MAX_DEPTH = 32
+"""Arrays and objects inside each other; no sender needs half of it."""
+MAX_CONTAINERS = 50_000
+"""Arrays and objects in all: each costs far more than the bytes that it is written with."""
+LONGEST_REREAD = 256 * 1024
+"""The longest body that is read a second time to name the field that is at fault."""
+
+NOT_AN_OBJECT = {"body": ["The body must be a JSON object."]}
+_TOO_DEEP = f"it is nested more than {MAX_DEPTH} levels deep"
+_TOO_MANY = f"it holds more than {MAX_CONTAINERS:,} arrays and objects"
+_BEYOND_BOUNDS = "it holds a number beyond all bounds"
+_MALFORMED = "JSON is malformed: "
+
+_decode_any = msgspec.json.Decoder(float_hook=Decimal).decode
+_TO_ROUND_BRACKETS = bytes.maketrans(b"[{]}", b"(())")
+_NO_BRACKET = bytes(set(range(256)) - set(b'"[{]}'))
+
+_Path = tuple[str | int, ...]
+
+
+def decode_json(raw: bytes, decode: Callable[[bytes], Any] = _decode_any) -> Any:
+    """The value in a JSON text; fractions are Decimal unless the decoder makes something else of
+    them. Raises Invalid that says what is wrong.
+    """
+    try:
+        return decode_typed(raw, decode)
+    except msgspec.ValidationError:
+        raise _not_json(_BEYOND_BOUNDS) from None
+
+
+def decode_typed(raw: bytes, decode: Callable[[bytes], T], *, name_fields: bool = True) -> T:
+    """What a decoder of ours makes of a JSON text. Raises Invalid for what is no JSON that we take
+    (naming the field whose text is at fault, if that is wanted), and msgspec.ValidationError for
+    JSON of other types than the decoder's.
+    """
+    _check_form(raw)
+    try:
+        if not raw.isascii():
+            raw.decode()  # the decoder does not look into what it skips
+        return decode(raw)
+    except msgspec.ValidationError:
+        raise
+    except (msgspec.DecodeError, UnicodeDecodeError, InvalidOperation) as error:
+        if name_fields:
+            _refuse_text_of(raw)
+        raise _not_json(_reason(error)) from None
+
+
+def decode_storable(raw: bytes) -> Any:
+    """As decode_json, for text to be stored: raises Invalid naming the fields with a NUL."""
+    value = decode_json(raw)
+    if b"\\u0000" in raw:  # what else cannot be stored has not been decoded
+        refuse_bad_text(value)
+    return value
+
+
+def refuse_bad_text(value: Any) -> None:
+    """Raise Invalid naming the fields whose text holds NUL or is not Unicode."""
+    faults = list(islice(_bad_texts(value, ()), MAX_FAULTS))
+    if faults:
+        named = [(_shown(path), fault) for path, fault in faults]
+        raise Invalid({path: [f"The {path} holds {fault}."] for path, fault in named})
+
+
+def _check_form(raw: bytes) -> None:
+    """Raise Invalid for too many brackets outside strings, or too many inside each other. Takes a
+    few passes over the text; what is no JSON is left to the decoder.
+    """
+    if raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
+        return
+    if b"\\" in raw:
+        raw = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
+    outside_strings = raw.translate(_TO_ROUND_BRACKETS, _NO_BRACKET).split(b'"')[::2]
+    brackets = b"".join(outside_strings)
+    if brackets.count(b"(") > MAX_CONTAINERS:
+        raise _not_json(_TOO_MANY)
+    for _ in range(MAX_DEPTH):  # each pass takes the innermost level out
+        if b"()" not in brackets:
+            break
+        brackets = brackets.replace(b"()", b"")
+    if b"()" in brackets or brackets.count(b"(") > MAX_DEPTH:
+        raise _not_json(_TOO_DEEP)
+
+
+def _refuse_text_of(raw: bytes) -> None:
+    """Raise Invalid naming the fields whose text the decoder stumbled over, where a lenient second
+    reading finds any.
+    """
+    if len(raw) > LONGEST_REREAD:
+        return
+    try:
+        value = json.loads(raw.decode("utf-8", "surrogateescape"))
+    except ValueError:
+        return
+    refuse_bad_text(value)
+
+
+def _bad_texts(value: Any, path: _Path) -> Iterator[tuple[_Path, str]]:
+    if isinstance(value, dict):
+        items = cast("dict[Any, Any]", value).items()
+    elif isinstance(value, list):
+        items = enumerate(cast("list[Any]", value))
+    else:
+        items = ()
+        fault = _fault(value)
+        if fault:
+            yield path, fault
+    for key, item in items:
+        if _fault(key):
+            yield path, "a key with NUL or text that is not Unicode"
+        elif isinstance(item, dict | list) or _fault(item):
+            yield from _bad_texts(item, (*path, key))
+
+
+def _shown(path: _Path) -> str:
+    return shorten(".".join(shorten(str(part)) for part in path)) or "body"
+
+
+def _fault(value: Any) -> str | None:
+    if not isinstance(value, str):
+        return None
+    if "\0" in value:
+        return "a NUL character"
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return "text that is not valid Unicode"
+    return None
+
+
+def _not_json(reason: str) -> Invalid:
+    return Invalid({"body": [f"The body is not valid JSON: {reason}."]})
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8"
+    if isinstance(error, InvalidOperation):
+        return _BEYOND_BOUNDS
+    text = str(error)
+    return text.removeprefix(_MALFORMED) if text.startswith(_MALFORMED) else "it ends too early"

@@ -1,0 +1,296 @@
+"""What reads strangers' input, each at the largest size that comes to it, and hostile input for it.
+
+A function of the package that calls a parser is run by one of these doors, or stands in TRUSTED
+with the reason why no stranger's text comes to it; a test holds that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, date, datetime
+from functools import partial
+from ipaddress import ip_network
+from types import SimpleNamespace
+from typing import Any
+
+from headwater.forwarding.platforms.quoting import keepable
+from headwater.forwarding.redacting import shown
+from headwater.webhooks.conversions import CONVERSIONS
+from starlette.requests import Request
+
+from headwater.accounts.passwords import _normal as normal_password
+from headwater.ads.bodies import read_names
+from headwater.attribution.accepted import AcceptedTouchpoint
+from headwater.browsing.agents import read_agent
+from headwater.companies.changing import read_change as read_company
+from headwater.companies.domains import business_domain
+from headwater.console.forms import _read as read_posted
+from headwater.contacts import asking as contacts
+from headwater.contacts.bodies import read_changes, read_new_contact
+from headwater.contacts.fields import parse_slot_date, parse_slot_number
+from headwater.egress import addresses as egress
+from headwater.egress.client import _split as split_url
+from headwater.egress.models import Call
+from headwater.events import asking as events
+from headwater.events.changing import read_change as read_amount
+from headwater.exports.kinds import _parse_date as export_date
+from headwater.forwarding.identifiers import meta_name, read_phone, split_name
+from headwater.forwarding.models import Answer
+from headwater.forwarding.options import read_new
+from headwater.forwarding.platforms import answers
+from headwater.forwarding.platforms.parts import _page as hidden_page
+from headwater.http.bodies import read_json
+from headwater.http.clients import address_subject, client_address
+from headwater.http.decoding import decode_json, decode_storable, refuse_bad_text
+from headwater.http.errors import Invalid
+from headwater.http.instants import parse_instant
+from headwater.http.parameters import Query
+from headwater.http.timerange import parse_day, parse_moment
+from headwater.identity.emails import parse_written_email
+from headwater.imports.columns import _number as imported_number
+from headwater.imports.files import LONGEST_ROW
+from headwater.imports.files import _object as imported_object
+from headwater.ingest.endpoints import EVENTS, MAX_BATCH_BODY, MAX_TRACK_BODY, Batch
+from headwater.ingest.forms import _ip as read_ip
+from headwater.ingest.payload import EVENT_FORM
+from headwater.ingest.touchpoints import TOUCHPOINT_FORM
+from headwater.logs import mask
+from headwater.mcp.dates import read_dates
+from headwater.mcp.hosts import Hosts
+from headwater.mcp.messages import check_message
+from headwater.mcp.tidying import tidy
+from headwater.mcp.tools import TOOLS
+from headwater.oauth import hosted
+from headwater.oauth.clients import check_client_name
+from headwater.oauth.redirects import read_redirect
+from headwater.oauth.requests import read_parameters
+from headwater.oauth.routes import MAX_BODY as REGISTRATION
+from headwater.oauth.routes import _read_json as read_registration_body
+from headwater.pipeline.touchpoints import touch_of
+from headwater.sources.addresses import name_in_ascii, read_address
+from headwater.sources.classify import classify
+from headwater.sources.evidence import Arrival
+from headwater.spaces.models import Space
+from headwater.tracker.endpoint import MAX_BODY as MAX_REPORT
+from headwater.tracker.origins import cookie_domain, parse_origin, sent_host
+from headwater.tracker.reports import Body, accept_item, is_page, language_tag
+from headwater.webhooks.expressions import LONGEST as LONGEST_EXPRESSION
+from headwater.webhooks.expressions import parse as parse_expression
+from headwater.webhooks.models import Message, Reader, Settings
+from headwater.webhooks.reading import draft_event
+from tests.hostile.growth import Door
+from tests.hostile.test_reports import browser
+
+KB, MB = 1024, 1024 * 1024
+URL = 64 * KB
+"""The longest address of a request."""
+HEADERS = 32 * KB
+FIELD = 2048
+"""The longest text that a payload's field can have."""
+NOW = 1_790_000_000.0
+SPACE = Space(
+    id=1, name="Shop", timezone="Europe/Paris", currency="EUR", company_identity_mode="auto",
+    subscription="active", phone_region=None, ignored_identifiers=[], own_domains=[],
+    excluded_referrers=[], heeded_referrers=[], ad_consent="granted", event_labels={},
+    field_labels={},
+)  # fmt: skip
+MOMENT = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+def _report(body: bytes) -> object:
+    """A body of the tracker's, read as far as it can be."""
+    read = Body(body)
+    read.site()
+    report = read.report(NOW)
+    return [accept_item(item, browser(report), NOW) for item in read.items() if is_page(item) or 1]
+
+
+def _posted(body: bytes, handle: Callable[[Request], Any]) -> object:
+    """What reads the body of a request by itself."""
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    headers = [
+        (b"content-type", b"application/x-www-form-urlencoded"), (b"host", b"x"),
+        (b"origin", b"http://" + body[:HEADERS]),
+    ]  # fmt: skip
+    settings = SimpleNamespace(base_url=None)
+    headwater = SimpleNamespace(settings=settings, base_url="http://x")
+    app = SimpleNamespace(state=SimpleNamespace(headwater=headwater))
+    scope = {"type": "http", "method": "POST", "headers": headers, "app": app}
+    coroutine = handle(Request(scope, receive))
+    try:
+        coroutine.send(None)
+    except StopIteration as finished:
+        return finished.value
+    raise AssertionError("it waited for something")
+
+
+def _read_contacts(query: Query) -> object:
+    cursors = contacts.cursors(query, b"k", 1)
+    contacts.read_email(query)
+    return contacts.read_list_contacts(query, SPACE, cursors, MOMENT)
+
+
+def _read_events(query: Query) -> object:
+    return events.read_list_events(query, SPACE, events.cursors(query, b"k", 1), MOMENT)
+
+
+def _called(tool: Any, given: Any) -> object:
+    """What an assistant is told of arguments that are no tool's."""
+    if not isinstance(given, dict):
+        return None
+    try:
+        tool.check(tidy(given, tool.arguments))
+        _read_contacts(Query.of_body(given))
+        refuse_bad_text(given)
+    except Invalid as error:
+        return tool.explain(error)
+    return None
+
+
+def _drafts(body: bytes) -> list[object]:
+    settings = Settings(mapping={"email": "a[*].b > sum", "url": "k | x > host"})
+    message = Message({"x-wc-webhook-topic": "order.created"}, body, NOW)
+    kinds = ("generic", "stripe", "shopify", "woocommerce", "calendly")
+    return [draft_event(Reader(kind, settings, "EUR"), message) for kind in kinds]
+
+
+def _conversions(text: str) -> None:
+    for conversion in CONVERSIONS.values():
+        with suppress(ValueError):
+            conversion.function(text, text)
+        with suppress(ValueError):
+            conversion.function([text], text)
+
+
+def _object(run: Callable[[dict[str, Any]], object]) -> Callable[[bytes], object]:
+    """What reads a JSON object, of a body that is one."""
+
+    def read(body: bytes) -> object:
+        value = decode_json(body)
+        return run(value) if isinstance(value, dict) else None
+
+    return read
+
+
+def arrival(text: str) -> Arrival:
+    return Arrival(f"https://x.example/?utm_source={text}", text)
+
+
+def touchpoint(text: str) -> AcceptedTouchpoint:
+    return AcceptedTouchpoint(occurred_at=0, url=text, referrer=text)
+
+
+def _addressed(text: str) -> object:
+    scope = {"client": ("10.0.0.1", 1), "headers": [(b"x-forwarded-for", text.encode())]}
+    address = client_address(scope, [ip_network("10.0.0.0/8"), ip_network("a::/16")])
+    return address_subject(address)
+
+
+def _hosted(body: bytes) -> object:
+    return hosted._read_json(Answer(200, {"content-type": "application/json"}, body))
+
+
+TEXT_DOORS = [
+    Door("logs.mask", mask, MB),
+    Door("emails.parse_written_email", parse_written_email, MB),
+    Door("companies.business_domain", business_domain, 320),
+    Door("agents.read_agent", read_agent, HEADERS),
+    Door("clients.client_address", _addressed, HEADERS),
+    Door("origins.sent_host", sent_host, HEADERS),
+    Door("origins.parse_origin", parse_origin, KB),
+    Door("origins.cookie_domain", lambda text: cookie_domain(text, text[1:]), 255),
+    Door("reports.language_tag", language_tag, HEADERS),
+    Door("addresses.read_address", read_address, FIELD),
+    Door("addresses.name_in_ascii", name_in_ascii, FIELD),
+    Door("classify", lambda text: classify(arrival(text)), FIELD),
+    Door("touchpoints.touch_of", lambda text: touch_of(touchpoint(text), 0), FIELD),
+    Door("Query", lambda text: Query(text.encode()), URL),
+    Door("contacts.list", lambda text: _read_contacts(Query(b"email=" + text.encode())), URL),
+    Door("contacts.split", lambda text: list(contacts.split_at_commas(text)), 32_000),
+    Door("events.list", lambda text: _read_events(Query(b"sources=" + text.encode())), URL),
+    Door("timerange.parse_moment", parse_moment, URL),
+    Door("timerange.parse_day", parse_day, URL),
+    Door("exports.parse_date", export_date, URL),
+    Door("fields.parse_slot_date", parse_slot_date, 10 * KB),
+    Door("fields.parse_slot_number", parse_slot_number, 10 * KB),
+    Door("instants.parse_instant", parse_instant, MAX_TRACK_BODY),
+    Door("forms.read_ip", read_ip, 64),
+    Door("passwords", normal_password, 64 * KB),
+    Door("identifiers.read_phone", lambda text: read_phone(text, "FR"), KB),
+    Door("identifiers.names", lambda text: (meta_name(text), split_name(text)), KB),
+    Door("clients.name", lambda text: check_client_name(text, "Headwater"), 120),
+    Door("redirects", read_redirect, URL),
+    Door("oauth.parameters", lambda text: read_parameters(text.encode()), URL),
+    Door("dates.read_dates", lambda text: read_dates(text, date(2026, 11, 1)), MB),
+    Door("hosts.takes_origin", Hosts.of("https://x.y").takes_origin, HEADERS),
+    Door("conversions", _conversions, 64 * KB),
+    Door("expressions.parse", parse_expression, LONGEST_EXPRESSION),
+    Door("imports.number", imported_number, LONGEST_ROW),
+    Door("egress.read_host", egress.read_host, FIELD),
+    Door("egress.split", lambda text: (split_url(text), repr(Call(url=text, method="GET"))), FIELD),
+    Door("platforms.words", answers.words, MB),
+    Door("platforms.page", hidden_page, FIELD),
+    Door("redacting.shown", lambda text: shown(text, ["secret"], 4096), 16 * KB),
+    Door("companies.change", lambda text: read_company({"domain": text}), MB),
+    Door("events.amount", lambda text: read_amount({"amount": text}), MB),
+]
+"""What reads a text. Where a size is in megabytes, the text may be a whole body."""
+
+JSON_DOORS = [
+    Door("read_json", lambda body: _posted(body, read_json), MB),
+    Door("decode_storable", decode_storable, MB),
+    Door("track", lambda body: EVENT_FORM.accept(body, NOW), MAX_TRACK_BODY),
+    Door("touchpoint", lambda body: TOUCHPOINT_FORM.accept(body, NOW), MAX_TRACK_BODY),
+    Door("batch", Batch(None, EVENTS)._read, MAX_BATCH_BODY // 8),  # type: ignore[arg-type]
+    Door("tracker", _report, MAX_REPORT),
+    Door("mcp.message", check_message, MB),
+    Door("mcp.arguments", _object(partial(_called, TOOLS[7])), MB, slow=0.15, explains=True),
+    Door("oauth.registration", read_registration_body, REGISTRATION),
+    Door("oauth.hosted", _hosted, hosted.MOST_BYTES),
+    Door("webhooks", _drafts, MB, slow=0.2),  # five senders' rules one after the other
+    Door("imports.row", imported_object, LONGEST_ROW),
+    Door("contacts.create", _object(read_new_contact), MB),
+    Door("contacts.update", _object(read_changes), MB),
+    Door("ads", _object(read_names), MB),
+    Door("destinations", _object(read_new), MB),
+    Door("platforms.answer", lambda body: answers.read_object(Answer(200, {}, body)), MB),
+    Door("platforms.keepable", lambda body: keepable(body, frozenset({"message"})), 64 * KB),
+    Door("forms", lambda body: _posted(body, read_posted), 64 * KB),
+    Door("forms.origin", lambda body: _posted(body, read_posted), HEADERS),
+]
+"""What reads a body."""
+
+TRUSTED: Mapping[str, str] = {
+    "browsing/views.py stored_view": "a column that we wrote",
+    "cli/": "typed by the operator, or a row of ours",
+    "demo/": "our own service's answers",
+    "contacts/profiles.py": "a date that parse_slot_date wrote",
+    "egress/addresses.py first_refusal": "addresses as the resolver writes them",
+    "egress/client.py _is_address": "an address as the resolver writes it",
+    "forwarding/amounts.py": "a number",
+    "forwarding/delivering.py": "a destination's settings, checked when they were stored",
+    "forwarding/destinations.py": "a destination's settings, checked when they were stored",
+    "forwarding/origins.py": "settings of the operator",
+    "forwarding/outbox.py": "a column that we wrote",
+    "forwarding/platforms/google/token.py": "a service account's file, sent by an admin",
+    "forwarding/trial.py": "a number of ours",
+    "forwarding/vault.py": "secrets that we sealed",
+    "http/decimals.py": "a number",
+    "imports/refusals.py": "a file that we wrote",
+    "imports/files.py _table": "a file of the operator's, row by row",
+    "mcp/lists.py": "rows that we wrote",
+    "mcp/schemas.py": "schemas of ours",
+    "mcp/tools/": "an answer of our own, or arguments that mcp.arguments reads",
+    "oauth/codes.py": "a hash of ours",
+    "oauth/hosted.py HostedClients._count": "a URL that read_redirect took",
+    "pipeline/steps.py": "rows that we wrote",
+    "privacy/redaction.py": "rows that we wrote",
+    "reports/": "figures of ours",
+    "settings.py": "settings of the operator",
+    "webhooks/signatures.py": "a secret of ours",
+}
+"""Functions that parse but read nothing of strangers, and why; a folder or a file for all of it."""

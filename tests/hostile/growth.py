@@ -1,0 +1,143 @@
+"""How time and output grow with hostile input. Time is the CPU's, the best of several runs, and
+every run gets an input of its own length, so that neither a busy machine nor a cache decides.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+Make = Callable[[int], T]
+Run = Callable[[T], object]
+
+SLOW = 0.050
+"""Seconds that one input may take at the largest size its door lets in."""
+AT_REST = 0.008
+"""Seconds in which an idle machine adds up half a million numbers."""
+NOTICED = 0.003
+"""Seconds from which on growth can be told from noise."""
+FASTER_THAN_INPUT = 2.2
+"""How much more than the input time may grow: four times the input takes 4 to 9 times as long."""
+STEP = 4
+ONCE = 64
+"""Sizes up to this are tried in small steps, as time that doubles with each character would not end
+at the next size.
+"""
+LONGEST_ANSWER = 64 * 1024
+"""Bytes that an explanation may have at most, whatever was sent."""
+
+
+@dataclass(frozen=True)
+class Door:
+    """Something that reads strangers' input, at the largest size that comes to it."""
+
+    name: str
+    run: Run[Any]
+    longest: int
+    slow: float = SLOW
+    explains: bool = False
+    """Whether a text that it returns is an explanation; a refusal that it raises always is."""
+
+
+def seconds(run: Run[T], make: Make[T], size: int, times: int) -> float:
+    """The best time of inputs of this size, each a little longer than the one before."""
+    best = float("inf")
+    for more in range(times):
+        value = make(size + more)
+        started = time.thread_time()
+        _quietly(run, value)
+        best = min(best, time.thread_time() - started)
+        if best < NOTICED / 10:
+            break
+    return best
+
+
+def _quietly(run: Run[T], value: T) -> object:
+    try:
+        return run(value)
+    except Exception as error:  # noqa: BLE001 - a refusal is an answer, too
+        return error
+
+
+def complaint(door: Door, make: Make[Any]) -> str | None:
+    """What is wrong with how a door takes inputs of growing size; None when nothing is."""
+    fault = _too_slow(door, make)
+    if fault is None:
+        fault = _too_long(door, make)
+    return fault
+
+
+def _too_slow(door: Door, make: Make[Any]) -> str | None:
+    before = 0.0
+    for size in _sizes(door.longest):
+        taken = seconds(door.run, make, size, 1)
+        if _is_fault(door, taken, before, size):  # once more, with patience
+            door = replace(door, slow=door.slow * max(1.0, _pace()))
+            taken = min(taken, seconds(door.run, make, size, 6))
+            smaller = seconds(door.run, make, size // STEP, 6) if size > ONCE else before
+            if _is_fault(door, taken, smaller, size):
+                grown = f"{smaller * 1000:.1f} ms for {size // STEP}"
+                return f"{taken * 1000:.1f} ms for {size} characters, {grown}"
+        before = taken
+    return None
+
+
+def _pace() -> float:
+    """How many times slower than at rest the machine computes just now."""
+    best = float("inf")
+    for _ in range(3):
+        started = time.thread_time()
+        sum(range(500_000))
+        best = min(best, time.thread_time() - started)
+    return best / AT_REST
+
+
+def _is_fault(door: Door, taken: float, before: float, size: int) -> bool:
+    if taken > door.slow:
+        return True
+    grows = taken > before * STEP * FASTER_THAN_INPUT
+    return taken > NOTICED and grows and size > ONCE
+
+
+def _sizes(longest: int) -> Iterator[int]:
+    size = 16
+    while size < longest:
+        yield size
+        size = size + 24 if size < ONCE else size * STEP
+    yield longest
+
+
+def _too_long(door: Door, make: Make[Any]) -> str | None:
+    given = make(door.longest)
+    length = answer_length(_quietly(door.run, given), explains=door.explains)
+    if length > LONGEST_ANSWER:
+        return f"an answer of {length} bytes to {door.longest}"
+    return None
+
+
+def answer_length(answer: object, *, explains: bool) -> int:
+    """The bytes of an explanation: of a refusal its body, else its text."""
+    body = getattr(answer, "body", None)
+    if callable(body):
+        return len(body())  # type: ignore[arg-type]
+    if isinstance(answer, BaseException):
+        return len(str(answer)) + sum(len(str(part)) for part in answer.args)
+    return len(answer) if explains and isinstance(answer, str) else 0
+
+
+def clear_caches() -> None:
+    """Empty every cache of our functions: what was asked before is no measure. What is there by now
+    is left out of the search for garbage, as in the API's process.
+    """
+    gc.collect()
+    gc.freeze()
+    for name, module in list(sys.modules.items()):
+        if name.startswith("headwater"):
+            for value in list(vars(module).values()):
+                if hasattr(value, "cache_clear"):
+                    value.cache_clear()

@@ -1,0 +1,102 @@
+"""Hostile texts and bodies of any size: what makes a reader go back, go deep or complain much."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from tests.hostile.growth import Make
+
+UNITS = (
+    "a", "A", "0", " ", "\t", "\n", ":", "::", ".", "..", "-", "a-", "a.", "a@", "@",
+    '"', "\\", '"\\"', '",', "a,", ",", "[", "]", "(", "{", "%", "%4", "%41", "&", "&a=", "a=&",
+    "=", ";", "; ", "/", "../", "a/", "'", "token", "token=", "Key (", "://", "a:", "0x", "+1",
+    "1.", "xn--", "x-a.", "é", "\u2100", "\u0301", "😀", "[a", "a[0]", "a>", "a|", "_", "a=1;",
+    "last ", "the ", "Android", "Mozilla/5.0 (",
+)  # fmt: skip
+FIELDS = ("email", "event_name", "items", "events", "ads", "emails", "name", "settings", "site")
+
+
+def texts() -> dict[str, Make[str]]:
+    """Texts by what they consist of, alone and with an end that fits nothing."""
+    made: dict[str, Make[str]] = {}
+    for unit in UNITS:
+        for end in ("", "!g"):
+            made[repr(unit + end)] = _repeated("", unit, end)
+    for begin in ("http://", "mailto:a@", "Mozilla/5.0 ", "[", '"'):
+        for unit in ("a", ":", ".", "a.", "-", "@", "%", " "):
+            made[repr(begin + unit)] = _repeated(begin, unit, "")
+    return made
+
+
+def _repeated(begin: str, unit: str, end: str) -> Make[str]:
+    def make(size: int) -> str:
+        room = size - len(begin) - len(end)
+        return begin + unit * max(1, room // len(unit)) + end
+
+    return make
+
+
+def bodies() -> dict[str, Make[bytes]]:
+    """Bodies by what is wrong with them."""
+    made: dict[str, Make[bytes]] = {
+        "many faults below a long key": _many_faults_below_a_long_key,
+        "half a character and many faults": lambda size: (
+            b'{"\\ud800":1,' + _many_faults_below_a_long_key(size)[1:]
+        ),
+        "digits": lambda size: b'{"a":' + b"9" * size + b"}",
+        "fraction": lambda size: b'{"a":0.' + b"9" * size + b"}",
+        "exponent": lambda size: b'{"a":1e' + b"9" * size + b"}",
+        "levels": lambda size: b'{"a":' + b"[" * (size // 2) + b"]" * (size // 2) + b"}",
+        "open": lambda size: b"[" * size,
+        "objects": lambda size: b'{"a":' * (size // 6) + b"1" + b"}" * (size // 6),
+        "many shallow": lambda size: b'{"a":[' + b"[]," * (size // 3) + b"[]]}",
+        "at most deep": lambda size: b"[" + (b"[" * 30 + b"]" * 30 + b",") * (size // 61) + b"0]",
+        "open text": lambda size: b'{"a":"' + b"a" * size,
+        "escapes": lambda size: b'{"a":"' + b"\\\\" * (size // 2) + b'"}',
+        "quotes": lambda size: b'{"a":"' + b'\\"' * (size // 2) + b'"}',
+        "no UTF-8": lambda size: b'{"a":"' + b"\xff" * size + b'"}',
+        "NULs": lambda size: b'{"a":[' + b'"\\u0000",' * (size // 9) + b"0]}",
+        "bad keys": lambda size: b"{" + _members(size, lambda n: f'"\\u0000{n}":1') + b"}",
+        "unknown keys": lambda size: b"{" + _members(size, lambda n: f'"k{n}":1') + b"}",
+        "the same key": lambda size: b"{" + _members(size, lambda _: '"email":1') + b"}",
+        "form": lambda size: b"a=%41&" * (size // 6),
+    }
+    for name in FIELDS:
+        for unit in ('"', "a", "\x00", "\ud800", "é", "a@", ","):
+            made[f"{name} of {unit!r}"] = _text_in(name, unit)
+        made[f"{name} of empty items"] = _items_in(name, "{}")
+        made[f"{name} of wrong items"] = _items_in(name, '{"type":"page","profile_field_1":[]}')
+    made["every field wrong"] = _every_field_wrong
+    return made
+
+
+def _many_faults_below_a_long_key(size: int) -> bytes:
+    long_key = b"k" * (size // 2)
+    return b'{"' + long_key + b'":[' + b'"\\u0000",' * (size // 18) + b"0]}"
+
+
+def _members(size: int, member: object) -> bytes:
+    return ",".join(member(n) for n in range(max(1, size // 12))).encode()  # type: ignore[operator]
+
+
+def _text_in(name: str, unit: str) -> Make[bytes]:
+    return lambda size: json.dumps({name: unit * max(1, size // _written(unit))}).encode()
+
+
+def _written(unit: str) -> int:
+    return len(json.dumps(unit)) - 2
+
+
+def _items_in(name: str, item: str) -> Make[bytes]:
+    def make(size: int) -> bytes:
+        items: Iterable[str] = [item] * max(1, size // (len(item) + 1))
+        return f'{{"{name}":[{",".join(items)}]}}'.encode()
+
+    return make
+
+
+def _every_field_wrong(size: int) -> bytes:
+    names = [*(f"profile_field_{n}" for n in range(1, 31)), "email", "amount", "url", "type", "key"]
+    item = "{" + ",".join(f'"{name}":[]' for name in names) + "}"
+    return _items_in("items", item)(size)

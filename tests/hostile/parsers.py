@@ -1,0 +1,113 @@
+"""Every function of the package that parses, found in the source, and which of them were run."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any, Self
+
+from tests.hostile.patterns import modules, tree
+
+PARSERS = frozenset({
+    "loads", "convert", "decode_json", "decode_typed", "decode_storable", "urlsplit", "urlparse",
+    "parse_qsl", "parse_qs", "unquote", "unquote_plus", "unquote_to_bytes", "ip_address",
+    "IPv6Address", "IPv4Address", "validate_email", "fromisoformat", "strptime", "normalize",
+    "is_crawler", "b64decode", "urlsafe_b64decode", "reader", "Decimal", "_suffixes", "_extract",
+    "punycode", "parsebytes", "fromstring", "literal_eval", "safe_load",
+})  # fmt: skip
+"""Calls that read a text of some form, beside those of patterns, which are found by themselves."""
+OF_MODULES = frozenset({("json", "decode"), ("ua_parser", "parse"), ("phonenumbers", "parse")})
+
+Place = tuple[str, str]
+"""A file and the qualified name of a function in it."""
+
+
+def parsing_functions() -> set[Place]:
+    """The functions whose own source calls a parser."""
+    found: set[Place] = set()
+    for name, module in modules().items():
+        assert module.__file__ is not None
+        file = str(Path(module.__file__))
+        decoders = _decoders(tree(name))
+        found |= {(file, where) for where in _functions(tree(name), "", decoders)}
+    return found
+
+
+def _decoders(module: ast.Module) -> set[str]:
+    """Names that a module gives to decoders of JSON and to what knows the public suffixes."""
+    names: set[str] = set()
+    for statement in module.body:
+        if not isinstance(statement, ast.Assign):
+            continue
+        made = ast.unparse(statement.value)
+        if ".Decoder(" in made or made.startswith("TLDExtract("):
+            names |= {each.id for each in statement.targets if isinstance(each, ast.Name)}
+    return names
+
+
+def _functions(node: ast.AST, within: str, decoders: set[str]) -> Iterator[str]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            name = f"{within}{child.name}"
+            if any(_parses(call, decoders) for call in _own_calls(child)):
+                yield name
+            yield from _functions(child, f"{name}.<locals>.", decoders)
+        elif isinstance(child, ast.ClassDef):
+            yield from _functions(child, f"{within}{child.name}.", decoders)
+        else:
+            yield from _functions(child, within, decoders)
+
+
+def _own_calls(function: ast.AST) -> Iterator[ast.Call]:
+    for child in ast.iter_child_nodes(function):
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            if isinstance(child, ast.Call):
+                yield child
+            yield from _own_calls(child)
+
+
+def _parses(call: ast.Call, decoders: set[str]) -> bool:
+    function = call.func
+    if isinstance(function, ast.Name):
+        return function.id in PARSERS or function.id in decoders
+    if not isinstance(function, ast.Attribute):
+        return False
+    owner = function.value
+    last = getattr(owner, "attr", getattr(owner, "id", ""))
+    return (
+        function.attr in PARSERS
+        or (function.attr == "decode" and last in decoders)
+        or (last, function.attr) in OF_MODULES
+    )
+
+
+class Record:
+    """While it is on, remembers which functions of the package are run."""
+
+    def __init__(self) -> None:
+        self.codes: set[CodeType] = set()
+
+    def __enter__(self) -> Self:
+        sys.setprofile(self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+
+    def _note(self, frame: FrameType, event: str, _: Any) -> None:
+        if event == "call":
+            self.codes.add(frame.f_code)
+
+    def places(self) -> set[Place]:
+        return {(str(Path(code.co_filename)), code.co_qualname) for code in self.codes}
+
+
+def run_quietly(run: Callable[[Any], object], value: Any) -> None:
+    """For recording: what is refused was read as well."""
+    try:
+        run(value)
+    except Exception:  # noqa: BLE001 - a refusal is an answer, too
+        return

@@ -1,0 +1,250 @@
+"""Every regular expression of the package, found in its modules and in its source, with the texts
+that are hardest for it.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from pathlib import Path
+from re import _parser as parser  # type: ignore[attr-defined]
+from types import ModuleType
+from typing import Any
+
+import headwater
+
+FUNCTIONS = frozenset({
+    "compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer",
+})  # fmt: skip
+HEADWATER = r"(?<!\w)Headwater(?!\w)"
+LOCAL: Mapping[tuple[str, str], list[str]] = {
+    ("headwater.oauth.clients", 'rf"(?<!\\w){re.escape(brand)}(?!\\w)"'): [
+        r"(?<!\w)Headwater(?!\w)"
+    ],
+    ("headwater.mcp.dates", "pattern"): [],  # of the module's table, which is found there
+    ("headwater.forwarding.options", "pattern"): [],  # of a platform, found as name_pattern
+}
+"""Expressions in functions that depend on more than their module, as they are there."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """A pattern, and how it is put to a text."""
+
+    where: str
+    pattern: re.Pattern[Any]
+    methods: frozenset[str]
+
+    def run(self, text: str) -> object:
+        value: Any = text if isinstance(self.pattern.pattern, str) else text.encode()
+        for method in self.methods:
+            if method in ("sub", "subn"):
+                getattr(self.pattern, method)("", value)
+            elif method == "finditer":
+                list(self.pattern.finditer(value))
+            else:
+                getattr(self.pattern, method)(value)
+        return None
+
+
+@cache
+def modules() -> dict[str, ModuleType]:
+    """Every module of the package, imported."""
+    names = [info.name for info in pkgutil.walk_packages(headwater.__path__, "headwater.")]
+    return {name: importlib.import_module(name) for name in names if not name.endswith("__main__")}
+
+
+@cache
+def tree(name: str) -> ast.Module:
+    """A module's source."""
+    path = modules()[name].__file__
+    assert path is not None
+    return ast.parse(Path(path).read_text(encoding="utf-8"))
+
+
+def all_uses() -> list[Use]:
+    """Every pattern of the package. Fails for one in the source that cannot be worked out."""
+    found: dict[tuple[str, str, frozenset[str]], Use] = {}
+    for name, module in modules().items():
+        for use in (*_in_values(name, module), *_in_source(name)):
+            key = (use.where, str(use.pattern.pattern), use.methods)
+            found.setdefault(key, use)
+    return list(found.values())
+
+
+def _in_values(name: str, module: ModuleType) -> Iterator[Use]:
+    for variable, value in vars(module).items():
+        for pattern in _patterns_in(value, 4):
+            methods = _methods_of(name, variable) if isinstance(value, re.Pattern) else None
+            yield Use(f"{name}.{variable}", pattern, methods or frozenset({"search"}))
+
+
+def _patterns_in(value: Any, depth: int) -> Iterator[re.Pattern[Any]]:
+    if isinstance(value, re.Pattern):
+        yield value
+    elif depth and isinstance(value, tuple | list | set | frozenset):
+        for each in value:  # type: ignore[reportUnknownVariableType]
+            yield from _patterns_in(each, depth - 1)
+    elif depth and isinstance(value, dict):
+        for each in value.values():  # type: ignore[reportUnknownVariableType]
+            yield from _patterns_in(each, depth - 1)
+
+
+def _methods_of(name: str, variable: str) -> frozenset[str] | None:
+    """The methods that are called on a module's variable, of a public one in any module; None when
+    it is never called by its name.
+    """
+    private = variable.startswith("_")
+    called = _calls()[name if private else ""].get(variable, set())
+    return frozenset(called) or None
+
+
+@cache
+def _calls() -> dict[str, dict[str, set[str]]]:
+    """The methods of patterns that are called on variables, by module; under "" in all of them."""
+    called: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for name in modules():
+        for node in ast.walk(tree(name)):
+            if isinstance(node, ast.Attribute) and node.attr in FUNCTIONS:
+                variable = getattr(node.value, "id", getattr(node.value, "attr", None))
+                if variable is not None:
+                    called[name][variable].add(node.attr)
+                    called[""][variable].add(node.attr)
+    return called
+
+
+def _in_source(name: str) -> Iterator[Use]:
+    for node in ast.walk(tree(name)):
+        if not isinstance(node, ast.Call):
+            continue
+        function = node.func
+        if isinstance(function, ast.Attribute) and _is_name(function.value, "re"):
+            methods = frozenset({function.attr} - {"compile"} or {"search"})
+            is_found = function.attr == "compile" and _at_top(name, node)
+            if function.attr in FUNCTIONS and not is_found:
+                yield from _worked_out(name, node.args[0], methods, _flags(node))
+        for keyword in node.keywords:
+            if keyword.arg in ("pattern", "name_pattern"):
+                yield from _worked_out(name, keyword.value, frozenset({"search"}), 0)
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _at_top(name: str, wanted: ast.Call) -> bool:
+    """Whether a call is at the module's top, where its result is a value that was found."""
+    later = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    return any(
+        node is wanted
+        for statement in tree(name).body
+        if not isinstance(statement, later)
+        for node in ast.walk(statement)
+    )
+
+
+def _flags(node: ast.Call) -> int:
+    for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+        if isinstance(argument, ast.Attribute) and _is_name(argument.value, "re"):
+            return int(getattr(re, argument.attr))
+    return 0
+
+
+def _worked_out(name: str, node: ast.expr, methods: frozenset[str], flags: int) -> Iterator[Use]:
+    text = ast.unparse(node)
+    where = f"{name}:{node.lineno}"
+    try:
+        value = eval(text, dict(vars(modules()[name])))
+    except NameError:
+        known = [each for key, each in LOCAL.items() if key[0] == name and _same(key[1], text)]
+        assert known, f"{where}: the pattern {text} depends on a local value; add it to LOCAL"
+        for pattern in known[0]:
+            yield Use(where, re.compile(pattern, flags), methods)
+        return
+    if isinstance(value, re.Pattern):
+        yield Use(where, value, methods)
+    elif value is not None:
+        yield Use(where, re.compile(value, flags), methods)
+
+
+def _same(one: str, other: str) -> bool:
+    return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
+
+
+MOST_SIGNS = 9
+MOST_WORDS = 6
+EVERYWHERE = ("a", "0", " ", ":", '"', "\\")
+
+
+def hard_units(pattern: str | bytes) -> list[tuple[str, str, str]]:
+    """Beginnings, what to repeat after them, and ends, drawn from the pattern itself: its words,
+    its characters alone and in pairs, and whatever it does not expect.
+    """
+    text = pattern if isinstance(pattern, str) else pattern.decode("latin-1")
+    signs, words = _drawn_from(parser.parse(text))
+    alphabet = list(dict.fromkeys([*signs, *EVERYWHERE]))[: MOST_SIGNS + len(EVERYWHERE)]
+    pairs = ["".join(pair) for pair in product(alphabet[:MOST_SIGNS], repeat=2)]
+    units = list(dict.fromkeys([*alphabet, *pairs, *words]))
+    beginnings = ["", *words[:2]]
+    return [(begin, unit, end) for begin in beginnings for unit in units for end in ("", "!\n")]
+
+
+def hard_text(begin: str, unit: str, end: str, size: int) -> str:
+    """A text of about this size."""
+    return begin + unit * (size // len(unit)) + end
+
+
+def _drawn_from(tree: Any) -> tuple[list[str], list[str]]:
+    signs: dict[str, None] = {}
+    words: dict[str, None] = {}
+    _draw(tree, signs, words)
+    return list(signs), list(words)[:MOST_WORDS]
+
+
+_SAMPLES = {"DIGIT": "0", "SPACE": " ", "WORD": "a", "NOT_DIGIT": "a", "NOT_SPACE": "a",
+            "NOT_WORD": "-"}  # fmt: skip
+
+
+def _draw(nodes: Any, signs: dict[str, None], words: dict[str, None]) -> None:
+    word = ""
+    for operation, value in nodes:
+        name = str(operation)
+        if name == "LITERAL":
+            word += chr(value)
+            signs[chr(value)] = None
+            continue
+        if len(word) > 1:
+            words[word] = None
+        word = ""
+        if name == "IN":
+            for kind, member in value:
+                _draw_member(str(kind), member, signs)
+        else:
+            for inner in _inner(value):
+                _draw(inner, signs, words)
+    if len(word) > 1:
+        words[word] = None
+
+
+def _draw_member(kind: str, member: Any, signs: dict[str, None]) -> None:
+    if kind == "LITERAL":
+        signs[chr(member)] = None
+    elif kind == "RANGE":
+        signs[chr(member[0])] = None
+    elif kind == "CATEGORY":
+        signs[_SAMPLES[str(member).removeprefix("CATEGORY_")]] = None
+
+
+def _inner(value: Any) -> Iterator[Any]:
+    if isinstance(value, parser.SubPattern):
+        yield value
+    elif isinstance(value, tuple | list):
+        for each in value:  # type: ignore[reportUnknownVariableType]
+            yield from _inner(each)

@@ -1,0 +1,169 @@
+"""No input costs more than its length: every pattern, parser and explanation of the package is
+found and tried with hostile input of growing size, the libraries that read strangers' texts, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+import headwater.contacts.asking as contacts
+from headwater.browsing import agents
+from headwater.http import errors
+from headwater.http.errors import Errors, Invalid
+from tests.hostile.doors import JSON_DOORS, TEXT_DOORS, TRUSTED
+from tests.hostile.growth import Door, Make, clear_caches, complaint, seconds
+from tests.hostile.inputs import bodies, texts
+from tests.hostile.parsers import Place, Record, parsing_functions, run_quietly
+from tests.hostile.patterns import Use, all_uses, hard_text, hard_units, modules, tree
+
+SCREEN = 4096
+"""Characters at which a pattern is tried with everything; what is quick there is not tried further:
+time that grows with the square takes several milliseconds.
+"""
+QUICK = 0.001
+LONGEST = 16 * 1024
+USES = all_uses()
+
+
+def faults_of_pattern(use: Use) -> list[str]:
+    """What is wrong with how a pattern takes the texts that are hardest for it."""
+    found: list[str] = []
+    door = Door(use.where, use.run, LONGEST)
+    for unit in hard_units(use.pattern.pattern):
+        make = _text_maker(unit)
+        # One that doubles with each character would not end at the screen's size.
+        fault = complaint(Door(use.where, use.run, 48), make)
+        if fault is None and seconds(use.run, make, SCREEN, 2) > QUICK:
+            fault = complaint(door, make)
+        if fault:
+            found.append(f"{use.where} {use.pattern.pattern!r} with {unit}: {fault}")
+            break
+    return found
+
+
+def _text_maker(unit: tuple[str, str, str]) -> Make[str]:
+    return lambda size: hard_text(*unit, size)
+
+
+def faults_of_door(door: Door, inputs: dict[str, Make[Any]]) -> list[str]:
+    clear_caches()
+    found = [(name, complaint(door, make)) for name, make in inputs.items()]
+    return [f"{door.name} with {name}: {fault}" for name, fault in found if fault]
+
+
+@pytest.mark.parametrize("use", USES, ids=lambda use: use.where)
+def test_patterns_are_linear(use: Use) -> None:
+    assert faults_of_pattern(use) == []
+
+
+@pytest.mark.parametrize("door", TEXT_DOORS, ids=lambda door: door.name)
+def test_readers_of_texts_are_linear(door: Door) -> None:
+    assert faults_of_door(door, texts()) == []
+
+
+@pytest.mark.parametrize("door", JSON_DOORS, ids=lambda door: door.name)
+def test_readers_of_bodies_are_linear_and_answer_briefly(door: Door) -> None:
+    assert faults_of_door(door, bodies()) == []
+
+
+def test_every_function_that_parses_is_tried() -> None:
+    """A function that is missing here needs a door, or a reason in TRUSTED."""
+    with Record() as record:
+        clear_caches()
+        for doors, inputs in ((TEXT_DOORS, _samples(texts)), (JSON_DOORS, _samples(bodies))):
+            for door in doors:
+                for value in inputs:
+                    run_quietly(door.run, value)
+    untried = parsing_functions() - record.places()
+    assert sorted(name for name in map(_short, untried) if not _is_trusted(name)) == []
+
+
+SOUND: dict[Callable[..., Any], list[Any]] = {
+    texts: ["2026-11-01", "2026-11-01T10:00:00Z", "1.5", "10.0.0.1", "+33612345678", "a::1",
+            "https://x.example/?a=1", "a@b.example", '"a b"@b.example', "münchen.example", "1,2",
+            "https://x.example:8443", "a | b > sum", '"a"', "5 days", "2026-11-01 to 2026-11-02"],
+    bodies: [b"{}", b'{"a": 1.5}', b'{"events": []}', b'{"amount": "1", "email": "a@b.example"}'],
+}  # fmt: skip
+"""Sound input, which goes further than hostile input does."""
+
+
+def _samples(make_all: Callable[[], dict[str, Make[Any]]]) -> list[Any]:
+    return [*SOUND[make_all], *(make(64) for make in make_all().values())]
+
+
+def _short(place: Place) -> str:
+    return f"{place[0].rpartition('/headwater/')[2]} {place[1]}"
+
+
+def _is_trusted(name: str) -> bool:
+    return any(name.startswith(trusted) for trusted in TRUSTED)
+
+
+def test_no_reason_is_left_over() -> None:
+    names = list(map(_short, parsing_functions()))
+    assert [each for each in TRUSTED if not any(name.startswith(each) for name in names)] == []
+
+
+def test_patterns_are_made_by_one_name() -> None:
+    """Patterns made in another way would not be found."""
+    for name in modules():
+        for node in ast.walk(tree(name)):
+            if isinstance(node, ast.ImportFrom):
+                assert node.module not in ("re", "regex"), name
+            if isinstance(node, ast.Import):
+                for each in node.names:
+                    assert each.name != "regex", name
+                    assert each.name != "re" or each.asname is None, name
+
+
+PLANTED = {
+    "addresses in logs": (r"(?<![\w.:])[0-9a-f:]*:[0-9a-f:.]+(?![\w:])", "sub"),
+    "secrets in logs": (r"(?<![\w-])([\w-]*?(?:token|secret)\w*[\"']?\s*[=:]\s*)([^\s&]+)", "sub"),
+    "addresses between commas": (r'(?:"(?:[^"\\]|\\.)*"|[^,])+', "findall"),
+    "doubling": (r"(?:a|a)*b", "match"),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_pattern_is_reported(name: str) -> None:
+    pattern, method = PLANTED[name]
+    assert faults_of_pattern(Use(name, re.compile(pattern, re.DOTALL), frozenset({method})))
+
+
+def test_an_explanation_without_bounds_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unbounded(value: Any, path: str = "") -> Errors:
+        if isinstance(value, str):
+            return {path: [f"The {path} holds a NUL character."]} if "\0" in value else {}
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        found: Errors = {}
+        for key, item in items:
+            found |= unbounded(item, f"{path}.{key}") if isinstance(item, str | dict | list) else {}
+        return found
+
+    def read(body: bytes) -> None:
+        found = unbounded(msgspec.json.decode(body))
+        if found:
+            raise Invalid(found)
+
+    monkeypatch.setattr(errors, "bound", dict)
+    body = {"faults": bodies()["many faults below a long key"]}
+    assert faults_of_door(Door("planted", read, 32 * 1024), body)
+
+
+def test_a_slow_library_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agents, "LONGEST_READ", 4096)
+    monkeypatch.setattr(agents, "_LONG_WORD", re.compile("(?!)"))
+    assert faults_of_door(Door("agents", agents.read_agent, 4096), {"words": texts()["'A'"]})
+
+
+def test_a_splitter_that_begins_anew_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    between_commas = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^,])+', re.DOTALL)
+    monkeypatch.setattr(contacts, "split_at_commas", between_commas.findall)
+    (door,) = [each for each in TEXT_DOORS if each.name == "contacts.split"]
+    assert faults_of_door(door, {"quotes": texts()["'\"\\\\\"'"]})
