@@ -10,6 +10,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from headwater import __version__
+from headwater.cli.values import port, row_count, seconds, worker_count
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # pyright: ignore[reportPrivateUsage] # noqa: SLF001 # it has no public name
@@ -64,7 +65,7 @@ def _space(command: argparse.ArgumentParser) -> None:
 def _listen(command: argparse.ArgumentParser) -> None:
     command.add_argument("--host", default="127.0.0.1", metavar="H", help="address (127.0.0.1)")
     command.add_argument(
-        "--port", type=_port, default=8080, metavar="P", help="port; 0 takes a free one (8080)"
+        "--port", type=port, default=8080, metavar="P", help="port; 0 takes a free one (8080)"
     )
 
 
@@ -73,41 +74,13 @@ def _leash(command: argparse.ArgumentParser) -> None:
     command.add_argument("--leash", action="store_true", help=argparse.SUPPRESS)
 
 
-def _port(text: str) -> int:
-    port = int(text)
-    if not 0 <= port < 65536:
-        raise argparse.ArgumentTypeError("must be from 0 to 65535")
-    return port
-
-
-def _count(text: str) -> int:
-    count = int(text)
-    if not 1 <= count <= 64:
-        raise argparse.ArgumentTypeError("must be from 1 to 64")
-    return count
-
-
-def _rows(text: str) -> int:
-    count = int(text)
-    if not 1 <= count <= 10_000:
-        raise argparse.ArgumentTypeError("must be from 1 to 10000")
-    return count
-
-
-def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0 <= seconds < 1e9:
-        raise argparse.ArgumentTypeError("must be a number of seconds")
-    return seconds
-
-
 def _add_processes(commands: Commands) -> None:
     serve = _add(commands, "serve", ("serve", "serve"), "run everything")
     demo = _add(commands, "demo", ("demo", "demo"), "run everything, with sample data")
     for command in (serve, demo):
         _listen(command)
         command.add_argument(
-            "--workers", type=_count, default=1, metavar="N", help="API processes (1)"
+            "--workers", type=worker_count, default=1, metavar="N", help="API processes (1)"
         )
     api = _add(commands, "api", ("api", "api"), "run one API process")
     _listen(api)
@@ -165,7 +138,7 @@ def _add_contact(commands: Commands) -> None:
         "contact_id", type=int, nargs="?", metavar="CONTACT_ID", help="only this contact's"
     )
     merges.add_argument(
-        "--limit", type=_rows, default=100, metavar="N", help="how many at most (100)"
+        "--limit", type=row_count, default=100, metavar="N", help="how many at most (100)"
     )
     unmerge = _add(contact, "unmerge", ("contacts", "unmerge"), "undo the merge of a contact")
     unmerge.add_argument("contact_id", type=int, metavar="CONTACT_ID", help="the merged contact")
@@ -179,7 +152,7 @@ def _add_queue(commands: Commands) -> None:
     queue = _group(commands, "queue", "manage accepted requests")
     wait = _add(queue, "wait", ("queue", "wait"), "wait until everything accepted is processed")
     wait.add_argument(
-        "--timeout", type=_seconds, default=60.0, metavar="S", help="seconds to wait (60)"
+        "--timeout", type=seconds, default=60.0, metavar="S", help="seconds to wait (60)"
     )
     rejected = _add(queue, "rejected", ("queue", "rejected"), "list what could not be processed")
     replay = _add(queue, "replay", ("queue", "replay"), "process the rejected once more")
@@ -248,7 +221,7 @@ def _add_webhook(commands: Commands) -> None:
     revoke.add_argument("webhook_id", type=int, metavar="WEBHOOK_ID")
     deliveries = _add(webhook, "deliveries", ("webhooks", "deliveries"), "list deliveries")
     deliveries.add_argument("webhook_id", type=int, nargs="?", metavar="WEBHOOK_ID")
-    deliveries.add_argument("--limit", type=_rows, default=20, metavar="N", help="at most (20)")
+    deliveries.add_argument("--limit", type=row_count, default=20, metavar="N", help="at most (20)")
     deliveries.add_argument("--bodies", action="store_true", help="show what came, too")
     replay = _add(webhook, "replay", ("webhooks", "replay"), "read a delivery once more")
     replay.add_argument("delivery_id", type=int, metavar="DELIVERY_ID")
@@ -389,7 +362,7 @@ def _add_delivery(commands: Commands) -> None:
     listed = _add(group, "list", ("deliveries", "list_all"), "list deliveries, the latest first")
     for option, kind in (("destination", int), ("event", int), ("status", str), ("reason", str)):
         listed.add_argument(f"--{option}", type=kind, metavar="ID" if kind is int else "S")
-    listed.add_argument("--limit", type=_rows, default=100, metavar="N", help="at most (100)")
+    listed.add_argument("--limit", type=row_count, default=100, metavar="N", help="at most (100)")
     one = _add(group, "show", ("deliveries", "show_one"), "show a delivery with its attempts")
     one.add_argument("delivery_id", type=int, metavar="DELIVERY_ID")
     replay = _add(group, "replay", ("deliveries", "replay"), "queue finished deliveries once more")
@@ -398,7 +371,7 @@ def _add_delivery(commands: Commands) -> None:
         replay.add_argument(f"--{option}", action="append", metavar="S", help="repeatable")
     replay.add_argument("delivery_id", type=int, nargs="*", metavar="DELIVERY_ID")
     wait = _add(group, "wait", ("deliveries", "wait"), "wait until nothing is queued or due")
-    wait.add_argument("--timeout", type=_seconds, default=60.0, metavar="S", help="seconds (60)")
+    wait.add_argument("--timeout", type=seconds, default=60.0, metavar="S", help="seconds (60)")
     for command in (listed, one, replay, wait):
         _space(command)
     for command in (listed, one, replay):

@@ -93,5 +93,7 @@ for (const question of questions) {
   });
 }
 
-// On a narrow screen the tabs scroll, and the one that is open may be out of sight.
-document.querySelector(".tabs [aria-current]")?.scrollIntoView({ inline: "nearest", block: "nearest" });
+// On a narrow screen the tabs scroll, and the one that is open may be out of sight. Scrolling it
+// into view would also move where the keyboard begins.
+const tab = document.querySelector(".tabs [aria-current]");
+if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 32;
