@@ -159,6 +159,12 @@ class Person:
             touch = Jsonb({"rule": "direct", "ad": {"ad_name": self.personal.text("touch")}})
             self.stage.hit(self.contact_id, visit, origin_id=origin, touch=touch, **words)
             self.stage.click(self.personal.uuid(), device)
+        self.stage.connection.execute(
+            "UPDATE contact_identifiers SET first_name = %s, last_name = %s"
+            " WHERE space_id = %s AND contact_id = %s AND kind = 'name'",
+            (self.personal.text("given"), self.personal.text("family"), self.stage.space_id,
+             self.contact_id),
+        )  # fmt: skip
         self._is_known_to_platforms()
         for place, text in (
             ("body", f'{{"who": "{self.emails[1]}", "x": "{self.personal.text("delivered")}"}}'),

