@@ -32,8 +32,14 @@ def mode(path: Path) -> int:
 
 def open_to_others(folder: Path) -> list[Path]:
     """What others may read, write or enter, were it not for the directory above."""
-    return [each for each in (folder, *folder.rglob("*"))
-            if mode(each) & 0o077 and not each.is_socket()]  # fmt: skip
+    return [each for each in (folder, *folder.rglob("*")) if is_open(each)]
+
+
+def is_open(path: Path) -> bool:
+    try:
+        return bool(mode(path) & 0o077) and not path.is_socket()
+    except FileNotFoundError:  # PostgreSQL's files come and go
+        return False
 
 
 def test_it_works(tmp_path: Path) -> None:
@@ -79,6 +85,34 @@ def test_directories_that_are_shared_stay_as_they_are(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     close_to_others(tmp_path, 0o711)
     assert mode(tmp_path) == 0o711
+
+
+def test_a_directory_that_holds_other_things_stays_open(tmp_path: Path) -> None:
+    server = Embedded(tmp_path)
+    for name in ("postgresql.log", "something-else"):
+        (tmp_path / name).touch()
+        (tmp_path / name).chmod(0o644)
+    tmp_path.chmod(0o755)
+    server.start(tied=True)
+    server.stop()
+    assert mode(tmp_path) == 0o755
+    assert mode(tmp_path / "something-else") == 0o644
+    for name in ("postgresql.log", "postgresql.password"):
+        assert mode(tmp_path / name) == 0o600
+    for folder in (server.cluster, server.sockets):
+        assert mode(folder) == 0o700
+    (tmp_path / "something-else").unlink()
+    server.make_root()
+    assert mode(tmp_path) == 0o700
+
+
+def test_a_file_in_the_place_of_a_directory(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    file.chmod(0o644)
+    with pytest.raises(FileExistsError):
+        make_private(file)
+    assert mode(file) == 0o644
 
 
 def test_missing_directories_above(tmp_path: Path) -> None:

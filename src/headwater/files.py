@@ -25,6 +25,7 @@ def make_private(directory: Path, mode: int = OURS_ALONE) -> None:
         each.mkdir(exist_ok=True)
         each.chmod(mode)  # whatever the umask takes away
         sync_directory(each.parent)
+    directory.mkdir(exist_ok=True)  # says so when it is something else
     close_to_others(directory, mode)
 
 

@@ -30,6 +30,8 @@ from headwater.files import OURS_ALONE, close_to_others, make_private, sync_dire
 
 USER = "headwater"
 NOBODY = 65534
+OWN_ENTRIES = ("exports", "lost+found", "metrics", "postgresql", "secret.key", "serve.lock")
+"""What the names in a data directory begin with."""
 PASSING_THROUGH = 0o711
 """The data directory's mode where the server runs under another account, which has to reach its
 own directories there."""
@@ -118,7 +120,9 @@ class Embedded:
         self.bound_log()
         self._make_socket_directory()
         options = [f"-c{name}={value}" for name, value in (settings or {}).items()]
-        with self._lock.take() as lock, (self.root / "postgresql.log").open("ab") as log:
+        log_file = self.root / "postgresql.log"
+        with self._lock.take() as lock, log_file.open("ab") as log:
+            close_to_others(log_file)
             self._process = subprocess.Popen(
                 [
                     *self._account(),
@@ -165,7 +169,13 @@ class Embedded:
         self._process = None
 
     def make_root(self) -> None:
-        """Make the data directory, or close the one that is there to other accounts."""
+        """Make the data directory, or close the one that is there to other accounts: unless it
+        holds other things, too, as others may need to go on using /srv or /home.
+        """
+        if self.root.is_dir() and not all(
+            entry.name.startswith(OWN_ENTRIES) for entry in self.root.iterdir()
+        ):
+            return
         make_private(self.root, OURS_ALONE if _server_has_our_account() else PASSING_THROUGH)
 
     def _create(self) -> None:

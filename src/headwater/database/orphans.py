@@ -70,8 +70,8 @@ class ServerLock:
         return {(pid, signal.SIGQUIT) for pid in processes}
 
     def _is_alive(self) -> bool:
-        """Whether a server of the cluster runs: the processes are asked, too, as the servers of
-        earlier versions held no lock.
+        """Whether a server of the cluster runs. The lock alone does not say so, as the servers of
+        earlier versions hold none.
         """
         try:
             with self.file.open("ab") as file:

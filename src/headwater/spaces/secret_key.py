@@ -16,7 +16,7 @@ from headwater.files import write_private
 from headwater.settings import Settings
 
 SQL = Statements(__name__, "secret_key.sql")
-CONNECT_SECONDS = 5
+CONNECT_SECONDS = 30
 LEAST_LENGTH = 32
 
 
