@@ -47,6 +47,7 @@ def test_it_works(stage: Stage, client: httpx.Client) -> None:
     assert stage.values("events", "id") == []
     assert receipt_of(client, receipt) == {
         "id": str(receipt), "status": "stored", "event_id": None, "reason": None,
+        "sender": "api_key",
     }  # fmt: skip
 
 
