@@ -106,7 +106,7 @@ def test_the_same_within_half_an_hour_is_dropped(
     ]
     assert receipt_of(client, receipts[1]) == {
         "id": str(receipts[1]), "status": "duplicate", "event_id": None,
-        "reason": "repeated_touch",
+        "reason": "repeated_touch", "sender": "api_key",
     }  # fmt: skip
 
 
