@@ -115,6 +115,13 @@ def test_case_and_blanks_of_an_address_do_not_matter(made: tuple[Site, str]) -> 
     assert senders(site) == ["signed_browser"]
 
 
+def test_a_signature_is_of_somebody(made: tuple[Site, str]) -> None:
+    """A page may well be signed for visitors who are not logged in."""
+    site, secret = made
+    (rule,) = refusal(site, {**signed(secret), "full_name": "Ada"})["signature"]
+    assert "of nobody" in rule
+
+
 def test_without_a_signature_it_is_the_page_s(made: tuple[Site, str]) -> None:
     site, _ = made
     site.report(identify(email=EMAIL), identify(email=EMAIL, signature=" ", signed_at=1))

@@ -11,7 +11,7 @@ import pytest
 from headwater.browsing.accepted import AcceptedBots, AcceptedHit
 from headwater.sources.catalogue import SOURCES
 from tests.conftest import Running, client_for
-from tests.pipeline import DAY, MINUTE, T0, Stage, event, hit, new_stage, person, touch
+from tests.pipeline import DAY, MINUTE, T0, Stage, by, event, hit, new_stage, person, touch
 from tests.test_unmerge_properties import undo
 
 PAGE = "https://shop.example/shoes"
@@ -294,7 +294,7 @@ def test_visits_of_one_browser_join_when_somebody_returns_after_a_merge(
     stage.run(person(tracking_id="u2", email="c@b.org", trk_token="t1"))
     stage.run(view(40, referrer=GOOGLE))
     [_, other] = stage.values("contacts", "id")
-    stage.run(person(tracking_id="u1", email="c@b.org", trk_token="t1"))
+    stage.run(by("api_key", person(tracking_id="u1", email="c@b.org", trk_token="t1")))
     assert touches(stage) == [(0, "google_organic"), (40, "google_organic")]
     stage.run(view(20, referrer=INSIDE))
     assert in_minutes(stage) == [(0, 40)]

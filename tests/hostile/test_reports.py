@@ -17,12 +17,17 @@ from headwater.browsing.agents import read_agent
 from headwater.browsing.places import NOWHERE
 from headwater.events.accepted import AcceptedEvent
 from headwater.http.errors import Invalid
+from headwater.identity.senders import Sender
+from headwater.spaces.access import Caller
 from headwater.tracker.origins import cookie_domain, is_among, parse_origin, sent_host
 from headwater.tracker.reports import Body, Browser, accept_item, is_page, language_tag
+from headwater.tracker.signing import SigningSecret
+from headwater.tracker.sites import OpenSite
 from tests.sites import event, identify, page
 
 NOW = 1_790_000_000.0
 AGENT = read_agent("x")
+SITE = OpenSite(1, Caller(1, 1, frozenset()), (), secrets=(SigningSecret(b"secret"),))
 KINDS: dict[str, type[msgspec.Struct]] = {
     "hit": AcceptedHit, "identify": AcceptedPerson, "event": AcceptedEvent,
 }  # fmt: skip
@@ -40,7 +45,8 @@ JSON = st.recursive(
 )
 NAMES = st.sampled_from(
     ["type", "key", "ago", "url", "referrer", "email", "phone", "profile_field_1", "amount",
-     "profile_field_16", "profile_field_26", "event_name", "consent", "fbp", "idempotency_key"]
+     "profile_field_16", "profile_field_26", "event_name", "consent", "fbp", "idempotency_key",
+     "signed_at", "signature"]
 )  # fmt: skip
 
 
@@ -64,7 +70,9 @@ def read(body: bytes) -> list[tuple[str, bytes]]:
     for raw in items:
         is_page(raw)
         with suppress(Invalid):
-            rows.append(accept_item(raw, browser(report), NOW))
+            accepted = accept_item(raw, browser(report), SITE, NOW)
+            assert accepted.sender is Sender.BROWSER  # nobody guesses a signature
+            rows.append((accepted.kind, accepted.row))
     return rows
 
 

@@ -44,6 +44,8 @@ class Signature:
         """Raise ValueError, completing the sentence "The signature …", unless one of a site's
         secrets made it of these identifiers within its time.
         """
+        if not (email or tracking_id):
+            raise ValueError("is of nobody: it needs an email or a tracking_id.")
         if not known:
             raise ValueError("cannot be checked: the site has no signing secret.")
         expected = [
