@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import httpx
 import psycopg
@@ -171,9 +170,8 @@ def test_an_object_is_no_address(api: Api) -> None:
     assert list(errors(api, **{"email[a][b]": "a@example.com"}, **RANGE)) == ["email"]
 
 
-@pytest.mark.parametrize("params", [{}, {"email": ""}, {"email[]": " "}])
-def test_both_dates_are_required_without_an_address(api: Api, params: dict[str, Any]) -> None:
-    assert errors(api, **params) == {
+def test_both_dates_are_required_without_an_address(api: Api) -> None:
+    assert errors(api) == {
         "start_date": ["The start_date is required unless email is given."],
         "end_date": ["The end_date is required unless email is given."],
     }
@@ -248,7 +246,7 @@ def test_another_space_s_contacts_are_not_found(
     assert ids(api, **RANGE) == ids(api, email="ada@example.com") == [mine]
 
 
-@pytest.mark.parametrize("blank", ["email=", "email[]=", "email=%20", "email[]=a@b.org&email[]="])
+@pytest.mark.parametrize("blank", ["email=", "email[]=", "email=%20", "email[]=&email[]="])
 def test_a_blank_address_is_refused(api: Api, blank: str) -> None:
     """Whose variable is empty should not get everybody."""
     dates = "start_date=2026-01-01%2000:00:00&end_date=2026-12-31%2000:00:00"

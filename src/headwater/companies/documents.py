@@ -43,7 +43,9 @@ PAGE = answer("One page.", envelope_schema(_object("id", "domain", "external_id"
 COMPANY = answer("The company.", _object("id", "domain", "name", "external_id"))
 CHANGED = answer("The company as it is now.", _object("id", "domain", "external_id", "name"))
 CLAIMED = conflict(
-    field={"type": "string", "enum": ["domain", "external_id"]}, conflicting_company_id=_ID
+    "Another company of the Space has the domain or the external id.",
+    field={"type": "string", "enum": ["domain", "external_id"]},
+    conflicting_company_id=_ID,
 )
 BODY_OF_CHANGE = body(
     {

@@ -205,9 +205,9 @@ def _closing_quote(text: str, at: int) -> int | None:
 
 
 def _emails(query: Query) -> tuple[str, ...]:
-    if any(not text.strip() for text in query.values(EMAIL.name)):
-        query.refuse(EMAIL.name, "must not be blank.")
     texts = _addresses(query)
+    if query.values(EMAIL.name) and not texts:
+        query.refuse(EMAIL.name, "must not be blank.")
     if len(texts) > MOST_EMAILS:
         query.refuse("email", f"must not have more than {MOST_EMAILS} addresses.")
         return ()

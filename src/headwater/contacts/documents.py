@@ -106,4 +106,7 @@ CONTACT = answer(
         "trk_tokens", "events", "events_left_out", "browsing_session_hits",
     ),
 )  # fmt: skip
-SEVERAL = conflict(contact_ids={"type": "array", "items": _ID, "minItems": 2})
+SEVERAL = conflict(
+    "Several contacts match the e-mail address.",
+    contact_ids={"type": "array", "items": _ID, "minItems": 2},
+)

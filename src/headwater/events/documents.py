@@ -32,12 +32,16 @@ EVENT = answer(
         | {"id": {"type": "string"}},
     },
 )
-DONE = answer(
+CHANGED = answer(
     "Done.",
+    {"type": "object", "required": ["message"], "properties": {"message": {"type": "string"}}},
+)
+DELETED = answer(
+    "Done, or there was no such event.",
     {
         "type": "object",
-        "required": ["message"],
-        "properties": {"message": {"type": "string"}, "status": {"type": "integer", "const": 200}},
+        "required": ["status", "message"],
+        "properties": {"status": {"type": "integer", "const": 200}, "message": {"type": "string"}},
     },
 )
 BODY_OF_CHANGE = body(

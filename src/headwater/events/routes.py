@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Request, Response
 
 from headwater.events import asking
 from headwater.events.changing import delete_event, read_change, update_event
-from headwater.events.documents import BODY_OF_CHANGE, DONE, EVENT, PAGE
+from headwater.events.documents import BODY_OF_CHANGE, CHANGED, DELETED, EVENT, PAGE
 from headwater.events.reading import STATEMENTS, fetch_event, list_events
 from headwater.http.bodies import read_json
 from headwater.http.ids import INTEGER_ID, TEXT_ID, parse_id
@@ -73,7 +73,7 @@ async def get_stored_event(request: Request, event_id: EventId, caller: Getter) 
     "/events/{event_id}",
     operation_id="update_event",
     summary="Update Event",
-    responses={200: DONE, **problems(401, 403, 404, 413, 415, 422, 429, 503)},
+    responses={200: CHANGED, **problems(401, 403, 404, 413, 415, 422, 429, 503)},
     openapi_extra={"requestBody": BODY_OF_CHANGE},
 )
 async def update_stored_event(
@@ -91,7 +91,7 @@ async def update_stored_event(
     "/events/{event_id}",
     operation_id="delete_event",
     summary="Delete Event",
-    responses={200: DONE, **problems(401, 403, 422, 429, 503)},
+    responses={200: DELETED, **problems(401, 403, 422, 429, 503)},
 )
 async def delete_stored_event(request: Request, event_id: EventId, caller: Deleter) -> Response:
     """Delete an event for good. An id that does not exist gets the same answer."""

@@ -57,6 +57,7 @@ _CHALLENGE: dict[str, Any] = {
 }
 _HEADERS = {
     401: _CHALLENGE,
+    403: _LIMIT_HEADERS,
     404: _LIMIT_HEADERS,
     422: _LIMIT_HEADERS,
     429: _LIMIT_HEADERS | _RETRY,
@@ -79,9 +80,9 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"description": PROBLEMS[status][1]} for status in statuses}
 
 
-def conflict(**properties: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
-    """The 409 of an operation, for its `responses`: what its body has beside `message`, each with
-    its schema, as every operation's conflict is its own.
+def conflict(description: str, **properties: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
+    """The 409 of an operation, for its `responses`: when it comes, and what its body has
+    beside `message`, each with its schema, as every operation's conflict is its own.
     """
     schema = {
         "type": "object",
@@ -90,7 +91,7 @@ def conflict(**properties: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
     }
     return {
         CONFLICT: {
-            "description": "More than one match, or a claim that is already taken.",
+            "description": description,
             "content": {"application/json": {"schema": schema}},
         }
     }
