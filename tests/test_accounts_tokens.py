@@ -140,6 +140,7 @@ def test_a_viewer_cannot_take_all_of_them(accounts: Accounts, space_id: int) -> 
     new = NewToken(viewer.id, "personal", "t")
     for _ in range(tokens.MAX_OF_A_VIEWER):
         issue(accounts, space_id, new)
-    with pytest.raises(tokens.TooManyTokens, match="A viewer has 5 tokens"):
+    with pytest.raises(tokens.TooManyTokens) as refused:
         issue(accounts, space_id, new)
+    assert refused.value.message.startswith("A viewer has 5 tokens")
     issue(accounts, space_id, NewToken(accounts.member(space_id).id, "personal", "t"))

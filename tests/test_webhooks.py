@@ -322,7 +322,7 @@ def test_strangers_push_no_believed_delivery_out(webhooks: Hooks) -> None:
     for _ in range(25):
         assert hook.post(b"{}", {}).status_code == 401
     kept = hook.deliveries("believed")
-    assert (kept.count((True,)), kept.count((False,))) == (1, 20)
+    assert (kept.count(True), kept.count(False)) == (1, 20)
 
 
 def test_a_stranger_is_counted_before_anything_is_stored(

@@ -56,17 +56,19 @@ async def _hostile(client: httpx.AsyncClient, site_key: str, key: str, figures: 
         body = made[turn % len(made)]
         agent = f"{turn}" + "aB-"[turn % 3] * 2000
         page = {"Origin": ORIGIN, "User-Agent": agent}
-        requests: list[Awaitable[httpx.Response]] = [
-            client.post("/t", content=body),
-            client.post("/t", content=named + body + b"}", headers=page),
-            client.get("/mcp/oauth/register/" + ":" * 8000 + "g"),
-            client.get(f"{api}/contacts?email=" + "%22%5C" * 3000, headers=authorized),
-            client.post(f"{api}/events/track", content=body, headers=authorized),
-            client.post(f"{api}/contacts", content=body, headers=authorized),
-            client.post("/mcp/oauth/register", content=body),
+        requests: list[httpx.Request] = [
+            client.build_request("POST", "/t", content=body),
+            client.build_request("POST", "/t", content=named + body + b"}", headers=page),
+            client.build_request("GET", "/mcp/oauth/register/" + ":" * 8000 + "g"),
+            client.build_request(
+                "GET", f"{api}/contacts?email=" + "%22%5C" * 3000, headers=authorized
+            ),
+            client.build_request("POST", f"{api}/events/track", content=body, headers=authorized),
+            client.build_request("POST", f"{api}/contacts", content=body, headers=authorized),
+            client.build_request("POST", "/mcp/oauth/register", content=body),
         ]
         for request in requests:
-            answer = await request
+            answer = await client.send(request)
             figures.hostile += 1
             if answer.status_code >= 500 and answer.status_code != 503:
                 figures.broken.append(answer.status_code)

@@ -29,14 +29,14 @@ from headwater.console.forms import _read as read_posted
 from headwater.contacts import asking as contacts
 from headwater.contacts.bodies import read_changes, read_new_contact
 from headwater.contacts.fields import parse_slot_date, parse_slot_number
+from headwater.contacts.filters import _number as filter_number
 from headwater.egress import addresses as egress
 from headwater.egress.client import _split as split_url
-from headwater.egress.models import Call
+from headwater.egress.models import Answer, Call
 from headwater.events import asking as events
 from headwater.events.changing import read_change as read_amount
 from headwater.exports.kinds import _parse_date as export_date
 from headwater.forwarding.identifiers import meta_name, read_phone, split_name
-from headwater.forwarding.models import Answer
 from headwater.forwarding.options import read_new
 from headwater.forwarding.platforms import answers
 from headwater.forwarding.platforms.parts import _page as hidden_page
@@ -45,6 +45,7 @@ from headwater.http.clients import address_subject, client_address
 from headwater.http.decoding import decode_json, decode_storable, refuse_bad_text
 from headwater.http.errors import Invalid
 from headwater.http.instants import parse_instant
+from headwater.http.pagination import Cursors
 from headwater.http.parameters import Query
 from headwater.http.timerange import parse_day, parse_moment
 from headwater.identity.emails import parse_written_email
@@ -191,7 +192,9 @@ def _addressed(text: str) -> object:
 
 
 def _hosted(body: bytes) -> object:
-    return hosted._read_json(Answer(200, {"content-type": "application/json"}, body))
+    return hosted._read_json(
+        Answer(status=200, headers={"content-type": "application/json"}, body=body)
+    )
 
 
 TEXT_DOORS = [
@@ -231,6 +234,9 @@ TEXT_DOORS = [
     Door("expressions.parse", parse_expression, LONGEST_EXPRESSION),
     Door("imports.number", imported_number, LONGEST_ROW),
     Door("egress.read_host", egress.read_host, FIELD),
+    Door("egress.refusal", lambda text: egress.first_refusal([text]), 64),
+    Door("cursors", Cursors(b"k", 1, "/contacts", []).read, URL),
+    Door("filters.number", lambda text: filter_number({"value": text}, None), URL),
     Door("egress.split", lambda text: (split_url(text), repr(Call(url=text, method="GET"))), FIELD),
     Door("platforms.words", answers.words, MB),
     Door("platforms.page", hidden_page, FIELD),
@@ -257,7 +263,7 @@ JSON_DOORS = [
     Door("contacts.update", _object(read_changes), MB),
     Door("ads", _object(read_names), MB),
     Door("destinations", _object(read_new), MB),
-    Door("platforms.answer", lambda body: answers.read_object(Answer(200, {}, body)), MB),
+    Door("platforms.answer", lambda body: answers.read_object(Answer(status=200, body=body)), MB),
     Door("platforms.keepable", lambda body: keepable(body, frozenset({"message"})), 64 * KB),
     Door("forms", lambda body: _posted(body, read_posted), 64 * KB),
     Door("forms.origin", lambda body: _posted(body, read_posted), HEADERS),
@@ -283,14 +289,12 @@ TRUSTED: Mapping[str, str] = {
     "imports/refusals.py": "a file that we wrote",
     "imports/files.py _table": "a file of the operator's, row by row",
     "mcp/lists.py": "rows that we wrote",
-    "mcp/schemas.py": "schemas of ours",
+    "mcp/hosts.py Hosts.of": "a setting of the operator",
     "mcp/tools/": "an answer of our own, or arguments that mcp.arguments reads",
-    "oauth/codes.py": "a hash of ours",
     "oauth/hosted.py HostedClients._count": "a URL that read_redirect took",
     "pipeline/steps.py": "rows that we wrote",
     "privacy/redaction.py": "rows that we wrote",
     "reports/": "figures of ours",
     "settings.py": "settings of the operator",
-    "webhooks/signatures.py": "a secret of ours",
 }
 """Functions that parse but read nothing of strangers, and why; a folder or a file for all of it."""

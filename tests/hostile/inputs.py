@@ -63,7 +63,7 @@ def bodies() -> dict[str, Make[bytes]]:
         "form": lambda size: b"a=%41&" * (size // 6),
     }
     for name in FIELDS:
-        for unit in ('"', "a", "\x00", "\ud800", "é", "a@", ","):
+        for unit in ('"', "\x00", "\ud800", "a@"):
             made[f"{name} of {unit!r}"] = _text_in(name, unit)
         made[f"{name} of empty items"] = _items_in(name, "{}")
         made[f"{name} of wrong items"] = _items_in(name, '{"type":"page","profile_field_1":[]}')

@@ -73,17 +73,17 @@ def test_a_message_nested_too_deeply(assistant: Assistant) -> None:
     assert "more than 32 levels" in answer.text
 
 
-@pytest.mark.parametrize("opening", ["[", '{"a":', '{"\\\\\\"[":['])
-def test_the_depth(opening: str) -> None:
-    closing = "".join("]" if sign == "[" else "}" for sign in reversed(_opened(opening)))
-    levels = MAX_DEPTH // len(closing)
-    assert decode_json((opening * levels + "1" + closing * levels).encode()) is not None
-    with pytest.raises(Invalid, match="more than 32 levels"):
-        decode_json((opening * (levels + 1) + "1" + closing * (levels + 1)).encode())
+@pytest.mark.parametrize(
+    ("opening", "closing"), [("[", "]"), ('{"a":', "}"), ('{"[\\\\\\"[":', "}"), ('["[",', "]")]
+)
+def test_the_depth(opening: str, closing: str) -> None:
+    def nested(levels: int) -> bytes:
+        return (opening * levels + "1" + closing * levels).encode()
 
-
-def _opened(text: str) -> str:
-    return text.replace('"\\\\\\"["', "").replace('"a":', "").replace(":", "")
+    assert decode_json(nested(MAX_DEPTH)) is not None
+    with pytest.raises(Invalid) as refused:
+        decode_json(nested(MAX_DEPTH + 1))
+    assert "more than 32 levels" in refused.value.message
 
 
 def test_brackets_in_texts_are_no_levels() -> None:
@@ -92,14 +92,15 @@ def test_brackets_in_texts_are_no_levels() -> None:
 
 
 def test_how_many_arrays_a_body_may_hold() -> None:
-    with pytest.raises(Invalid, match="more than 50,000 arrays and objects"):
+    with pytest.raises(Invalid) as refused:
         decode_json(b"[" + b"[]," * MAX_CONTAINERS + b"[]]")
+    assert "more than 50,000 arrays and objects" in refused.value.message
 
 
 @pytest.mark.parametrize(
     ("body", "reason"),
     [(b'{"a":x}', "invalid character (byte 5)"), (b'{"a":', "it ends too early"),
-     (b'{"a":"\xff"}', "it is not UTF-8"), (b'{"a":1e9999}', "a number beyond all bounds"),
+     (b'{"a":1e9999999999999999999}', "a number beyond all bounds"),
      (b"[1,]", "trailing comma in array (byte 3)")],
 )  # fmt: skip
 def test_why_a_body_is_no_json(body: bytes, reason: str) -> None:
