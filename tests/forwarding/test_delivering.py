@@ -399,12 +399,8 @@ def test_an_event_of_the_future_waits_for_its_time(stage: Stage, platform: FakeP
     stage.run()
     assert [len(ids) for ids in ids_sent(platform.bodies)] == [1]
     assert stage.of(now, "status") == "delivered"
-    assert stage.of(early, "status", "attempts", "error", "finished_at") == (
-        "queued",
-        0,
-        None,
-        None,
-    )
+    assert stage.of(early, "status", "attempts") == ("queued", 0)
+    assert stage.of(early, "error", "finished_at") == (None, None)
     assert stage.of(early, "due_at").timestamp() == pytest.approx(stage.clock.at + 7200, abs=0.01)
     assert wait_until_sent(stage.connection, stage.space_id, timeout=0)
     stage.advance(7199)

@@ -14,9 +14,6 @@ from ipaddress import ip_network
 from types import SimpleNamespace
 from typing import Any
 
-from headwater.forwarding.platforms.quoting import keepable
-from headwater.forwarding.redacting import shown
-from headwater.webhooks.conversions import CONVERSIONS
 from starlette.requests import Request
 
 from headwater.accounts.passwords import _normal as normal_password
@@ -30,16 +27,16 @@ from headwater.contacts import asking as contacts
 from headwater.contacts.bodies import read_changes, read_new_contact
 from headwater.contacts.fields import parse_slot_date, parse_slot_number
 from headwater.contacts.filters import _number as filter_number
+from headwater.contacts.names import split_name
 from headwater.egress import addresses as egress
 from headwater.egress.client import _split as split_url
 from headwater.egress.models import Answer, Call
 from headwater.events import asking as events
 from headwater.events.changing import read_change as read_amount
 from headwater.exports.kinds import _parse_date as export_date
-from headwater.forwarding.identifiers import meta_name, read_phone, split_name
+from headwater.forwarding.identifiers import meta_name, read_phone
 from headwater.forwarding.options import read_new
 from headwater.forwarding.platforms import answers
-from headwater.forwarding.platforms.parts import _page as hidden_page
 from headwater.http.bodies import read_json
 from headwater.http.clients import address_subject, client_address
 from headwater.http.decoding import decode_json, decode_storable, refuse_bad_text
@@ -57,6 +54,8 @@ from headwater.ingest.forms import _ip as read_ip
 from headwater.ingest.payload import EVENT_FORM
 from headwater.ingest.touchpoints import TOUCHPOINT_FORM
 from headwater.logs import mask
+from headwater.masking import Mask
+from headwater.masking import _page as masked_page
 from headwater.mcp.dates import read_dates
 from headwater.mcp.hosts import Hosts
 from headwater.mcp.messages import check_message
@@ -78,10 +77,12 @@ from headwater.tracker.origins import cookie_domain, parse_origin, sent_host
 from headwater.tracker.reports import Body, accept_item, is_page, language_tag
 from headwater.webhooks.expressions import LONGEST as LONGEST_EXPRESSION
 from headwater.webhooks.expressions import parse as parse_expression
-from headwater.webhooks.models import Message, Reader, Settings
+from headwater.webhooks.former_expressions import translate
+from headwater.webhooks.functions import OWN_FUNCTIONS
+from headwater.webhooks.models import Document, Message, Reader, Settings
 from headwater.webhooks.reading import draft_event
 from tests.hostile.growth import Door
-from tests.hostile.test_reports import browser
+from tests.hostile.test_reports import SITE, browser
 
 KB, MB = 1024, 1024 * 1024
 URL = 64 * KB
@@ -104,7 +105,9 @@ def _report(body: bytes) -> object:
     read = Body(body)
     read.site()
     report = read.report(NOW)
-    return [accept_item(item, browser(report), NOW) for item in read.items() if is_page(item) or 1]
+    for item in read.items():
+        is_page(item)
+    return [accept_item(item, browser(report), SITE, NOW) for item in read.items()]
 
 
 def _posted(body: bytes, handle: Callable[[Request], Any]) -> object:
@@ -153,18 +156,26 @@ def _called(tool: Any, given: Any) -> object:
 
 
 def _drafts(body: bytes) -> list[object]:
-    settings = Settings(mapping={"email": "a[*].b > sum", "url": "k | x > host"})
+    settings = Settings(mapping={"email": "total(a[*].b)", "url": "url_host(not_blank(k, x))"})
     message = Message({"x-wc-webhook-topic": "order.created"}, body, NOW)
     kinds = ("generic", "stripe", "shopify", "woocommerce", "calendly")
     return [draft_event(Reader(kind, settings, "EUR"), message) for kind in kinds]
 
 
-def _conversions(text: str) -> None:
-    for conversion in CONVERSIONS.values():
-        with suppress(ValueError):
-            conversion.function(text, text)
-        with suppress(ValueError):
-            conversion.function([text], text)
+_CALLS = [
+    parse_expression(f"{name}({arguments})")
+    for name, function in OWN_FUNCTIONS.items()
+    if not function.reads_headers
+    for arguments in (", ".join(["a"] * len(function.takes)),)
+    if name != "url_parameter"
+] + [parse_expression("url_parameter(a, 'b')")]
+
+
+def _functions(text: str) -> None:
+    for call in _CALLS:
+        for value in (text, [text]):
+            with suppress(ValueError):
+                call.find(Document({"a": value}, {}))
 
 
 def _object(run: Callable[[dict[str, Any]], object]) -> Callable[[bytes], object]:
@@ -230,7 +241,7 @@ TEXT_DOORS = [
     Door("oauth.parameters", lambda text: read_parameters(text.encode()), URL),
     Door("dates.read_dates", lambda text: read_dates(text, date(2026, 11, 1)), MB),
     Door("hosts.takes_origin", Hosts.of("https://x.y").takes_origin, HEADERS),
-    Door("conversions", _conversions, 64 * KB),
+    Door("functions", _functions, 64 * KB),
     Door("expressions.parse", parse_expression, LONGEST_EXPRESSION),
     Door("imports.number", imported_number, LONGEST_ROW),
     Door("egress.read_host", egress.read_host, FIELD),
@@ -239,8 +250,9 @@ TEXT_DOORS = [
     Door("filters.number", lambda text: filter_number({"value": text}, None), URL),
     Door("egress.split", lambda text: (split_url(text), repr(Call(url=text, method="GET"))), FIELD),
     Door("platforms.words", answers.words, MB),
-    Door("platforms.page", hidden_page, FIELD),
-    Door("redacting.shown", lambda text: shown(text, ["secret"], 4096), 16 * KB),
+    Door("masking.page", masked_page, FIELD),
+    Door("masking.text", lambda text: Mask(["secret", "anna@x.org"]).text(text, 4096), MB),
+    Door("expressions.translate", translate, LONGEST_EXPRESSION),
     Door("companies.change", lambda text: read_company({"domain": text}), MB),
     Door("events.amount", lambda text: read_amount({"amount": text}), MB),
 ]
@@ -264,7 +276,7 @@ JSON_DOORS = [
     Door("ads", _object(read_names), MB),
     Door("destinations", _object(read_new), MB),
     Door("platforms.answer", lambda body: answers.read_object(Answer(status=200, body=body)), MB),
-    Door("platforms.keepable", lambda body: keepable(body, frozenset({"message"})), 64 * KB),
+    Door("masking.answer", Mask(["secret"], frozenset({"message"})).answer, 64 * KB),
     Door("forms", lambda body: _posted(body, read_posted), 64 * KB),
     Door("forms.origin", lambda body: _posted(body, read_posted), HEADERS),
 ]

@@ -15,8 +15,10 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 from re import _parser as parser  # type: ignore[attr-defined]
-from types import ModuleType
-from typing import Any
+from types import ModuleType, UnionType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+from msgspec import Meta, Struct
 
 import headwater
 
@@ -30,6 +32,7 @@ LOCAL: Mapping[tuple[str, str], list[str]] = {
     ],
     ("headwater.mcp.dates", "pattern"): [],  # of the module's table, which is found there
     ("headwater.forwarding.options", "pattern"): [],  # of a platform, found as name_pattern
+    ("headwater.forwarding.platforms.setting", "pattern"): [],  # found in the platforms' settings
 }
 """Expressions in functions that depend on more than their module, as they are there."""
 
@@ -89,6 +92,13 @@ def _in_values(name: str, module: ModuleType) -> Iterator[Use]:
 def _patterns_in(value: Any, depth: int) -> Iterator[re.Pattern[Any]]:
     if isinstance(value, re.Pattern):
         yield value
+    elif isinstance(value, Meta) and value.pattern is not None:
+        yield re.compile(value.pattern)
+    elif depth and isinstance(value, type) and issubclass(value, Struct):
+        for field in get_type_hints(value, include_extras=True).values():
+            yield from _patterns_in(field, depth - 1)
+    elif (depth and get_origin(value) is Annotated) or (depth and isinstance(value, UnionType)):
+        yield from _patterns_in(get_args(value), depth - 1)
     elif depth and isinstance(value, tuple | list | set | frozenset):
         for each in value:  # type: ignore[reportUnknownVariableType]
             yield from _patterns_in(each, depth - 1)
