@@ -19,7 +19,7 @@ from psycopg.types.json import Jsonb
 
 from tests.factories import Stage
 from tests.pipeline import Stage as Queue
-from tests.pipeline import event, hit, person
+from tests.pipeline import by, event, hit, person
 
 Places = Mapping[str, set[tuple[str, str]]]
 """Tables and columns by the value found there."""
@@ -204,8 +204,9 @@ class Person:
             hit(trk_token=self.tokens[2], url=f"https://shop.example/{self.kept.text('view')}",
                 cookies={"fbp": self.personal.text("fbp")}, city=self.personal.text("city"),
                 os=self.personal.text("os"), language=self.personal.text("language")),
-            person(trk_token=self.tokens[2], email=self.emails[2],
-                   full_name=self.personal.text("said"), phone=self.personal.phone()),
+            by("signed_browser", person(trk_token=self.tokens[2], email=self.emails[2],
+                                        full_name=self.personal.text("said"),
+                                        phone=self.personal.phone())),
         )  # fmt: skip
         return [
             self._event(trk_token=self.tokens[2], email=self.emails[0],

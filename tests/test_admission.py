@@ -19,8 +19,8 @@ import pytest
 from headwater.http.admission import Budget, admit_body, hold_body
 from headwater.http.errors import Problem, Unavailable
 from tests.conftest import API
-from tests.processes import LIMIT_SECONDS, environment, is_ready
-from tests.waiting import wait_until
+from tests.processes import environment, is_ready
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 MEGABYTE = 1024 * 1024
 SENDERS = 60
@@ -116,7 +116,7 @@ def process(database_url: str, tmp_path: Path) -> Iterator[tuple[str, psutil.Pro
         wait_until(lambda: is_ready(url), 120)
         yield url, psutil.Process(api.pid)
         api.terminate()
-        api.wait(LIMIT_SECONDS)
+        api.wait(PATIENCE_SECONDS)
 
 
 def test_large_batches_of_many_are_bounded_in_memory_and_shut_nobody_out(

@@ -152,6 +152,7 @@ def test_nothing_runs(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "no Headwater data in" in told
     assert "headwater serve" in told
     (tmp_path / "postgresql.password").write_text("x")
+    (tmp_path / "postgresql").mkdir()
     told = cli("space", "list", "--data-dir", tmp_path, code=2)
     assert "is `headwater serve` running on it?" in told
 

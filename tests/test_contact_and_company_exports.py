@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -79,5 +80,5 @@ def test_the_file_is_named_after_what_it_holds(exports: Exports, kind: str) -> N
     export_id = exports.ask(kind, **RANGE)
     exports.work()
     link = exports.status(export_id, kind)["download_url"]
-    name = f"{kind}-2026-05-13_00_00_00_2026-05-13_23_59_59.ndjson.gz"
-    assert name in exports.fetch(link).headers["content-disposition"]
+    name = rf'"{kind}-2026-05-13_00_00_00_2026-05-13_23_59_59-[0-9a-f-]{{36}}\.ndjson\.gz"'
+    assert re.search(name, exports.fetch(link).headers["content-disposition"])

@@ -14,8 +14,8 @@ from pathlib import Path
 import httpx
 
 from tests.accounts import PASSWORD
-from tests.processes import LIMIT_SECONDS, Serve, environment, headwater
-from tests.waiting import wait_until
+from tests.processes import Serve, environment, headwater
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 
 def links(serve: Serve) -> list[str]:
@@ -75,7 +75,7 @@ def at_terminal(data_dir: Path, **variables: str) -> tuple[str, str]:
             written += more
     except OSError:  # how Linux tells that nobody writes to a terminal any more
         os.close(terminal)
-    assert process.wait(LIMIT_SECONDS) == 0
+    assert process.wait(PATIENCE_SECONDS) == 0
     process.stdout.close()
     return said, written.decode().replace("\r\n", "\n")
 

@@ -153,7 +153,6 @@ ASKED = {"email": SHARED, **RANGE}
     [
         {"email": "other@example.com"},
         {"email": f"{SHARED},other@example.com"},
-        {"email": ""},
         {"start_date": "2026-01-01 00:00:01"},
         {"end_date": "2026-12-31 23:59:58"},
         {

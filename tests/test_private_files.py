@@ -10,7 +10,9 @@ import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psycopg
 import pytest
@@ -129,16 +131,21 @@ def far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Embedded:
     return Embedded(tmp_path / LONG)
 
 
-def test_a_socket_elsewhere(far: Embedded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    runtime = tmp_path / "runtime"
-    runtime.mkdir(mode=0o700)
+@pytest.fixture
+def runtime() -> Iterator[Path]:
+    """A directory with a path as short as that of a real one."""
+    with TemporaryDirectory(dir="/tmp") as directory:
+        yield Path(directory)
+
+
+def test_a_socket_elsewhere(far: Embedded, runtime: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
     server = Embedded(far.root)
     assert server.sockets.parent == runtime
     server.start(tied=True)
     try:
         monkeypatch.delenv("XDG_RUNTIME_DIR")  # as for a command in another session
-        assert Embedded(far.root).sockets.parent == tmp_path
+        assert Embedded(far.root).sockets.parent == far.sockets.parent
         with psycopg.connect(Embedded(far.root).url) as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
         server.sockets.chmod(0o755)

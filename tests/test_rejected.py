@@ -45,7 +45,7 @@ def test_the_reason_is_typed_and_holds_nothing_of_the_row(stage: Stage) -> None:
 def test_a_row_that_breaks_python_is_rejected_too(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def explode(*_: object) -> None:
+    def explode(*_: object, **__: object) -> None:
         raise KeyError("secret")
 
     monkeypatch.setattr("headwater.contacts.profiles.Profile.set_fields", explode)

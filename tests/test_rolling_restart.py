@@ -14,8 +14,8 @@ from typing import Self
 
 from headwater import listening
 from tests.conftest import API
-from tests.processes import LIMIT_SECONDS, environment, is_ready
-from tests.waiting import wait_until
+from tests.processes import environment, is_ready
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 EVENT = b'{"event_name":"purchase","email":"ada@example.com"}'
 ENOUGH = 300
@@ -76,7 +76,7 @@ def test_it_fails_no_request(
             process = subprocess.Popen(
                 command, env=variables, pass_fds=(descriptor,), stderr=subprocess.DEVNULL
             )
-            stack.callback(process.wait, LIMIT_SECONDS)
+            stack.callback(process.wait, PATIENCE_SECONDS)
             stack.callback(process.terminate)
             return process
 

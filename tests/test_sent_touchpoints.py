@@ -47,7 +47,7 @@ def test_it_works(stage: Stage, client: httpx.Client) -> None:
     assert stage.values("events", "id") == []
     assert receipt_of(client, receipt) == {
         "id": str(receipt), "status": "stored", "event_id": None, "reason": None,
-        "sender": "api_key",
+        "sender": "api_key", "warnings": [],
     }  # fmt: skip
 
 
@@ -106,7 +106,7 @@ def test_the_same_within_half_an_hour_is_dropped(
     ]
     assert receipt_of(client, receipts[1]) == {
         "id": str(receipts[1]), "status": "duplicate", "event_id": None,
-        "reason": "repeated_touch", "sender": "api_key",
+        "reason": "repeated_touch", "sender": "api_key", "warnings": [],
     }  # fmt: skip
 
 

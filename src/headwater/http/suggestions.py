@@ -38,6 +38,8 @@ class Names:
     def near(self, word: str) -> tuple[str, ...]:
         """The names that are near, the nearest first, at most MOST."""
         letters = _letters(word) if len(word) <= LONGEST else ""
+        if not any(letter.isalpha() for letter in letters):
+            return ()  # numbers are not misspelt
         same = self._by_letters.get(letters)
         return (same,) if same is not None else tuple(self._similar(letters))[:MOST]
 
