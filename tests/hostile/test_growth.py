@@ -91,8 +91,8 @@ SOUND: dict[Callable[..., Any], list[Any]] = {
             "2026-11-01 to 2026-11-02"],
     bodies: [b"{}", b'{"a": 1.5}', b'{"events": []}', b'{"amount": "1", "email": "a@b.example"}',
              b'{"token":"t","items":[{"type":"event","key":"k","ago":0}]}',
-             (b'{"site":"s","token":"t","items":[{"type":"event","key":"k1","ago":0,"amount":1'
-             b',"event_name":"x"}]}'),
+             (b'{"site":"s","token":"t","items":[{"type":"event","event_name":"lead_generated","ago":0,'
+              b'"amount":1,"key":"00000000-0000-4000-8000-000000000001"}]}'),
              b'{"platform":"meta","name":"x","settings":{"pixel_id":"1"}}'],
 }  # fmt: skip
 """Sound input, which goes further than hostile input does."""
