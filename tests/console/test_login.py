@@ -99,6 +99,7 @@ def test_secure_cookies_behind_https(database_url: str) -> None:
         ({"Sec-Fetch-Site": "cross-site"}, False),
         ({"Sec-Fetch-Site": "same-site"}, False),
         ({"Origin": "http://127.0.0.1:1"}, False),
+        ({"Origin": "http://[x]"}, False),
     ],
 )
 def test_where_a_form_was_sent_from(owner: Person, headers: dict[str, str], allowed: bool) -> None:

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -27,6 +28,8 @@ from tests.sites import CHROME, ORIGIN, make_site
 SIZE = 16 * 1024
 HEALTH_EVERY = 0.02
 EVENTS_A_REQUEST = 10
+SENDERS = 5
+"""Connections that share the honest events: one alone would wait for its answers too long."""
 
 
 @dataclass
@@ -74,14 +77,16 @@ async def _hostile(client: httpx.AsyncClient, site_key: str, key: str, figures: 
                 figures.broken.append(answer.status_code)
 
 
-async def _honest(client: httpx.AsyncClient, key: str, rate: int, figures: Figures) -> None:
+async def _honest(
+    client: httpx.AsyncClient, sender: int, key: str, rate: float, figures: Figures
+) -> None:
     """Events in batches at a steady rate; those that were acknowledged are counted."""
     pause = EVENTS_A_REQUEST / rate
     headers = {"Authorization": f"Bearer {key}"}
     due = time.monotonic()
     for turn in count():
         events = [
-            {"event_name": "purchase", "email": f"p{turn}-{n}@example.com"}
+            {"event_name": "purchase", "email": f"p{sender}-{turn}-{n}@example.com"}
             for n in range(EVENTS_A_REQUEST)
         ]
         body = json.dumps({"events": events})
@@ -123,7 +128,10 @@ async def _attack(url: str, seconds: float, rate: int, keys: tuple[str, str]) ->
             seconds,
             [
                 lambda: _hostile(bad, site_key, key, figures),
-                lambda: _honest(good, key, rate, figures),
+                *(
+                    partial(_honest, good, sender, key, rate / SENDERS, figures)
+                    for sender in range(SENDERS)
+                ),
                 lambda: _health(watch, figures),
             ],
         )

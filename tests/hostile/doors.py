@@ -37,6 +37,7 @@ from headwater.exports.kinds import _parse_date as export_date
 from headwater.forwarding.identifiers import meta_name, read_phone
 from headwater.forwarding.options import read_new
 from headwater.forwarding.platforms import answers
+from headwater.forwarding.sent_values import _query_values as query_values
 from headwater.http.bodies import read_json
 from headwater.http.clients import address_subject, client_address
 from headwater.http.decoding import decode_json, decode_storable, refuse_bad_text
@@ -44,15 +45,18 @@ from headwater.http.errors import Invalid
 from headwater.http.instants import parse_instant
 from headwater.http.pagination import Cursors
 from headwater.http.parameters import Query
+from headwater.http.suggestions import Names
 from headwater.http.timerange import parse_day, parse_moment
 from headwater.identity.emails import parse_written_email
 from headwater.imports.columns import _number as imported_number
 from headwater.imports.files import LONGEST_ROW
 from headwater.imports.files import _object as imported_object
+from headwater.imports.zones import is_local
 from headwater.ingest.endpoints import EVENTS, MAX_BATCH_BODY, MAX_TRACK_BODY, Batch
 from headwater.ingest.forms import _ip as read_ip
 from headwater.ingest.payload import EVENT_FORM
 from headwater.ingest.touchpoints import TOUCHPOINT_FORM
+from headwater.log_lines import as_text
 from headwater.logs import mask
 from headwater.masking import Mask
 from headwater.masking import _page as masked_page
@@ -90,6 +94,8 @@ URL = 64 * KB
 HEADERS = 32 * KB
 FIELD = 2048
 """The longest text that a payload's field can have."""
+FORWARDER = 0.3
+"""Seconds that an answer may take in the forwarder, where no sender waits."""
 NOW = 1_790_000_000.0
 SPACE = Space(
     id=1, name="Shop", timezone="Europe/Paris", currency="EUR", company_identity_mode="auto",
@@ -168,7 +174,10 @@ _CALLS = [
     if not function.reads_headers
     for arguments in (", ".join(["a"] * len(function.takes)),)
     if name != "url_parameter"
-] + [parse_expression("url_parameter(a, 'b')")]
+] + [
+    parse_expression(text)
+    for text in ("url_parameter(a, 'b')", "to_number(a)", "sum([to_number(a), to_number(a)])")
+]
 
 
 def _functions(text: str) -> None:
@@ -176,6 +185,14 @@ def _functions(text: str) -> None:
         for value in (text, [text]):
             with suppress(ValueError):
                 call.find(Document({"a": value}, {}))
+
+
+def _logged(text: str) -> str:
+    return as_text({"timestamp": MOMENT.isoformat(), "level": "info", "event": text, "x": text})
+
+
+def _answered(body: bytes) -> object:
+    return answers.read_object(Answer(status=200, body=body))
 
 
 def _object(run: Callable[[dict[str, Any]], object]) -> Callable[[bytes], object]:
@@ -210,6 +227,7 @@ def _hosted(body: bytes) -> object:
 
 TEXT_DOORS = [
     Door("logs.mask", mask, MB),
+    Door("log_lines.as_text", _logged, HEADERS),
     Door("emails.parse_written_email", parse_written_email, MB),
     Door("companies.business_domain", business_domain, 320),
     Door("agents.read_agent", read_agent, HEADERS),
@@ -244,19 +262,24 @@ TEXT_DOORS = [
     Door("functions", _functions, 64 * KB),
     Door("expressions.parse", parse_expression, LONGEST_EXPRESSION),
     Door("imports.number", imported_number, LONGEST_ROW),
+    Door("imports.is_local", is_local, LONGEST_ROW),
+    Door("suggestions", Names(["event_name", "email"]).refusal, MB),
     Door("egress.read_host", egress.read_host, FIELD),
     Door("egress.refusal", lambda text: egress.first_refusal([text]), 64),
     Door("cursors", Cursors(b"k", 1, "/contacts", []).read, URL),
     Door("filters.number", lambda text: filter_number({"value": text}, None), URL),
     Door("egress.split", lambda text: (split_url(text), repr(Call(url=text, method="GET"))), FIELD),
-    Door("platforms.words", answers.words, MB),
+    Door("platforms.words", answers.words, 2 * answers.MOST_READ),
+    Door("sent_values.query", query_values, FIELD),
     Door("masking.page", masked_page, FIELD),
-    Door("masking.text", lambda text: Mask(["secret", "anna@x.org"]).text(text, 4096), MB),
+    Door("masking.text", lambda text: Mask(["secret", "anna@x.org"]).text(text, 4096), 16 * KB),
     Door("expressions.translate", translate, LONGEST_EXPRESSION),
     Door("companies.change", lambda text: read_company({"domain": text}), MB),
     Door("events.amount", lambda text: read_amount({"amount": text}), MB),
 ]
-"""What reads a text. Where a size is in megabytes, the text may be a whole body."""
+"""What reads a text. Where a size is in megabytes, the text may be a whole body; where a
+reader looks at the beginning alone, the size is a little more than that.
+"""
 
 JSON_DOORS = [
     Door("read_json", lambda body: _posted(body, read_json), MB),
@@ -275,8 +298,8 @@ JSON_DOORS = [
     Door("contacts.update", _object(read_changes), MB),
     Door("ads", _object(read_names), MB),
     Door("destinations", _object(read_new), MB),
-    Door("platforms.answer", lambda body: answers.read_object(Answer(status=200, body=body)), MB),
-    Door("masking.answer", Mask(["secret"], frozenset({"message"})).answer, 64 * KB),
+    Door("platforms.answer", _answered, MB, slow=FORWARDER),
+    Door("masking.answer", Mask(["secret"], frozenset({"message"})).answer, 64 * KB, FORWARDER),
     Door("forms", lambda body: _posted(body, read_posted), 64 * KB),
     Door("forms.origin", lambda body: _posted(body, read_posted), HEADERS),
 ]
@@ -289,6 +312,7 @@ TRUSTED: Mapping[str, str] = {
     "contacts/profiles.py": "a date that parse_slot_date wrote",
     "egress/addresses.py first_refusal": "addresses as the resolver writes them",
     "egress/client.py _is_address": "an address as the resolver writes it",
+    "exports/tables.py CsvSink.write": "lines that we wrote",
     "forwarding/amounts.py": "a number",
     "forwarding/delivering.py": "a destination's settings, checked when they were stored",
     "forwarding/destinations.py": "a destination's settings, checked when they were stored",
@@ -308,5 +332,6 @@ TRUSTED: Mapping[str, str] = {
     "privacy/redaction.py": "rows that we wrote",
     "reports/": "figures of ours",
     "settings.py": "settings of the operator",
+    "webhooks/signatures.py _standard_key": "a secret that an admin entered",
 }
 """Functions that parse but read nothing of strangers, and why; a folder or a file for all of it."""

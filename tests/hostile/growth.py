@@ -24,10 +24,17 @@ NOTICED = 0.003
 FASTER_THAN_INPUT = 2.2
 """How much more than the input time may grow: four times the input takes 4 to 9 times as long."""
 STEP = 4
+APART = 16
+"""Characters that inputs of one size differ by: more than what they repeat is long."""
+AGAIN = 4
+FIRST = 12
 ONCE = 64
-"""Sizes up to this are tried in small steps, as time that doubles with each character would not end
+SMALL_STEP = 4
+"""Sizes up to ONCE are tried in small steps, as time that doubles with each character would not end
 at the next size.
 """
+FAR = 4
+"""So many times the bound is a fault without a second look, which would take as long again."""
 LONGEST_ANSWER = 64 * 1024
 """Bytes that an explanation may have at most, whatever was sent."""
 
@@ -44,11 +51,13 @@ class Door:
     """Whether a text that it returns is an explanation; a refusal that it raises always is."""
 
 
-def seconds(run: Run[T], make: Make[T], size: int, times: int) -> float:
-    """The best time of inputs of this size, each a little longer than the one before."""
+def seconds(run: Run[T], make: Make[T], size: int, times: int, first: int = 0) -> float:
+    """The best time of inputs of about this size. Each is a little shorter than the one before, as
+    a reader may look at a longer one's beginning alone and know that already.
+    """
     best = float("inf")
-    for more in range(times):
-        value = make(size + more)
+    for turn in range(first, first + times):
+        value = make(size - APART * turn if size > ONCE else size)
         started = time.thread_time()
         _quietly(run, value)
         best = min(best, time.thread_time() - started)
@@ -76,10 +85,12 @@ def _too_slow(door: Door, make: Make[Any]) -> str | None:
     before = 0.0
     for size in _sizes(door.longest):
         taken = seconds(door.run, make, size, 1)
+        if taken > door.slow * FAR and size <= ONCE:
+            return f"{taken * 1000:.1f} ms for {size} characters"
         if _is_fault(door, taken, before, size):  # once more, with patience
             door = replace(door, slow=door.slow * max(1.0, _pace()))
-            taken = min(taken, seconds(door.run, make, size, 6))
-            smaller = seconds(door.run, make, size // STEP, 6) if size > ONCE else before
+            taken = min(taken, seconds(door.run, make, size, AGAIN, 1))
+            smaller = seconds(door.run, make, size // STEP, AGAIN, 1) if size > ONCE else before
             if _is_fault(door, taken, smaller, size):
                 grown = f"{smaller * 1000:.1f} ms for {size // STEP}"
                 return f"{taken * 1000:.1f} ms for {size} characters, {grown}"
@@ -105,10 +116,10 @@ def _is_fault(door: Door, taken: float, before: float, size: int) -> bool:
 
 
 def _sizes(longest: int) -> Iterator[int]:
-    size = 16
+    size = FIRST
     while size < longest:
         yield size
-        size = size + 24 if size < ONCE else size * STEP
+        size = size + SMALL_STEP if size < ONCE else size * STEP
     yield longest
 
 

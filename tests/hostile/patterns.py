@@ -108,12 +108,12 @@ def _patterns_in(value: Any, depth: int) -> Iterator[re.Pattern[Any]]:
 
 
 def _methods_of(name: str, variable: str) -> frozenset[str] | None:
-    """The methods that are called on a module's variable, of a public one in any module; None when
-    it is never called by its name.
+    """The methods that are called on a module's variable, of a public one in any module; of one
+    that is only handed on, what its module calls on a `pattern`; None when there is nothing.
     """
     private = variable.startswith("_")
-    called = _calls()[name if private else ""].get(variable, set())
-    return frozenset(called) or None
+    called = _calls()[name if private else ""].get(variable) or _calls()[name].get("pattern")
+    return frozenset(called) if called else None
 
 
 @cache
@@ -191,6 +191,8 @@ def _same(one: str, other: str) -> bool:
 MOST_SIGNS = 9
 MOST_WORDS = 6
 EVERYWHERE = ("a", "0", " ", ":", '"', "\\")
+ENDS = ("", "!\n", "z")
+"""Nothing, what few patterns go on with, and what few end before."""
 
 
 def hard_units(pattern: str | bytes) -> list[tuple[str, str, str]]:
@@ -203,7 +205,7 @@ def hard_units(pattern: str | bytes) -> list[tuple[str, str, str]]:
     pairs = ["".join(pair) for pair in product(alphabet[:MOST_SIGNS], repeat=2)]
     units = list(dict.fromkeys([*alphabet, *pairs, *words]))
     beginnings = ["", *words[:2]]
-    return [(begin, unit, end) for begin in beginnings for unit in units for end in ("", "!\n")]
+    return [(begin, unit, end) for begin in beginnings for unit in units for end in ENDS]
 
 
 def hard_text(begin: str, unit: str, end: str, size: int) -> str:

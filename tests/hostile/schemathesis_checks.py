@@ -24,6 +24,7 @@ UNSTATED = re.compile(
     r"|must be an ISO 8601 date-time or a Unix timestamp in seconds\."
     r"|must be a date \(YYYY-MM-DD\) or an ISO 8601 date-time\."
     r"|must be a valid e-mail address\."
+    r"|must not be blank(; leave it out for the first page)?\."
     r"|must be a domain below a public suffix, as acme\.com or acme\.co\.uk\."
     r"|must be \S+: companies are grouped by their registrable domain\."
     r"|must be a company's own: at \S+ anybody can have an address\."

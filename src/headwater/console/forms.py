@@ -136,9 +136,17 @@ def refuse_foreign(request: Request) -> None:
             raise Forbidden("The form does not tell where it was sent from.")
         return
     own: str | None = headwater.settings.base_url
-    same = origin == own if own else urlsplit(origin).netloc == request.headers.get("host")
+    same = origin == own if own else _host_of(origin) == request.headers.get("host")
     if not same:
         raise Forbidden(f"The form was sent from another site than {own or 'this one'}.")
+
+
+def _host_of(origin: str) -> str:
+    """Its host and port; nothing for what is no address."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
 
 
 def _sign_once(key: bytes, form: str, bound: str, told: str) -> str:

@@ -52,8 +52,17 @@ def body_of(kind: str) -> dict[str, Any]:
         "type": "object",
         "required": [name for name, one in zip(names, told, strict=True) if one["required"]],
         "properties": {
-            name: {**one["schema"], "description": one["description"]}
+            name: {**_schema_of(one), "description": one["description"]}
             for name, one in zip(names, told, strict=True)
         },
     }
     return body(schema)
+
+
+def _schema_of(parameter: dict[str, Any]) -> dict[str, Any]:
+    """A member's schema: null stands for an optional one that is absent."""
+    schema: dict[str, Any] = parameter["schema"]
+    if parameter["required"]:
+        return schema
+    values = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
+    return {**schema, **values, "type": [schema["type"], "null"]}

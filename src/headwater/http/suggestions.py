@@ -34,10 +34,13 @@ class Names:
             for beginning in _beginnings(letters):
                 self._by_beginning.setdefault(beginning, []).append(name)
 
-    @lru_cache(maxsize=4096)  # noqa: B019 - lists of names live as long as the process
     def near(self, word: str) -> tuple[str, ...]:
         """The names that are near, the nearest first, at most MOST."""
-        letters = _letters(word) if len(word) <= LONGEST else ""
+        return self._near(word) if len(word) <= LONGEST else ()  # a long one is not kept, either
+
+    @lru_cache(maxsize=4096)  # noqa: B019 - lists of names live as long as the process
+    def _near(self, word: str) -> tuple[str, ...]:
+        letters = _letters(word)
         if not any(letter.isalpha() for letter in letters):
             return ()  # numbers are not misspelt
         same = self._by_letters.get(letters)
