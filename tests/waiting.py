@@ -18,9 +18,12 @@ def wait_until(
     condition: Callable[[], object],
     seconds: float = PATIENCE_SECONDS,
     what: str = "the condition",
+    pause: Callable[[], object] = lambda: _pause.wait(0.01),
 ) -> None:
-    """Return as soon as `condition` holds; fail when it does not within `seconds`."""
+    """Return as soon as `condition` holds; fail when it does not within `seconds`. A `pause`
+    that lets a browser go on is for what its driver does only while the test waits for it.
+    """
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"waited in vain: {what}"
-        _pause.wait(0.01)
+        pause()

@@ -21,8 +21,10 @@ AT_REST = 0.008
 """Seconds in which an idle machine adds up half a million numbers."""
 NOTICED = 0.003
 """Seconds from which on growth can be told from noise."""
-FASTER_THAN_INPUT = 2.2
-"""How much more than the input time may grow: four times the input takes 4 to 9 times as long."""
+FASTER_THAN_INPUT = 2.75
+"""How much more than the input time may grow: four times the input takes 4 to 11 times as long, as
+what no longer fits a processor's cache is slower; 16 times is the square.
+"""
 STEP = 4
 APART = 16
 """Characters that inputs of one size differ by: more than what they repeat is long."""
@@ -33,6 +35,8 @@ SMALL_STEP = 4
 """Sizes up to ONCE are tried in small steps, as time that doubles with each character would not end
 at the next size.
 """
+LEAST_FRESH = ONCE + APART * (AGAIN + 1)
+"""Characters from which on inputs that become shorter are never ones a cache knows from before."""
 FAR = 4
 """So many times the bound is a fault without a second look, which would take as long again."""
 LONGEST_ANSWER = 64 * 1024
@@ -90,9 +94,10 @@ def _too_slow(door: Door, make: Make[Any]) -> str | None:
         if _is_fault(door, taken, before, size):  # once more, with patience
             door = replace(door, slow=door.slow * max(1.0, _pace()))
             taken = min(taken, seconds(door.run, make, size, AGAIN, 1))
-            smaller = seconds(door.run, make, size // STEP, AGAIN, 1) if size > ONCE else before
+            below = max(size // STEP, LEAST_FRESH)
+            smaller = seconds(door.run, make, below, AGAIN, 1) if size > ONCE else before
             if _is_fault(door, taken, smaller, size):
-                grown = f"{smaller * 1000:.1f} ms for {size // STEP}"
+                grown = f"{smaller * 1000:.1f} ms for {below}"
                 return f"{taken * 1000:.1f} ms for {size} characters, {grown}"
         before = taken
     return None
