@@ -16,7 +16,7 @@ import psutil
 import psycopg
 import pytest
 
-from headwater.http.admission import Budget, admit_body, hold_body
+from headwater.http.admission import Budget, admit_body
 from headwater.http.errors import Problem, Unavailable
 from tests.conftest import API
 from tests.processes import environment, is_ready
@@ -33,9 +33,9 @@ EVENT = {"event_name": "purchase", "email": "ada@example.com"}
 
 def test_a_declared_body_takes_its_bytes_until_the_request_is_over() -> None:
     budget = Budget(size=10 * MEGABYTE, reserved=2 * MEGABYTE)
-    with budget.request(6 * MEGABYTE):
+    with budget.request(6 * MEGABYTE) as share:
         admit_body(8 * MEGABYTE)
-        hold_body(6 * MEGABYTE)  # it arrives, and takes nothing more
+        share.hold(6 * MEGABYTE)  # it arrives, and takes nothing more
         assert budget.held == 6 * MEGABYTE
         with budget.request(3 * MEGABYTE), pytest.raises(Unavailable):
             admit_body(8 * MEGABYTE)
@@ -46,12 +46,12 @@ def test_a_declared_body_takes_its_bytes_until_the_request_is_over() -> None:
 
 def test_one_that_declares_nothing_takes_what_arrives() -> None:
     budget = Budget(size=1000, reserved=0)
-    with budget.request(0):
+    with budget.request(0) as share:
         admit_body(5000)
-        hold_body(600)
-        hold_body(1000)
+        share.hold(600)
+        share.hold(1000)
         with pytest.raises(Unavailable):
-            hold_body(1001)
+            share.hold(1001)
         assert budget.held == 1000
     assert budget.held == 0
 

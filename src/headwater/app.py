@@ -237,14 +237,12 @@ class _Front:
             scope = {**scope, "method": "GET"}
         begin_request()
         with self._budget.request(_declared_length(scope)):
-            await self._route(scope, receive, send)
-
-    async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
-        endpoint = self._hot.get((scope["method"], scope["path"]))
-        allowed = self._fixed.get(scope["path"])
-        if endpoint is not None:
+            endpoint = self._hot.get((scope["method"], scope["path"]), self._take_other)
             await endpoint(scope, receive, send)
-        elif allowed and scope["method"] not in allowed:
+
+    async def _take_other(self, scope: Scope, receive: Receive, send: Send) -> None:
+        allowed = self._fixed.get(scope["path"])
+        if allowed and scope["method"] not in allowed:
             await _answer(NotAllowed(allowed))(scope, receive, send)
         else:
             await self._run_framework(scope, receive, send)
@@ -272,7 +270,10 @@ class _Front:
 
 def _declared_length(scope: Scope) -> int:
     """The body's length by the request's head, whose form the server has checked."""
-    return next((int(value) for name, value in scope["headers"] if name == b"content-length"), 0)
+    for name, value in scope["headers"]:
+        if name == b"content-length":
+            return int(value)
+    return 0
 
 
 def _methods_of_fixed_paths(hot: dict[tuple[str, str], ASGIApp]) -> dict[str, set[str]]:

@@ -130,7 +130,7 @@ def test_limited_data_use(consent: Consent, setting: str, *, limited: bool) -> N
         ("0", "EUR", {"currency": "EUR", "value": 0}),
         ("-5", "EUR", {"currency": "EUR", "value": -5}),
         ("149.9", "GEL", {}),
-        ("149.9", "XXX", {}),  # ISO 4217: no currency at all
+        ("149.9", "XXX", {}),  # what ISO 4217 writes where there is no currency
     ],
 )
 def test_a_value_in_a_currency_tiktok_does_not_know_stays_out(

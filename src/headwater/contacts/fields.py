@@ -18,6 +18,7 @@ SLOTS = tuple((number, f"profile_field_{number}") for number in range(1, 31))
 
 LONGEST_TEXT = 10_240
 MAX_SLOT_NUMBER = Decimal(10) ** 24
+SLOT_STEP = Decimal("0.0000000001")
 DATE_FORMS = "must be a date (YYYY-MM-DD) or an ISO 8601 date-time."
 
 _NUMBER = re.compile(r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})?")
@@ -31,7 +32,7 @@ def parse_slot_number(value: str | float | Decimal) -> str:
     text = str(value).strip()
     if isinstance(value, str) and not _NUMBER.fullmatch(text):
         raise ValueError("must be a number.")
-    return decimal_text(Decimal(text), MAX_SLOT_NUMBER, "0.0000000001")
+    return decimal_text(Decimal(text), MAX_SLOT_NUMBER, SLOT_STEP)
 
 
 def parse_slot_date(value: str | float, parse: Callable[[Any], float] = parse_instant) -> str:

@@ -7,9 +7,8 @@ sent by however many; what finds no room is told to come again, and its connecti
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Self
 
 from headwater.http.errors import Unavailable, plain
 
@@ -28,16 +27,9 @@ class Budget:
         self._size, self._reserved = size, reserved
         self.held = 0
 
-    @contextmanager
-    def request(self, declared: int) -> Generator[None]:
-        """Account for a request's body, whose head declares so many bytes, while the block runs."""
-        share = _Share(self, declared)
-        token = _current.set(share)
-        try:
-            yield
-        finally:
-            _current.reset(token)
-            self.held -= share.size
+    def request(self, declared: int) -> Share:
+        """Account for a request's body, whose head declares so many bytes, while a block runs."""
+        return Share(self, declared)
 
     def take(self, more: int, size: int) -> None:
         """Take `more` bytes for a body that has `size` then. Raises Unavailable without room."""
@@ -47,38 +39,44 @@ class Budget:
         self.held += more
 
 
-class _Share:
-    """What one request holds of the budget."""
+class Share:
+    """What one request holds of the budget, until its block ends."""
+
+    __slots__ = ("_budget", "_token", "declared", "size")
 
     def __init__(self, budget: Budget, declared: int) -> None:
         self._budget = budget
         self.declared = declared
         self.size = 0
 
+    def __enter__(self) -> Self:
+        self._token = _current.set(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _current.reset(self._token)
+        self._budget.held -= self.size
+
     def hold(self, size: int) -> None:
+        """Make room for a body of `size` bytes so far. Raises Unavailable without room."""
         more = size - self.size
         if more > 0:
             self._budget.take(more, size)
             self.size = size
 
 
-_current: ContextVar[_Share | None] = ContextVar("share", default=None)
+_current: ContextVar[Share | None] = ContextVar("share", default=None)
 
 
-def admit_body(limit: int) -> None:
-    """Make room for the whole body of the current request before any of it is read. Raises a 413
-    when it is declared as longer than `limit`, and Unavailable when there is no room now.
+def admit_body(limit: int) -> Share | None:
+    """Make room for the whole body of the current request before any of it is read, and return what
+    counts its bytes. Raises a 413 when it is declared as longer than `limit`, and Unavailable when
+    there is no room now.
     """
     share = _current.get()
     if share is None:
-        return
+        return None
     if share.declared > limit:
         raise plain(413)
     share.hold(share.declared)
-
-
-def hold_body(size: int) -> None:
-    """Make room for what has arrived of a body that does not declare its length."""
-    share = _current.get()
-    if share is not None:
-        share.hold(size)
+    return share

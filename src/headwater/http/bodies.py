@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from starlette.requests import Request
 
-from headwater.http.admission import admit_body, hold_body
+from headwater.http.admission import admit_body
 from headwater.http.decoding import NOT_AN_OBJECT, decode_storable
 from headwater.http.errors import Invalid, Problem, plain
 
@@ -31,7 +31,7 @@ async def read_body(receive: Receive, limit: int = MAX_BODY) -> bytes:
     """The whole body, admitted before it is read and counted as it arrives. Raises a 413 past
     `limit` bytes, and Unavailable when the process has no room for it.
     """
-    admit_body(limit)
+    share = admit_body(limit)
     pieces: list[bytes] = []
     size = 0
     while True:
@@ -42,7 +42,8 @@ async def read_body(receive: Receive, limit: int = MAX_BODY) -> bytes:
         size += len(piece)
         if size > limit:
             raise plain(413)
-        hold_body(size)
+        if share is not None and size > share.size:  # more than the head declared
+            share.hold(size)
         pieces.append(piece)
         if not message.get("more_body", False):
             return b"".join(pieces)

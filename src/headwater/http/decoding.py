@@ -55,6 +55,11 @@ def decode_typed(raw: bytes, decode: Callable[[bytes], T], *, name_fields: bool 
     JSON of other types than the decoder's.
     """
     _check_form(raw)
+    return decode_part(raw, decode, name_fields=name_fields)
+
+
+def decode_part(raw: bytes, decode: Callable[[bytes], T], *, name_fields: bool = True) -> T:
+    """As decode_typed, for a text that was a part of one whose brackets have been counted."""
     try:
         if not raw.isascii():
             raw.decode()  # the decoder does not look into what it skips

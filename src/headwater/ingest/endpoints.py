@@ -236,8 +236,10 @@ def _accept_all(form: Form[Any], given: list[Raw]) -> tuple[list[dict[str, Any]]
             results.append({"index": index, "status": "invalid", "errors": invalid.errors})
             continue
         rows.append(_encode(item))
-        warned = {"warnings": item.warnings} if item.warnings else {}
-        results.append({"index": index, "status": "queued", **warned})
+        result: dict[str, Any] = {"index": index, "status": "queued"}
+        if item.warnings:
+            result["warnings"] = item.warnings
+        results.append(result)
     return results, rows
 
 

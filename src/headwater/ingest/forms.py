@@ -15,7 +15,13 @@ from typing import Annotated, Any, Generic, TypeVar
 import msgspec
 from msgspec import Meta, Raw
 
-from headwater.http.decoding import NOT_AN_OBJECT, decode_json, decode_typed, refuse_bad_text
+from headwater.http.decoding import (
+    NOT_AN_OBJECT,
+    decode_json,
+    decode_part,
+    decode_typed,
+    refuse_bad_text,
+)
 from headwater.http.errors import Errors, Invalid
 from headwater.http.suggestions import Names
 from headwater.identity.emails import parse_written_email
@@ -110,12 +116,13 @@ class Form(Generic[Accepted]):
 
     def accept(self, raw: bytes | Raw, now: float) -> Accepted:
         """The item in JSON received at `now` (Unix seconds). Raises Invalid, naming every field at
-        fault.
+        fault. What is Raw is part of a body that has been read.
         """
         body = bytes(raw)
+        decode = decode_part if isinstance(raw, Raw) else decode_typed
         warnings: tuple[str, ...] = ()
         try:
-            payload = decode_typed(body, self._decode)
+            payload = decode(body, self._decode)
         except msgspec.ValidationError:
             payload = self._decode_leniently(body, now)
             warnings = self._warnings(body) if self.warns else ()
@@ -130,7 +137,7 @@ class Form(Generic[Accepted]):
     def _decode_leniently(self, body: bytes, now: float) -> Any:
         """The payload without its unknown fields. Raises Invalid when something else is wrong."""
         try:
-            return decode_typed(body, self._decode_known)
+            return decode_part(body, self._decode_known)
         except msgspec.ValidationError:
             raise self._explain(body, now) from None
 

@@ -44,6 +44,7 @@ SlotText = Annotated[str, Meta(max_length=LONGEST_TEXT)] | None
 SlotNumber = str | int | float | None
 
 MAX_AMOUNT = Decimal(10) ** 14
+AMOUNT_STEP = Decimal("0.0001")
 
 
 class Consent(msgspec.Struct, frozen=True):
@@ -136,11 +137,16 @@ def _currency(value: str | None) -> str | None:
     return parse_currency(value) if value is not None and value.strip() else None
 
 
+_NO_SLOTS = (None,) * len(SLOTS)
+
+
 def profile_fields(payload: Any, check: Check) -> dict[int, str]:
     """The profile fields given, as AcceptedEvent has them."""
     fields: dict[int, str] = {}
-    for number, name in SLOTS:
-        value = getattr(payload, name)
+    values = msgspec.structs.astuple(payload)[-len(SLOTS) :]  # they stand last in every payload
+    if values == _NO_SLOTS:  # most events
+        return fields
+    for (number, name), value in zip(SLOTS, values, strict=True):
         if value is None or (isinstance(value, str) and not value.strip()):
             continue
         if number in TEXT_SLOTS:
@@ -183,7 +189,7 @@ def parse_amount(raw: Raw | UnsetType) -> str | None:
     if text[0] not in "-0123456789":
         raise ValueError("must be a number.")
     try:
-        return decimal_text(Decimal(text), MAX_AMOUNT, "0.0001")
+        return decimal_text(Decimal(text), MAX_AMOUNT, AMOUNT_STEP)
     except InvalidOperation:
         raise ValueError("must be a finite number.") from None
 
