@@ -13,8 +13,8 @@ from tests.hostile.patterns import modules, tree
 
 PARSERS = frozenset({
     "loads", "convert", "decode_json", "decode_part", "decode_typed", "decode_storable",
-    "urlsplit", "urlparse", "parse_qsl", "parse_qs", "unquote", "unquote_plus", "unquote_to_bytes", "ip_address",
-    "IPv6Address", "IPv4Address", "validate_email", "fromisoformat", "strptime", "normalize",
+    "urlsplit", "urlparse", "parse_qsl", "parse_qs", "unquote", "unquote_plus", "unquote_to_bytes",
+    "ip_address", "IPv6Address", "IPv4Address", "validate_email", "fromisoformat", "strptime", "normalize",
     "is_crawler", "b64decode", "urlsafe_b64decode", "reader", "Decimal", "_suffixes", "_extract",
     "punycode", "parsebytes", "fromstring", "literal_eval", "safe_load",
 })  # fmt: skip
