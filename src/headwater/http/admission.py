@@ -42,7 +42,7 @@ class Budget:
 class Share:
     """What one request holds of the budget, until its block ends."""
 
-    __slots__ = ("_budget", "_token", "declared", "size")
+    __slots__ = ("_budget", "declared", "size")
 
     def __init__(self, budget: Budget, declared: int) -> None:
         self._budget = budget
@@ -50,11 +50,11 @@ class Share:
         self.size = 0
 
     def __enter__(self) -> Self:
-        self._token = _current.set(self)
+        _current.set(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        _current.reset(self._token)
+        _current.set(None)  # a token to reset it by would tie share and context in a circle
         self._budget.held -= self.size
 
     def hold(self, size: int) -> None:

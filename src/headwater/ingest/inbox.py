@@ -277,11 +277,17 @@ async def append(
         {
             # The driver's own array encoding would cost half of the whole request.
             "spaces": array(spaces),
-            "kinds": array(kinds),
-            "senders": array(senders),
+            "kind": kinds[0],
+            "kinds": array(() if _are_equal(kinds) else kinds),
+            "sender": senders[0],
+            "senders": array(() if _are_equal(senders) else senders),
             "payloads": b"\n".join(payloads).decode(),
             "received_at": datetime.now(UTC),
         },
     )
     # Ids are drawn in row order, so sorted they are the rows' receipts.
     return sorted([row[0] for row in await cursor.fetchall()])
+
+
+def _are_equal(words: Sequence[str]) -> bool:
+    return words.count(words[0]) == len(words)
