@@ -15,7 +15,7 @@ from bench.ingest import event
 from bench.stage import Stage
 from headwater.browsing.accepted import AcceptedHit
 from headwater.ingest.payload import accept
-from headwater.pipeline.running import BATCH_ROWS, connect, process_space
+from headwater.pipeline.batch_runner import BATCH_ROWS, connect, process_space
 
 EVENTS = 60_000
 STORED = ("contacts", "contact_identifiers", "events", "touchpoints")

@@ -23,7 +23,7 @@ from headwater import logs
 from headwater.accounts.passwords import Passwords
 from headwater.app import create_app
 from headwater.database.embedded import Embedded
-from headwater.database.migrate import migrate
+from headwater.database.migrator import migrate
 from headwater.egress.client import Egress
 from headwater.http.server import make_server
 from headwater.settings import PLATFORMS, Settings

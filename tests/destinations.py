@@ -15,23 +15,23 @@ import pytest
 from msgspec import Meta
 
 from headwater.forwarding import destinations
+from headwater.forwarding.inputs import read_new
 from headwater.forwarding.models import (
     Answer,
     Call,
+    CallAccepted,
+    CallRefused,
     Conversion,
-    Delivered,
+    CredentialsRefused,
     Destination,
-    Held,
-    Refused,
     SkipReason,
     Verdict,
 )
-from headwater.forwarding.options import read_new
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 from headwater.forwarding.platforms.setting import digits
 from headwater.settings import Settings
-from headwater.spaces.sealing import derive_key
+from headwater.spaces.encryption import derive_key
 from headwater.spaces.secret_key import find_secret_key
 from tests.factories import Stage
 from tests.pipeline import Stage as Queue
@@ -68,10 +68,10 @@ def request(parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
 
 def classify(answer: Answer, _: int) -> Verdict:
     if answer.status == 200:
-        return Delivered()
+        return CallAccepted()
     if answer.status in (401, 403):
-        return Held("The token is not valid.")
-    return Refused(f"HTTP {answer.status}.")
+        return CredentialsRefused("The token is not valid.")
+    return CallRefused(f"HTTP {answer.status}.")
 
 
 def redact(part: dict[str, Any]) -> dict[str, Any]:

@@ -12,8 +12,8 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.exports.running import work
 from headwater.exports.storage import LocalFolder
+from headwater.exports.worker import work
 from tests.reading_fixtures import Api
 
 

@@ -13,7 +13,7 @@ from headwater.attribution.accepted import AcceptedTouchpoint
 from headwater.browsing.accepted import AcceptedBots, AcceptedHit, AcceptedPerson
 from headwater.events.accepted import AcceptedEvent
 from headwater.pipeline.batch import BatchResult
-from headwater.pipeline.running import process_space, run_batch
+from headwater.pipeline.batch_runner import process_space, run_batch
 
 T0 = 1_760_000_000_000
 """A moment in October 2025, in ms since 1970."""

@@ -25,7 +25,7 @@ from headwater.attribution.models import MODELS, WINDOWS
 from headwater.attribution.query import Attribution, credited_rows
 from headwater.events.fields import complete
 from headwater.events.models import EventSelection, ListEvents
-from headwater.events.reading import list_events
+from headwater.events.queries import list_events
 from headwater.http.timerange import TimeRange
 from headwater.sources.catalogue import SOURCE_IDS, SOURCES
 from tests.factories import Stage, make_stage

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from headwater.cli import main
-from headwater.forwarding.vault import open_secrets
-from headwater.spaces.sealing import derive_key
+from headwater.forwarding.credentials import open_secrets
+from headwater.spaces.encryption import derive_key
 from tests.destinations import NAME, PIXEL, TOKEN, Forwarder
 from tests.factories import make_stage
 from tests.forwarding.fake_platform import Answer, FakePlatform

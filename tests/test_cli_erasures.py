@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headwater.cli import main
-from headwater.privacy.erasing import erase_next
+from headwater.privacy.erasure_job import erase_next
 from headwater.privacy.erasures import wait_until_erased
 from tests.factories import Stage
 

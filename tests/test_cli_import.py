@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from headwater.cli import main
 from headwater.events.accepted import STANDARD_NAMES
-from headwater.imports import running
+from headwater.imports import importer as import_run
 from tests.factories import Stage, make_stage
 from tests.importing import Importer
 from tests.pipeline import Stage as Pipeline
@@ -313,7 +313,7 @@ def test_interrupted_anywhere_each_row_is_done_once(
     rows = [{**(BAD if each else EVENT), "order_id": str(n)} for n, each in enumerate(bad)]
     file = importer.write(f"f-{importer.stage.space_id}.ndjson", *rows)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "CHUNK", chunk)
+        patch.setattr(import_run, "CHUNK", chunk)
         for end in ends:
             passed = iter(range(end + 1))
 
@@ -321,13 +321,13 @@ def test_interrupted_anywhere_each_row_is_done_once(
                 if next(passed, None) is None:
                     raise Interruption
 
-            patch.setattr(running, "failpoint", fail)
+            patch.setattr(import_run, "failpoint", fail)
             arguments = ["--space", str(importer.stage.space_id), str(file)]
             try:
                 main(["import", "events", *arguments])
             except Interruption:
                 continue
-        patch.setattr(running, "failpoint", lambda _: None)
+        patch.setattr(import_run, "failpoint", lambda _: None)
         report = importer.run("events", file, status=1 if any(bad) else 0)
     assert (report["rows"], report["refused"]) == (len(bad), sum(bad))
     good = [str(number) for number, each in enumerate(bad) if not each]
@@ -360,19 +360,19 @@ def test_two_at_once(importer: Importer, monkeypatch: pytest.MonkeyPatch) -> Non
     file = importer.write("f.ndjson", *numbered(3))
 
     def overtake(_: str) -> None:
-        monkeypatch.setattr(running, "failpoint", lambda _: None)
+        monkeypatch.setattr(import_run, "failpoint", lambda _: None)
         with psycopg.connect(os.environ["HEADWATER_DATABASE_URL"], autocommit=True) as other:
             other.execute("SET lock_timeout = '1ms'")
             with pytest.raises(psycopg.errors.LockNotAvailable):
                 other.execute("UPDATE imports SET rows_done = 3")
 
-    monkeypatch.setattr(running, "failpoint", overtake)
+    monkeypatch.setattr(import_run, "failpoint", overtake)
     assert importer.run("events", file)["queued"] == 3
     importer.stage.connection.execute(
         "UPDATE imports SET finished_at = NULL, rows_done = 0 WHERE space_id = %s",
         (importer.stage.space_id,),
     )
-    real = running.Import._store
+    real = import_run.Import._store
 
     async def meanwhile(self: Any, connection: Any, chunk: Any) -> Any:
         importer.stage.connection.execute(
@@ -380,6 +380,6 @@ def test_two_at_once(importer: Importer, monkeypatch: pytest.MonkeyPatch) -> Non
         )
         return await real(self, connection, chunk)
 
-    monkeypatch.setattr(running.Import, "_store", meanwhile)
+    monkeypatch.setattr(import_run.Import, "_store", meanwhile)
     assert "another process is importing this file" in importer.refused("events", file)
     assert len(importer.waiting()) == 3

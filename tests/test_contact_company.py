@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 from headwater.contacts.membership import attach_company
+from headwater.pipeline.batch_runner import process, process_space
 from headwater.pipeline.inbox import claim
-from headwater.pipeline.running import process, process_space
 from tests.factories import Stage, make_stage
 from tests.pipeline import Stage as Pipeline
 from tests.pipeline import event

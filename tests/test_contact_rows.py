@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headwater.contacts.field_labels import shown_names
 from headwater.contacts.fields import SLOTS
-from headwater.contacts.naming import shown_names
 from tests.factories import Stage, make_stage
 from tests.people import errors, merge, person, rows
 from tests.reading_fixtures import RANGE, Api

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headwater.contacts.bodies import read_new_contact
+from headwater.contacts.inputs import read_new_contact
 from headwater.http.errors import MAX_FAULTS, Invalid
 from headwater.spaces import spaces
 from tests.factories import Stage, make_stage

@@ -12,7 +12,7 @@ import httpx
 from headwater.demo.journeys import journeys
 from headwater.demo.shops import SHOPS
 from headwater.sources.classify import explain
-from headwater.sources.evidence import Arrival, Parameters
+from headwater.sources.evidence import Landing, SourceParameters
 from headwater.sources.outcomes import Source
 from tests.console.browsing import Forms
 from tests.processes import Serve, is_ready
@@ -95,6 +95,6 @@ def test_the_classifier_tells_where_visits_come_from() -> None:
         sent = journeys(shop, NOW)
         assert not [event for event in sent.events if "trk_source" in event]
         for visit in sent.visits:
-            told = explain(Arrival(visit["url"], visit.get("referrer"), Parameters(None)))
+            told = explain(Landing(visit["url"], visit.get("referrer"), SourceParameters(None)))
             rules.add(told.outcome.rule if isinstance(told.outcome, Source) else "nothing")
     assert {"gclid", "utm_source_paid", "utm_source", "referrer", "other_site"} <= rules

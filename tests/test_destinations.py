@@ -16,11 +16,11 @@ import psycopg
 import pytest
 
 from headwater.forwarding import destinations
-from headwater.forwarding.options import read_new
+from headwater.forwarding.credentials import open_secrets
+from headwater.forwarding.inputs import read_new
 from headwater.forwarding.platforms import registry
-from headwater.forwarding.vault import open_secrets
 from headwater.settings import Settings
-from headwater.spaces.sealing import Unsealable, derive_key
+from headwater.spaces.encryption import Unsealable, derive_key
 from tests.conftest import client_for, run_application
 from tests.destinations import (
     DESCRIBED,

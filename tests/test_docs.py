@@ -24,20 +24,20 @@ from headwater.forwarding.models import SkipReason
 from headwater.forwarding.platforms.platform import DAY
 from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.http.rate_limits import PER_MINUTE
-from headwater.mcp.endpoint import Refusal as AssistantRefusal
+from headwater.mcp.endpoint import ReportProblem as AssistantRefusal
 from headwater.mcp.prompts import PROMPTS
 from headwater.mcp.resources import RESOURCES
 from headwater.mcp.tools import TOOLS
 from headwater.pipeline.batch import RejectReason
-from headwater.reports.models import Compare, Group, Measure
-from headwater.reports.refusals import Refusal
+from headwater.reports.errors import ReportProblem
+from headwater.reports.models import Comparison, Group, Measure
 from headwater.settings import PREFIX, READERS, Settings
 from headwater.sources import clicks
 from headwater.sources.catalogue import SOURCES
 from headwater.sources.outcomes import NothingReason
 from headwater.sources.rules import RULES
-from headwater.spaces.changes import KEYS
 from headwater.spaces.keys import SCOPES
+from headwater.spaces.settings_input import KEYS
 from tests.sizes import ROOT
 
 DOCS = ROOT / "docs"
@@ -146,8 +146,8 @@ def test_every_measure_group_and_comparison() -> None:
     assert row_names(section(REPORTS, "Measures")) == list(Measure)
     assert row_names(section(REPORTS, "Groups")) == list(Group)
     compared = row_names(section(REPORTS, "Comparisons"))
-    assert compared[1:] == [each for each in Compare if each is not Compare.NONE]
-    assert [reason for reason in Refusal if f"`{reason}`" not in REPORTS] == []
+    assert compared[1:] == [each for each in Comparison if each is not Comparison.NONE]
+    assert [reason for reason in ReportProblem if f"`{reason}`" not in REPORTS] == []
 
 
 def test_every_source() -> None:

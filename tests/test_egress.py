@@ -16,11 +16,11 @@ import pytest
 from headwater.egress.client import Egress
 from headwater.egress.models import (
     AddressRefused,
-    Answer,
     BadAnswer,
     BadUrl,
-    Call,
     EgressError,
+    EgressRequest,
+    EgressResponse,
     TimedOut,
     Unreachable,
 )
@@ -31,23 +31,28 @@ from tests.waiting import PATIENCE_SECONDS
 LOCAL = ("127.0.0.1",)
 
 
-def send(call: Call, *more: Call, egress: Callable[[], Egress] | None = None) -> list[Answer]:
-    async def run() -> list[Answer]:
+def send(
+    call: EgressRequest, *more: EgressRequest, egress: Callable[[], Egress] | None = None
+) -> list[EgressResponse]:
+    async def run() -> list[EgressResponse]:
         async with (egress or (lambda: Egress(LOCAL, seconds=5)))() as client:
             return [await client.send(each) for each in (call, *more)]
 
     return asyncio.run(run())
 
 
-def post(url: str, **options: Any) -> Answer:
+def post(url: str, **options: Any) -> EgressResponse:
     return send(
-        Call(url=url, body=b"{}"), egress=lambda: Egress(LOCAL, **{"seconds": 5, **options})
+        EgressRequest(url=url, body=b"{}"),
+        egress=lambda: Egress(LOCAL, **{"seconds": 5, **options}),
     )[0]
 
 
 def test_it_works() -> None:
     with FakePlatform(fake.Answer(201, {"a": 1}, {"X-Kind": "test"})) as platform:
-        call = Call(url=f"{platform.url}/v1/events?x=1", body=b"[1]", headers={"Token": "t"})
+        call = EgressRequest(
+            url=f"{platform.url}/v1/events?x=1", body=b"[1]", headers={"Token": "t"}
+        )
         (answer,) = send(call)
         (request,) = platform.requests
         origin = platform.url
@@ -62,7 +67,7 @@ def test_it_works() -> None:
 
 def test_get_sends_no_body() -> None:
     with FakePlatform(fake.Answer(200, {}, {"Cache-Control": "max-age=60"})) as platform:
-        (answer,) = send(Call(url=f"{platform.url}/client", method="GET"))
+        (answer,) = send(EgressRequest(url=f"{platform.url}/client", method="GET"))
         (request,) = platform.requests
     assert request.method == "GET"
     assert not {"content-type", "content-length"} & set(request.headers)
@@ -71,7 +76,7 @@ def test_get_sends_no_body() -> None:
 
 def test_a_connection_is_used_again() -> None:
     with FakePlatform() as platform:
-        call = Call(url=f"{platform.url}/", body=b"{}")
+        call = EgressRequest(url=f"{platform.url}/", body=b"{}")
         send(call, call, call)
         assert (len(platform.requests), platform.connections) == (3, 1)
 
@@ -194,7 +199,7 @@ def test_urls_that_are_not_called(url: str) -> None:
 
 def test_a_header_cannot_carry_another() -> None:
     with FakePlatform() as platform, pytest.raises(EgressError):
-        send(Call(url=f"{platform.url}/", headers={"Token": "a\r\nX: b"}))
+        send(EgressRequest(url=f"{platform.url}/", headers={"Token": "a\r\nX: b"}))
 
 
 @pytest.mark.parametrize(
@@ -203,7 +208,7 @@ def test_a_header_cannot_carry_another() -> None:
 def test_nothing_inside_is_called(host: str) -> None:
     with FakePlatform() as platform:
         with pytest.raises(AddressRefused):
-            send(Call(url=f"https://{host}/"), egress=Egress)
+            send(EgressRequest(url=f"https://{host}/"), egress=Egress)
         assert platform.connections == 0
 
 
@@ -250,10 +255,10 @@ def test_the_address_looked_at_is_the_one_connected_to() -> None:
             dialled = Dialled()
             backend._plain = dialled  # type: ignore[union-attr]
             with pytest.raises(Unreachable):
-                await client.send(Call(url="https://rebinding.example/"))
+                await client.send(EgressRequest(url="https://rebinding.example/"))
             first = list(dialled.addresses)
             with pytest.raises(AddressRefused):
-                await client.send(Call(url="https://rebinding.example/"))
+                await client.send(EgressRequest(url="https://rebinding.example/"))
             assert dialled.addresses == first
         return first
 
@@ -265,7 +270,7 @@ def test_the_address_looked_at_is_the_one_connected_to() -> None:
 def test_an_address_of_this_machine_is_not_called(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headwater.egress.client.first_refusal", lambda _: None)
     with pytest.raises(AddressRefused, match="of this machine"):
-        send(Call(url="https://127.0.0.1/"), egress=Egress)
+        send(EgressRequest(url="https://127.0.0.1/"), egress=Egress)
 
 
 def test_a_named_host_may_be_inside_and_others_not() -> None:
@@ -275,9 +280,9 @@ def test_a_named_host_may_be_inside_and_others_not() -> None:
 
         async def run() -> int:
             async with Egress(["platform.test"], resolver=resolver, seconds=5) as client:
-                await client.send(Call(url=f"http://platform.test:{port}/"))
+                await client.send(EgressRequest(url=f"http://platform.test:{port}/"))
                 with pytest.raises(AddressRefused):
-                    await client.send(Call(url="https://other.test/"))
+                    await client.send(EgressRequest(url="https://other.test/"))
             return len(platform.requests)
 
         assert asyncio.run(run()) == 1
@@ -288,7 +293,7 @@ def test_the_next_address_is_tried() -> None:
     resolver = answering(["127.0.0.2", "127.0.0.1"])
     with FakePlatform() as platform:
         port = platform.url.rpartition(":")[2]
-        call = Call(url=f"http://platform.test:{port}/")
+        call = EgressRequest(url=f"http://platform.test:{port}/")
         (answer,) = send(
             call, egress=lambda: Egress(["platform.test"], resolver=resolver, seconds=5)
         )
@@ -304,10 +309,12 @@ def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_is_shown_holds_no_secret() -> None:
-    call = Call(url="https://graph.facebook.com/v1?access_token=geheim", headers={"T": "geheim"})
+    call = EgressRequest(
+        url="https://graph.facebook.com/v1?access_token=geheim", headers={"T": "geheim"}
+    )
     assert "geheim" not in repr(call)
     with FakePlatform(fake.ResetUnread()) as platform:
-        secret = Call(url=f"{platform.url}/?access_token=geheim", headers={"T": "geheim"})
+        secret = EgressRequest(url=f"{platform.url}/?access_token=geheim", headers={"T": "geheim"})
         with pytest.raises(EgressError) as caught:
             send(secret)
     assert "geheim" not in str(caught.value)
@@ -324,9 +331,9 @@ def test_a_stuck_name_server_does_not_hold_up_others() -> None:
 
         async with Egress(["stuck.test", "platform.test"], resolver=resolve, seconds=5) as client:
             stuck = asyncio.create_task(
-                client.send(Call(url=url.replace("127.0.0.1", "stuck.test")))
+                client.send(EgressRequest(url=url.replace("127.0.0.1", "stuck.test")))
             )
-            answer = await client.send(Call(url=url.replace("127.0.0.1", "platform.test")))
+            answer = await client.send(EgressRequest(url=url.replace("127.0.0.1", "platform.test")))
             assert not stuck.done()
             waits.set()
             return answer.status + (await stuck).status

@@ -8,45 +8,45 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.egress.addresses import Refusal, first_refusal, read_host, refusal_of
+from headwater.egress.addresses import AddressRefusal, first_refusal, read_host, refusal_of
 
 REFUSED = {
-    Refusal.UNSPECIFIED: ["0.0.0.0", "0.0.0.1", "0.255.255.255", "::"],
-    Refusal.LOOPBACK: [
+    AddressRefusal.UNSPECIFIED: ["0.0.0.0", "0.0.0.1", "0.255.255.255", "::"],
+    AddressRefusal.LOOPBACK: [
         "127.0.0.1", "127.0.0.0", "127.1.2.3", "127.255.255.255", "::1", "::ffff:127.0.0.1",
         "::ffff:7f00:1", "64:ff9b::7f00:1", "64:ff9b::127.0.0.1",
     ],
-    Refusal.LINK_LOCAL: [
+    AddressRefusal.LINK_LOCAL: [
         "169.254.0.0", "169.254.0.1", "169.254.255.255", "fe80::1", "fe80::", "febf::1",
         "::ffff:169.254.1.1",
     ],
-    Refusal.PRIVATE: [
+    AddressRefusal.PRIVATE: [
         "10.0.0.0", "10.0.0.1", "10.255.255.255", "172.16.0.0", "172.16.0.1", "172.31.255.255",
         "192.168.0.0", "192.168.1.1", "192.168.255.255", "fc00::", "fc00::1", "fd00::1",
         "fdff:ffff::1", "fec0::1", "feff::1", "::ffff:10.0.0.1", "::ffff:192.168.0.1",
         "64:ff9b::a00:1", "64:ff9b::192.168.0.1",
     ],
-    Refusal.SHARED: ["100.64.0.0", "100.64.0.1", "100.127.255.255", "::ffff:100.64.0.1"],
-    Refusal.METADATA: [
+    AddressRefusal.SHARED: ["100.64.0.0", "100.64.0.1", "100.127.255.255", "::ffff:100.64.0.1"],
+    AddressRefusal.METADATA: [
         "169.254.169.254", "169.254.170.2", "100.100.100.200", "168.63.129.16", "192.0.0.192",
         "fd00:ec2::254", "fd20:ce::254", "::ffff:169.254.169.254", "::ffff:a9fe:a9fe",
         "64:ff9b::a9fe:a9fe", "::ffff:168.63.129.16", "fd00:42::42",
     ],
-    Refusal.DOCUMENTATION: [
+    AddressRefusal.DOCUMENTATION: [
         "192.0.2.0", "192.0.2.1", "198.51.100.1", "203.0.113.255", "2001:db8::1",
         "2001:db8:ffff::1", "3fff::1", "3fff:fff::1", "::ffff:192.0.2.1",
     ],
-    Refusal.BENCHMARK: ["198.18.0.0", "198.18.0.1", "198.19.255.255", "2001:2::1"],
-    Refusal.MULTICAST: [
+    AddressRefusal.BENCHMARK: ["198.18.0.0", "198.18.0.1", "198.19.255.255", "2001:2::1"],
+    AddressRefusal.MULTICAST: [
         "224.0.0.0", "224.0.0.1", "239.255.255.250", "239.255.255.255", "ff00::", "ff02::1",
         "ff0e::1", "::ffff:224.0.0.1",
     ],
-    Refusal.TUNNEL: [
+    AddressRefusal.TUNNEL: [
         "192.88.99.1", "2002::", "2002:7f00:1::1", "2002:a9fe:a9fe::1", "2002:808:808::1",
         "2001::1", "2001:0:4136:e378:8000:63bf:3fff:fdd2", "64:ff9b:1::1", "64:ff9b:1::7f00:1",
         "2600:1f18::5efe:a00:1", "2600:1f18::200:5efe:7f00:1",
     ],
-    Refusal.RESERVED: [
+    AddressRefusal.RESERVED: [
         "192.0.0.0", "192.0.0.8", "192.0.0.9", "192.0.0.10", "192.0.0.170", "192.31.196.1",
         "192.52.193.1", "192.175.48.1", "240.0.0.0", "240.0.0.1", "255.255.255.255", "::2",
         "::127.0.0.1", "::7f00:1", "::8.8.8.8", "::ffff:0:127.0.0.1", "100::1", "100:0:0:1::1",
@@ -101,7 +101,7 @@ NOT_PLAIN = [
 
 
 def test_it_works() -> None:
-    assert refusal_of(ip_address("127.0.0.1")) is Refusal.LOOPBACK
+    assert refusal_of(ip_address("127.0.0.1")) is AddressRefusal.LOOPBACK
     assert refusal_of(ip_address("8.8.8.8")) is None
     forms = sum(map(len, REFUSED.values())) + len(ALLOWED) + len(PLAIN) + len(NOT_PLAIN)
     assert forms >= 120
@@ -110,7 +110,7 @@ def test_it_works() -> None:
 @pytest.mark.parametrize(
     ("address", "why"), [(text, why) for why, texts in REFUSED.items() for text in texts]
 )
-def test_refused(address: str, why: Refusal) -> None:
+def test_refused(address: str, why: AddressRefusal) -> None:
     assert refusal_of(ip_address(address)) is why
     assert first_refusal(["8.8.8.8", address]) is why
 
@@ -142,7 +142,7 @@ def test_each_form_of_an_address_is_as_good_as_the_address(address: IPv4Address)
     number = int(address)
     assert refusal_of(IPv6Address((0xFFFF << 32) + number)) is why
     assert refusal_of(IPv6Address((0x64FF9B << 96) + number)) is why
-    assert refusal_of(IPv6Address((0x2002 << 112) + (number << 80))) is Refusal.TUNNEL
+    assert refusal_of(IPv6Address((0x2002 << 112) + (number << 80))) is AddressRefusal.TUNNEL
 
 
 @given(st.ip_addresses(v=4) | st.ip_addresses(v=6))

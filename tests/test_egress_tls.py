@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from headwater.egress.client import Egress
-from headwater.egress.models import Answer, Call, Unreachable
+from headwater.egress.models import EgressRequest, EgressResponse, Unreachable
 
 
 def certificate(folder: Path, name: str) -> Path:
@@ -61,12 +61,12 @@ class TlsServer:
         await writer.drain()
         writer.close()
 
-    async def call(self, tls: ssl.SSLContext | None, name: str) -> Answer:
+    async def call(self, tls: ssl.SSLContext | None, name: str) -> EgressResponse:
         server = await asyncio.start_server(self.answer, "127.0.0.1", 0, ssl=self._context)
         port = server.sockets[0].getsockname()[1]
         try:
             async with Egress([name], resolver=_here, seconds=5, tls=tls) as client:
-                return await client.send(Call(url=f"https://{name}:{port}/", method="GET"))
+                return await client.send(EgressRequest(url=f"https://{name}:{port}/", method="GET"))
         finally:
             server.close()
 

@@ -17,9 +17,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.pipeline.running import connect, drain
-from headwater.privacy.columns import COLUMNS, Holds
-from headwater.privacy.erasing import erase_next
+from headwater.pipeline.batch_runner import connect, drain
+from headwater.privacy.columns import COLUMNS, PersonalData
+from headwater.privacy.erasure_job import erase_next
 from tests.canaries import Person, Places, places, sampled
 from tests.factories import Stage
 from tests.pipeline import Stage as Queue
@@ -32,8 +32,8 @@ FAILPOINTS = [
 ]  # fmt: skip
 ERASE = """
 import sys
-from headwater.pipeline.running import connect
-from headwater.privacy.erasing import erase_next
+from headwater.pipeline.batch_runner import connect
+from headwater.privacy.erasure_job import erase_next
 with connect(sys.argv[1]) as connection:
     erase_next(connection, int(sys.argv[2]))
 """
@@ -135,7 +135,7 @@ def server_log(connection: psycopg.Connection) -> str:
     return (Path(row[0]).parent / "postgresql.log").read_text()
 
 
-def held_by(holds: Holds) -> set[tuple[str, str]]:
+def held_by(holds: PersonalData) -> set[tuple[str, str]]:
     return {column for column, held in COLUMNS.items() if held is holds}
 
 
@@ -145,7 +145,9 @@ def test_it_works(shop: Shop, logged: io.StringIO) -> None:
     seen = live(shop, ada, twin)
     assert set(seen) == {*ada.personal, *ada.kept, *twin.personal, *twin.kept}
     planted = places(shop.stage, ada.personal)
-    assert {column for found in planted.values() for column in found} >= held_by(Holds.PERSONAL)
+    assert {column for found in planted.values() for column in found} >= held_by(
+        PersonalData.PERSONAL
+    )
     of_twin = places(shop.stage, twin.personal + twin.kept)
     connection.execute("ANALYZE")
 
@@ -155,7 +157,7 @@ def test_it_works(shop: Shop, logged: io.StringIO) -> None:
 
     connection.execute("ANALYZE")
     left = places(shop.stage, ada.personal)
-    assert {column for found in left.values() for column in found} <= held_by(Holds.KEPT)
+    assert {column for found in left.values() for column in found} <= held_by(PersonalData.KEPT)
     assert left == {ada.emails[0]: {("events", "order_name")}}  # in the sender's words, and kept
     assert sampled(connection, ada.personal) == {}
     texts = logged.getvalue() + server_log(connection)
@@ -164,7 +166,7 @@ def test_it_works(shop: Shop, logged: io.StringIO) -> None:
 
     kept = places(shop.stage, ada.kept)
     assert {column for found in kept.values() for column in found} <= (
-        held_by(Holds.KEPT) | {("rejected", "payload")}
+        held_by(PersonalData.KEPT) | {("rejected", "payload")}
     )
     waited = {("inbox", "payload")}
     of_twin_now = places(shop.stage, twin.personal + twin.kept)

@@ -6,9 +6,9 @@ import asyncio
 
 import psycopg
 
-from headwater.privacy.erasing import erase_next
+from headwater.privacy.erasure_job import erase_next
 from headwater.webhooks.deliveries import begin_delivery, finish_delivery, note, outcome_of
-from headwater.webhooks.models import Message, Reader, Settings
+from headwater.webhooks.models import ReadContext, WebhookRequest, WebhookSettings
 from tests.factories import make_stage
 from tests.reading_fixtures import Api
 from tests.webhook_samples import ORDER
@@ -76,10 +76,10 @@ def test_somebody_erased_while_they_are_delivered(
     hook = webhooks.generic()
     hook.deliver({"email": EVE})
     hook.queue().process()
-    reader = Reader(
-        "generic", Settings(events={"*": "purchase"}, mapping={"email": "email"}), "USD"
+    reader = ReadContext(
+        "generic", WebhookSettings(events={"*": "purchase"}, mapping={"email": "email"}), "USD"
     )
-    message = Message({}, b'{"email": "eve@example.com"}', 1_778_680_800.0)
+    message = WebhookRequest({}, b'{"email": "eve@example.com"}', 1_778_680_800.0)
     space_id = hook.stage.space_id
 
     async def deliver() -> None:

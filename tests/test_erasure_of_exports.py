@@ -6,8 +6,8 @@ import gzip
 from datetime import timedelta
 
 from headwater.exports import jobs
-from headwater.privacy.erasing import erase_next
-from headwater.privacy.scrubbing import WITHDRAWN
+from headwater.privacy.erasure_job import erase_next
+from headwater.privacy.scrub import WITHDRAWN
 from tests.exports import Exports
 from tests.factories import NOON, Stage
 

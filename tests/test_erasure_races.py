@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headwater.pipeline.running import connect
+from headwater.pipeline.batch_runner import connect
 from headwater.pipeline.worker import Worker, processing
-from headwater.privacy.erasing import ERASING, erase_next
+from headwater.privacy.erasure_job import ERASING, erase_next
 from tests.pipeline import DAY, T0, Stage, event, new_stage
 from tests.waiting import wait_until
 

@@ -19,8 +19,8 @@ import pytest
 from obstore.exceptions import GenericError
 
 from headwater.exports import jobs
-from headwater.exports.models import Claimed
-from headwater.exports.running import Lease, LeaseLostError, reason_of, work
+from headwater.exports.models import ClaimedJob
+from headwater.exports.worker import Lease, LeaseLostError, reason_of, work
 from tests.exports import Exports
 from tests.factories import Stage
 from tests.waiting import PATIENCE_SECONDS
@@ -66,7 +66,7 @@ def small_files(most: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def claim(exports: Exports) -> Claimed:
+def claim(exports: Exports) -> ClaimedJob:
     job = jobs.claim_next(exports.connection, exports.storage)
     assert job is not None
     return job
@@ -257,14 +257,14 @@ def test_a_lost_lease_ends_the_writing(
     fill(stage, 3000)
     export_id = exports.ask(date=DAY)
     before = files(folder)
-    monkeypatch.setattr("headwater.exports.running.RENEW_SECONDS", 0.0)
+    monkeypatch.setattr("headwater.exports.worker.RENEW_SECONDS", 0.0)
 
     def steal(_: Any) -> None:
         stage.connection.execute(
             "UPDATE exports SET lease = gen_random_uuid() WHERE space_id = %s", (stage.space_id,)
         )
 
-    monkeypatch.setattr("headwater.exports.running.failpoint", steal)
+    monkeypatch.setattr("headwater.exports.worker.failpoint", steal)
     work(exports.connection, exports.storage, exports.url)
     assert exports.status(export_id)["status"] == "processing"
     assert files(folder) == before

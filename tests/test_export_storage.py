@@ -15,8 +15,8 @@ import psycopg
 import pytest
 from moto.server import ThreadedMotoServer
 
-from headwater.exports.running import work
 from headwater.exports.storage import Bucket, LocalFolder, Storage, open_storage
+from headwater.exports.worker import work
 from headwater.settings import SettingError, Settings, read_settings
 from tests.conftest import client_for, run_application
 from tests.factories import Stage

@@ -17,7 +17,7 @@ import headwater.database
 from headwater.cli import main
 from headwater.webhooks.expressions import parse
 from headwater.webhooks.former_expressions import modernise, translate
-from headwater.webhooks.models import Document
+from headwater.webhooks.models import MappingInput
 from tests.models import path_expressions
 from tests.webhooks import Hooks
 
@@ -83,7 +83,7 @@ ALTERNATIVES = st.builds(
 EXPRESSIONS = st.lists(ALTERNATIVES, min_size=1, max_size=3).map(" | ".join)
 
 
-def worth(find: Any, text: str, document: Document) -> Any:
+def worth(find: Any, text: str, document: MappingInput) -> Any:
     """The value of an expression and how it is spelt, or that it does not fit."""
     try:
         value = find(text).find(document)
@@ -106,7 +106,7 @@ def test_whatever_it_was_worth(text: str, bodies: list[Any]) -> None:
     except ValueError:
         return
     for body in bodies:
-        document = Document(body, {"x-id": "7"})
+        document = MappingInput(body, {"x-id": "7"})
         former = worth(path_expressions.parse, text, document)
         assert worth(lambda one: parse(translate(one)), text, document) == former
 

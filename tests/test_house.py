@@ -36,7 +36,7 @@ SPANS_SPACES: dict[str, str] = {
     "forwarding/queue.sql::destinations_due": "a forwarder asks where deliveries are due",
     "forwarding/queue.sql::spaces_due": "a worker asks likewise",
     "forwarding/queue.sql::figures": "the operator's figures are the installation's",
-    "contacts/merges.sql::figures": "likewise",
+    "contacts/merge_log.sql::figures": "likewise",
     "reports/alerts.sql::backlogs": "a worker looks for backlogs of the whole installation",
     "exports/jobs.sql::waiting": "a worker takes the job that has waited longest, of any Space",
     "exports/jobs.sql::spaces_to_tidy": "a worker asks which Spaces have old files",
@@ -55,8 +55,8 @@ SPANS_SPACES: dict[str, str] = {
     "accounts/invitations.sql::accept": "likewise",
     "oauth/codes.sql::use": "the code says which Space it is for, likewise",
     "oauth/codes.sql::revoke_token": "likewise",
-    "oauth/tidying.sql::codes": "the operator's side: codes of long ago, of any Space",
-    "oauth/consenting.sql::choices": "which Spaces a user can choose is the question",
+    "oauth/cleanup.sql::codes": "the operator's side: codes of long ago, of any Space",
+    "oauth/consent.sql::choices": "which Spaces a user can choose is the question",
     "spaces/access.sql::callers": "the key says which Space it opens: that is the question",
 }
 """Statements that do not bind space_id, and why they may not."""

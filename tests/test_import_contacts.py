@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headwater.cli import main
-from headwater.imports import running
+from headwater.imports import importer as import_run
 from tests.factories import Stage, make_stage
 from tests.importing import Importer
 from tests.reading_fixtures import Api
@@ -159,7 +159,7 @@ def test_a_merged_contact_s_address_leads_to_the_survivor(
 def test_rows_of_one_file_meet(
     importer: Importer, api: Api, stage: Stage, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "CHUNK", chunk)
+    monkeypatch.setattr(import_run, "CHUNK", chunk)
     file = importer.write(
         "c.ndjson", {"email": "a@b.org"}, {"email": "b@b.org", "name": "B"},
         {"emails": ["c@b.org", "b@b.org"], "name": "Bob"}, {"emails": ["a@b.org", "c@b.org"]},
@@ -198,7 +198,7 @@ def test_chunks_and_repeats_make_no_difference(
     file = whole.write(f"{whole.stage.space_id}.ndjson", *people)
     expected = stored(whole, file)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "CHUNK", chunk)
+        patch.setattr(import_run, "CHUNK", chunk)
         assert stored(split, file) == expected
         assert stored(split, file, "--again") == expected
 

@@ -8,7 +8,7 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.contacts.asking import MOST_EMAILS
+from headwater.contacts.parameters import MOST_EMAILS
 from tests.factories import NOON, Stage, make_stage
 from tests.people import errors, ids, merge, person, rows
 from tests.reading_fixtures import RANGE, Api

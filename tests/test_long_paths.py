@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from headwater.database.embedded import Embedded
-from headwater.database.migrate import migrate
+from headwater.database.migrator import migrate
 from headwater.settings import Settings
 from headwater.sources.catalogue import SOURCE_IDS
 from tests.conftest import UNSAFE, run_application

@@ -11,7 +11,7 @@ import msgspec
 import psycopg
 
 from headwater.identity.directory import Directory
-from headwater.identity.matching import Presented, identify
+from headwater.identity.resolution import ItemIdentity, identify
 from headwater.identity.senders import Sender
 from headwater.sources.catalogue import SOURCE_IDS
 from tests.factories import Stage as ApiStage
@@ -26,8 +26,8 @@ ADS = {
 SOURCE = {"anna": "google_ads", "ben": "facebook_ads"}
 
 
-def shown(who: str, number: int, at: int, **more: Any) -> Presented:
-    return Presented(number, at, at, trk_token=who, fingerprint="f|10.0.0.1", **more)
+def shown(who: str, number: int, at: int, **more: Any) -> ItemIdentity:
+    return ItemIdentity(number, at, at, trk_token=who, fingerprint="f|10.0.0.1", **more)
 
 
 def test_it_works() -> None:

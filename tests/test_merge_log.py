@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from headwater.cli import main
-from headwater.contacts.merges import CAUSES
+from headwater.contacts.merge_log import CAUSES
 from tests.pipeline import Stage, event, new_stage
 
 

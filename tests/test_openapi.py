@@ -15,7 +15,7 @@ from fastapi.routing import APIRoute
 from headwater.app import ROUTERS
 from headwater.http.openapi import PROBLEMS
 from headwater.http.rate_limits import PER_MINUTE
-from headwater.ingest.documents import INGEST_PATHS
+from headwater.ingest.schemas import INGEST_PATHS
 from tests.conftest import Running
 
 API = "/public-api/v1"

@@ -11,19 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.events.accepted import EVENT_NAMES
-from headwater.events.recording import StoredEvent
+from headwater.events.batch_store import StoredEvent
 from headwater.failpoints import failpoint
 from headwater.forwarding.models import SkipReason
 from headwater.forwarding.outbox import (
     NAMESPACE,
-    Target,
+    OutboxDestination,
     dedup_id_of,
     deliveries_of,
     queue_deliveries,
     why_not,
 )
 from headwater.forwarding.platforms import registry
-from headwater.pipeline import writing
+from headwater.pipeline import batch_writer
 from tests.destinations import NAME, PROBE, Forwarder
 from tests.pipeline import event, new_stage, touch
 from tests.reading_fixtures import Api
@@ -101,7 +101,7 @@ def test_neither_is_there_without_the_other(
         if name == "worker_after_events":
             raise MemoryError
 
-    monkeypatch.setattr(writing, "failpoint", stop)
+    monkeypatch.setattr(batch_writer, "failpoint", stop)
     queue = forwarder.queue()
     queue.put(event(email="ada@example.com"))
     with pytest.raises(MemoryError):
@@ -146,8 +146,10 @@ def stored(**values: Any) -> StoredEvent:
     return StoredEvent(**given)
 
 
-def target(**values: Any) -> Target:
-    return Target(**{"id": 1, "platform": NAME, "status": "active", "event_names": {}, **values})
+def target(**values: Any) -> OutboxDestination:
+    return OutboxDestination(
+        **{"id": 1, "platform": NAME, "status": "active", "event_names": {}, **values}
+    )
 
 
 def test_an_id_is_the_same_for_ever() -> None:

@@ -20,8 +20,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from headwater.pipeline.running import process_space
-from headwater.privacy.erasing import erase_next
+from headwater.pipeline.batch_runner import process_space
+from headwater.privacy.erasure_job import erase_next
 from tests.conftest import Running, client_for
 from tests.factories import make_stage
 from tests.people_model import KINDS, Company, Contact, People

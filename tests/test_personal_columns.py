@@ -16,9 +16,9 @@ from headwater.browsing import accepted as browsing
 from headwater.browsing.accepted import AcceptedHit, AcceptedPerson
 from headwater.events import accepted as events
 from headwater.events.accepted import AcceptedEvent
-from headwater.privacy.columns import COLUMNS, Column, Holds, personal, read_columns
+from headwater.privacy.columns import COLUMNS, Column, PersonalData, personal, read_columns
 
-CAN_HOLD = {column for column, holds in COLUMNS.items() if holds is not Holds.NONE}
+CAN_HOLD = {column for column, holds in COLUMNS.items() if holds is not PersonalData.NONE}
 
 SAMPLED_COLUMNS = """
 SELECT c.relname, a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid

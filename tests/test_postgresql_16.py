@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 from headwater.database.embedded import Embedded
-from headwater.database.migrate import migrate
-from headwater.pipeline.running import connect, drain
+from headwater.database.migrator import migrate
+from headwater.pipeline.batch_runner import connect, drain
 from headwater.settings import Settings
 from tests.conftest import UNSAFE, client_for, run_application
 

@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 
 from headwater.app import ROUTERS
 from headwater.http.pagination import CURSOR
-from headwater.spaces.access import SQL as KEY_LOOKUPS
+from headwater.spaces.access import queries as key_lookups
 from tests.factories import Stage
 from tests.people import person
 from tests.reading_fixtures import RANGE, Api
@@ -52,7 +52,7 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """
     statements: list[str] = []
     execute = psycopg.AsyncCursor.execute
-    aside = {KEY_LOOKUPS[name].as_string() for name in KEY_LOOKUPS.names()}
+    aside = {key_lookups[name].as_string() for name in key_lookups.names()}
 
     async def noting(self: Any, query: Any, *arguments: Any, **options: Any) -> Any:
         text = query if isinstance(query, str) else query.as_string(self)

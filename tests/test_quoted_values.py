@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from headwater.cli import main
+from headwater.forwarding.credentials import seal_secrets
 from headwater.forwarding.platforms.registry import PLATFORMS
-from headwater.forwarding.vault import seal_secrets
 from tests import factories
 from tests.canaries import Canaries, places
 from tests.forwarding.fake_platform import Answer, FakePlatform, Received

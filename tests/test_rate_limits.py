@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from headwater.database.pool import connect
-from headwater.http.rate_limits import PER_MINUTE, Demand, give_back, take
+from headwater.http.rate_limits import PER_MINUTE, QuotaRequest, give_back, take
 from headwater.settings import Settings
 from tests.conftest import Running, client_for, run_application
 
@@ -117,10 +117,10 @@ def test_taking_is_cut_to_what_is_left(database_url: str, space_id: int) -> None
         async with await connect(database_url) as connection:
             granted: list[int] = []
             for cost in (4, 4, 4):
-                quotas = await take(connection, "track", [Demand(space_id, cost, 10)])
+                quotas = await take(connection, "track", [QuotaRequest(space_id, cost, 10)])
                 granted.append(quotas[space_id].granted)
             await give_back(connection, "track", space_id, 1)
-            quotas = await take(connection, "track", [Demand(space_id, 5, 10)])
+            quotas = await take(connection, "track", [QuotaRequest(space_id, 5, 10)])
             return [*granted, quotas[space_id].granted]
 
     results = asyncio.run(scenario())
@@ -132,7 +132,7 @@ def test_an_old_minute_does_not_count(
 ) -> None:
     async def spend() -> int:
         async with await connect(database_url) as lane:
-            return (await take(lane, "track", [Demand(space_id, 10, 10)]))[space_id].granted
+            return (await take(lane, "track", [QuotaRequest(space_id, 10, 10)]))[space_id].granted
 
     assert asyncio.run(spend()) == 10
     connection.execute(

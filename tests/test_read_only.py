@@ -12,7 +12,7 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.database.migrate import migrate
+from headwater.database.migrator import migrate
 from headwater.settings import Settings
 from tests.conftest import ALL_SCOPES, Running, run_application
 from tests.waiting import wait_until

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from headwater.events.accepted import KEPT, PERSONAL, AcceptedEvent
-from headwater.privacy.redaction import EMPTIED, Named
+from headwater.privacy.redaction import EMPTIED, PayloadMatcher
 from tests.pipeline import event, hit, person, touch
 
-ADA = Named([
+ADA = PayloadMatcher([
     ("email", "ada@acme.example"),
     ("tracking_id", "crm-7"),
     ("trk_token", 'a"b'),
@@ -120,5 +120,5 @@ def test_what_people_say_of_themselves_goes() -> None:
 
 
 def test_nobody_is_named_by_nothing() -> None:
-    assert Named([]).redact("event", payload()) == payload()
-    assert Named([]).redact("event", "{") == "{"
+    assert PayloadMatcher([]).redact("event", payload()) == payload()
+    assert PayloadMatcher([]).redact("event", "{") == "{"

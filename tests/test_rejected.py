@@ -5,8 +5,8 @@ from __future__ import annotations
 import psycopg
 import pytest
 
+from headwater.pipeline.batch_runner import connect, drain, process_space
 from headwater.pipeline.inbox import list_rejected, replay_rejected, wait_until_processed
-from headwater.pipeline.running import connect, drain, process_space
 from tests.pipeline import Stage, event
 
 POISON = event(email="secret@acme.com", amount="secret")

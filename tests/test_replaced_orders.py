@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from headwater.identity.senders import Sender
-from headwater.webhooks.hooks import find_buyer
+from headwater.webhooks.webhooks import find_buyer
 from tests.destinations import Forwarder
 from tests.factories import Stage as ApiStage
 from tests.pipeline import Accepted, Stage, by, event, page

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headwater.forwarding import journal
+from headwater.forwarding import delivery_log
 from headwater.forwarding.models import SkipReason
 from tests.destinations import Forwarder
 from tests.reading_fixtures import Api
@@ -57,9 +57,12 @@ def test_which_ones(api: Api, forwarder: Forwarder) -> None:
     ids = [failed, made["no_mapping"], made["do_not_capi"], 999999999999999999]
     told = replay(api, destination_id, status=["failed", "skipped"], delivery_ids=ids)
     assert told["queued"] == 2
-    assert replay(api, destination_id, status=["skipped"])["queued"] == len(journal.REPLAYABLE) - 2
+    assert (
+        replay(api, destination_id, status=["skipped"])["queued"]
+        == len(delivery_log.REPLAYABLE) - 2
+    )
     left = [row[1] for row in forwarder.deliveries("status", "reason") if row[0] == "skipped"]
-    assert set(left) == set(journal.NEVER_AGAIN)
+    assert set(left) == set(delivery_log.NEVER_AGAIN)
 
 
 def test_too_old(api: Api, forwarder: Forwarder) -> None:
@@ -86,7 +89,7 @@ def test_what_is_not_known_is_ignored(api: Api, forwarder: Forwarder) -> None:
 
 
 def test_so_many_at_a_time(api: Api, forwarder: Forwarder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal, "MOST_REPLAYED", 2)
+    monkeypatch.setattr(delivery_log, "MOST_REPLAYED", 2)
     destination_id = forwarder.make()
     for _ in range(3):
         forwarder.delivery(destination_id, status="failed")

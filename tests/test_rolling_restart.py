@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
-from headwater import listening
+from headwater import listening_socket
 from tests.conftest import API
 from tests.processes import environment, is_ready
 from tests.waiting import PATIENCE_SECONDS, wait_until
@@ -68,7 +68,7 @@ def test_it_fails_no_request(
         HEADWATER_DATA_DIR=str(tmp_path),
     )  # fmt: skip
     with ExitStack() as stack:
-        bound: socket.socket = stack.enter_context(listening.bind("127.0.0.1", 0))
+        bound: socket.socket = stack.enter_context(listening_socket.bind("127.0.0.1", 0))
         port, descriptor = bound.getsockname()[1], bound.fileno()
 
         def launch() -> subprocess.Popen[bytes]:

@@ -14,9 +14,9 @@ import pytest
 
 from headwater.database.embedded import Embedded
 from headwater.files import write_private
-from headwater.forwarding.vault import open_secrets
+from headwater.forwarding.credentials import open_secrets
 from headwater.settings import Settings
-from headwater.spaces.sealing import Unsealable, derive_key
+from headwater.spaces.encryption import Unsealable, derive_key
 from headwater.spaces.secret_key import (
     SecretKey,
     SecretKeyError,

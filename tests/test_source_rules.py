@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headwater.sources.catalogue import SOURCES
-from headwater.sources.resolve import Parameters, resolve
+from headwater.sources.resolve import SourceParameters, resolve
 from headwater.sources.vocabulary import ALIASES, of_platform, says_paid
 
 SHOP = "https://shop.example/?"
@@ -49,12 +49,12 @@ def test_rules(
     expected: tuple[str, str],
 ) -> None:
     url = SHOP + query if query is not None else None
-    assert resolve(Parameters(source, network, kind), url) == expected
+    assert resolve(SourceParameters(source, network, kind), url) == expected
 
 
 @pytest.mark.parametrize("url", ["", "http://[", "?" + "a=1&" * 500, "\x00", "x?gclid"])
 def test_unreadable_urls_name_nothing(url: str) -> None:
-    assert resolve(Parameters("partner"), url) == ("referral", "fallback")
+    assert resolve(SourceParameters("partner"), url) == ("referral", "fallback")
 
 
 @pytest.mark.parametrize("paid", [True, False])

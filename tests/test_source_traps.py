@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from headwater.sources.classify import classify, explain
-from headwater.sources.evidence import Arrival
+from headwater.sources.evidence import Landing
 from headwater.sources.exclusions import Exclusions
-from headwater.sources.outcomes import Nothing, NothingReason, Outcome, Source
+from headwater.sources.outcomes import NothingReason, NoTouch, Outcome, Source
 
 PAGE = "https://shop.example/"
 
 
 def came(query: str = "", referrer: str | None = None, **hosts: list[str]) -> Outcome:
-    return classify(Arrival(f"{PAGE}?{query}", referrer), Exclusions(**hosts))
+    return classify(Landing(f"{PAGE}?{query}", referrer), Exclusions(**hosts))
 
 
 def source(query: str = "", referrer: str | None = None, **hosts: list[str]) -> str:
@@ -24,7 +24,7 @@ def source(query: str = "", referrer: str | None = None, **hosts: list[str]) -> 
 
 def reason(query: str = "", referrer: str | None = None, **hosts: list[str]) -> NothingReason:
     outcome = came(query, referrer, **hosts)
-    assert isinstance(outcome, Nothing)
+    assert isinstance(outcome, NoTouch)
     return outcome.reason
 
 
@@ -48,7 +48,7 @@ def test_a_stale_click_id_on_a_shared_link_is_not_paid() -> None:
 
 
 def passed_on(query: str, *stale: str) -> str:
-    explanation = explain(Arrival(f"{PAGE}?{query}", stale=frozenset(stale)))
+    explanation = explain(Landing(f"{PAGE}?{query}", stale=frozenset(stale)))
     assert not explanation.click_ids.keys() & set(stale)
     assert isinstance(explanation.outcome, Source)
     return explanation.outcome.name
@@ -58,7 +58,7 @@ def test_a_stale_click_id_takes_the_signs_of_its_network_with_it() -> None:
     link = "gclid=1&gad_source=1&gad_campaignid=7"
     assert passed_on(link) == "google_ads"
     assert passed_on(link, "gclid") == "direct"
-    assert explain(Arrival(f"{PAGE}?{link}", stale=frozenset({"gclid"}))).campaign is None
+    assert explain(Landing(f"{PAGE}?{link}", stale=frozenset({"gclid"}))).campaign is None
     assert passed_on(f"{link}&gbraid=2", "gclid") == "google_ads"
     assert passed_on(f"{link}&msclkid=2", "gclid") == "bing_ads"
     assert passed_on(f"{link}&utm_source=newsletter", "gclid") == "email"
@@ -180,4 +180,4 @@ def test_a_network_that_is_not_listed_is_no_direct_visit() -> None:
 
 
 def test_what_stands_after_the_hash_is_no_parameter() -> None:
-    assert classify(Arrival(f"{PAGE}#?gclid=1")) == Source("direct", "direct")
+    assert classify(Landing(f"{PAGE}#?gclid=1")) == Source("direct", "direct")

@@ -13,8 +13,8 @@ import pytest
 from headwater.http.errors import Invalid, NotFound
 from headwater.http.rate_limits import PER_MINUTE
 from headwater.spaces import keys, spaces
-from headwater.spaces.changes import KEYS, Changes, read_changes
 from headwater.spaces.models import Space
+from headwater.spaces.settings_input import KEYS, SpaceChanges, read_changes
 from tests.waiting import PATIENCE_SECONDS
 
 T = TypeVar("T")
@@ -163,8 +163,8 @@ def test_api_processes_are_told(database_url: str, connection: psycopg.Connectio
     tells = [
         lambda c: keys.create_key(c, space.id, "app"),
         lambda c: keys.revoke_key(c, space.id, stored.id),
-        lambda c: spaces.change_space(c, space.id, Changes({"subscription": "inactive"})),
-        lambda c: spaces.change_space(c, space.id, Changes(limits={"track": 3})),
+        lambda c: spaces.change_space(c, space.id, SpaceChanges({"subscription": "inactive"})),
+        lambda c: spaces.change_space(c, space.id, SpaceChanges(limits={"track": 3})),
     ]
     for act in tells:
         run(database_url, act)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headwater.pipeline.running import process_space
+from headwater.pipeline.batch_runner import process_space
 from tests.factories import Stage
 from tests.reading_fixtures import Api
 from tests.sites import Site, event, identify, page

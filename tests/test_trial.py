@@ -14,17 +14,17 @@ from headwater.forwarding.models import (
     Answer,
     Bisect,
     Call,
+    CallDeferred,
+    CallRefused,
+    CredentialsRefused,
     Destination,
-    Held,
-    Partly,
-    Refused,
-    Retry,
+    PartlyAccepted,
     Verdict,
 )
 from headwater.forwarding.origins import named_hosts, url_of
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.platform import Platform, TokenExchange
-from headwater.forwarding.trial import Trial, sample, try_destination
+from headwater.forwarding.test_event import DestinationTest, sample, try_destination
 from headwater.settings import Settings
 from tests.destinations import PROBE, FakeSender, answered, destination_of
 from tests.forwarding.test_platforms import sample as a_destination
@@ -32,7 +32,7 @@ from tests.forwarding.test_platforms import sample as a_destination
 
 def tried(
     sender: FakeSender, platform: Platform = PROBE, destination: Destination | None = None
-) -> Trial:
+) -> DestinationTest:
     return asyncio.run(try_destination(sender, destination or destination_of(), platform))
 
 
@@ -54,12 +54,12 @@ def test_no_answer() -> None:
 @pytest.mark.parametrize(
     ("verdict", "words"),
     [
-        (Refused("Bad pixel."), "Bad pixel."),
-        (Retry("Busy.", 5), "Busy."),
-        (Held("Bad token."), "Bad token."),
+        (CallRefused("Bad pixel."), "Bad pixel."),
+        (CallDeferred("Busy.", 5), "Busy."),
+        (CredentialsRefused("Bad token."), "Bad token."),
         (Bisect("One is bad."), "One is bad."),
-        (Partly({0: "Too old."}, others_taken=False), "Too old."),
-        (Partly({}, others_taken=True, again={0: "Later."}), "Later."),
+        (PartlyAccepted({0: "Too old."}, others_taken=False), "Too old."),
+        (PartlyAccepted({}, others_taken=True, again={0: "Later."}), "Later."),
     ],
 )
 def test_what_the_platform_says(verdict: Verdict, words: str) -> None:
@@ -79,7 +79,11 @@ def exchange(call: Call | Exception | None) -> TokenExchange:
         return call
 
     def read(answer: Answer) -> tuple[str, float] | Verdict:
-        return (answer.body.decode(), 60.0) if answer.status == 200 else Held("No token.")
+        return (
+            (answer.body.decode(), 60.0)
+            if answer.status == 200
+            else CredentialsRefused("No token.")
+        )
 
     return TokenExchange(request, read)
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from headwater.ingest.payload import EVENT_FORM
-from headwater.pipeline.running import connect, drain
+from headwater.pipeline.batch_runner import connect, drain
 
 EVENT = {"event_name": "purchase", "email": "ada@example.com"}
 TOUCHPOINT = {"source": "google_ads", "email": "ada@example.com", "occurred_at": 1_760_000_000}

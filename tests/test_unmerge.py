@@ -8,13 +8,13 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
-from headwater.contacts.unmerging import Unmerged, unmerge
+from headwater.contacts.unmerge import UnmergeResult, unmerge
 from headwater.http.errors import Conflict, NotFound
 from headwater.sources.catalogue import SOURCE_IDS
 from tests import factories
 from tests.pipeline import Stage, event, new_stage
 
-Undo = Callable[[Stage, int], Unmerged]
+Undo = Callable[[Stage, int], UnmergeResult]
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 def undo(database_url: str) -> Undo:
     """Undoes a merge, as a command does."""
 
-    async def run(stage: Stage, contact_id: int) -> Unmerged:
+    async def run(stage: Stage, contact_id: int) -> UnmergeResult:
         async with await psycopg.AsyncConnection.connect(database_url) as connection:
             return await unmerge(connection, stage.space_id, contact_id)
 
@@ -61,7 +61,7 @@ def test_it_works(stage: Stage, undo: Undo) -> None:
     ann, ben = stage.contact_of(first), stage.contact_of(second)
     [both] = stage.run(event(**ANN, **BEN))
     assert stage.contact_of(second) == ann
-    assert undo(stage, ben) == Unmerged(ben, ann, 1, events=1, touchpoints=1, visits=0, hits=0)
+    assert undo(stage, ben) == UnmergeResult(ben, ann, 1, events=1, touchpoints=1, visits=0, hits=0)
     assert stage.contact_of(first) == stage.contact_of(both) == ann
     assert stage.contact_of(second) == ben
     assert stage.rows("touchpoints", "contact_id", "origin_id") == [(ben, None)]

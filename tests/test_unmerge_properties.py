@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from headwater.attribution import query
 from headwater.attribution.query import Attribution
-from headwater.contacts.unmerging import unmerge
+from headwater.contacts.unmerge import unmerge
 from headwater.events.accepted import AcceptedEvent
 from headwater.events.fields import complete
 from headwater.events.models import EventSelection, ListEvents
-from headwater.events.reading import list_events
+from headwater.events.queries import list_events
 from headwater.http.timerange import TimeRange
 from headwater.sources.catalogue import SOURCE_IDS
 from tests.identity_model import Model

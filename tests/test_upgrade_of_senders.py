@@ -9,8 +9,8 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from headwater.database import migrate as runner
-from headwater.pipeline.running import process_space
+from headwater.database import migrator as runner
+from headwater.pipeline.batch_runner import process_space
 from tests.pipeline import T0, Stage, event, new_stage, person
 
 NEW = "0016_senders"

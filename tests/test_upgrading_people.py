@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
-from headwater.database import migrate as migrating
+from headwater.database import migrator as migrating
 from headwater.sources.addresses import name_in_ascii
 from tests.factories import Stage, make_stage
 

@@ -11,7 +11,7 @@ import pytest
 from headwater.webhooks.expressions import DEEPEST, LONGEST, parse
 from headwater.webhooks.interpreter import MAX_STEPS, Budget
 from headwater.webhooks.mapping import map_fields
-from headwater.webhooks.models import Document, Status
+from headwater.webhooks.models import MappingInput, Status
 from headwater.webhooks.providers import PROVIDERS
 from tests.webhooks import read
 
@@ -57,7 +57,7 @@ def test_it_works(name: str) -> None:
     tracemalloc.start()
     try:
         with pytest.raises(ValueError, match="takes too much work"):
-            expression.find(Document(body, {}))
+            expression.find(MappingInput(body, {}))
         assert tracemalloc.get_traced_memory()[1] < 20 * MEGABYTE
     finally:
         tracemalloc.stop()
@@ -74,7 +74,7 @@ def test_it_works(name: str) -> None:
 )
 def test_numbers_beyond_all_bounds(text: str, body: Any) -> None:
     with pytest.raises(ValueError, match=r"^must be a number\.$"):
-        parse(text).find(Document(body, {}))
+        parse(text).find(MappingInput(body, {}))
 
 
 def nested(depth: int) -> Any:
@@ -86,9 +86,9 @@ def nested(depth: int) -> Any:
 
 @pytest.mark.parametrize("text", ["@ == @[0]", "to_string(@)", "contains(@, @)"])
 def test_bodies_that_are_nested_deeply(text: str) -> None:
-    assert parse(text).find(Document(nested(50), {})) is not None
+    assert parse(text).find(MappingInput(nested(50), {})) is not None
     with pytest.raises(ValueError, match=r"^is nested too deeply\.$"):
-        parse(text).find(Document(nested(5000), {}))
+        parse(text).find(MappingInput(nested(5000), {}))
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_expressions_that_are_nested_deeply(text: str) -> None:
 
 def test_as_deep_as_may_be() -> None:
     text = "negative(" * (DEEPEST - 1) + "a" + ")" * (DEEPEST - 1)
-    assert parse(text).find(Document({"a": 1}, {})) == -1
+    assert parse(text).find(MappingInput({"a": 1}, {})) == -1
     with pytest.raises(ValueError, match=f"at most {LONGEST} characters"):
         parse("a" * (LONGEST + 1))
 
@@ -137,7 +137,7 @@ def test_the_work_grows_with_the_body(kind: str, topic: str, lists: tuple[str, .
         body = {name: [pair] * length for name in lists}
         meter = Meter()
         for text in PROVIDERS[kind].fields[topic].values():
-            parse(text).find(Document(body, {}), meter)
+            parse(text).find(MappingInput(body, {}), meter)
         return meter.spent
 
     assert spent(400) <= 2 * spent(200)
@@ -146,10 +146,10 @@ def test_the_work_grows_with_the_body(kind: str, topic: str, lists: tuple[str, .
 
 def test_all_fields_of_a_delivery_share_one_budget() -> None:
     body = {"items": NUMBERS}
-    one = map_fields(Document(body, {}), {"phone": "items[?@<`0`] | [0]"})
+    one = map_fields(MappingInput(body, {}), {"phone": "items[?@<`0`] | [0]"})
     assert one.left_out == []
     names = ("phone", "full_name", "first_name", "last_name")
-    several = map_fields(Document(body, {}), dict.fromkeys(names, "items[?@<`0`] | [0]"))
+    several = map_fields(MappingInput(body, {}), dict.fromkeys(names, "items[?@<`0`] | [0]"))
     assert "The last_name takes too much work: the body is too large for this mapping." in (
         several.left_out
     )

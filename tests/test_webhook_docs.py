@@ -13,7 +13,7 @@ import pytest
 from headwater.webhooks.expressions import DEEPEST, LONGEST, parse
 from headwater.webhooks.functions import OWN_FUNCTIONS
 from headwater.webhooks.interpreter import MAX_STEPS
-from headwater.webhooks.models import Document
+from headwater.webhooks.models import MappingInput
 from headwater.webhooks.standard_functions import STANDARD_FUNCTIONS
 from tests.test_docs import DOCS, section
 
@@ -32,7 +32,7 @@ def examples() -> list[tuple[str, Any]]:
 def test_it_works(text: str, value: Any) -> None:
     body = re.search(r"```json\n(.*?)```", section(PAGE, "Expressions"), re.DOTALL)
     assert body is not None
-    document = Document(msgspec.json.Decoder(float_hook=Decimal).decode(body[1]), {})
+    document = MappingInput(msgspec.json.Decoder(float_hook=Decimal).decode(body[1]), {})
     assert parse(text).find(document) == value
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from headwater.http.errors import Invalid
 from headwater.webhooks.expressions import parse
 from headwater.webhooks.functions import FUNCTIONS
-from headwater.webhooks.models import Document, Settings
-from headwater.webhooks.options import read_settings
+from headwater.webhooks.models import MappingInput, WebhookSettings
+from headwater.webhooks.settings_input import read_settings
 from headwater.webhooks.values import EXPRESSION
 
 BODY = {
@@ -37,7 +37,7 @@ BODY = {
     "bad": "http://[",
     "header": "in the body",
 }
-DOCUMENT = Document(BODY, {"x-id": "h1"})
+DOCUMENT = MappingInput(BODY, {"x-id": "h1"})
 
 FOUND = [
     ("a.b.c", "deep"),
@@ -213,7 +213,7 @@ CALLS = st.recursive(
 def test_whatever_a_body_holds(body: Any, text: str) -> None:
     """Either a value or ValueError comes out, never anything else."""
     with contextlib.suppress(ValueError):
-        parse(text).find(Document(body, {}))
+        parse(text).find(MappingInput(body, {}))
 
 
 @settings(max_examples=500, deadline=None)
@@ -229,7 +229,7 @@ def test_settings() -> None:
         "topic": "kind", "signature_header": "X-Sig", "map.email": "user.mail",
         "map.amount@order.paid": "from_minor_units(total)", "map.phone": "",
     })  # fmt: skip
-    assert read == Settings(
+    assert read == WebhookSettings(
         "x-sig", "kind", {"*": "purchase", "order.paid": "custom_event_7", "other": ""},
         {"email": "user.mail", "amount@order.paid": "from_minor_units(total)", "phone": ""},
     )  # fmt: skip

@@ -13,7 +13,7 @@ from jmespath.functions import Functions
 
 from headwater.webhooks.expressions import parse
 from headwater.webhooks.functions import OWN_FUNCTIONS
-from headwater.webhooks.models import Document
+from headwater.webhooks.models import MappingInput
 from headwater.webhooks.standard_functions import STANDARD_FUNCTIONS
 from headwater.webhooks.values import EXPRESSION
 
@@ -50,7 +50,7 @@ BODY = {"a": [3, 1, 2], "price": Decimal("10.10"), "fine": Decimal("0.1"), "big"
     ],
 )
 def test_it_works(text: str, value: Any) -> None:
-    result = parse(text).find(Document(BODY, {}))
+    result = parse(text).find(MappingInput(BODY, {}))
     assert (result, str(result)) == (value, str(value))
     assert not isinstance(result, float)
 
@@ -100,7 +100,7 @@ def test_they_are_the_package_s(body: Any, text: str) -> None:
         return
     except ValueError:
         with pytest.raises(ValueError, match="cannot be evaluated"):
-            parse(text).find(Document(body, {}))
+            parse(text).find(MappingInput(body, {}))
     else:
-        result = parse(text).find(Document(body, {}))
+        result = parse(text).find(MappingInput(body, {}))
         assert result == (None if expected == "" else expected)

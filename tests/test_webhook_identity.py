@@ -13,8 +13,13 @@ from typing import Any
 import pytest
 
 from headwater.cli import main
-from headwater.webhooks.models import Message, Reader, Refused, Settings
-from headwater.webhooks.reading import check_signature
+from headwater.webhooks.interpretation import check_signature
+from headwater.webhooks.models import (
+    ReadContext,
+    UnverifiedRequest,
+    WebhookRequest,
+    WebhookSettings,
+)
 from tests.webhook_samples import ORDER, REFUND, WOO
 from tests.webhooks import SECRET, Hook, Hooks, read
 
@@ -28,7 +33,7 @@ EXAMPLE = {
 }  # fmt: skip
 EXAMPLE_BODY = b'{"test": 2432232314}'
 EXAMPLE_TIME = 1_614_265_330
-READER = Reader("generic", Settings(), "USD")
+READER = ReadContext("generic", WebhookSettings(), "USD")
 
 
 def keys(hook: Hook) -> set[str]:
@@ -79,10 +84,12 @@ def test_without_a_secret_nothing_is_signed_and_the_id_is_believed(webhooks: Hoo
 
 
 def test_the_published_example() -> None:
-    message = Message(EXAMPLE, EXAMPLE_BODY, EXAMPLE_TIME)
+    message = WebhookRequest(EXAMPLE, EXAMPLE_BODY, EXAMPLE_TIME)
     assert check_signature(READER, EXAMPLE_SECRET, message) == message
     turned = EXAMPLE | {"webhook-signature": f"v1,AAAA v2,BBBB {EXAMPLE['webhook-signature']}"}
-    assert check_signature(READER, EXAMPLE_SECRET, Message(turned, EXAMPLE_BODY, EXAMPLE_TIME))
+    assert check_signature(
+        READER, EXAMPLE_SECRET, WebhookRequest(turned, EXAMPLE_BODY, EXAMPLE_TIME)
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,16 +104,18 @@ def test_the_published_example() -> None:
     ],
 )
 def test_what_the_scheme_refuses(change: dict[str, str], later: int, why: str) -> None:
-    message = Message(EXAMPLE | change, EXAMPLE_BODY, EXAMPLE_TIME + later)
-    with pytest.raises(Refused, match=why):
+    message = WebhookRequest(EXAMPLE | change, EXAMPLE_BODY, EXAMPLE_TIME + later)
+    with pytest.raises(UnverifiedRequest, match=why):
         check_signature(READER, EXAMPLE_SECRET, message)
 
 
 def test_its_headers_are_needed() -> None:
     for name in ("webhook-id", "webhook-timestamp"):
         headers = {key: text for key, text in EXAMPLE.items() if key != name}
-        with pytest.raises(Refused, match=f"no header {name}"):
-            check_signature(READER, EXAMPLE_SECRET, Message(headers, EXAMPLE_BODY, EXAMPLE_TIME))
+        with pytest.raises(UnverifiedRequest, match=f"no header {name}"):
+            check_signature(
+                READER, EXAMPLE_SECRET, WebhookRequest(headers, EXAMPLE_BODY, EXAMPLE_TIME)
+            )
 
 
 def test_a_refund_of_shopify_counts_once(webhooks: Hooks) -> None:

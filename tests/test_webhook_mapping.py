@@ -9,8 +9,8 @@ import pytest
 
 from headwater.webhooks.mapping import DESTINATIONS
 from headwater.webhooks.models import Status
-from headwater.webhooks.options import read_settings
 from headwater.webhooks.providers import PROVIDERS
+from headwater.webhooks.settings_input import read_settings
 from tests.webhook_samples import (
     BOOKING,
     CHARGE,

@@ -8,10 +8,15 @@ import hmac
 
 import pytest
 
-from headwater.spaces.sealing import Unsealable, derive_key, seal, unseal
-from headwater.webhooks.models import Message, Reader, Refused, Settings
-from headwater.webhooks.options import read_settings
-from headwater.webhooks.reading import check_signature
+from headwater.spaces.encryption import Unsealable, derive_key, seal, unseal
+from headwater.webhooks.interpretation import check_signature
+from headwater.webhooks.models import (
+    ReadContext,
+    UnverifiedRequest,
+    WebhookRequest,
+    WebhookSettings,
+)
+from headwater.webhooks.settings_input import read_settings
 from tests.webhooks import RECEIVED
 
 BODY = b'{"id": "evt_1", "type": "x"}\n'
@@ -28,10 +33,12 @@ def stamped(at: int, secret: bytes = SECRET) -> str:
     return hmac.new(secret, b"%d." % at + BODY, hashlib.sha256).hexdigest()
 
 
-def check(kind: str, header: str, value: str | None, settings: Settings | None = None) -> None:
+def check(
+    kind: str, header: str, value: str | None, settings: WebhookSettings | None = None
+) -> None:
     headers = {} if value is None else {header: value}
-    reader = Reader(kind, settings or Settings(), "USD")
-    check_signature(reader, SECRET, Message(headers, BODY, RECEIVED))
+    reader = ReadContext(kind, settings or WebhookSettings(), "USD")
+    check_signature(reader, SECRET, WebhookRequest(headers, BODY, RECEIVED))
 
 
 def test_it_works() -> None:
@@ -77,7 +84,7 @@ def test_what_a_timestamped_one_must_not_be(kind: str, header: str, tolerance: i
         (f"t={old},v1={stamped(old)}", "minutes old"),
     ]
     for value, why in bad:
-        with pytest.raises(Refused, match=why):
+        with pytest.raises(UnverifiedRequest, match=why):
             check(kind, header, value)
 
 
@@ -91,7 +98,7 @@ def test_in_base64(kind: str, header: str) -> None:
         (None, "missing"), ("", "does not match"), (HEX, "does not match"),
         (OTHER_BASE64, "does not match"), (BASE64[:-1], "does not match"), ("é", "does not match"),
     ]:  # fmt: skip
-        with pytest.raises(Refused, match=why):
+        with pytest.raises(UnverifiedRequest, match=why):
             check(kind, header, value)
 
 
@@ -101,27 +108,27 @@ def test_generic() -> None:
     settings = read_settings("generic", {"signature_header": "X-Hub-Signature", "event": "contact"})
     check("generic", "x-hub-signature", HEX, settings)
     for value in (None, "", OTHER, f"sha256={OTHER}", OTHER_BASE64):
-        with pytest.raises(Refused):
+        with pytest.raises(UnverifiedRequest):
             check("generic", "x-signature", value)
-    with pytest.raises(Refused):
+    with pytest.raises(UnverifiedRequest):
         check("generic", "x-signature", HEX, settings)
 
 
 def test_without_a_secret_nothing_is_asked_for() -> None:
-    reader = Reader("generic", Settings(), "USD")
-    check_signature(reader, None, Message({}, BODY, RECEIVED))
+    reader = ReadContext("generic", WebhookSettings(), "USD")
+    check_signature(reader, None, WebhookRequest({}, BODY, RECEIVED))
 
 
 def test_only_woocommerce_s_ping_needs_none() -> None:
     for kind in ("stripe", "shopify", "calendly", "generic", "woocommerce"):
-        reader = Reader(kind, Settings(), "USD")
+        reader = ReadContext(kind, WebhookSettings(), "USD")
         if kind != "woocommerce":
-            with pytest.raises(Refused):
-                check_signature(reader, SECRET, Message({}, b"webhook_id=7", RECEIVED))
+            with pytest.raises(UnverifiedRequest):
+                check_signature(reader, SECRET, WebhookRequest({}, b"webhook_id=7", RECEIVED))
         else:
-            check_signature(reader, SECRET, Message({}, b"webhook_id=7", RECEIVED))
-            with pytest.raises(Refused):
-                check_signature(reader, SECRET, Message({}, b'{"webhook_id":7}', RECEIVED))
+            check_signature(reader, SECRET, WebhookRequest({}, b"webhook_id=7", RECEIVED))
+            with pytest.raises(UnverifiedRequest):
+                check_signature(reader, SECRET, WebhookRequest({}, b'{"webhook_id":7}', RECEIVED))
 
 
 def test_secrets_are_sealed_to_their_webhook() -> None:

@@ -11,8 +11,8 @@ import threading
 import psycopg
 import pytest
 
+from headwater.pipeline.batch_runner import connect, drain, run_batch
 from headwater.pipeline.inbox import wait_until_processed
-from headwater.pipeline.running import connect, drain, run_batch
 from headwater.pipeline.worker import Worker, processing
 from tests.pipeline import MINUTE, T0, Stage, event, new_stage
 from tests.waiting import PATIENCE_SECONDS
@@ -35,7 +35,7 @@ JOURNEY = [
 
 DRAIN = """
 import sys
-from headwater.pipeline.running import connect, process_space
+from headwater.pipeline.batch_runner import connect, process_space
 with connect(sys.argv[1]) as connection:
     while process_space(connection, int(sys.argv[2]), 2).rows:
         pass

@@ -16,12 +16,12 @@ import psycopg
 import pytest
 
 from headwater.settings import Settings
-from headwater.spaces.sealing import derive_key
+from headwater.spaces.encryption import derive_key
 from headwater.spaces.secret_key import find_secret_key
-from headwater.webhooks import hooks
-from headwater.webhooks.models import Message, Outcome, Reader
-from headwater.webhooks.options import read_settings
-from headwater.webhooks.reading import draft_event, finish
+from headwater.webhooks.interpretation import draft_event, finish
+from headwater.webhooks.models import ReadContext, WebhookOutcome, WebhookRequest
+from headwater.webhooks.settings_input import read_settings
+from headwater.webhooks.webhooks import NewWebhook, create_webhook
 from tests.conftest import Running
 from tests.factories import Stage
 from tests.pipeline import Stage as Queue
@@ -67,14 +67,14 @@ def sign(kind: str, body: bytes, secret: str = SECRET) -> dict[str, str]:
             return {"X-Signature": digest(body, secret).hex()}
 
 
-def read(kind: str, body: Any, *, currency: str = "USD", **options: Any) -> Outcome:
+def read(kind: str, body: Any, *, currency: str = "USD", **options: Any) -> WebhookOutcome:
     """What a believed body amounts to, for someone who bought before: `headers`, `settings`."""
     headers = {**DEFAULT_HEADERS.get(kind, {}), **options.get("headers", {})}
     lower = {name.lower(): text for name, text in headers.items()}
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    reader = Reader(kind, read_settings(kind, options.get("settings", {})), currency)
-    draft = draft_event(reader, Message(lower, raw, RECEIVED))
-    if isinstance(draft, Outcome):
+    reader = ReadContext(kind, read_settings(kind, options.get("settings", {})), currency)
+    draft = draft_event(reader, WebhookRequest(lower, raw, RECEIVED))
+    if isinstance(draft, WebhookOutcome):
         return draft
     buyer = {"email": f"buyer-of-{draft.mapped.order}@example.com"} if draft.mapped.order else {}
     return finish(draft, buyer, reader, RECEIVED)
@@ -137,12 +137,12 @@ class Hooks:
         """A webhook of `stage`'s Space; settings by key, with `__` for a dot."""
         owner = stage or self.stage
         pairs = {key.replace("__", "."): text for key, text in settings.items()}
-        new = hooks.NewWebhook(kind, "Test", read_settings(kind, pairs), secret)
+        new = NewWebhook(kind, "Test", read_settings(kind, pairs), secret)
 
         async def create() -> tuple[str, int]:
             async with await psycopg.AsyncConnection.connect(self.url) as connection:
                 key = derive_key(find_secret_key(Settings(), self.url).text)
-                return await hooks.create_webhook(connection, owner.space_id, new, key)
+                return await create_webhook(connection, owner.space_id, new, key)
 
         token, webhook_id = asyncio.run(create())
         return Hook(owner, self.server.base_url, kind, webhook_id, token, secret)

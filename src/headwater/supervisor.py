@@ -24,11 +24,11 @@ from typing import IO, Any
 
 import psycopg
 
-from headwater import listening
+from headwater import listening_socket
 from headwater.accounts.links import make_set_up_link
 from headwater.database.embedded import Embedded, EmbeddedError
 from headwater.database.installation import write_addresses
-from headwater.database.migrate import MigrationError, migrate
+from headwater.database.migrator import MigrationError, migrate
 from headwater.files import make_private
 from headwater.log_lines import Log
 from headwater.settings import Settings
@@ -48,7 +48,7 @@ class ServeError(Exception):
 
 
 @dataclass(frozen=True)
-class Plan:
+class ServePlan:
     """What to serve, and where."""
 
     settings: Settings
@@ -61,7 +61,7 @@ class Plan:
 
 
 @dataclass
-class Watched:
+class SupervisedProcess:
     """Something that has to run. `due` is when to start it, on the monotonic clock."""
 
     name: str
@@ -155,12 +155,12 @@ class Wakeups:
 class Supervisor:
     """The processes of one `headwater serve`."""
 
-    plan: Plan
+    plan: ServePlan
     bound: socket.socket
     wakeups: Wakeups = field(default_factory=Wakeups)
     embedded: Embedded | None = None
     children: list[Child] = field(default_factory=list[Child])
-    watched: list[Watched] = field(default_factory=list[Watched])
+    watched: list[SupervisedProcess] = field(default_factory=list[SupervisedProcess])
     set_up_link: str | None = None
     """Makes the first account, while there is none."""
 
@@ -188,7 +188,7 @@ class Supervisor:
             embedded = self.embedded = Embedded(settings.data_dir)
             url = embedded.start(tied=True)
             self.watched.append(
-                Watched("postgresql", lambda: embedded.launch(tied=True), embedded.died,
+                SupervisedProcess("postgresql", lambda: embedded.launch(tied=True), embedded.died,
                         self.log, running=True, started=time.monotonic())
             )  # fmt: skip
         for name in migrate(url):
@@ -211,7 +211,7 @@ class Supervisor:
 
     def _origin(self) -> str:
         """What people reach the service under."""
-        return self.plan.settings.base_url or listening.base_url(self.bound)
+        return self.plan.settings.base_url or listening_socket.base_url(self.bound)
 
     def _invite(self) -> None:
         """Tell whoever started the service how to make the first account."""
@@ -245,12 +245,12 @@ class Supervisor:
         self.children.append(Child("worker", *where))
         names = [*(f"api {number}" for number in numbers), "worker"]
         for name, child in zip(names, self.children, strict=True):
-            self.watched.append(Watched(name, child.launch, child.died, self.log))
+            self.watched.append(SupervisedProcess(name, child.launch, child.died, self.log))
 
     def _wait_until_ready(self) -> None:
         while not self.wakeups.stopping:
             delay = self._revive()
-            if listening.answers(self.bound, "/readyz"):
+            if listening_socket.answers(self.bound, "/readyz"):
                 sys.stdout.write(f"ready {self._origin()}\n")
                 sys.stdout.flush()
                 self._invite()
@@ -296,7 +296,7 @@ def _boxed(*lines: str) -> str:
     return "\n".join(["", rule, "", *(f"  {line}" for line in lines), "", rule, "", ""])
 
 
-def supervise(plan: Plan) -> None:
+def supervise(plan: ServePlan) -> None:
     """Serve `plan` until SIGTERM or SIGINT, then stop everything in order. Raises ServeError."""
     try:
         with _alone(plan.settings), _bind(plan) as bound:
@@ -307,9 +307,9 @@ def supervise(plan: Plan) -> None:
         raise ServeError(f"cannot reach the database: {error}") from None
 
 
-def _bind(plan: Plan) -> socket.socket:
+def _bind(plan: ServePlan) -> socket.socket:
     try:
-        return listening.bind(plan.host, plan.port)
+        return listening_socket.bind(plan.host, plan.port)
     except OSError as error:
         where = f"{plan.host}:{plan.port}"
         raise ServeError(f"cannot listen on {where}: {error.strerror or error}") from None

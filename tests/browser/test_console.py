@@ -19,8 +19,8 @@ from headwater.accounts import invitations, tokens
 from headwater.accounts.roles import Role
 from headwater.accounts.tokens import NewToken
 from headwater.accounts.users import User, fetch_user
-from headwater.spaces.changes import read_changes
 from headwater.spaces.keys import create_key
+from headwater.spaces.settings_input import read_changes
 from headwater.spaces.spaces import change_space
 from tests.accounts import PASSWORD, Accounts
 from tests.conftest import Running

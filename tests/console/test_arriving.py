@@ -12,7 +12,7 @@ import pytest
 
 from headwater.accounts import links, members, tokens
 from headwater.accounts.roles import Role
-from headwater.database.migrate import migrate
+from headwater.database.migrator import migrate
 from headwater.settings import Settings
 from headwater.spaces.spaces import list_spaces
 from tests.accounts import PASSWORD, Accounts

@@ -15,7 +15,7 @@ import pytest
 
 from headwater.accounts.roles import Role
 from headwater.console.login import FAILURES, address_subject, tell_device
-from headwater.console.visiting import HOME, local_path
+from headwater.console.visitor import HOME, local_path
 from headwater.settings import Settings
 from tests.accounts import PASSWORD, Accounts, unique_email
 from tests.conftest import Running, run_application

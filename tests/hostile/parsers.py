@@ -12,11 +12,11 @@ from typing import Any, Self
 from tests.hostile.patterns import modules, tree
 
 PARSERS = frozenset({
-    "loads", "convert", "decode_json", "decode_part", "decode_typed", "decode_storable",
-    "urlsplit", "urlparse", "parse_qsl", "parse_qs", "unquote", "unquote_plus", "unquote_to_bytes", "ip_address",
-    "IPv6Address", "IPv4Address", "validate_email", "fromisoformat", "strptime", "normalize",
-    "is_crawler", "b64decode", "urlsafe_b64decode", "reader", "Decimal", "_suffixes", "_extract",
-    "punycode", "parsebytes", "fromstring", "literal_eval", "safe_load",
+    "loads", "convert", "decode_json", "decode_part", "decode_typed", "decode_storable", "urlsplit",
+    "urlparse", "parse_qsl", "parse_qs", "unquote", "unquote_plus", "unquote_to_bytes",
+    "ip_address", "IPv6Address", "IPv4Address", "validate_email", "fromisoformat", "strptime",
+    "normalize", "is_crawler", "b64decode", "urlsafe_b64decode", "reader", "Decimal", "_suffixes",
+    "_extract", "punycode", "parsebytes", "fromstring", "literal_eval", "safe_load",
 })  # fmt: skip
 """Calls that read a text of some form, beside those of patterns, which are found by themselves."""
 OF_MODULES = frozenset({("json", "decode"), ("ua_parser", "parse"), ("phonenumbers", "parse")})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import psycopg
 
-from headwater.oauth.tidying import INSTALLATION, forget, forgetting
+from headwater.oauth.cleanup import INSTALLATION, forget, forgetting
 from tests.oauth.staging import Assistant, Installation, Person
 
 

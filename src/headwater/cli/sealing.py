@@ -5,7 +5,7 @@ from __future__ import annotations
 from headwater.cli.connect import database_url, told
 from headwater.cli.failure import Failure
 from headwater.settings import Settings
-from headwater.spaces.sealing import derive_key
+from headwater.spaces.encryption import derive_key
 from headwater.spaces.secret_key import SecretKeyError, find_secret_key
 
 

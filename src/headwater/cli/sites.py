@@ -14,7 +14,7 @@ from headwater.cli.output import show
 from headwater.cli.sealing import sealing_key
 from headwater.database.installation import with_service_addresses
 from headwater.settings import Settings
-from headwater.spaces.sealing import Unsealable
+from headwater.spaces.encryption import Unsealable
 from headwater.tracker import sites
 from headwater.tracker.signing import MAX_AGE
 from headwater.tracker.sites import NewSite, Site

@@ -14,9 +14,9 @@ from headwater.cli.exporting import exporting, tidying
 from headwater.cli.forwarding import forwarding
 from headwater.cli.watching import watching
 from headwater.files import keep_private
-from headwater.oauth.tidying import forgetting
+from headwater.oauth.cleanup import forgetting
 from headwater.pipeline.worker import Worker, processing
-from headwater.privacy.erasing import ERASING
+from headwater.privacy.erasure_job import ERASING
 from headwater.settings import Settings
 
 

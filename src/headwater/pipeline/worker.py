@@ -15,8 +15,8 @@ import structlog
 from psycopg import Connection
 
 from headwater.contacts.merge_alerts import warn_of_burst
+from headwater.pipeline.batch_runner import BATCH_ROWS, NOT_THE_ROWS, connect, process_space
 from headwater.pipeline.inbox import waiting_spaces
-from headwater.pipeline.running import BATCH_ROWS, NOT_THE_ROWS, connect, process_space
 from headwater.settings import MERGE_ALERT
 
 IDLE_SECONDS = 0.05

@@ -14,10 +14,10 @@ import structlog
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import dict_row
 
-from headwater.database.statements import Statements
+from headwater.database.queries import Queries, fetch_all
 from headwater.forwarding.platforms import registry
 
-SQL = Statements(__name__, "alerts.sql")
+queries = Queries(__name__, "alerts.sql")
 
 LATE = timedelta(minutes=5)
 """What waits longer is late: in good health it is processed, or sent, within seconds."""
@@ -110,7 +110,7 @@ async def list_alerts(connection: AsyncConnection, space_id: int) -> list[Alert]
     """What is wrong in a Space, the most urgent first."""
     values = {"space_id": space_id, "late": LATE, "most": MOST_COUNTED}
     cursor = connection.cursor(row_factory=dict_row)
-    rows: list[dict[str, Any]] = await (await cursor.execute(SQL["alerts"], values)).fetchall()
+    rows: list[dict[str, Any]] = await fetch_all(cursor, queries["alerts"], values)
     alerts = [Alert(kind=Kind(row.pop("kind")), **row) for row in rows]
     ranks = list(Kind)
     return sorted(alerts, key=lambda alert: (ranks.index(alert.kind), alert.destination_id or 0))
@@ -132,7 +132,7 @@ class BacklogWatch:
         late: dict[tuple[int, int | None], datetime] = {
             (space_id, destination_id): since
             for space_id, destination_id, since in connection.execute(
-                SQL["backlogs"], {"late": LATE}
+                queries["backlogs"], {"late": LATE}
             )
         }
         for place in late.keys() - self._known:

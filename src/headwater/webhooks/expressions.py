@@ -25,7 +25,7 @@ from jmespath.parser import Parser
 
 from headwater.webhooks.functions import FUNCTIONS
 from headwater.webhooks.interpreter import Budget, Interpreter, Node
-from headwater.webhooks.models import Document
+from headwater.webhooks.models import MappingInput
 from headwater.webhooks.values import EXPRESSION, is_blank
 
 FORBIDDEN_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
@@ -45,7 +45,7 @@ class Expression:
     _tree: Node
     _headers: frozenset[str]
 
-    def find(self, document: Document, budget: Budget | None = None) -> Any:
+    def find(self, document: MappingInput, budget: Budget | None = None) -> Any:
         """Its value, or None when that is not there or blank. Raises ValueError, with a rule such
         as "must be a number.", when what is there does not fit or takes more than the budget.
         """
