@@ -16,7 +16,7 @@ import psutil
 import psycopg
 import pytest
 
-from headwater.http.admission import Budget, admit_body
+from headwater.http.admission import BodyBudget, admit_body
 from headwater.http.errors import Problem, Unavailable
 from tests.conftest import API
 from tests.processes import environment, is_ready
@@ -32,7 +32,7 @@ EVENT = {"event_name": "purchase", "email": "ada@example.com"}
 
 
 def test_a_declared_body_takes_its_bytes_until_the_request_is_over() -> None:
-    budget = Budget(size=10 * MEGABYTE, reserved=2 * MEGABYTE)
+    budget = BodyBudget(size=10 * MEGABYTE, reserved=2 * MEGABYTE)
     with budget.request(6 * MEGABYTE) as share:
         admit_body(8 * MEGABYTE)
         share.hold(6 * MEGABYTE)  # it arrives, and takes nothing more
@@ -45,7 +45,7 @@ def test_a_declared_body_takes_its_bytes_until_the_request_is_over() -> None:
 
 
 def test_one_that_declares_nothing_takes_what_arrives() -> None:
-    budget = Budget(size=1000, reserved=0)
+    budget = BodyBudget(size=1000, reserved=0)
     with budget.request(0) as share:
         admit_body(5000)
         share.hold(600)
@@ -57,14 +57,14 @@ def test_one_that_declares_nothing_takes_what_arrives() -> None:
 
 
 def test_one_declared_too_large_is_refused_before_it_is_read() -> None:
-    budget = Budget()
+    budget = BodyBudget()
     with budget.request(2 * MEGABYTE), pytest.raises(Problem) as refused:
         admit_body(MEGABYTE)
     assert (refused.value.status, budget.held) == (413, 0)
 
 
 def test_requests_at_a_time_have_shares_of_their_own() -> None:
-    budget = Budget(size=1000, reserved=0)
+    budget = BodyBudget(size=1000, reserved=0)
 
     async def hold(size: int) -> None:
         with budget.request(size):

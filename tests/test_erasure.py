@@ -17,7 +17,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.pipeline.batch_runner import connect, drain
+from headwater.jobs.connection import connect
+from headwater.pipeline.batch_runner import drain
 from headwater.privacy.columns import COLUMNS, PersonalData
 from headwater.privacy.erasure_job import erase_next
 from tests.canaries import Person, Places, places, sampled
@@ -32,7 +33,8 @@ FAILPOINTS = [
 ]  # fmt: skip
 ERASE = """
 import sys
-from headwater.pipeline.batch_runner import connect
+from headwater.jobs.connection import connect
+
 from headwater.privacy.erasure_job import erase_next
 with connect(sys.argv[1]) as connection:
     erase_next(connection, int(sys.argv[2]))

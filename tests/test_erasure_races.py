@@ -11,9 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headwater.pipeline.batch_runner import connect
-from headwater.pipeline.worker import Worker, processing
-from headwater.privacy.erasure_job import ERASING, erase_next
+from headwater.jobs.connection import connect
+from headwater.jobs.worker import Worker
+from headwater.pipeline.duty import make_pipeline_duty
+from headwater.privacy.erasure_job import ERASURE_DUTY, erase_next
 from tests.pipeline import DAY, T0, Stage, event, new_stage
 from tests.waiting import wait_until
 
@@ -38,7 +39,7 @@ def run_workers(database_url: str) -> Iterator[Callable[[int], None]]:
 
     def start(count: int) -> None:
         for _ in range(count):
-            run = Worker(database_url, stop, [processing(), ERASING]).run
+            run = Worker(database_url, stop, [make_pipeline_duty(), ERASURE_DUTY]).run
             threads.append(threading.Thread(target=run))
             threads[-1].start()
 

@@ -20,7 +20,7 @@ from obstore.exceptions import GenericError
 
 from headwater.exports import jobs
 from headwater.exports.models import ClaimedJob
-from headwater.exports.worker import Lease, LeaseLostError, reason_of, work
+from headwater.exports.worker import JobLostError, Lease, reason_of, work
 from tests.exports import Exports
 from tests.factories import Stage
 from tests.waiting import PATIENCE_SECONDS
@@ -243,7 +243,7 @@ def test_who_lost_the_lease_hands_nothing_over(stage: Stage, exports: Exports) -
     assert not jobs.complete(exports.connection, slow, 3)
     jobs.put_back(exports.connection, slow, "too late")
     jobs.release(exports.connection, slow)
-    with pytest.raises(LeaseLostError):
+    with pytest.raises(JobLostError):
         Lease(exports.url, slow).hand_over(exports.connection)
     after = exports.status(export_id)
     assert after["status"] == "completed"

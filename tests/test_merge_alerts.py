@@ -8,7 +8,7 @@ import pytest
 import structlog
 
 from headwater.contacts.merge_alerts import is_burst_beginning
-from headwater.pipeline.worker import processing
+from headwater.pipeline.duty import make_pipeline_duty
 from tests.conftest import Running
 from tests.pipeline import Stage, event
 
@@ -24,7 +24,7 @@ def merge(stage: Stage, number: int) -> None:
 
 
 def test_it_works(stage: Stage) -> None:
-    attend = processing(merge_alert=2).attend
+    attend = make_pipeline_duty(merge_alert=2).attend
     with structlog.testing.capture_logs() as logs:
         for number in range(4):
             merge(stage, number)
@@ -37,7 +37,7 @@ def test_it_works(stage: Stage) -> None:
 
 
 def test_old_merges_do_not_count(stage: Stage) -> None:
-    attend = processing(merge_alert=2).attend
+    attend = make_pipeline_duty(merge_alert=2).attend
     with structlog.testing.capture_logs() as logs:
         for number in range(2):
             merge(stage, number)

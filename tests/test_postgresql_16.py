@@ -9,7 +9,8 @@ import pytest
 
 from headwater.database.embedded import Embedded
 from headwater.database.migrator import migrate
-from headwater.pipeline.batch_runner import connect, drain
+from headwater.jobs.connection import connect
+from headwater.pipeline.batch_runner import drain
 from headwater.settings import Settings
 from tests.conftest import UNSAFE, client_for, run_application
 

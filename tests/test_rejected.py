@@ -5,7 +5,8 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from headwater.pipeline.batch_runner import connect, drain, process_space
+from headwater.jobs.connection import connect
+from headwater.pipeline.batch_runner import drain, process_space
 from headwater.pipeline.inbox import list_rejected, replay_rejected, wait_until_processed
 from tests.pipeline import Stage, event
 

@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from headwater.ingest.payload import EVENT_FORM
-from headwater.pipeline.batch_runner import connect, drain
+from headwater.jobs.connection import connect
+from headwater.pipeline.batch_runner import drain
 
 EVENT = {"event_name": "purchase", "email": "ada@example.com"}
 TOUCHPOINT = {"source": "google_ads", "email": "ada@example.com", "occurred_at": 1_760_000_000}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headwater.webhooks.expressions import DEEPEST, LONGEST, parse
-from headwater.webhooks.interpreter import MAX_STEPS, Budget
+from headwater.webhooks.interpreter import MAX_STEPS, StepBudget
 from headwater.webhooks.mapping import map_fields
 from headwater.webhooks.models import MappingInput, Status
 from headwater.webhooks.providers import PROVIDERS
@@ -109,7 +109,7 @@ def test_as_deep_as_may_be() -> None:
         parse("a" * (LONGEST + 1))
 
 
-class Meter(Budget):
+class Meter(StepBudget):
     """Counts what is spent."""
 
     def __init__(self) -> None:

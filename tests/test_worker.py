@@ -11,9 +11,11 @@ import threading
 import psycopg
 import pytest
 
-from headwater.pipeline.batch_runner import connect, drain, run_batch
+from headwater.jobs.connection import connect
+from headwater.jobs.worker import Worker
+from headwater.pipeline.batch_runner import drain, run_batch
+from headwater.pipeline.duty import make_pipeline_duty
 from headwater.pipeline.inbox import wait_until_processed
-from headwater.pipeline.worker import Worker, processing
 from tests.pipeline import MINUTE, T0, Stage, event, new_stage
 from tests.waiting import PATIENCE_SECONDS
 
@@ -35,7 +37,8 @@ JOURNEY = [
 
 DRAIN = """
 import sys
-from headwater.pipeline.batch_runner import connect, process_space
+from headwater.jobs.connection import connect
+from headwater.pipeline.batch_runner import process_space
 with connect(sys.argv[1]) as connection:
     while process_space(connection, int(sys.argv[2]), 2).rows:
         pass
@@ -49,7 +52,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 def test_it_works(stage: Stage, database_url: str) -> None:
     stop = threading.Event()
-    worker = threading.Thread(target=Worker(database_url, stop, [processing()]).run)
+    worker = threading.Thread(target=Worker(database_url, stop, [make_pipeline_duty()]).run)
     worker.start()
     stage.put(*JOURNEY)
     assert wait_until_processed(stage.connection, timeout=PATIENCE_SECONDS)
@@ -84,7 +87,7 @@ def test_workers_side_by_side_equal_one(connection: psycopg.Connection, database
         each.put(*journey)
     alone.process()
     stop = threading.Event()
-    run = Worker(database_url, stop, [processing(limit=3)]).run
+    run = Worker(database_url, stop, [make_pipeline_duty(limit=3)]).run
     workers = [threading.Thread(target=run) for _ in range(2)]
     for each in workers:
         each.start()
@@ -120,7 +123,7 @@ def test_dying_anywhere_changes_nothing(
 
 def test_a_lost_connection_is_replaced(stage: Stage, database_url: str) -> None:
     stop = threading.Event()
-    worker = threading.Thread(target=Worker(database_url, stop, [processing()]).run)
+    worker = threading.Thread(target=Worker(database_url, stop, [make_pipeline_duty()]).run)
     worker.start()
     stage.put(JOURNEY[0])
     assert wait_until_processed(stage.connection, timeout=PATIENCE_SECONDS)

@@ -48,7 +48,7 @@ from headwater.forwarding.metrics import forwarding_figures
 from headwater.forwarding.origins import named_hosts
 from headwater.forwarding.routes import router as destinations_router
 from headwater.http import openapi
-from headwater.http.admission import Budget
+from headwater.http.admission import BodyBudget
 from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
 from headwater.http.health import (
     HEALTH_ROUTES,
@@ -77,7 +77,7 @@ from headwater.oauth.client_metadata import HostedClients
 from headwater.oauth.consent_page import authorize_routes
 from headwater.oauth.routes import OAUTH_ROUTES
 from headwater.privacy.routes import router as privacy_router
-from headwater.reference.describing import add_tags
+from headwater.reference.description import add_tags
 from headwater.reference.examples import add_examples
 from headwater.reference.page import reference_routes
 from headwater.settings import Settings
@@ -233,7 +233,7 @@ class _Front:
     def __init__(self, hot: dict[tuple[str, str], ASGIApp], framework: ASGIApp) -> None:
         self._hot, self._framework = hot, framework
         self._fixed = _methods_of_fixed_paths(hot)
-        self._budget = Budget()
+        self._budget = BodyBudget()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -13,10 +13,9 @@ import select
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +29,7 @@ from headwater.database.embedded import Embedded, EmbeddedError
 from headwater.database.installation import write_addresses
 from headwater.database.migrator import MigrationError, migrate
 from headwater.files import make_private
+from headwater.jobs.child_process import ChildProcess
 from headwater.log_lines import Log
 from headwater.settings import Settings
 from headwater.spaces.secret_key import SecretKeyError, find_secret_key, move_to_file
@@ -91,43 +91,6 @@ class SupervisedProcess:
         self.log.write("error", "process_ended", **values)
 
 
-class Child:
-    """One of our own processes, on its leash."""
-
-    def __init__(
-        self,
-        *arguments: str,
-        pass_fds: tuple[int, ...] = (),
-        variables: Mapping[str, str] | None = None,
-    ) -> None:
-        self._command = [sys.executable, "-P", "-m", "headwater", *arguments, "--leash"]
-        self._pass_fds = pass_fds
-        self._environment = {**os.environ, **(variables or {})}
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def launch(self) -> None:
-        self._forget()
-        self.process = subprocess.Popen(
-            self._command,
-            stdin=subprocess.PIPE,
-            stdout=sys.stderr.fileno(),  # standard output has the `ready` line alone
-            pass_fds=self._pass_fds,
-            env=self._environment,
-            start_new_session=True,  # a Ctrl-C in the terminal is the supervisor's to pass on
-        )
-
-    def died(self) -> bool:
-        return self.process is None or self.process.poll() is not None
-
-    def tell(self, number: signal.Signals) -> None:
-        if self.process is not None:
-            self.process.send_signal(number)
-
-    def _forget(self) -> None:
-        if self.process is not None and self.process.stdin is not None:
-            self.process.stdin.close()
-
-
 class Wakeups:
     """Ends a wait when a child ends or the supervisor is told to stop, without a gap in which a
     signal could be missed: the interpreter writes every signal into a pipe.
@@ -159,7 +122,7 @@ class Supervisor:
     bound: socket.socket
     wakeups: Wakeups = field(default_factory=Wakeups)
     embedded: Embedded | None = None
-    children: list[Child] = field(default_factory=list[Child])
+    children: list[ChildProcess] = field(default_factory=list[ChildProcess])
     watched: list[SupervisedProcess] = field(default_factory=list[SupervisedProcess])
     set_up_link: str | None = None
     """Makes the first account, while there is none."""
@@ -239,10 +202,10 @@ class Supervisor:
         metrics = self._share_metrics()
         numbers = range(1, self.plan.workers + 1)
         self.children = [
-            Child(*api, "--number", str(number), pass_fds=(descriptor,), variables=metrics)
+            ChildProcess(*api, "--number", str(number), pass_fds=(descriptor,), variables=metrics)
             for number in numbers
         ]
-        self.children.append(Child("worker", *where))
+        self.children.append(ChildProcess("worker", *where))
         names = [*(f"api {number}" for number in numbers), "worker"]
         for name, child in zip(names, self.children, strict=True):
             self.watched.append(SupervisedProcess(name, child.launch, child.died, self.log))

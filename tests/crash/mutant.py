@@ -17,6 +17,8 @@ from psycopg import AsyncConnection, Connection
 from headwater import cli, supervisor
 from headwater.ingest import inbox
 from headwater.ingest.inbox import Request
+from headwater.jobs import child_process
+from headwater.jobs.child_process import ChildProcess
 from headwater.pipeline import batch_loader, batch_runner, steps
 from headwater.pipeline.batch import Batch
 
@@ -79,13 +81,13 @@ def main(name: str, *arguments: str) -> int:
     """Plant the fault in this process and in those it starts, and run the command."""
     FAULTS[name]()
 
-    class Child(supervisor.Child):
+    class MutantProcess(ChildProcess):
         def __init__(self, *arguments: str, **options: Any) -> None:
             super().__init__(*arguments, **options)
             place = self._command.index("headwater")
             self._command[place : place + 1] = ["tests.crash.mutant", name]
 
-    supervisor.Child = Child
+    supervisor.ChildProcess = child_process.ChildProcess = MutantProcess
     return cli.main(arguments)
 
 

@@ -285,16 +285,13 @@ def test_secrets_that_can(key: str) -> None:
 GRANTED = {"access_token": "ya29.x", "expires_in": 3599, "token_type": "Bearer"}
 
 
-EXPIRED = {"error": "invalid_grant", "error_description": "Expired."}
-
-
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
         (answer(200, GRANTED), ("ya29.x", 3599.0)),
         (answer(200, {"access_token": "t"}), ("t", 3600.0)),
         (answer(200, {**GRANTED, "expires_in": 0}), ("ya29.x", 60.0)),
-        (answer(400, EXPIRED), CredentialsRefused),
+        (answer(400, {"error": "invalid_grant", "error_description": "Bye."}), CredentialsRefused),
         (answer(401, {"error": "invalid_client"}), CredentialsRefused),
         (answer(403), CredentialsRefused),
         (answer(200, {}), CredentialsRefused),
@@ -329,6 +326,9 @@ def because(reason: str) -> dict[str, Any]:
 ERROR_INFO = because("INVALID_HEX_ENCODING")
 
 
+BUSY = {"RESOURCE_EXHAUSTED": 429, "INTERNAL": 500, "UNAVAILABLE": 503, "DEADLINE_EXCEEDED": 504}
+
+
 @pytest.mark.parametrize(
     ("given", "kind"),
     [
@@ -345,10 +345,7 @@ ERROR_INFO = because("INVALID_HEX_ENCODING")
             status("INVALID_ARGUMENT", 400, because("CONVERSION_ACTION_TOO_RECENTLY_CREATED")),
             CallDeferred,
         ),
-        (status("RESOURCE_EXHAUSTED", 429), CallDeferred),
-        (status("INTERNAL", 500), CallDeferred),
-        (status("UNAVAILABLE", 503), CallDeferred),
-        (status("DEADLINE_EXCEEDED", 504), CallDeferred),
+        *[(status(name, code), CallDeferred) for name, code in BUSY.items()],
         (status("INVALID_ARGUMENT", 400), Bisect),
         (status("INVALID_ARGUMENT", 400, about("destinations[0].product_destination_id")), Bisect),
         (status("INVALID_ARGUMENT", 400, about("events.events[9].currency")), Bisect),

@@ -40,9 +40,9 @@ from headwater.forwarding.platforms import responses
 from headwater.forwarding.sent_values import _query_values as query_values
 from headwater.http.bodies import read_json
 from headwater.http.clients import address_subject, client_address
-from headwater.http.decoding import decode_json, decode_storable, refuse_bad_text
 from headwater.http.errors import Invalid
 from headwater.http.instants import parse_instant
+from headwater.http.json_decoder import decode_json, decode_storable, refuse_bad_text
 from headwater.http.pagination import Cursors
 from headwater.http.parameters import Query
 from headwater.http.suggestions import Names

@@ -21,7 +21,7 @@ from headwater.identity.senders import Sender
 from headwater.spaces.access import Caller
 from headwater.tracker.browser_reports import Body, Browser, accept_item, is_page, language_tag
 from headwater.tracker.origins import cookie_domain, is_among, parse_origin, sent_host
-from headwater.tracker.signing import SigningSecret
+from headwater.tracker.signatures import SigningSecret
 from headwater.tracker.sites import ActiveSite
 from tests.sites import event, identify, page
 

@@ -12,8 +12,8 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.http.decoding import MAX_CONTAINERS, MAX_DEPTH, decode_json
 from headwater.http.errors import MAX_FAULTS, Invalid
+from headwater.http.json_decoder import MAX_CONTAINERS, MAX_DEPTH, decode_json
 from tests.conftest import Running
 from tests.factories import Stage
 from tests.hostile.inputs import bodies

@@ -18,7 +18,6 @@ from psycopg import AsyncConnection
 from tqdm import tqdm
 
 from headwater import logs
-from headwater.cli import leash
 from headwater.cli.connect import database_url, in_transaction, told
 from headwater.cli.failure import Failure
 from headwater.cli.output import show
@@ -32,6 +31,7 @@ from headwater.exports.tables import CsvSink
 from headwater.exports.worker import StopRequested, work
 from headwater.files import keep_private
 from headwater.http.timerange import parse_day, whole_days
+from headwater.jobs import leash
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
 

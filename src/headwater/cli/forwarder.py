@@ -7,9 +7,8 @@ import signal
 from argparse import Namespace
 
 from headwater import logs
-from headwater.cli import leash
 from headwater.cli.connect import database_url
-from headwater.cli.sealing import sealing_key
+from headwater.cli.encryption_key import sealing_key
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.egress.client import Egress
 from headwater.files import keep_private
@@ -18,6 +17,7 @@ from headwater.forwarding.forwarder import Forwarder, open_clock
 from headwater.forwarding.origins import named_hosts, url_of
 from headwater.forwarding.platform_client import PlatformClient
 from headwater.forwarding.platforms.registry import PLATFORMS
+from headwater.jobs import leash
 from headwater.settings import Settings
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from headwater.cli import leash
 from headwater.cli.failure import Failure
 from headwater.files import keep_private
+from headwater.jobs import leash
 from headwater.settings import Settings
 from headwater.supervisor import ServeError, ServePlan, supervise
 

@@ -13,9 +13,9 @@ import msgspec
 from psycopg import AsyncConnection
 
 from headwater.cli.connect import in_transaction, told
+from headwater.cli.encryption_key import sealing_key
 from headwater.cli.failure import Failure
 from headwater.cli.output import show
-from headwater.cli.sealing import sealing_key
 from headwater.cli.spaces import pairs
 from headwater.database.installation import with_service_addresses
 from headwater.settings import Settings

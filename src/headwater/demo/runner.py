@@ -20,9 +20,9 @@ from headwater.accounts.passwords import Passwords
 from headwater.accounts.roles import Role
 from headwater.accounts.users import change_password, create_user, find_user
 from headwater.cli.connect import database_url, in_transaction
+from headwater.cli.encryption_key import sealing_key
 from headwater.cli.failure import Failure
 from headwater.cli.output import say, table
-from headwater.cli.sealing import sealing_key
 from headwater.demo.client import ApiClient
 from headwater.demo.journeys import DAYS, Payload, journeys
 from headwater.demo.report import WINDOW_DAYS, make_report, render

@@ -30,7 +30,7 @@ class StopRequested(BaseException):
     """The process was told to stop."""
 
 
-class LeaseLostError(Exception):
+class JobLostError(Exception):
     """The job belongs to somebody else by now."""
 
 
@@ -55,7 +55,7 @@ def _attempt(connection: Connection[Any], storage: Storage, url: str, job: Claim
         jobs.discard(storage, job.file)
         jobs.release(connection, job)
         raise
-    except LeaseLostError:
+    except JobLostError:
         jobs.discard(storage, job.file)
         log.warning("export lease lost", space_id=job.space_id, export=job.id)
     except Exception as error:
@@ -98,12 +98,12 @@ class Lease:
         """Note progress. Raises LeaseLostError when there is no point in going on."""
         self.done = done
         if self._lost.is_set():
-            raise LeaseLostError
+            raise JobLostError
 
     def hand_over(self, connection: Connection[Any]) -> None:
         """End the job with its file. Raises LeaseLostError when it belongs to somebody else."""
         if not jobs.complete(connection, self.job, self.done):
-            raise LeaseLostError
+            raise JobLostError
 
     def __enter__(self) -> Self:
         self._thread.start()

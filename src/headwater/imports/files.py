@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from headwater.http.decoding import decode_storable, refuse_bad_text
 from headwater.http.errors import Errors, Invalid
+from headwater.http.json_decoder import decode_storable, refuse_bad_text
 
 STANDARD_INPUT = "-"
 FORMATS = ("ndjson", "csv")

@@ -26,8 +26,8 @@ from headwater.http.bodies import (
     read_body,
     refuse_encoding,
 )
-from headwater.http.decoding import NOT_AN_OBJECT, decode_typed
 from headwater.http.errors import Invalid, Problem, Unavailable, bound, plain
+from headwater.http.json_decoder import NOT_AN_OBJECT, decode_typed
 from headwater.http.rate_limits import Quota
 from headwater.ingest.forms import Form
 from headwater.ingest.inbox import Inbox, Request

@@ -9,8 +9,8 @@ from typing import Any, cast
 import msgspec
 from mcp_types import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
 
-from headwater.http.decoding import decode_json, refuse_bad_text
 from headwater.http.errors import Invalid, Problem
+from headwater.http.json_decoder import decode_json, refuse_bad_text
 
 ONE_AT_A_TIME = "The body must be one JSON-RPC message: an object."
 

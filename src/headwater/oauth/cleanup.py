@@ -4,13 +4,12 @@ registered themselves and never came back.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from psycopg import Connection
 
 from headwater.database.queries import Queries
-from headwater.pipeline.worker import Duty
+from headwater.jobs.duties import Duty, look_every
 
 queries = Queries(__name__, "cleanup.sql")
 
@@ -19,23 +18,14 @@ INSTALLATION = 0
 """No Space has this id: what is forgotten belongs to none."""
 
 
-def forgetting(seconds: float = LOOK_SECONDS) -> Duty:
+def make_cleanup_duty(seconds: float = LOOK_SECONDS) -> Duty:
     """Forget, every so many seconds."""
-    looked = -seconds
-
-    def waiting(_: Connection[Any]) -> list[int]:
-        nonlocal looked
-        now = time.monotonic()
-        if now - looked < seconds:
-            return []
-        looked = now
-        return [INSTALLATION]
 
     def attend(connection: Connection[Any], _: int) -> bool:
         forget(connection)
         return False
 
-    return Duty(waiting, attend)
+    return Duty(look_every(seconds, lambda _: [INSTALLATION]), attend)
 
 
 def forget(connection: Connection[Any]) -> None:

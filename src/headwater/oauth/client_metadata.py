@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 from headwater.egress.client import Egress
 from headwater.egress.models import EgressError, EgressRequest, EgressResponse
-from headwater.http.decoding import decode_json
 from headwater.http.errors import Invalid
+from headwater.http.json_decoder import decode_json
 from headwater.oauth.clients import OAuthClient, read_document
 from headwater.oauth.errors import OAuthError
 from headwater.oauth.redirects import Redirect, read_redirect

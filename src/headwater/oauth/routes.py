@@ -15,8 +15,8 @@ from starlette.routing import Route
 from headwater.database.pool import UNAVAILABLE
 from headwater.http.bodies import read_body
 from headwater.http.clients import address_subject, client_address
-from headwater.http.decoding import decode_storable
 from headwater.http.errors import Invalid, Problem, shorten
+from headwater.http.json_decoder import decode_storable
 from headwater.oauth.client_metadata import is_document_url
 from headwater.oauth.clients import OAuthClient, read_registration
 from headwater.oauth.codes import find_code

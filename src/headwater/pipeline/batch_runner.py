@@ -9,16 +9,15 @@ from typing import Any
 import psycopg
 import structlog
 from psycopg import Connection
-from psycopg.rows import TupleRow
 
 from headwater.failpoints import failpoint
+from headwater.jobs.connection import TRANSIENT_ERRORS, WorkerConnection
 from headwater.pipeline.batch import Batch, BatchResult, Rejection, RejectReason
 from headwater.pipeline.batch_loader import load_known, load_paths
 from headwater.pipeline.batch_writer import write
 from headwater.pipeline.inbox import (
     claim,
     delete_rows,
-    queries,
     reject_rows,
     waiting_ids,
     waiting_spaces,
@@ -35,45 +34,7 @@ from headwater.pipeline.steps import (
 
 BATCH_ROWS = 2000
 
-NOT_THE_ROWS = (
-    psycopg.OperationalError,
-    psycopg.InterfaceError,
-    psycopg.ProgrammingError,
-    psycopg.errors.ReadOnlySqlTransaction,
-    MemoryError,
-)
-"""What no row can be blamed for: the database is away, full, read-only or of another version, or
-another transaction was in the way. Trying later is right; rejecting would not be."""
-
 log = structlog.get_logger()
-
-
-class WorkerConnection(Connection[TupleRow]):
-    """A worker's connection. Every statement looks rows up by key, so the planner is told to use
-    the keys whatever young statistics say, and to plan each statement once. As a plan fits the
-    size its tables had then, plans are made anew whenever the batches have doubled.
-    """
-
-    batches = 0
-
-    def count_batch(self) -> None:
-        self.batches += 1
-        if self.batches & (self.batches - 1) == 0 or self.batches % 1024 == 0:
-            self.execute(queries["plan_anew"])
-
-
-def connect(url: str) -> WorkerConnection:
-    """A connection for a worker, in autocommit."""
-    connection = WorkerConnection.connect(
-        url,
-        autocommit=True,
-        prepare_threshold=0,
-        connect_timeout=3,
-        tcp_user_timeout=10_000,
-        application_name="headwater worker",
-    )
-    connection.execute(queries["plan_by_key"])
-    return connection
 
 
 def process(connection: Connection[Any], batch: Batch) -> None:
@@ -143,7 +104,7 @@ def process_space(
         connection.count_batch()
     try:
         return run_batch(connection, space_id, limit)
-    except NOT_THE_ROWS:
+    except TRANSIENT_ERRORS:
         raise
     except Exception as error:  # noqa: BLE001 - any fault of a row must end with that row alone
         log.warning("batch failed", space_id=space_id, error=describe(error))
@@ -154,7 +115,7 @@ def _isolate(connection: Connection[Any], space_id: int, ids: list[int]) -> Batc
     """Process rows in ever smaller batches, in order, until those that fail stand alone."""
     try:
         return run_batch(connection, space_id, ids=ids)
-    except NOT_THE_ROWS:
+    except TRANSIENT_ERRORS:
         raise
     except Exception as error:  # noqa: BLE001 - see process_space
         if len(ids) == 1:

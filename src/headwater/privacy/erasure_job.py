@@ -9,9 +9,9 @@ import structlog
 from psycopg import Connection
 
 from headwater.failpoints import failpoint
+from headwater.jobs.duties import Duty
 from headwater.pipeline import inbox
 from headwater.pipeline.batch_runner import BATCH_ROWS, describe, process_space
-from headwater.pipeline.worker import Duty
 from headwater.privacy.erasures import queries
 from headwater.privacy.scrub import scrub
 
@@ -89,5 +89,5 @@ def _waiting(connection: Connection[Any]) -> list[int]:
     return [row[0] for row in connection.execute(SPACES_WITH_ERASURES)]
 
 
-ERASING = Duty(_waiting, erase_next)
-"""What a worker does about erasures."""
+ERASURE_DUTY = Duty(_waiting, erase_next)
+"""The worker's duty of privacy: erasures that were asked for are carried out."""

@@ -25,7 +25,7 @@ from headwater.spaces.encryption import Unsealable, seal, unseal
 from headwater.spaces.settings_input import read_name
 from headwater.spaces.spaces import announce_access, fetch_space
 from headwater.tracker.origins import is_among, parse_origins
-from headwater.tracker.signing import SigningSecret, new_secret
+from headwater.tracker.signatures import SigningSecret, new_secret
 
 queries = Queries(__name__, "sites.sql")
 log = structlog.get_logger()

@@ -8,8 +8,8 @@ import hashlib
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from headwater.http.decoding import NOT_AN_OBJECT, decode_json
 from headwater.http.errors import Errors, Invalid
+from headwater.http.json_decoder import NOT_AN_OBJECT, decode_json
 from headwater.webhooks.expressions import parse
 from headwater.webhooks.mapping import MappedPayload, expressions_for, key_of, map_fields, to_event
 from headwater.webhooks.models import (

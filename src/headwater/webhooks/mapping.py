@@ -21,7 +21,7 @@ from headwater.events.accepted import AcceptedEvent
 from headwater.http.errors import Errors, Invalid
 from headwater.ingest.payload import Check, TrackPayload, accept
 from headwater.webhooks.expressions import parse
-from headwater.webhooks.interpreter import Budget
+from headwater.webhooks.interpreter import StepBudget
 from headwater.webhooks.models import MappingInput, WebhookSettings
 from headwater.webhooks.values import to_number, to_text
 
@@ -112,7 +112,7 @@ def map_fields(document: MappingInput, expressions: Mapping[str, str]) -> Mapped
     """The fields that the document has something for. Raises Invalid for indispensable ones that
     do not fit.
     """
-    check, budget = Check(), Budget()
+    check, budget = Check(), StepBudget()
 
     def find(name: str, text: str) -> Any:
         value = parse(text).find(document, budget)

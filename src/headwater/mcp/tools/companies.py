@@ -10,7 +10,7 @@ from headwater.companies import parameters
 from headwater.companies.queries import fetch_company, list_companies
 from headwater.companies.schemas import BODY_OF_CHANGE, CHANGED, COMPANY, PAGE
 from headwater.companies.updates import read_change, update_company
-from headwater.http.decoding import refuse_bad_text
+from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.parameters import Query
 from headwater.mcp.context import ToolContext
 from headwater.mcp.pages import PAGING, paged, told

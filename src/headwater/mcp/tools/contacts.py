@@ -15,7 +15,7 @@ from headwater.contacts.queries import fetch_contact, list_contacts, queries
 from headwater.contacts.routes import RESTAMPING_SECONDS
 from headwater.contacts.schemas import CONTACT, CONVERSION, PAGE, TOUCHPOINT
 from headwater.contacts.updates import create_contact, update_contact
-from headwater.http.decoding import refuse_bad_text
+from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.parameters import Parameter, Query, whole_number
 from headwater.mcp.context import ToolContext
 from headwater.mcp.pages import PAGING, paged, told

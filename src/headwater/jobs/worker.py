@@ -5,48 +5,21 @@ from __future__ import annotations
 import gc
 import random
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 import structlog
 from psycopg import Connection
 
-from headwater.contacts.merge_alerts import warn_of_burst
-from headwater.pipeline.batch_runner import BATCH_ROWS, NOT_THE_ROWS, connect, process_space
-from headwater.pipeline.inbox import waiting_spaces
-from headwater.settings import MERGE_ALERT
+from headwater.jobs.connection import TRANSIENT_ERRORS, connect
+from headwater.jobs.duties import Duty
 
 IDLE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 5.0
 
 log = structlog.get_logger()
-
-
-@dataclass(frozen=True)
-class Duty:
-    """A kind of work that is done for one Space at a time, each time in a transaction."""
-
-    waiting: Callable[[Connection[Any]], list[int]]
-    """The Spaces where it waits."""
-    attend: Callable[[Connection[Any], int], bool]
-    """Do a piece of it for a Space; returns whether there was one."""
-
-
-def processing(limit: int = BATCH_ROWS, *, merge_alert: int = MERGE_ALERT) -> Duty:
-    """What the pipeline is for: batches of at most `limit` rows. From `merge_alert` merges in an
-    hour on a Space's are an alert.
-    """
-
-    def attend(connection: Connection[Any], space_id: int) -> bool:
-        result = process_space(connection, space_id, limit)
-        if result.merges:
-            warn_of_burst(connection, space_id, result.merges, merge_alert)
-        return result.rows > 0
-
-    return Duty(waiting_spaces, attend)
 
 
 class Worker:
@@ -91,7 +64,7 @@ class Worker:
         """
         try:
             return duty.attend(connection, space_id)
-        except NOT_THE_ROWS as error:
+        except TRANSIENT_ERRORS as error:
             if connection.closed:
                 raise
             with suppress(psycopg.Error):

@@ -28,7 +28,7 @@ ABOUT = {
 
 
 @dataclass(frozen=True)
-class Field:
+class FieldNote:
     """A parameter, or a member of a body."""
 
     name: str
@@ -48,8 +48,8 @@ class Operation:
     path: str
     summary: str
     description: str
-    parameters: list[Field]
-    body: list[Field]
+    parameters: list[FieldNote]
+    body: list[FieldNote]
     body_about: str
     answers: list[tuple[str, str]]
     """Status and meaning."""
@@ -145,7 +145,7 @@ def _pretty(value: Any) -> str:
     return "" if value is None else json.dumps(value, indent=2, ensure_ascii=False)
 
 
-def _members(schema: Schema, parts: Schema) -> list[Field]:
+def _members(schema: Schema, parts: Schema) -> list[FieldNote]:
     required = set(schema.get("required", ()))
     return [
         _field(name, each, parts, is_required=name in required)
@@ -155,9 +155,9 @@ def _members(schema: Schema, parts: Schema) -> list[Field]:
 
 def _field(
     name: str, schema: Schema, parts: Schema, *, is_required: bool, about: str = ""
-) -> Field:
+) -> FieldNote:
     schema = _resolved(schema, parts)
-    return Field(
+    return FieldNote(
         name=name,
         kind=_kind(schema, parts),
         is_required=is_required,
