@@ -10,7 +10,8 @@ import psycopg
 import pytest
 
 from headwater.cli import main
-from headwater.pipeline import batch_runner
+from headwater.jobs.connection import connect
+from headwater.pipeline.batch_runner import drain
 from headwater.spaces.keys import SCOPES
 
 
@@ -102,8 +103,8 @@ def test_key(cli: Cli, space: Any) -> None:
 
 
 def test_queue(cli: Cli, space: Any, connection: psycopg.Connection, database_url: str) -> None:
-    with batch_runner.connect(database_url) as worker:  # other tests leave rows and erasures behind
-        batch_runner.drain(worker)
+    with connect(database_url) as worker:  # other tests leave rows and erasures behind
+        drain(worker)
     connection.execute("UPDATE erasures SET erased_at = now() WHERE erased_at IS NULL")
     assert cli("queue", "wait") == ""
     connection.execute(

@@ -24,7 +24,7 @@ from headwater.forwarding.models import SkipReason
 from headwater.forwarding.platforms.platform import DAY
 from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.http.rate_limits import PER_MINUTE
-from headwater.mcp.endpoint import ReportProblem as AssistantRefusal
+from headwater.mcp.endpoint import AccessRefusal as AssistantRefusal
 from headwater.mcp.prompts import PROMPTS
 from headwater.mcp.resources import RESOURCES
 from headwater.mcp.tools import TOOLS

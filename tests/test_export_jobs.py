@@ -273,7 +273,7 @@ def test_a_lost_lease_ends_the_writing(
 def test_a_stop_gives_the_job_back_uncounted(
     stage: Stage, exports: Exports, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from headwater.exports import running  # noqa: PLC0415
+    from headwater.exports import worker  # noqa: PLC0415
 
     fill(stage, 3000)
     export_id = exports.ask(date=DAY)
@@ -281,11 +281,11 @@ def test_a_stop_gives_the_job_back_uncounted(
 
     def stop(name: str) -> None:
         if name == "export_before_close":
-            raise running.Stopped
+            raise worker.StopRequested
 
     with monkeypatch.context() as patch:
-        patch.setattr(running, "failpoint", stop)
-        with pytest.raises(running.Stopped):
+        patch.setattr(worker, "failpoint", stop)
+        with pytest.raises(worker.StopRequested):
             exports.work()
     assert files(folder) == before
     row = stage.connection.execute(

@@ -199,3 +199,33 @@ def test_sizes() -> None:
     command = [sys.executable, str(ROOT / "tests" / "sizes.py")]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def modules() -> list[Path]:
+    return sorted(path for path in SOURCE.rglob("*.py") if path.stem != "__init__")
+
+
+GERUNDS: dict[str, str] = {
+    "forwarding": "the trade's word for sending conversions on to ad platforms",
+    "browsing": "what visitors do: the page views and visits of one room",
+    "onboarding": "the trade's word for a first account and Space",
+    "masking": "the trade's word for keeping values out of texts",
+    "mapping": "the trade's word for which field of a body becomes which of ours",
+    "setting": "a noun",
+}
+"""Names of rooms and modules that end in -ing, each with its reason."""
+
+
+def test_modules_are_nouns() -> None:
+    names = {part for path in modules() for part in path.relative_to(SOURCE).with_suffix("").parts}
+    gerunds = {name for name in names if name.endswith("ing")}
+    assert sorted(gerunds - set(GERUNDS)) == []
+    assert sorted(set(GERUNDS) - gerunds) == []
+
+
+def test_a_public_class_stands_in_one_room() -> None:
+    rooms: dict[str, set[str]] = {}
+    for path in modules():
+        for name in re.findall(r"^class ([A-Za-z]\w*)", path.read_text(), re.MULTILINE):
+            rooms.setdefault(name, set()).add(path.relative_to(SOURCE).parts[0])
+    assert {name: places for name, places in rooms.items() if len(places) > 1} == {}

@@ -324,8 +324,6 @@ def because(reason: str) -> dict[str, Any]:
 
 
 ERROR_INFO = because("INVALID_HEX_ENCODING")
-
-
 BUSY = {"RESOURCE_EXHAUSTED": 429, "INTERNAL": 500, "UNAVAILABLE": 503, "DEADLINE_EXCEEDED": 504}
 
 
