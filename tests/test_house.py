@@ -51,6 +51,7 @@ SPANS_SPACES: dict[str, str] = {
     "accounts/users.sql::revoke_tokens": "an account is of no Space: its password opens them all",
     "accounts/users.sql::end_codes": "likewise",
     "accounts/tokens.sql::find": "the token says which Space it opens, likewise",
+    "accounts/tokens.sql::list_of_user": "which Spaces a user's tokens open is the question",
     "accounts/invitations.sql::find": "the link says which Space it offers, likewise",
     "accounts/invitations.sql::accept": "likewise",
     "oauth/codes.sql::use": "the code says which Space it is for, likewise",

@@ -91,3 +91,16 @@ def test_a_change_asks_whether_tokens_end(
     given = {"current": PASSWORD, "password": NEW, **({"revoke": "yes"} if revoke else {})}
     owner.browser.fill(PAGE, f"{PAGE}/password", **given)
     assert (accounts.run(lambda c: tokens.find_token(c, token)) is None) is revoke
+
+
+def test_own_tokens_are_listed(
+    owner: Person, person: Callable[..., Person], accounts: Accounts, space_id: int
+) -> None:
+    other = person(Role.ADMIN)
+    for whose, name in ((owner, "nightly report"), (other, "somebody else's")):
+        new = tokens.NewToken(whose.user.id, "personal", name)
+        accounts.run(lambda c, new=new: tokens.issue_token(c, space_id, new))
+    page = owner.browser.get(PAGE).text
+    assert "nightly report" in page
+    assert f'href="/console/spaces/{space_id}/mcp"' in page
+    assert "somebody else" not in page

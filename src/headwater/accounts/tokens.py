@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from psycopg import AsyncConnection
-from psycopg.rows import dict_row
+from psycopg.rows import class_row, dict_row
 
 from headwater.accounts.members import lock_members
 from headwater.accounts.roles import Role
@@ -81,6 +81,18 @@ class StoredToken:
 
 
 @dataclass(frozen=True)
+class OwnToken:
+    """A token as its user sees it among all of theirs."""
+
+    space_id: int
+    space_name: str
+    name: str
+    hint: str
+    created_at: datetime
+    last_used_at: datetime | None
+
+
+@dataclass(frozen=True)
 class Bearer:
     """Who shows a token, and what it opens, as of this very moment."""
 
@@ -142,6 +154,12 @@ async def list_tokens(connection: AsyncConnection, space_id: int) -> list[Stored
         )
         for row in await cursor.fetchall()
     ]
+
+
+async def list_own_tokens(connection: AsyncConnection, user_id: int) -> list[OwnToken]:
+    """The user's tokens that work, in every Space, by its name."""
+    cursor = connection.cursor(row_factory=class_row(OwnToken))
+    return await fetch_all(cursor, queries["list_of_user"], {"user_id": user_id})
 
 
 async def fetch_token(connection: AsyncConnection, space_id: int, token_id: int) -> StoredToken:

@@ -26,6 +26,14 @@ WHERE t.space_id = %(space_id)s AND t.revoked_at IS NULL
   AND (t.expires_at IS NULL OR t.expires_at > now())
 ORDER BY t.id DESC;
 
+-- name: list_of_user
+-- A user's tokens that work and what each opens, by Space; which Spaces is the question.
+SELECT t.space_id, s.name AS space_name, t.name, t.hint, t.created_at, t.last_used_at
+FROM mcp_tokens t JOIN spaces s ON s.id = t.space_id
+WHERE t.user_id = %(user_id)s AND t.revoked_at IS NULL
+  AND (t.expires_at IS NULL OR t.expires_at > now())
+ORDER BY s.name, t.space_id, t.id DESC;
+
 -- name: revoke
 -- End a token; one that is revoked keeps the time of it.
 UPDATE mcp_tokens SET revoked_at = coalesce(revoked_at, now())

@@ -1,4 +1,6 @@
-"""The page of one's own account: name, password, the browsers that are logged in."""
+"""The page of one's own account: name, password, the browsers that are logged in, the
+tokens that assistants and scripts have.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ from starlette.routing import Route
 from headwater.accounts.attempts import give_back, take_attempt
 from headwater.accounts.passwords import check_password
 from headwater.accounts.sessions import close_session, close_sessions, list_sessions
+from headwater.accounts.tokens import list_own_tokens
 from headwater.accounts.users import change_name, change_password, fetch_user
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
@@ -104,9 +107,11 @@ async def _page(
     async with request.app.state.headwater.database.connection() as connection:
         user = await fetch_user(connection, visitor.user.id)
         sessions = await list_sessions(connection, visitor.user.id)
+        tokens = await list_own_tokens(connection, visitor.user.id)
     common: dict[str, Any] = {
         "name": user.name,
         "sessions": sessions,
+        "tokens": tokens,
         "current_session": visitor.session.id,
         "errors": errors or {},
     }

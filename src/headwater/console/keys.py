@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from headwater.accounts.members import list_members
 from headwater.accounts.roles import Permission
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import once_token, read_form, read_form_once, spend
@@ -77,6 +78,7 @@ async def _page(
     **values: Any,
 ) -> Response:  # fmt: skip
     keys = await list_keys(connection, inside.space.id)
+    members = await list_members(connection, inside.space.id)
     once = hidden_token(once_token(inside.visitor.form_key, "create key"))
     common: dict[str, Any] = {
         "keys": [key for key in keys if key.revoked_at is None],
@@ -85,6 +87,7 @@ async def _page(
         "chosen": list(SCOPES),
         "name": "",
         "made": None,
+        "makers": {member.user_id: member.shown for member in members},
         "once": once,
         "base_url": request.app.state.headwater.base_url,
     }
