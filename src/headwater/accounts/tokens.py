@@ -15,7 +15,7 @@ from psycopg.rows import class_row, dict_row
 from headwater.accounts.members import lock_members
 from headwater.accounts.roles import Role
 from headwater.accounts.users import read_label
-from headwater.database.queries import Queries, fetch_one, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.http.errors import Conflict, NotFound
 from headwater.spaces.secret_hash import hash_secret
 
