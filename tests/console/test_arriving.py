@@ -15,10 +15,10 @@ from headwater.accounts.roles import Role
 from headwater.database.migrator import migrate
 from headwater.settings import Settings
 from headwater.spaces.spaces import list_spaces
-from tests.accounts import PASSWORD, Accounts
 from tests.conftest import run_application
 from tests.console.browsing import Browser
 from tests.console.conftest import Counting, Person
+from tests.support.accounts import PASSWORD, Accounts
 
 NEW = "a password of another kind"
 

@@ -33,7 +33,7 @@ from headwater.forwarding.models import (
 )
 from headwater.forwarding.platform_client import PlatformClient
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
-from tests import factories
+from tests.support import factories
 
 KEY = b"k" * 32
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

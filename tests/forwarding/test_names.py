@@ -14,8 +14,8 @@ from headwater.forwarding.platforms.registry import PLATFORMS
 from tests.forwarding.staging import Stage
 from tests.forwarding.test_conversions import conversion_of
 from tests.forwarding.test_platforms import sample
-from tests.pipeline import Stage as Queue
-from tests.pipeline import event, person
+from tests.support.pipeline import Stage as Queue
+from tests.support.pipeline import event, person
 
 HASHING = [PLATFORMS[name] for name in ("meta", "snapchat", "pinterest", "tiktok")]
 

@@ -23,7 +23,7 @@ from headwater.tracker.browser_reports import Body, Browser, accept_item, is_pag
 from headwater.tracker.origins import cookie_domain, is_among, parse_origin, sent_host
 from headwater.tracker.signatures import SigningSecret
 from headwater.tracker.sites import ActiveSite
-from tests.sites import event, identify, page
+from tests.support.sites import event, identify, page
 
 NOW = 1_790_000_000.0
 AGENT = read_agent("x")

@@ -18,8 +18,8 @@ from headwater.mcp.prompts import PROMPTS
 from headwater.mcp.resources import RESOURCES
 from headwater.mcp.tools import TOOLS
 from headwater.sources.catalogue import SOURCES
-from tests.factories import Stage
 from tests.mcp.assistants import Assistant
+from tests.support.factories import Stage
 
 TODAY = date(2026, 3, 18)  # a Wednesday
 

@@ -16,12 +16,12 @@ from headwater.oauth.client_metadata import (
 from headwater.oauth.clients import OAuthClient
 from headwater.oauth.errors import OAuthError
 from headwater.oauth.registrations import PREFIX
+from tests.egress.test_egress_addresses import REFUSED
 from tests.oauth import internet as web
 from tests.oauth.documents import asking, document, fetch, new_url, refused, serve
 from tests.oauth.internet import DOMAIN, PUBLIC, Internet, page
 from tests.oauth.pages import read_text
 from tests.oauth.staging import AUTHORIZE, LOOPBACK, Assistant, Installation, Person
-from tests.test_egress_addresses import REFUSED
 
 
 def test_it_works(installation: Installation, person: Person, space_id: int) -> None:

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from headwater.reports import alerts
 from headwater.reports.alerts import Alert, AlertKind, list_alerts
 from headwater.reports.backlog_watch import BacklogWatch
-from tests.accounts import Accounts
+from tests.support.accounts import Accounts
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from headwater.reports import report
 from headwater.reports.errors import ReportTooLarge
 from headwater.reports.models import Comparison, Filters, GroupKey, MeasureChange
 from headwater.sources.catalogue import SOURCES
-from tests.factories import NOON, Stage, make_stage
 from tests.models.reports import channel_of
 from tests.reports.asking import Group, Measure, ask, by_key
+from tests.support.factories import NOON, Stage, make_stage
 
 EVERY = tuple(Measure)
 

@@ -28,11 +28,11 @@ from headwater.reports.models import (
     ReportRow,
 )
 from headwater.reports.statement import WHOLE_EVENT
-from tests.factories import Stage, make_stage
 from tests.models import reports as model
 from tests.models.attribution import Event, Touch
 from tests.models.reports import Facts, Keys, Part
 from tests.reports.asking import ask
+from tests.support.factories import Stage, make_stage
 
 ZONES = ("UTC", "Europe/Berlin", "America/Havana", "Australia/Lord_Howe", "Asia/Kathmandu")
 SOURCES = ("facebook_ads", "google_ads", "google_organic", "email", "direct")
