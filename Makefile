@@ -27,7 +27,7 @@ check: $(VENV)/.dev ## Lint, check formatting, types, layers and sizes
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
-	$(BIN)/python tests/sizes.py
+	$(BIN)/python tests/support/sizes.py
 
 bench: $(VENV)/.dev ## Print the benchmark table
 	$(BIN)/python -m bench $(ARGS)

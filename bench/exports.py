@@ -15,12 +15,12 @@ import psycopg
 
 from bench.listing import COMMON, fill
 from bench.stage import Stage
-from headwater.events.asking import read_selection
-from headwater.events.exporting import event_lines
-from headwater.exports.jobs import SQL
-from headwater.exports.running import work
+from headwater.events.export_lines import event_lines
+from headwater.events.parameters import read_selection
+from headwater.exports.jobs import queries
 from headwater.exports.storage import LocalFolder
-from headwater.exports.streaming import COPY
+from headwater.exports.stream import COPY
+from headwater.exports.worker import work
 from headwater.http.parameters import Query
 from headwater.http.timerange import TimeRange
 
@@ -65,7 +65,7 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
 def _bare(url: str, space_id: int, body: dict[str, Any]) -> tuple[int, int, float]:
     """Rows, bytes and seconds of reading the same rows and doing nothing with them."""
     with psycopg.connect(url) as connection:
-        connection.execute(SQL["snapshot"])
+        connection.execute(queries["snapshot"])
         lines = event_lines(connection, space_id, read_selection(Query.of_body(body), WHOLE_DAY))
         rows = size = 0
         started = time.perf_counter()

@@ -17,14 +17,14 @@ from tests.forwarding.fake_platform import Answer, FakePlatform
 from bench.stage import Stage
 from headwater.database.pool import Database
 from headwater.egress.client import Egress
-from headwater.forwarding.calling import Caller
-from headwater.forwarding.delivering import Tools
+from headwater.forwarding.credentials import seal_secrets
+from headwater.forwarding.delivery_loop import DeliveryServices
+from headwater.forwarding.forwarder import Forwarder, open_clock
+from headwater.forwarding.platform_client import PlatformClient
 from headwater.forwarding.platforms.registry import PLATFORMS
-from headwater.forwarding.running import Forwarder, open_clock
-from headwater.forwarding.vault import seal_secrets
 from headwater.pipeline.inbox import wait_until_processed
 from headwater.settings import Settings
-from headwater.spaces.sealing import derive_key
+from headwater.spaces.encryption import derive_key
 from headwater.spaces.secret_key import find_secret_key
 
 DELIVERIES = 20_000
@@ -78,8 +78,8 @@ async def _drain(
             _destination(url, space_id, key)
             return
         async with Egress(["127.0.0.1"]) as egress:
-            tools = Tools(
-                database, Caller(egress), PLATFORMS, {PLATFORM.name: platform.url}, key,
+            tools = DeliveryServices(
+                database, PlatformClient(egress), PLATFORMS, {PLATFORM.name: platform.url}, key,
                 await open_clock(database),
             )  # fmt: skip
             await Forwarder(tools, asyncio.Event()).drain()

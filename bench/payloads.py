@@ -11,7 +11,7 @@ from decimal import Decimal
 import msgspec
 
 from headwater.events.accepted import EVENT_NAMES
-from headwater.forwarding.models import Click, Consent, Conversion, Destination, Person
+from headwater.forwarding.models import AdConsent, Click, Conversion, ConvertedPerson, Destination
 from headwater.forwarding.platforms.platform import Platform
 from headwater.forwarding.platforms.registry import PLATFORMS
 
@@ -45,7 +45,7 @@ def _purchase(number: int) -> Conversion:
         dedup_id=f"order-{number}",
         event_name="purchase",
         event_time=AT,
-        person=Person(
+        person=ConvertedPerson(
             email=f"buyer.{number}@gmail.com",
             phone=f"+1650{number:07}",
             first_name="Mary",
@@ -59,7 +59,7 @@ def _purchase(number: int) -> Conversion:
         url=f"https://shop.example/thanks/{number}",
         ip="203.0.113.9",
         user_agent="Mozilla/5.0 (X11; Linux x86_64) ExampleBrowser/1.0",
-        consent=Consent(ad_user_data=True, ad_personalization=True),
+        consent=AdConsent(ad_user_data=True, ad_personalization=True),
         click=Click(
             touchpoint_id=number,
             occurred_at=AT - 86_400_000,

@@ -15,7 +15,8 @@ from bench.ingest import event
 from bench.stage import Stage
 from headwater.browsing.accepted import AcceptedHit
 from headwater.ingest.payload import accept
-from headwater.pipeline.running import BATCH_ROWS, connect, process_space
+from headwater.jobs.connection import connect
+from headwater.pipeline.batch_runner import BATCH_ROWS, process_space
 
 EVENTS = 60_000
 STORED = ("contacts", "contact_identifiers", "events", "touchpoints")

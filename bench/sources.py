@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from headwater.sources.classify import classify, explain
-from headwater.sources.evidence import Arrival
+from headwater.sources.evidence import Landing
 
 VISITS = 60_000
 PAGE = "https://shop.example/shoes"
@@ -27,11 +27,11 @@ def measure(say: Callable[..., None]) -> None:
     say("visit", "classify", "explain")
     for name, (url, referrer) in KINDS.items():
         # Every visit differs, so that no cache of addresses helps.
-        visits = [Arrival(f"{url}#{number}", referrer) for number in range(VISITS)]
+        visits = [Landing(f"{url}#{number}", referrer) for number in range(VISITS)]
         say(name, *(f"{_rate(verb, visits):,.0f}" for verb in (classify, explain)))
 
 
-def _rate(verb: Callable[[Arrival], object], visits: list[Arrival]) -> float:
+def _rate(verb: Callable[[Landing], object], visits: list[Landing]) -> float:
     started = time.perf_counter()
     for visit in visits:
         verb(visit)

@@ -23,11 +23,11 @@ from headwater import logs
 from headwater.accounts.passwords import Passwords
 from headwater.app import create_app
 from headwater.database.embedded import Embedded
-from headwater.database.migrate import migrate
+from headwater.database.migrator import migrate
 from headwater.egress.client import Egress
 from headwater.http.server import make_server
 from headwater.settings import PLATFORMS, Settings
-from tests.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 API = "/public-api/v1"
 BASE_URL = "http://headwater.test"
@@ -172,6 +172,7 @@ def client_for(server: Running, key: str) -> httpx.Client:
 
 # Fixtures of their own, shared by several files.
 pytest_plugins = [
-    "tests.reading_fixtures", "tests.exports", "tests.webhooks", "tests.importing", "tests.sites",
-    "tests.destinations", "tests.conformance.node", "tests.oauth.fixtures",
+    "tests.support.reading_fixtures", "tests.support.exports", "tests.support.webhooks",
+    "tests.support.importing", "tests.support.sites",
+    "tests.support.destinations", "tests.conformance.node", "tests.oauth.fixtures",
 ]  # fmt: skip

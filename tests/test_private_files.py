@@ -19,10 +19,10 @@ import pytest
 
 from headwater.database.embedded import Embedded, EmbeddedError
 from headwater.files import close_to_others, make_private
-from tests.exports import Exports
-from tests.factories import Stage
-from tests.processes import Serve, environment
-from tests.waiting import PATIENCE_SECONDS
+from tests.support.exports import Exports
+from tests.support.factories import Stage
+from tests.support.processes import Serve, environment
+from tests.support.waiting import PATIENCE_SECONDS
 
 LONG = "a-directory-whose-path-is-too-long-for-the-name-of-a-socket/" * 2
 STRANGER = 12345

@@ -43,12 +43,12 @@ from headwater.events.routes import router as events_router
 from headwater.exports.routes import DOWNLOAD_ROUTES
 from headwater.exports.routes import router as exports_router
 from headwater.exports.storage import Storage, open_storage
-from headwater.forwarding.figures import forwarding_figures
-from headwater.forwarding.journal_routes import router as journal_router
+from headwater.forwarding.delivery_routes import router as journal_router
+from headwater.forwarding.metrics import forwarding_figures
 from headwater.forwarding.origins import named_hosts
 from headwater.forwarding.routes import router as destinations_router
 from headwater.http import openapi
-from headwater.http.admission import Budget
+from headwater.http.admission import BodyBudget
 from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
 from headwater.http.health import (
     HEALTH_ROUTES,
@@ -58,29 +58,36 @@ from headwater.http.health import (
     takes_writes,
 )
 from headwater.http.shared import Shared
-from headwater.ingest.documents import INGEST_PATHS, INGEST_SCHEMAS
-from headwater.ingest.endpoints import BUCKET, EVENTS, TOUCHPOINTS, Batch, Ingest, Track
+from headwater.ingest.endpoints import (
+    BUCKET,
+    EVENTS,
+    TOUCHPOINTS,
+    BatchEndpoint,
+    Ingest,
+    TrackEndpoint,
+)
 from headwater.ingest.inbox import Inbox
 from headwater.ingest.routes import router as receipts_router
-from headwater.mcp.asking import Service
+from headwater.ingest.schemas import INGEST_PATHS, INGEST_SCHEMAS
+from headwater.mcp.context import McpServices
 from headwater.mcp.endpoint import SpaceEndpoint
 from headwater.mcp.server import build_server
 from headwater.mcp.tools import TOOLS
-from headwater.oauth.authorizing import authorize_routes
-from headwater.oauth.hosted import HostedClients
+from headwater.oauth.client_metadata import HostedClients
+from headwater.oauth.consent_page import authorize_routes
 from headwater.oauth.routes import OAUTH_ROUTES
 from headwater.privacy.routes import router as privacy_router
-from headwater.reference.describing import add_tags
+from headwater.reference.description import add_tags
 from headwater.reference.examples import add_examples
 from headwater.reference.page import reference_routes
 from headwater.settings import Settings
-from headwater.spaces.access import KeyRing
-from headwater.spaces.rings import Listener
-from headwater.spaces.sealing import derive_key
+from headwater.spaces.access import KeyCache
+from headwater.spaces.credential_cache import Listener
+from headwater.spaces.encryption import derive_key
 from headwater.spaces.secret_key import find_secret_key
 from headwater.tracker import endpoint as tracker
-from headwater.tracker.script import Script
-from headwater.tracker.sites import SiteRing
+from headwater.tracker.script import ScriptEndpoint
+from headwater.tracker.sites import SiteCache
 from headwater.webhooks.routes import WEBHOOK_ROUTES
 
 API = "/public-api/v1"
@@ -105,8 +112,8 @@ class Headwater:
 
     settings: Settings
     database: Database
-    keys: KeyRing
-    sites: SiteRing
+    keys: KeyCache
+    sites: SiteCache
     access: Listener
     inbox: Inbox
     hits: Inbox
@@ -156,11 +163,11 @@ def create_app(
     """
     database = Database(database_url)
     secret = _secret(settings, database_url)
-    keys, sealing_key = KeyRing(database, settings.rate_limit_factor), derive_key(secret)
-    sites = SiteRing(database, sealing_key)
+    keys, sealing_key = KeyCache(database, settings.rate_limit_factor), derive_key(secret)
+    sites = SiteCache(database, sealing_key)
     public_egress, inbox = public_egress or Egress(), Inbox(database_url, BUCKET)
     origin, signing_key = settings.base_url or base_url, _signing_key(secret)
-    asked = Service(database, inbox, origin, signing_key, settings.rate_limit_factor)
+    asked = McpServices(database, inbox, origin, signing_key, settings.rate_limit_factor)
     headwater = Headwater(
         settings=settings,
         database=database,
@@ -192,17 +199,17 @@ def _hot(headwater: Headwater) -> dict[tuple[str, str], ASGIApp]:
     """The routes that stand before the framework."""
     settings = headwater.settings
     ingest = Ingest(headwater.keys, headwater.inbox)
-    script = Script(settings.tracker_script, settings.tracker_endpoint)
-    hits = tracker.Hits(
+    script = ScriptEndpoint(settings.tracker_script, settings.tracker_endpoint)
+    hits = tracker.HitsEndpoint(
         Ingest(headwater.keys, headwater.hits), headwater.sites, Places(settings.geoip_db),
         settings.trusted_proxies,
     )  # fmt: skip
     return {
         ("GET", "/healthz"): healthz,
         ("HEAD", "/healthz"): healthz,
-        ("POST", f"{API}/events/track"): Track(ingest),
-        ("POST", f"{API}/events/batch"): Batch(ingest, EVENTS),
-        ("POST", f"{API}/touchpoints/batch"): Batch(ingest, TOUCHPOINTS),
+        ("POST", f"{API}/events/track"): TrackEndpoint(ingest),
+        ("POST", f"{API}/events/batch"): BatchEndpoint(ingest, EVENTS),
+        ("POST", f"{API}/touchpoints/batch"): BatchEndpoint(ingest, TOUCHPOINTS),
         ("POST", settings.tracker_endpoint): hits,
         ("OPTIONS", settings.tracker_endpoint): tracker.preflight,
         ("GET", settings.tracker_script): script,
@@ -226,7 +233,7 @@ class _Front:
     def __init__(self, hot: dict[tuple[str, str], ASGIApp], framework: ASGIApp) -> None:
         self._hot, self._framework = hot, framework
         self._fixed = _methods_of_fixed_paths(hot)
-        self._budget = Budget()
+        self._budget = BodyBudget()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

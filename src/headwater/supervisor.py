@@ -13,10 +13,9 @@ import select
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,12 +23,13 @@ from typing import IO, Any
 
 import psycopg
 
-from headwater import listening
+from headwater import listening_socket
 from headwater.accounts.links import make_set_up_link
 from headwater.database.embedded import Embedded, EmbeddedError
 from headwater.database.installation import write_addresses
-from headwater.database.migrate import MigrationError, migrate
+from headwater.database.migrator import MigrationError, migrate
 from headwater.files import make_private
+from headwater.jobs.child_process import ChildProcess
 from headwater.log_lines import Log
 from headwater.settings import Settings
 from headwater.spaces.secret_key import SecretKeyError, find_secret_key, move_to_file
@@ -48,7 +48,7 @@ class ServeError(Exception):
 
 
 @dataclass(frozen=True)
-class Plan:
+class ServePlan:
     """What to serve, and where."""
 
     settings: Settings
@@ -61,7 +61,7 @@ class Plan:
 
 
 @dataclass
-class Watched:
+class SupervisedProcess:
     """Something that has to run. `due` is when to start it, on the monotonic clock."""
 
     name: str
@@ -91,43 +91,6 @@ class Watched:
         self.log.write("error", "process_ended", **values)
 
 
-class Child:
-    """One of our own processes, on its leash."""
-
-    def __init__(
-        self,
-        *arguments: str,
-        pass_fds: tuple[int, ...] = (),
-        variables: Mapping[str, str] | None = None,
-    ) -> None:
-        self._command = [sys.executable, "-P", "-m", "headwater", *arguments, "--leash"]
-        self._pass_fds = pass_fds
-        self._environment = {**os.environ, **(variables or {})}
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def launch(self) -> None:
-        self._forget()
-        self.process = subprocess.Popen(
-            self._command,
-            stdin=subprocess.PIPE,
-            stdout=sys.stderr.fileno(),  # standard output has the `ready` line alone
-            pass_fds=self._pass_fds,
-            env=self._environment,
-            start_new_session=True,  # a Ctrl-C in the terminal is the supervisor's to pass on
-        )
-
-    def died(self) -> bool:
-        return self.process is None or self.process.poll() is not None
-
-    def tell(self, number: signal.Signals) -> None:
-        if self.process is not None:
-            self.process.send_signal(number)
-
-    def _forget(self) -> None:
-        if self.process is not None and self.process.stdin is not None:
-            self.process.stdin.close()
-
-
 class Wakeups:
     """Ends a wait when a child ends or the supervisor is told to stop, without a gap in which a
     signal could be missed: the interpreter writes every signal into a pipe.
@@ -155,12 +118,12 @@ class Wakeups:
 class Supervisor:
     """The processes of one `headwater serve`."""
 
-    plan: Plan
+    plan: ServePlan
     bound: socket.socket
     wakeups: Wakeups = field(default_factory=Wakeups)
     embedded: Embedded | None = None
-    children: list[Child] = field(default_factory=list[Child])
-    watched: list[Watched] = field(default_factory=list[Watched])
+    children: list[ChildProcess] = field(default_factory=list[ChildProcess])
+    watched: list[SupervisedProcess] = field(default_factory=list[SupervisedProcess])
     set_up_link: str | None = None
     """Makes the first account, while there is none."""
 
@@ -188,7 +151,7 @@ class Supervisor:
             embedded = self.embedded = Embedded(settings.data_dir)
             url = embedded.start(tied=True)
             self.watched.append(
-                Watched("postgresql", lambda: embedded.launch(tied=True), embedded.died,
+                SupervisedProcess("postgresql", lambda: embedded.launch(tied=True), embedded.died,
                         self.log, running=True, started=time.monotonic())
             )  # fmt: skip
         for name in migrate(url):
@@ -211,7 +174,7 @@ class Supervisor:
 
     def _origin(self) -> str:
         """What people reach the service under."""
-        return self.plan.settings.base_url or listening.base_url(self.bound)
+        return self.plan.settings.base_url or listening_socket.base_url(self.bound)
 
     def _invite(self) -> None:
         """Tell whoever started the service how to make the first account."""
@@ -239,18 +202,18 @@ class Supervisor:
         metrics = self._share_metrics()
         numbers = range(1, self.plan.workers + 1)
         self.children = [
-            Child(*api, "--number", str(number), pass_fds=(descriptor,), variables=metrics)
+            ChildProcess(*api, "--number", str(number), pass_fds=(descriptor,), variables=metrics)
             for number in numbers
         ]
-        self.children.append(Child("worker", *where))
+        self.children.append(ChildProcess("worker", *where))
         names = [*(f"api {number}" for number in numbers), "worker"]
         for name, child in zip(names, self.children, strict=True):
-            self.watched.append(Watched(name, child.launch, child.died, self.log))
+            self.watched.append(SupervisedProcess(name, child.launch, child.died, self.log))
 
     def _wait_until_ready(self) -> None:
         while not self.wakeups.stopping:
             delay = self._revive()
-            if listening.answers(self.bound, "/readyz"):
+            if listening_socket.answers(self.bound, "/readyz"):
                 sys.stdout.write(f"ready {self._origin()}\n")
                 sys.stdout.flush()
                 self._invite()
@@ -296,7 +259,7 @@ def _boxed(*lines: str) -> str:
     return "\n".join(["", rule, "", *(f"  {line}" for line in lines), "", rule, "", ""])
 
 
-def supervise(plan: Plan) -> None:
+def supervise(plan: ServePlan) -> None:
     """Serve `plan` until SIGTERM or SIGINT, then stop everything in order. Raises ServeError."""
     try:
         with _alone(plan.settings), _bind(plan) as bound:
@@ -307,9 +270,9 @@ def supervise(plan: Plan) -> None:
         raise ServeError(f"cannot reach the database: {error}") from None
 
 
-def _bind(plan: Plan) -> socket.socket:
+def _bind(plan: ServePlan) -> socket.socket:
     try:
-        return listening.bind(plan.host, plan.port)
+        return listening_socket.bind(plan.host, plan.port)
     except OSError as error:
         where = f"{plan.host}:{plan.port}"
         raise ServeError(f"cannot listen on {where}: {error.strerror or error}") from None

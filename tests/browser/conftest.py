@@ -16,9 +16,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Frame, Page, sync_playwright
 
 from tests.conftest import Running
-from tests.factories import Stage
-from tests.sites import Site, make_site
-from tests.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.factories import Stage
+from tests.support.sites import Site, make_site
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 REQUIRED = "HEADWATER_TEST_BROWSER"
 ARGUMENTS = [

@@ -13,12 +13,12 @@ from playwright.sync_api import Page
 
 from headwater.accounts.roles import Role
 from headwater.accounts.users import User
-from tests.accounts import Accounts
 from tests.browser.test_console import Visit
 from tests.browser.test_console import user as user  # noqa: PLC0414 # a fixture
 from tests.browser.test_console import visit as visit  # noqa: PLC0414 # a fixture
 from tests.conformance.node import Node
 from tests.console.conftest import accounts, console, passwords  # noqa: F401 # fixtures
+from tests.support.accounts import Accounts
 
 SPACE_PAGES = ("", "/members", "/keys", "/mcp", "/settings")
 LOOKS = [

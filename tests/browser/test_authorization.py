@@ -17,9 +17,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from headwater.oauth.clients import LONGEST_NAME
-from tests.accounts import PASSWORD
 from tests.oauth.staging import AUTHORIZE, Assistant, Installation, Person, query_of
-from tests.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.accounts import PASSWORD
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 PAYLOADS = [
     line

@@ -19,14 +19,14 @@ from headwater.accounts import invitations, tokens
 from headwater.accounts.roles import Role
 from headwater.accounts.tokens import NewToken
 from headwater.accounts.users import User, fetch_user
-from headwater.spaces.changes import read_changes
 from headwater.spaces.keys import create_key
+from headwater.spaces.settings_input import read_changes
 from headwater.spaces.spaces import change_space
-from tests.accounts import PASSWORD, Accounts
 from tests.conftest import Running
 from tests.console.conftest import accounts, console, passwords  # noqa: F401 # fixtures
-from tests.factories import Stage
-from tests.waiting import PATIENCE_SECONDS
+from tests.support.accounts import PASSWORD, Accounts
+from tests.support.factories import Stage
+from tests.support.waiting import PATIENCE_SECONDS
 
 PAYLOADS = [
     line

@@ -10,10 +10,10 @@ from playwright.sync_api import Page
 
 from headwater.pipeline import steps
 from tests.browser.conftest import Shop, ready
-from tests.pipeline import Stage as Queue
-from tests.reading_fixtures import Api
-from tests.sites import GOOGLEBOT
-from tests.sites import page as view
+from tests.support.pipeline import Stage as Queue
+from tests.support.reading_fixtures import Api
+from tests.support.sites import GOOGLEBOT
+from tests.support.sites import page as view
 
 pytestmark = pytest.mark.skipif(
     not {"hit", "identify", "bots"} <= steps._READERS.keys(),

@@ -8,8 +8,8 @@ from typing import Any
 from playwright.sync_api import BrowserContext, Page
 
 from tests.browser.conftest import STUB, Shop, cookie, idle, ready
-from tests.sizes import ROOT
-from tests.waiting import wait_until
+from tests.support.sizes import ROOT
+from tests.support.waiting import wait_until
 
 
 def test_it_works(shop: Shop, page: Page, context: BrowserContext) -> None:

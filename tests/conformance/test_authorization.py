@@ -29,7 +29,7 @@ from mcp.shared.auth import OAuthClientMetadata
 
 from tests.conformance.node import Node
 from tests.oauth.staging import AUTHORIZE, LOOPBACK, Installation, Person, query_of
-from tests.waiting import PATIENCE_SECONDS
+from tests.support.waiting import PATIENCE_SECONDS
 
 SCRIPT = Path(__file__).parent / "connect.mjs"
 

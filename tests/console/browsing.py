@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 
 from headwater.accounts.users import User
-from tests.accounts import PASSWORD
-from tests.waiting import PATIENCE_SECONDS
+from tests.support.accounts import PASSWORD
+from tests.support.waiting import PATIENCE_SECONDS
 
 _ADDRESSES = itertools.count(1)
 

@@ -16,9 +16,9 @@ from headwater.accounts.roles import Role
 from headwater.accounts.sessions import _csrf_key
 from headwater.accounts.users import User
 from headwater.settings import Settings
-from tests.accounts import CHEAP, Accounts
 from tests.conftest import Running, run_application
 from tests.console.browsing import Browser
+from tests.support.accounts import CHEAP, Accounts
 
 
 class Counting(Passwords):

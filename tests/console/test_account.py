@@ -10,9 +10,9 @@ from headwater.accounts import tokens
 from headwater.accounts.roles import Role
 from headwater.console.forms import form_token
 from headwater.console.login import FAILURES
-from tests.accounts import PASSWORD, Accounts
 from tests.console.browsing import Browser
 from tests.console.conftest import Counting, Person
+from tests.support.accounts import PASSWORD, Accounts
 
 PAGE = "/console/account"
 NEW = "a password of another kind"

@@ -12,13 +12,13 @@ import pytest
 
 from headwater.accounts import links, members, tokens
 from headwater.accounts.roles import Role
-from headwater.database.migrate import migrate
+from headwater.database.migrator import migrate
 from headwater.settings import Settings
 from headwater.spaces.spaces import list_spaces
-from tests.accounts import PASSWORD, Accounts
 from tests.conftest import run_application
 from tests.console.browsing import Browser
 from tests.console.conftest import Counting, Person
+from tests.support.accounts import PASSWORD, Accounts
 
 NEW = "a password of another kind"
 

@@ -12,9 +12,9 @@ from headwater.accounts import tokens
 from headwater.accounts.roles import Role
 from headwater.accounts.tokens import MAX_TOKENS, NewToken
 from headwater.console.forms import form_token
-from tests.accounts import Accounts
 from tests.conftest import Running
 from tests.console.conftest import Person
+from tests.support.accounts import Accounts
 
 
 def page_of(space_id: int) -> str:

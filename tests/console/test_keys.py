@@ -14,7 +14,7 @@ from headwater.console.keys import SCOPES_TOLD
 from headwater.spaces.keys import SCOPES
 from tests.conftest import API, Running
 from tests.console.conftest import Person
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 
 def page_of(space_id: int) -> str:

@@ -15,13 +15,13 @@ import pytest
 
 from headwater.accounts.roles import Role
 from headwater.console.login import FAILURES, address_subject, tell_device
-from headwater.console.visiting import HOME, local_path
+from headwater.console.visitor import HOME, local_path
 from headwater.settings import Settings
-from tests.accounts import PASSWORD, Accounts, unique_email
 from tests.conftest import Running, run_application
 from tests.console.browsing import Browser, Forms
 from tests.console.conftest import Counting, Person
-from tests.waiting import PATIENCE_SECONDS
+from tests.support.accounts import PASSWORD, Accounts, unique_email
+from tests.support.waiting import PATIENCE_SECONDS
 
 WRONG = "The e-mail address or the password is wrong."
 

@@ -12,9 +12,9 @@ from headwater.accounts import members, tokens
 from headwater.accounts.roles import Role
 from headwater.console.forms import form_token
 from headwater.spaces.keys import list_keys
-from tests.accounts import PASSWORD, Accounts, unique_email
 from tests.console.browsing import Browser, Forms
 from tests.console.conftest import Person
+from tests.support.accounts import PASSWORD, Accounts, unique_email
 
 Make = Callable[..., Person]
 

@@ -13,9 +13,9 @@ from headwater.accounts.members import add_member
 from headwater.accounts.roles import Role
 from headwater.console import overview
 from headwater.settings import MERGE_ALERT
-from tests.accounts import Accounts
 from tests.console.conftest import Person
-from tests.factories import Stage
+from tests.support.accounts import Accounts
+from tests.support.factories import Stage
 
 
 @pytest.fixture

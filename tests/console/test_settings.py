@@ -9,11 +9,11 @@ import pytest
 from headwater.accounts.roles import Role
 from headwater.console.forms import form_token
 from headwater.console.space_settings import OFFERED, OPERATORS
-from headwater.spaces.changes import SETTINGS
 from headwater.spaces.models import Space
+from headwater.spaces.settings_input import SETTINGS
 from headwater.spaces.spaces import fetch_space
-from tests.accounts import Accounts
 from tests.console.conftest import Person
+from tests.support.accounts import Accounts
 
 
 def page_of(space_id: int) -> str:

@@ -11,7 +11,7 @@ from tests.crash.journeys import shipments
 from tests.crash.load import Account, Ledger, Load, Outcome, Sender, resend
 from tests.crash.service import Service
 from tests.crash.verdict import Verdict, holdings, judge
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 CONNECTIONS_PER_SPACE = 2
 

@@ -15,7 +15,7 @@ from psycopg.rows import dict_row
 
 from tests.crash.load import API, Account
 from tests.crash.service import Service
-from tests.waiting import PATIENCE_SECONDS
+from tests.support.waiting import PATIENCE_SECONDS
 
 MODELS = ("last_touch", "linear", "u_shaped")
 SOURCES = ("google_ads", "facebook_ads", "google_organic", "facebook_organic", "email", "referral")

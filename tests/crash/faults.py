@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from tests.crash.processes import Process
 from tests.crash.service import Service
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 Fault = Callable[[Service, random.Random], list[Process]]
 """Strikes and returns the processes that must have ended by it."""

@@ -17,7 +17,9 @@ from psycopg import AsyncConnection, Connection
 from headwater import cli, supervisor
 from headwater.ingest import inbox
 from headwater.ingest.inbox import Request
-from headwater.pipeline import loading, running, steps
+from headwater.jobs import child_process
+from headwater.jobs.child_process import ChildProcess
+from headwater.pipeline import batch_loader, batch_runner, steps
 from headwater.pipeline.batch import Batch
 
 EARLY_SECONDS = 0.1
@@ -53,12 +55,12 @@ def store_twice() -> None:
 
     migrate_fully = supervisor.migrate
     supervisor.migrate = migrate
-    loading.idempotency_key = steps.idempotency_key = no_key
+    batch_loader.idempotency_key = steps.idempotency_key = no_key
 
 
 def forget_when_claiming() -> None:
     """Take rows off the inbox for good before their events are stored."""
-    claim = running.claim
+    claim = batch_runner.claim
 
     def claim_for_good(connection: Connection[Any], *arguments: Any) -> Batch | None:
         batch = claim(connection, *arguments)
@@ -69,7 +71,7 @@ def forget_when_claiming() -> None:
                 another.execute("DELETE FROM inbox WHERE id = ANY(%s)", [ids])
         return batch
 
-    running.claim = claim_for_good
+    batch_runner.claim = claim_for_good
 
 
 FAULTS = {fault.__name__: fault for fault in (acknowledge_early, store_twice, forget_when_claiming)}
@@ -79,13 +81,13 @@ def main(name: str, *arguments: str) -> int:
     """Plant the fault in this process and in those it starts, and run the command."""
     FAULTS[name]()
 
-    class Child(supervisor.Child):
+    class MutantProcess(ChildProcess):
         def __init__(self, *arguments: str, **options: Any) -> None:
             super().__init__(*arguments, **options)
             place = self._command.index("headwater")
             self._command[place : place + 1] = ["tests.crash.mutant", name]
 
-    supervisor.Child = Child
+    supervisor.ChildProcess = child_process.ChildProcess = MutantProcess
     return cli.main(arguments)
 
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from headwater.database.embedded import Embedded
 from tests.crash.load import Account
 from tests.crash.processes import Process, descendants, send_all
-from tests.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 ROOT = Path(__file__).parent.parent.parent
 

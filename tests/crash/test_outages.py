@@ -23,7 +23,7 @@ from tests.crash.load import API, Account, Ledger, Load, Outcome, Sender, resend
 from tests.crash.processes import send_all
 from tests.crash.service import Service
 from tests.crash.verdict import judge
-from tests.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 ANSWER_SECONDS = 5.0
 EXIT_SECONDS = 10.0

@@ -22,7 +22,7 @@ from tests.crash.load import Account, Ledger, Load, Outcome, Sender, resend
 from tests.crash.processes import descendants, send_all
 from tests.crash.service import Service
 from tests.crash.verdict import judge
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 ROUNDS = int(os.environ.get("HEADWATER_CRASH_ROUNDS", "1"))
 SECONDS_OF_EVENTS, SECONDS_OF_START = 10.0, 20.0

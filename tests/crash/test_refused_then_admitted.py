@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.http.rate_limits import Demand, Quota
+from headwater.http.rate_limits import Quota, QuotaRequest
 from headwater.ingest import inbox
 from headwater.ingest.inbox import Inbox, Request
 
@@ -19,7 +19,7 @@ from headwater.ingest.inbox import Inbox, Request
 def test_refused_then_put_back_then_admitted(monkeypatch: pytest.MonkeyPatch) -> None:
     granted = iter((1, 9))
 
-    async def take(_: Any, __: str, demands: Iterable[Demand]) -> dict[int, Quota]:
+    async def take(_: Any, __: str, demands: Iterable[QuotaRequest]) -> dict[int, Quota]:
         got = next(granted)
         return {one.space_id: Quota(9, got, 0, 60, 60) for one in demands}
 

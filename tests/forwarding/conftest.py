@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from tests import factories
 from tests.forwarding.fake_platform import FakePlatform
 from tests.forwarding.staging import Stage
+from tests.support import factories
 
 
 @pytest.fixture

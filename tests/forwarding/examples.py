@@ -14,13 +14,13 @@ import msgspec
 
 from headwater.forwarding.identifiers import hashed, read_phone
 from headwater.forwarding.models import (
+    AdConsent,
     Answer,
     Call,
     Click,
-    Consent,
     Conversion,
+    ConvertedPerson,
     Destination,
-    Person,
 )
 from headwater.forwarding.platforms.platform import Platform
 
@@ -34,7 +34,7 @@ CONVERSION = Conversion(
     dedup_id=INPUT["idempotency_key"],
     event_name=INPUT["event_name"],
     event_time=EVENT_TIME,
-    person=Person(
+    person=ConvertedPerson(
         email=INPUT["email"].strip().lower(),
         phone=read_phone(INPUT["phone"], CONTEXT["default_region"]),
         first_name=INPUT["first_name"],
@@ -47,7 +47,7 @@ CONVERSION = Conversion(
     url=INPUT["url"],
     ip=INPUT["ip"],
     user_agent=INPUT["user_agent"],
-    consent=Consent(ad_user_data=True, ad_personalization=True),
+    consent=AdConsent(ad_user_data=True, ad_personalization=True),
     cookies={name.removeprefix("_"): value for name, value in CONTEXT["cookies"].items()},
     click=Click(
         touchpoint_id=1,
@@ -116,7 +116,7 @@ def of_somebody(number: str) -> tuple[Conversion, list[str]]:
     ids = {name: f"id.{name}.{number}" for name in CONVERSION.click.ids}  # type: ignore[union-attr]
     cookies = dict.fromkeys(CONVERSION.cookies, f"fb.1.1795080000000.{number}")
     conversion = but(
-        person=Person(**plain, country="DE"),
+        person=ConvertedPerson(**plain, country="DE"),
         ip=f"2001:db8::{number[:4]}:{number[4:8]}",
         user_agent=f"Browser/{number}",
         url=f"https://user:{number}@shop.example/thanks?email={number}@example.com#{number}",

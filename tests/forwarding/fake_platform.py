@@ -19,7 +19,7 @@ from typing import Any, Protocol, Self
 
 import msgspec
 
-from tests.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 LONGEST_SECONDS = 60.0
 """After which a server that drips, floods or keeps silent gives up."""

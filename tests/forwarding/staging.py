@@ -14,26 +14,26 @@ from msgspec import Meta
 
 from headwater.database.pool import Database
 from headwater.egress.client import Egress
-from headwater.forwarding.calling import Caller
-from headwater.forwarding.delivering import Tools
+from headwater.forwarding.credentials import seal_secrets
+from headwater.forwarding.delivery_loop import DeliveryServices
+from headwater.forwarding.forwarder import Forwarder
 from headwater.forwarding.models import (
     Answer,
     Bisect,
     Call,
+    CallAccepted,
+    CallDeferred,
+    CallRefused,
     Conversion,
-    Delivered,
+    CredentialsRefused,
     Destination,
-    Held,
-    Partly,
-    Refused,
-    Retry,
+    PartlyAccepted,
     SkipReason,
     Verdict,
 )
+from headwater.forwarding.platform_client import PlatformClient
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
-from headwater.forwarding.running import Forwarder
-from headwater.forwarding.vault import seal_secrets
-from tests import factories
+from tests.support import factories
 
 KEY = b"k" * 32
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -76,17 +76,20 @@ def classify(answer: Answer, _: int) -> Verdict:
         body = {}
     error = body.get("error", f"status {answer.status}")
     if "bad" in body:
-        return Partly({int(place): error for place in body["bad"]}, body.get("taken", False),
-                      {int(place): error for place in body.get("again", [])})  # fmt: skip
+        return PartlyAccepted(
+            {int(place): error for place in body["bad"]},
+            body.get("taken", False),
+            {int(place): error for place in body.get("again", [])},
+        )
     if body.get("some_bad"):
         return Bisect(error)
     if "error" in body and answer.status < 300:
-        return Refused(error)
+        return CallRefused(error)
     if answer.status in (401, 403):
-        return Held(error)
+        return CredentialsRefused(error)
     if answer.status == 429 or answer.status >= 500:
-        return Retry(error, body.get("after"))
-    return Delivered() if answer.status < 300 else Refused(error)
+        return CallDeferred(error, body.get("after"))
+    return CallAccepted() if answer.status < 300 else CallRefused(error)
 
 
 def redact(part: dict[str, Any]) -> dict[str, Any]:
@@ -244,8 +247,8 @@ class Opened:
         self._database = Database(stage.database_url)
         await self._database.open()
         self._egress = Egress(["127.0.0.1"], seconds=stage.seconds)
-        tools = Tools(
-            self._database, Caller(self._egress), {stage.platform.name: stage.platform},
+        tools = DeliveryServices(
+            self._database, PlatformClient(self._egress), {stage.platform.name: stage.platform},
             stage.urls, stage.key, stage.clock, stage.random,
         )  # fmt: skip
         return Forwarder(tools, self._stopping or asyncio.Event())

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from headwater.forwarding.models import Answer as Told
-from headwater.forwarding.models import Call, Destination, Held, Retry, Verdict
+from headwater.forwarding.models import Call, CallDeferred, CredentialsRefused, Destination, Verdict
 from headwater.forwarding.platforms.platform import TokenExchange
 from tests.forwarding.fake_platform import Answer, FakePlatform, Silence, Step
 from tests.forwarding.staging import PLATFORM, Stage, taking
@@ -26,9 +26,9 @@ def ask(destination: Destination, _: float) -> Call | None:
 
 def read(answer: Told) -> tuple[str, float] | Verdict:
     if answer.status >= 500:
-        return Retry("no token now")
+        return CallDeferred("no token now")
     if answer.status >= 400:
-        return Held("the grant has been taken back")
+        return CredentialsRefused("the grant has been taken back")
     body = msgspec.json.decode(answer.body)
     return body["token"], body["seconds"]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.forwarding.models import Bisect, Delivered, Refused, Retry
+from headwater.forwarding.models import Bisect, CallAccepted, CallDeferred, CallRefused
 from headwater.forwarding.platforms.platform import Platform
 from headwater.forwarding.platforms.registry import PLATFORMS
 from tests.forwarding.examples import answer
@@ -31,7 +31,7 @@ EVERY = pytest.mark.parametrize("platform", PLATFORMS.values(), ids=PLATFORMS)
 
 @EVERY
 def test_it_works(platform: Platform) -> None:
-    assert platform.classify(answer(200, CONFIRMED[platform.name]), 2) == Delivered()
+    assert platform.classify(answer(200, CONFIRMED[platform.name]), 2) == CallAccepted()
 
 
 @EVERY
@@ -41,22 +41,22 @@ def test_it_works(platform: Platform) -> None:
 )
 def test_a_success_that_confirms_nothing(platform: Platform, status: int, body: object) -> None:
     verdict = platform.classify(answer(status, body), 2)
-    assert isinstance(verdict, Retry)
+    assert isinstance(verdict, CallDeferred)
     assert str(status) in verdict.error
 
 
 @EVERY
 def test_an_object_of_somebody_else(platform: Platform) -> None:
     verdict = platform.classify(answer(200, {"ok": True}), 2)
-    assert isinstance(verdict, Delivered if platform.name in UNPUBLISHED else Retry)
+    assert isinstance(verdict, CallAccepted if platform.name in UNPUBLISHED else CallDeferred)
 
 
 def test_a_validation_by_google_is_answered_with_an_empty_object() -> None:
-    assert PLATFORMS["google"].classify(answer(200, {}), 1) == Delivered()
+    assert PLATFORMS["google"].classify(answer(200, {}), 1) == CallAccepted()
 
 
 def test_one_that_linkedin_created() -> None:
-    assert PLATFORMS["linkedin"].classify(answer(201), 1) == Delivered()
+    assert PLATFORMS["linkedin"].classify(answer(201), 1) == CallAccepted()
 
 
 @pytest.mark.parametrize("name", ["meta", "microsoft", "pinterest"])
@@ -64,5 +64,5 @@ def test_fewer_than_were_sent(name: str) -> None:
     member = {"meta": "events_received", "microsoft": "eventsReceived",
               "pinterest": "num_events_processed"}[name]  # fmt: skip
     assert isinstance(PLATFORMS[name].classify(answer(200, {member: 1}), 2), Bisect)
-    assert isinstance(PLATFORMS[name].classify(answer(200, {member: 0}), 1), Refused)
-    assert isinstance(PLATFORMS[name].classify(answer(200, {member: True}), 1), Retry)
+    assert isinstance(PLATFORMS[name].classify(answer(200, {member: 0}), 1), CallRefused)
+    assert isinstance(PLATFORMS[name].classify(answer(200, {member: True}), 1), CallDeferred)

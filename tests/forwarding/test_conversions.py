@@ -11,16 +11,16 @@ import psycopg
 import pytest
 
 from headwater.forwarding.conversions import click_ids, load_waiting
-from headwater.forwarding.deciding import Waiting
-from headwater.forwarding.models import Click, Consent, Conversion, Person
+from headwater.forwarding.eligibility import PendingDelivery
+from headwater.forwarding.models import AdConsent, Click, Conversion, ConvertedPerson
 from headwater.sources.catalogue import SOURCES
 from tests.forwarding.staging import Stage
 
 URL = "https://shop.example/?utm_source=x&fbclid=IwAR0_a-B%2Bc&FBCLID=later"
 
 
-def loaded(stage: Stage, *deliveries: int) -> list[Waiting]:
-    async def run() -> list[Waiting]:
+def loaded(stage: Stage, *deliveries: int) -> list[PendingDelivery]:
+    async def run() -> list[PendingDelivery]:
         async with await psycopg.AsyncConnection.connect(stage.database_url) as connection:
             return await load_waiting(connection, stage.space_id, destination, deliveries)
 
@@ -59,19 +59,19 @@ def test_it_works(stage: Stage) -> None:
     delivery = stage.delivery(stage.destination(), event, dedup_id="key", attempts=2)
     (waiting,) = loaded(stage, delivery)
     queued_at = stage.of(delivery, "queued_at").timestamp()
-    assert waiting == Waiting(
+    assert waiting == PendingDelivery(
         id=delivery, attempts=2, queued_at=pytest.approx(queued_at),
         conversion=Conversion(
             event_id=event, dedup_id="key", event_name="custom_event_3",
             configured_name="Demo booked", event_time=int(at.timestamp() * 1000 + 0.5),
-            person=Person(
+            person=ConvertedPerson(
                 email="anna@example.com", phone="+4930901820", first_name="Anna",
                 last_name="van der Berg", external_id="late", city="Berlin", state="BE",
                 country="DE",
             ),
             amount=Decimal("12.5"), currency="EUR", order_id="o1",
             url="https://shop.example/thanks?gclid=EAIa", ip="192.0.2.7", user_agent="UA",
-            consent=Consent(True, False), cookies={"fbc": "fb.1.2.x"},
+            consent=AdConsent(True, False), cookies={"fbc": "fb.1.2.x"},
             url_click_ids={"gclid": "EAIa"},
             click=Click(
                 touchpoint_id=touch,
@@ -85,8 +85,8 @@ def test_it_works(stage: Stage) -> None:
 
 def test_what_nobody_said(stage: Stage) -> None:
     conversion = conversion_of(stage, stage.rows.event(stage.rows.contact()))
-    assert conversion.person == Person()
-    assert (conversion.consent, conversion.click, conversion.amount) == (Consent(), None, None)
+    assert conversion.person == ConvertedPerson()
+    assert (conversion.consent, conversion.click, conversion.amount) == (AdConsent(), None, None)
     assert (conversion.currency, conversion.cookies, conversion.url_click_ids) == ("USD", {}, {})
 
 
@@ -103,7 +103,7 @@ def test_consent(stage: Stage, of_space: str, of_event: bool | None, given: bool
     )
     columns: dict[str, Any] = {"ad_user_data": of_event, "ad_personalization": of_event}
     conversion = conversion_of(stage, stage.event(**columns))
-    assert conversion.consent == Consent(given, given)
+    assert conversion.consent == AdConsent(given, given)
 
 
 def test_the_events_own_currency_wins(stage: Stage) -> None:
@@ -163,7 +163,7 @@ def test_another_space_is_another_world(stage: Stage) -> None:
     delivery = stage.delivery(stage.destination(), event)
     destination = stage.of(delivery, "destination_id")
 
-    async def run() -> list[Waiting]:
+    async def run() -> list[PendingDelivery]:
         async with await psycopg.AsyncConnection.connect(stage.database_url) as connection:
             return await load_waiting(connection, stage.space_id + 1, destination, [delivery])
 

@@ -7,19 +7,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from headwater.forwarding.deciding import (
+from headwater.forwarding.eligibility import (
     AGE_MARGIN,
     RETRY_SECONDS,
     Decision,
     Expired,
     Later,
+    PendingDelivery,
     Send,
     Skip,
-    Waiting,
     credited,
     decide,
 )
-from headwater.forwarding.models import Click, Conversion, Destination, Person, SkipReason
+from headwater.forwarding.models import Click, Conversion, ConvertedPerson, Destination, SkipReason
 from headwater.forwarding.platforms.platform import DAY, Limits
 from tests.forwarding.staging import PLATFORM, Options, taking
 
@@ -27,7 +27,7 @@ NOW = 1_800_000_000.0
 CLICK = Click(touchpoint_id=1, occurred_at=0, source="facebook_ads", ids={"fbclid": "x"})
 CONVERSION = Conversion(
     event_id=1, dedup_id="1", event_name="purchase", event_time=int((NOW - 60) * 1000),
-    person=Person(email="a@example.com"), click=CLICK,
+    person=ConvertedPerson(email="a@example.com"), click=CLICK,
 )  # fmt: skip
 DESTINATION = Destination(
     space_id=1, id=1, platform="meta", url="https://platform.example", settings=Options()
@@ -38,7 +38,9 @@ def decided(
     conversion: dict[str, Any] | None = None, destination: dict[str, Any] | None = None, **told: Any
 ) -> Decision:
     made = msgspec.structs.replace(CONVERSION, **(conversion or {}))
-    waiting = Waiting(**{"id": 1, "attempts": 0, "queued_at": NOW, "conversion": made, **told})
+    waiting = PendingDelivery(
+        **{"id": 1, "attempts": 0, "queued_at": NOW, "conversion": made, **told}
+    )
     there = msgspec.structs.replace(DESTINATION, **(destination or {}))
     return decide(waiting, PLATFORM, there, NOW)
 
@@ -65,7 +67,7 @@ def test_it_works() -> None:
 )
 def test_what_was_taken_back(expected: Decision, told: dict[str, Any]) -> None:
     waiting = {"id": 1, "attempts": 3, "queued_at": NOW, "conversion": CONVERSION, **told}
-    assert decide(Waiting(**waiting), PLATFORM, DESTINATION, NOW) == expected
+    assert decide(PendingDelivery(**waiting), PLATFORM, DESTINATION, NOW) == expected
 
 
 @pytest.mark.parametrize(
@@ -114,26 +116,26 @@ def test_the_platforms_limit_of_age() -> None:
 def test_an_event_of_the_future_waits(ahead: float, early: float, waits: float | None) -> None:
     platform = taking(PLATFORM, limits=Limits(batch=1, age=7 * DAY, ahead=ahead))
     made = msgspec.structs.replace(CONVERSION, **aged(-early))
-    waiting = Waiting(id=1, attempts=0, queued_at=NOW, conversion=made)
+    waiting = PendingDelivery(id=1, attempts=0, queued_at=NOW, conversion=made)
     decision = decide(waiting, platform, DESTINATION, NOW)
     assert decision == (Send(made) if waits is None else Later(NOW + waits))
     assert waiting.ends_at(platform) == NOW + (waits or 0) + RETRY_SECONDS
 
 
 def test_what_is_skipped_for_good_does_not_wait_for_its_time() -> None:
-    assert decided({**aged(-7200), "person": Person()}) == Skip(SkipReason.NO_IDENTIFIER)
+    assert decided({**aged(-7200), "person": ConvertedPerson()}) == Skip(SkipReason.NO_IDENTIFIER)
     assert decided(aged(-7200), do_not_capi=True) == Skip(SkipReason.DO_NOT_CAPI)
 
 
 def test_the_platforms_own_reasons_come_last() -> None:
-    nobody = {"person": Person()}
+    nobody = {"person": ConvertedPerson()}
     assert decided(nobody) == Skip(SkipReason.NO_IDENTIFIER)
     assert decided({**nobody, **aged(LIMIT + 1)}) == Skip(SkipReason.TOO_OLD)
     assert decided({**nobody, "click": None}) == Skip(SkipReason.NOT_ATTRIBUTED)
 
 
 def test_the_end_is_that_of_retries_or_of_the_platform() -> None:
-    waiting = Waiting(id=1, attempts=0, queued_at=NOW, conversion=CONVERSION)
+    waiting = PendingDelivery(id=1, attempts=0, queued_at=NOW, conversion=CONVERSION)
     assert waiting.ends_at(PLATFORM) == NOW + RETRY_SECONDS
     short = taking(PLATFORM, limits=Limits(batch=1, age=DAY))
     assert waiting.ends_at(short) == NOW - 60 + DAY - AGE_MARGIN

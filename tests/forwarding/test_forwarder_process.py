@@ -16,11 +16,11 @@ import pytest
 
 from headwater.events.accepted import AcceptedEvent
 from headwater.forwarding.platforms.registry import PLATFORMS
-from headwater.spaces.sealing import derive_key
+from headwater.spaces.encryption import derive_key
 from tests.forwarding.fake_platform import Answer, FakePlatform, Received
 from tests.forwarding.staging import Stage
-from tests.processes import environment
-from tests.waiting import wait_until
+from tests.support.processes import environment
+from tests.support.waiting import wait_until
 
 SECRET = "s" * 32
 SETTINGS = '{"pixel_id": "1234567890"}'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.forwarding.journal import wait_until_sent
+from headwater.forwarding.delivery_log import wait_until_sent
 from tests.forwarding.fake_platform import FakePlatform
 from tests.forwarding.staging import Stage, ids_sent
 

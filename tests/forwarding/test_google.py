@@ -16,17 +16,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.forwarding.models import (
+    AdConsent,
     Answer,
     Bisect,
-    Consent,
+    CallAccepted,
+    CallDeferred,
+    CallRefused,
     Conversion,
-    Delivered,
+    ConvertedPerson,
+    CredentialsRefused,
     Destination,
-    Held,
-    Partly,
-    Person,
-    Refused,
-    Retry,
+    PartlyAccepted,
     SkipReason,
 )
 from headwater.forwarding.platforms.google import GOOGLE
@@ -155,22 +155,22 @@ def test_amounts(amount: str) -> None:
 @pytest.mark.parametrize(
     ("consent", "expected"),
     [
-        (Consent(), None),
-        (Consent(ad_user_data=True), {"adUserData": "CONSENT_GRANTED"}),
+        (AdConsent(), None),
+        (AdConsent(ad_user_data=True), {"adUserData": "CONSENT_GRANTED"}),
         (
-            Consent(ad_user_data=True, ad_personalization=False),
+            AdConsent(ad_user_data=True, ad_personalization=False),
             {"adUserData": "CONSENT_GRANTED", "adPersonalization": "CONSENT_DENIED"},
         ),
-        (Consent(ad_user_data=False), {"adUserData": "CONSENT_DENIED"}),
+        (AdConsent(ad_user_data=False), {"adUserData": "CONSENT_DENIED"}),
     ],
 )
-def test_consent(consent: Consent, expected: dict[str, str] | None) -> None:
+def test_consent(consent: AdConsent, expected: dict[str, str] | None) -> None:
     part = GOOGLE.build(but(consent=consent), TO)
     assert part.get("consent") == expected
     assert ("userData" in part) == (consent.ad_user_data is not False)
 
 
-DENIED = Consent(ad_user_data=False)
+DENIED = AdConsent(ad_user_data=False)
 
 
 @pytest.mark.parametrize(
@@ -180,15 +180,15 @@ DENIED = Consent(ad_user_data=False)
         (LEAD, {}, None),
         (BARE, {}, SkipReason.NO_IDENTIFIER),
         (but(BARE, ip="203.0.113.9", user_agent="x"), {}, SkipReason.NO_IDENTIFIER),
-        (but(BARE, person=Person(external_id="x")), {}, SkipReason.NO_IDENTIFIER),
-        (but(BARE, person=Person(email="a@example.com")), {}, None),
-        (but(BARE, person=Person(phone="+16505551212")), {}, None),
+        (but(BARE, person=ConvertedPerson(external_id="x")), {}, SkipReason.NO_IDENTIFIER),
+        (but(BARE, person=ConvertedPerson(email="a@example.com")), {}, None),
+        (but(BARE, person=ConvertedPerson(phone="+16505551212")), {}, None),
         (but(currency=None), {}, SkipReason.NO_CURRENCY),
         (but(amount=None, currency=None), {}, None),
         (but(consent=DENIED), {}, None),
         (but(consent=DENIED), {"consent_denied": "skip"}, SkipReason.NO_CONSENT),
         (but(consent=DENIED, click=None), {}, SkipReason.NO_CONSENT),
-        (but(consent=Consent(ad_personalization=False)), {"consent_denied": "skip"}, None),
+        (but(consent=AdConsent(ad_personalization=False)), {"consent_denied": "skip"}, None),
     ],
 )
 def test_why_not(
@@ -291,14 +291,14 @@ GRANTED = {"access_token": "ya29.x", "expires_in": 3599, "token_type": "Bearer"}
         (answer(200, GRANTED), ("ya29.x", 3599.0)),
         (answer(200, {"access_token": "t"}), ("t", 3600.0)),
         (answer(200, {**GRANTED, "expires_in": 0}), ("ya29.x", 60.0)),
-        (answer(400, {"error": "invalid_grant", "error_description": "Expired."}), Held),
-        (answer(401, {"error": "invalid_client"}), Held),
-        (answer(403), Held),
-        (answer(200, {}), Held),
-        (answer(429, {"error": "rate_limit_exceeded"}), Retry),
-        (answer(400, {"error": "temporarily_unavailable"}), Retry),
-        (answer(503), Retry),
-        (answer(400, b"<html>"), Retry),
+        (answer(400, {"error": "invalid_grant", "error_description": "Bye."}), CredentialsRefused),
+        (answer(401, {"error": "invalid_client"}), CredentialsRefused),
+        (answer(403), CredentialsRefused),
+        (answer(200, {}), CredentialsRefused),
+        (answer(429, {"error": "rate_limit_exceeded"}), CallDeferred),
+        (answer(400, {"error": "temporarily_unavailable"}), CallDeferred),
+        (answer(503), CallDeferred),
+        (answer(400, b"<html>"), CallDeferred),
     ],
 )
 def test_token_answers(given: Answer, expected: object) -> None:
@@ -324,38 +324,39 @@ def because(reason: str) -> dict[str, Any]:
 
 
 ERROR_INFO = because("INVALID_HEX_ENCODING")
+BUSY = {"RESOURCE_EXHAUSTED": 429, "INTERNAL": 500, "UNAVAILABLE": 503, "DEADLINE_EXCEEDED": 504}
 
 
 @pytest.mark.parametrize(
     ("given", "kind"),
     [
-        (answer(200, {"requestId": "r"}), Delivered),
-        (answer(200, {"requestId": "r", "fieldWarnings": [{}]}), Delivered),
-        (answer(200), Retry),
-        (status("UNAUTHENTICATED", 401), Held),
-        (status("PERMISSION_DENIED", 403), Held),
-        (status("FAILED_PRECONDITION", 400, because("TERMS_AND_CONDITIONS_NOT_SIGNED")), Held),
+        (answer(200, {"requestId": "r"}), CallAccepted),
+        (answer(200, {"requestId": "r", "fieldWarnings": [{}]}), CallAccepted),
+        (answer(200), CallDeferred),
+        (status("UNAUTHENTICATED", 401), CredentialsRefused),
+        (status("PERMISSION_DENIED", 403), CredentialsRefused),
+        (
+            status("FAILED_PRECONDITION", 400, because("TERMS_AND_CONDITIONS_NOT_SIGNED")),
+            CredentialsRefused,
+        ),
         (
             status("INVALID_ARGUMENT", 400, because("CONVERSION_ACTION_TOO_RECENTLY_CREATED")),
-            Retry,
+            CallDeferred,
         ),
-        (status("RESOURCE_EXHAUSTED", 429), Retry),
-        (status("INTERNAL", 500), Retry),
-        (status("UNAVAILABLE", 503), Retry),
-        (status("DEADLINE_EXCEEDED", 504), Retry),
+        *[(status(name, code), CallDeferred) for name, code in BUSY.items()],
         (status("INVALID_ARGUMENT", 400), Bisect),
         (status("INVALID_ARGUMENT", 400, about("destinations[0].product_destination_id")), Bisect),
         (status("INVALID_ARGUMENT", 400, about("events.events[9].currency")), Bisect),
         (status("NOT_FOUND", 404), Bisect),
         (status("INVALID_ARGUMENT", 200), Bisect),
-        (status("SOMETHING_NEW", 200), Retry),
-        (answer(200, {"error": {}}), Retry),
-        (answer(401), Held),
-        (answer(403, {"error": "x"}), Held),
-        (answer(429), Retry),
-        (answer(500, b"<html>"), Retry),
-        (answer(200, b"<html>"), Retry),
-        (answer(404), Refused),
+        (status("SOMETHING_NEW", 200), CallDeferred),
+        (answer(200, {"error": {}}), CallDeferred),
+        (answer(401), CredentialsRefused),
+        (answer(403, {"error": "x"}), CredentialsRefused),
+        (answer(429), CallDeferred),
+        (answer(500, b"<html>"), CallDeferred),
+        (answer(200, b"<html>"), CallDeferred),
+        (answer(404), CallRefused),
     ],
 )
 def test_answers(given: Answer, kind: type) -> None:
@@ -365,20 +366,20 @@ def test_answers(given: Answer, kind: type) -> None:
 def test_the_events_at_fault_are_named() -> None:
     fields = ("events.events[3].user_data", "events.events[0].currency", "events.events[3].x")
     verdict = GOOGLE.classify(status("INVALID_ARGUMENT", 400, ERROR_INFO, about(*fields)), 5)
-    assert isinstance(verdict, Partly)
+    assert isinstance(verdict, PartlyAccepted)
     assert verdict.others_taken is False
     assert verdict.errors == {
         0: "INVALID_HEX_ENCODING: events.events[0].currency: bad",
         3: "INVALID_HEX_ENCODING: events.events[3].user_data: bad",
     }
     alone = GOOGLE.classify(status("INVALID_ARGUMENT", 400, about("events[0].currency")), 1)
-    assert alone == Refused("events[0].currency: bad")
+    assert alone == CallRefused("events[0].currency: bad")
 
 
 def test_how_long_google_asks_to_wait() -> None:
     wait = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "31.5s"}
     verdict = GOOGLE.classify(status("RESOURCE_EXHAUSTED", 429, wait), 2)
-    assert isinstance(verdict, Retry)
+    assert isinstance(verdict, CallDeferred)
     assert verdict.after == 31.5
 
 

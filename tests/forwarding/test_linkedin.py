@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 
 from headwater.forwarding.identifiers import hashed
 from headwater.forwarding.models import (
+    AdConsent,
     Answer,
     Bisect,
-    Consent,
+    CallAccepted,
+    CallDeferred,
+    CallRefused,
     Conversion,
-    Delivered,
+    ConvertedPerson,
+    CredentialsRefused,
     Destination,
-    Held,
-    Partly,
-    Person,
-    Refused,
-    Retry,
+    PartlyAccepted,
     SkipReason,
 )
 from headwater.forwarding.platforms.linkedin import LINKEDIN
@@ -58,7 +58,7 @@ def test_it_works() -> None:
 
 
 def test_the_least() -> None:
-    least = but(BARE, person=Person(email="a@example.com"))
+    least = but(BARE, person=ConvertedPerson(email="a@example.com"))
     email = {"idType": "SHA256_EMAIL", "idValue": hashed("a@example.com")}
     assert LINKEDIN.build(least, TO) == {
         "conversion": "urn:lla:llaPartnerConversion:104013",
@@ -80,12 +80,12 @@ def test_the_least() -> None:
 def test_both_names_or_none(
     first: str | None, last: str | None, expected: dict[str, str] | None
 ) -> None:
-    person = Person(email="a@example.com", first_name=first, last_name=last, country="FR")
+    person = ConvertedPerson(email="a@example.com", first_name=first, last_name=last, country="FR")
     assert LINKEDIN.build(but(person=person), TO)["user"].get("userInfo") == expected
 
 
 def test_the_list_of_ids_is_there_even_when_empty() -> None:
-    named = but(BARE, person=Person(first_name="Mary", last_name="Valéry"))
+    named = but(BARE, person=ConvertedPerson(first_name="Mary", last_name="Valéry"))
     assert LINKEDIN.why_not(named, TO) is None
     assert LINKEDIN.build(named, TO)["user"]["userIds"] == []
 
@@ -110,16 +110,16 @@ def test_amounts(amount: str, text: str) -> None:
     [
         (CONVERSION, None),
         (BARE, SkipReason.NO_IDENTIFIER),
-        (but(BARE, person=Person(phone="+16505551212")), SkipReason.NO_IDENTIFIER),
-        (but(BARE, person=Person(first_name="Mary")), SkipReason.NO_IDENTIFIER),
-        (but(BARE, person=Person(external_id="x")), SkipReason.NO_IDENTIFIER),
+        (but(BARE, person=ConvertedPerson(phone="+16505551212")), SkipReason.NO_IDENTIFIER),
+        (but(BARE, person=ConvertedPerson(first_name="Mary")), SkipReason.NO_IDENTIFIER),
+        (but(BARE, person=ConvertedPerson(external_id="x")), SkipReason.NO_IDENTIFIER),
         (but(BARE, ip="203.0.113.9", user_agent="x"), SkipReason.NO_IDENTIFIER),
         (but(BARE, url_click_ids={"li_fat_id": "l"}), None),
         (but(currency=None), SkipReason.NO_CURRENCY),
         (but(amount=None, currency=None), None),
-        (but(consent=Consent(ad_user_data=False)), SkipReason.NO_CONSENT),
-        (but(consent=Consent()), None),
-        (but(consent=Consent(ad_personalization=False)), None),
+        (but(consent=AdConsent(ad_user_data=False)), SkipReason.NO_CONSENT),
+        (but(consent=AdConsent()), None),
+        (but(consent=AdConsent(ad_personalization=False)), None),
     ],
 )
 def test_why_not(conversion: Conversion, reason: SkipReason | None) -> None:
@@ -195,24 +195,24 @@ TWO = (
 @pytest.mark.parametrize(
     ("given", "kind"),
     [
-        (answer(201), Delivered),
-        (answer(200, {"elements": [{"status": 201}] * 5}), Delivered),
-        (answer(200, {"elements": [{"status": 201}] * 4}), Retry),
-        (answer(200, {"elements": [{"status": 201}, {"status": 422}]}), Partly),
-        (failure(401, "INVALID_ACCESS_TOKEN"), Held),
-        (failure(401, "EXPIRED_ACCESS_TOKEN"), Held),
-        (failure(401, "REVOKED_ACCESS_TOKEN"), Held),
-        (failure(403, "ACCESS_DENIED"), Held),
-        (failure(422, message=TWO), Partly),
+        (answer(201), CallAccepted),
+        (answer(200, {"elements": [{"status": 201}] * 5}), CallAccepted),
+        (answer(200, {"elements": [{"status": 201}] * 4}), CallDeferred),
+        (answer(200, {"elements": [{"status": 201}, {"status": 422}]}), PartlyAccepted),
+        (failure(401, "INVALID_ACCESS_TOKEN"), CredentialsRefused),
+        (failure(401, "EXPIRED_ACCESS_TOKEN"), CredentialsRefused),
+        (failure(401, "REVOKED_ACCESS_TOKEN"), CredentialsRefused),
+        (failure(403, "ACCESS_DENIED"), CredentialsRefused),
+        (failure(422, message=TWO), PartlyAccepted),
         (failure(422), Bisect),
         (failure(400), Bisect),
-        (failure(400, message=TWO), Partly),
-        (failure(404), Refused),
-        (failure(426, "NONEXISTENT_VERSION"), Held),
-        *[(failure(status), Retry) for status in (408, 423, 429, 500, 502, 503, 504)],
+        (failure(400, message=TWO), PartlyAccepted),
+        (failure(404), CallRefused),
+        (failure(426, "NONEXISTENT_VERSION"), CredentialsRefused),
+        *[(failure(status), CallDeferred) for status in (408, 423, 429, 500, 502, 503, 504)],
         (failure(501), Bisect),
-        (answer(200, b"<html>"), Retry),
-        (answer(500, b"<html>"), Retry),
+        (answer(200, b"<html>"), CallDeferred),
+        (answer(500, b"<html>"), CallDeferred),
         (answer(400, b"<html>"), Bisect),
     ],
 )
@@ -222,7 +222,7 @@ def test_answers(given: Answer, kind: type) -> None:
 
 def test_the_events_at_fault_are_named() -> None:
     verdict = LINKEDIN.classify(failure(422, message=TWO), 5)
-    assert verdict == Partly(
+    assert verdict == PartlyAccepted(
         {
             3: (
                 "ERROR :: /conversionValue/amount :: field is required"
@@ -233,20 +233,20 @@ def test_the_events_at_fault_are_named() -> None:
         others_taken=False,
     )
     alone = LINKEDIN.classify(failure(422, message="Index: 0, ERROR :: /eventId :: bad"), 1)
-    assert alone == Refused("ERROR :: /eventId :: bad")
+    assert alone == CallRefused("ERROR :: /eventId :: bad")
 
 
 def test_elements_that_failed_in_a_success() -> None:
     body = {"elements": [{"status": 201}, {"status": 422, "error": {"message": "bad"}}]}
     verdict = LINKEDIN.classify(answer(200, body), 2)
-    assert isinstance(verdict, Partly)
+    assert isinstance(verdict, PartlyAccepted)
     assert verdict.others_taken is True
     assert verdict.errors.keys() == {1}
 
 
 def test_an_ended_version_is_said_to_be_one() -> None:
     verdict = LINKEDIN.classify(failure(426), 1)
-    assert isinstance(verdict, Held)
+    assert isinstance(verdict, CredentialsRefused)
     assert "api_version" in verdict.error
 
 

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 
 from headwater.forwarding.identifiers import hashed
 from headwater.forwarding.models import (
+    AdConsent,
     Answer,
     Bisect,
+    CallAccepted,
+    CallDeferred,
+    CallRefused,
     Click,
-    Consent,
     Conversion,
-    Delivered,
+    ConvertedPerson,
+    CredentialsRefused,
     Destination,
-    Held,
-    Person,
-    Refused,
-    Retry,
     SkipReason,
 )
 from headwater.forwarding.platforms.meta import META
@@ -44,7 +44,7 @@ from tests.forwarding.examples import (
 
 SECRETS = {"access_token": "***"}
 TO = destination(META, {"pixel_id": "1234567890"}, secrets=SECRETS)
-LEAD = but(BARE, person=Person(email="a@example.com"))
+LEAD = but(BARE, person=ConvertedPerson(email="a@example.com"))
 
 
 def to(**settings: Any) -> Destination:
@@ -131,20 +131,20 @@ def test_a_click_id_of_the_events_own_url_dates_from_the_event() -> None:
         (CONVERSION, {}, None),
         (BARE, {}, SkipReason.NO_IDENTIFIER),
         (but(BARE, user_agent="x"), {}, SkipReason.NO_IDENTIFIER),
-        (but(BARE, person=Person(country="US")), {}, SkipReason.NO_IDENTIFIER),
-        (but(BARE, person=Person(first_name="A")), {}, SkipReason.NO_IDENTIFIER),
-        (but(BARE, person=Person(first_name="A", last_name="B")), {}, None),
-        (but(BARE, person=Person(email="nobody")), {}, SkipReason.NO_IDENTIFIER),
+        (but(BARE, person=ConvertedPerson(country="US")), {}, SkipReason.NO_IDENTIFIER),
+        (but(BARE, person=ConvertedPerson(first_name="A")), {}, SkipReason.NO_IDENTIFIER),
+        (but(BARE, person=ConvertedPerson(first_name="A", last_name="B")), {}, None),
+        (but(BARE, person=ConvertedPerson(email="nobody")), {}, SkipReason.NO_IDENTIFIER),
         (but(BARE, ip="203.0.113.9"), {}, None),
         (but(BARE, cookies={"fbp": "fb.1.1.1"}), {}, None),
         (but(currency=None), {}, SkipReason.NO_CURRENCY),
         (but(amount=Decimal(0), currency=None), {}, SkipReason.NO_CURRENCY),
         (but(amount=None, currency=None, event_name="contact"), {}, None),
         (but(amount=None), {}, SkipReason.NO_AMOUNT),
-        (but(consent=Consent(ad_user_data=False)), {}, None),
-        (but(consent=Consent(ad_user_data=False)), {"consent_denied": "skip"},
+        (but(consent=AdConsent(ad_user_data=False)), {}, None),
+        (but(consent=AdConsent(ad_user_data=False)), {"consent_denied": "skip"},
          SkipReason.NO_CONSENT),
-        (but(consent=Consent()), {"consent_denied": "skip"}, None),
+        (but(consent=AdConsent()), {"consent_denied": "skip"}, None),
     ],
 )  # fmt: skip
 def test_why_not(
@@ -163,14 +163,14 @@ LDU = {
 @pytest.mark.parametrize(
     ("consent", "setting", "limited"),
     [
-        (Consent(), "denied", False),
-        (Consent(ad_user_data=True, ad_personalization=True), "denied", False),
-        (Consent(ad_user_data=False), "denied", True),
-        (Consent(ad_personalization=False), "denied", True),
-        (Consent(), "always", True),
+        (AdConsent(), "denied", False),
+        (AdConsent(ad_user_data=True, ad_personalization=True), "denied", False),
+        (AdConsent(ad_user_data=False), "denied", True),
+        (AdConsent(ad_personalization=False), "denied", True),
+        (AdConsent(), "always", True),
     ],
 )
-def test_limited_data_use(consent: Consent, setting: str, *, limited: bool) -> None:
+def test_limited_data_use(consent: AdConsent, setting: str, *, limited: bool) -> None:
     where = {"data_processing_country": 1, "data_processing_state": 1000}
     part = META.build(but(consent=consent), to(limited_data_use=setting, **where))
     found = {name: value for name, value in part.items() if name.startswith("data_processing")}
@@ -193,7 +193,9 @@ def test_amounts(amount: str) -> None:
 
 
 def test_odd_values() -> None:
-    person = Person(first_name="정", last_name="!!", city="São Paulo", state="SP", country="BR")
+    person = ConvertedPerson(
+        first_name="정", last_name="!!", city="São Paulo", state="SP", country="BR"
+    )
     long = "x" * 20_000
     odd = but(person=person, user_agent=long, order_id=long, url=f"https://e.example/{long}")
     part = META.build(odd, TO)
@@ -235,34 +237,35 @@ TAKEN = {"events_received": 2, "messages": [], "fbtrace_id": "A1"}
 @pytest.mark.parametrize(
     ("given", "kind"),
     [
-        (answer(200, TAKEN), Delivered),
-        (answer(200), Retry),
-        (answer(200, failure(190)), Held),
-        *[(answer(400, failure(code)), Retry) for code in (1, 2, 341, 368, 5000, 21009, 99999)],
-        *[(answer(400, failure(code)), Retry) for code in (4, 17, 80003)],
+        (answer(200, TAKEN), CallAccepted),
+        (answer(200), CallDeferred),
+        (answer(200, failure(190)), CredentialsRefused),
+        *[(answer(400, failure(code)), CallDeferred)
+          for code in (1, 2, 341, 368, 5000, 21009, 99999)],
+        *[(answer(400, failure(code)), CallDeferred) for code in (4, 17, 80003)],
         *[(answer(400, failure(code)), Bisect) for code in (3, 100, 105, 294)],
         *[
             (answer(400, failure(100, subcode)), Bisect)
             for subcode in (2804003, 2804009, 2804001, 2804007, 2804016, 2804048)
         ],
-        (answer(400, failure(100, 33)), Held),
-        (answer(401, failure(190)), Held),
-        (answer(403, failure(200)), Held),
-        (answer(400, failure(100, is_transient=True)), Retry),
-        (answer(500, failure(100)), Retry),
-        (answer(400, failure()), Retry),
-        (answer(400, failure("x")), Retry),
-        (answer(400, {"error": "gone"}), Retry),
-        (answer(400, {}), Retry),
-        (answer(200, b"<html>"), Retry),
-        (answer(400, b"<html>"), Retry),
-        (answer(502, b"<html>"), Retry),
-        (answer(503), Retry),
-        (answer(429), Retry),
-        (answer(401), Held),
+        (answer(400, failure(100, 33)), CredentialsRefused),
+        (answer(401, failure(190)), CredentialsRefused),
+        (answer(403, failure(200)), CredentialsRefused),
+        (answer(400, failure(100, is_transient=True)), CallDeferred),
+        (answer(500, failure(100)), CallDeferred),
+        (answer(400, failure()), CallDeferred),
+        (answer(400, failure("x")), CallDeferred),
+        (answer(400, {"error": "gone"}), CallDeferred),
+        (answer(400, {}), CallDeferred),
+        (answer(200, b"<html>"), CallDeferred),
+        (answer(400, b"<html>"), CallDeferred),
+        (answer(502, b"<html>"), CallDeferred),
+        (answer(503), CallDeferred),
+        (answer(429), CallDeferred),
+        (answer(401), CredentialsRefused),
         (answer(413), Bisect),
-        (answer(302), Retry),
-        (answer(200, b"[1]"), Retry),
+        (answer(302), CallDeferred),
+        (answer(200, b"[1]"), CallDeferred),
     ],
 )  # fmt: skip
 def test_answers(given: Answer, kind: type) -> None:
@@ -272,14 +275,14 @@ def test_answers(given: Answer, kind: type) -> None:
 @pytest.mark.parametrize("code", [3, 100, 105, 294])
 def test_one_event_alone_is_refused(code: int) -> None:
     verdict = META.classify(answer(400, failure(code, error_user_msg="Too old.")), 1)
-    assert isinstance(verdict, Refused)
+    assert isinstance(verdict, CallRefused)
     assert "Too old." in verdict.error
     assert str(code) in verdict.error
 
 
 def test_when_throttled_it_waits() -> None:
     verdict = META.classify(answer(400, failure(80003)), 2)
-    assert isinstance(verdict, Retry)
+    assert isinstance(verdict, CallDeferred)
     assert verdict.after == 300.0
 
 

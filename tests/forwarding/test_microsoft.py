@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 
 from headwater.forwarding.models import (
+    AdConsent,
     Answer,
     Bisect,
-    Consent,
+    CallAccepted,
+    CallDeferred,
+    CallRefused,
     Conversion,
-    Delivered,
+    ConvertedPerson,
+    CredentialsRefused,
     Destination,
-    Held,
-    Partly,
-    Person,
-    Refused,
-    Retry,
+    PartlyAccepted,
     SkipReason,
     Verdict,
 )
@@ -121,11 +121,11 @@ def test_event_names(
     [
         ({}, SkipReason.NO_IDENTIFIER),
         ({"ip": "203.0.113.9", "user_agent": "UA"}, SkipReason.NO_IDENTIFIER),
-        ({"person": Person(email="+x@example.com")}, SkipReason.NO_IDENTIFIER),
-        ({"person": Person(external_id="a@example.com")}, SkipReason.NO_IDENTIFIER),
-        ({"person": Person(external_id="cust-1")}, None),
-        ({"person": Person(email="a@example.com")}, None),
-        ({"person": Person(phone="+16505551212")}, None),
+        ({"person": ConvertedPerson(email="+x@example.com")}, SkipReason.NO_IDENTIFIER),
+        ({"person": ConvertedPerson(external_id="a@example.com")}, SkipReason.NO_IDENTIFIER),
+        ({"person": ConvertedPerson(external_id="cust-1")}, None),
+        ({"person": ConvertedPerson(email="a@example.com")}, None),
+        ({"person": ConvertedPerson(phone="+16505551212")}, None),
         ({"url_click_ids": {"msclkid": "m"}}, None),
         ({"url_click_ids": {"msclkid": "m"}, "amount": Decimal(1)}, SkipReason.NO_CURRENCY),
     ],
@@ -137,15 +137,15 @@ def test_what_it_cannot_take(known: dict[str, Any], reason: SkipReason | None) -
 @pytest.mark.parametrize(
     ("consent", "said"),
     [
-        (Consent(), None),
-        (Consent(ad_personalization=True), None),
+        (AdConsent(), None),
+        (AdConsent(ad_personalization=True), None),
         (GRANTED, "G"),
-        (Consent(ad_user_data=True), "G"),
+        (AdConsent(ad_user_data=True), "G"),
         (DENIED, "D"),
-        (Consent(ad_user_data=True, ad_personalization=False), "D"),
+        (AdConsent(ad_user_data=True, ad_personalization=False), "D"),
     ],
 )
-def test_consent(consent: Consent, said: str | None) -> None:
+def test_consent(consent: AdConsent, said: str | None) -> None:
     event = but(consent=consent)
     assert MICROSOFT.why_not(event, microsoft()) is None
     assert MICROSOFT.build(event, microsoft()).get("adStorageConsent") == said
@@ -165,13 +165,13 @@ def test_a_refusal_can_keep_an_event_back() -> None:
     ],
 )
 def test_disputed_forms(settings: dict[str, Any], email: str, phone: str) -> None:
-    person = Person(email="john.o.smith+news@mail.example", phone="+16505551212")
+    person = ConvertedPerson(email="john.o.smith+news@mail.example", phone="+16505551212")
     user = MICROSOFT.build(bare(person=person), microsoft(settings))["userData"]
     assert user == {"em": sha256(email), "ph": sha256(phone)}
 
 
 def test_an_address_is_not_sent_as_an_id() -> None:
-    person = Person(email="a@example.com", external_id="a@example.com")
+    person = ConvertedPerson(email="a@example.com", external_id="a@example.com")
     user = MICROSOFT.build(bare(person=person), microsoft())["userData"]
     assert user == {"em": sha256("a@example.com")}
 
@@ -186,13 +186,13 @@ def test_amounts(amount: str, value: float) -> None:
     ("status", "verdict"),
     [
         (400, Bisect),
-        (401, Held),
-        (403, Held),
-        (404, Refused),
+        (401, CredentialsRefused),
+        (403, CredentialsRefused),
+        (404, CallRefused),
         (413, Bisect),
-        (429, Retry),
-        (500, Retry),
-        (504, Retry),
+        (429, CallDeferred),
+        (500, CallDeferred),
+        (504, CallDeferred),
     ],
 )
 def test_by_status(status: int, verdict: type[Verdict]) -> None:
@@ -203,8 +203,8 @@ def test_by_status(status: int, verdict: type[Verdict]) -> None:
 
 def test_all_are_received() -> None:
     body = {"eventsReceived": 2, "traceId": "t"}
-    assert MICROSOFT.classify(answer(200, body), 2) == Delivered()
-    assert MICROSOFT.classify(answer(200, {**body, "error": None}), 2) == Delivered()
+    assert MICROSOFT.classify(answer(200, body), 2) == CallAccepted()
+    assert MICROSOFT.classify(answer(200, {**body, "error": None}), 2) == CallAccepted()
 
 
 def test_a_success_with_an_error_is_none() -> None:
@@ -215,7 +215,7 @@ def test_a_success_with_an_error_is_none() -> None:
 def test_warnings_are_no_errors() -> None:
     details = [{**WRONG_PHONE, "isWarning": True}]
     body = {"eventsReceived": 2, "error": {"code": "V", "details": details}}
-    assert MICROSOFT.classify(answer(200, body), 2) == Delivered()
+    assert MICROSOFT.classify(answer(200, body), 2) == CallAccepted()
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_warnings_are_no_errors() -> None:
 def test_some_are_invalid(status: int, received: int | None, taken: bool) -> None:
     error = {"code": "ValidationError", "message": "Invalid.", "details": [WRONG_PHONE]}
     body = {"eventsReceived": received, "error": error, "traceId": "t"}
-    assert MICROSOFT.classify(answer(status, body), 2) == Partly(
+    assert MICROSOFT.classify(answer(status, body), 2) == PartlyAccepted(
         {1: "userData.ph: '[masked]' is not a SHA-256."}, others_taken=taken
     )
 
@@ -233,24 +233,26 @@ def test_some_are_invalid(status: int, received: int | None, taken: bool) -> Non
 def test_several_errors_of_an_event() -> None:
     details = [{"index": 0, "errorMessage": "one"}, {"index": 0, "errorMessage": "two"}]
     body = {"eventsReceived": 1, "error": {"details": details}}
-    assert MICROSOFT.classify(answer(200, body), 2) == Partly({0: "one; two"}, others_taken=True)
+    assert MICROSOFT.classify(answer(200, body), 2) == PartlyAccepted(
+        {0: "one; two"}, others_taken=True
+    )
 
 
 @pytest.mark.parametrize("index", [-1, 2, None, "0", True, 1.5])
 def test_errors_of_no_event_that_was_sent(index: Any) -> None:
     body = {"error": {"message": "Invalid.", "details": [{**WRONG_PHONE, "index": index}]}}
     assert isinstance(MICROSOFT.classify(answer(400, body), 2), Bisect)
-    assert isinstance(MICROSOFT.classify(answer(400, body), 1), Refused)
+    assert isinstance(MICROSOFT.classify(answer(400, body), 1), CallRefused)
     assert isinstance(MICROSOFT.classify(answer(200, body), 2), Bisect)
 
 
 def test_fewer_are_received() -> None:
     assert isinstance(MICROSOFT.classify(answer(200, {"eventsReceived": 1}), 2), Bisect)
-    assert isinstance(MICROSOFT.classify(answer(200, {"eventsReceived": 0}), 1), Refused)
+    assert isinstance(MICROSOFT.classify(answer(200, {"eventsReceived": 0}), 1), CallRefused)
 
 
 def test_a_success_of_somebody_else() -> None:
-    assert isinstance(MICROSOFT.classify(answer(200, b"<html>login</html>"), 2), Retry)
+    assert isinstance(MICROSOFT.classify(answer(200, b"<html>login</html>"), 2), CallDeferred)
     assert isinstance(MICROSOFT.classify(Answer(status=200, body=b'{"e', cut=True), 2), Bisect)
 
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from headwater.contacts.names import NOBODY_SAID, said_parts
-from headwater.forwarding.models import Conversion, Person
+from headwater.forwarding.models import Conversion, ConvertedPerson
 from headwater.forwarding.platforms.platform import Platform
 from headwater.forwarding.platforms.registry import PLATFORMS
 from tests.forwarding.staging import Stage
 from tests.forwarding.test_conversions import conversion_of
 from tests.forwarding.test_platforms import sample
-from tests.pipeline import Stage as Queue
-from tests.pipeline import event, person
+from tests.support.pipeline import Stage as Queue
+from tests.support.pipeline import event, person
 
 HASHING = [PLATFORMS[name] for name in ("meta", "snapchat", "pinterest", "tiktok")]
 
@@ -24,7 +24,7 @@ def hashed(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def known(stage: Stage, *given: dict[str, str]) -> Person:
+def known(stage: Stage, *given: dict[str, str]) -> ConvertedPerson:
     """Who somebody is taken for after these events of theirs."""
     queue = Queue(stage.connection, stage.space_id)
     for number, names in enumerate(given):

@@ -15,7 +15,7 @@ from headwater.forwarding.models import Call, Destination
 from headwater.forwarding.platforms.platform import Limits
 from tests.forwarding.fake_platform import Answer, FakePlatform, Silence
 from tests.forwarding.staging import PLATFORM, Stage, ids_sent, taking
-from tests.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 
 def test_it_works(stage: Stage, platform: FakePlatform) -> None:

@@ -11,23 +11,23 @@ from hypothesis import strategies as st
 
 from headwater.forwarding.models import (
     Bisect,
-    Delivered,
-    Held,
-    Partly,
-    Refused,
-    Retry,
+    CallAccepted,
+    CallDeferred,
+    CallRefused,
+    CredentialsRefused,
+    PartlyAccepted,
 )
-from headwater.forwarding.outcomes import (
+from headwater.forwarding.retry_policy import (
     JITTER,
     LADDER,
     LONGEST_WAIT,
     MOST_ASKED,
-    After,
-    Circumstances,
-    Consequences,
-    Hold,
-    Tried,
-    Wait,
+    CallContext,
+    CallOutcome,
+    DeliveryAttempt,
+    DeliveryResult,
+    DestinationBackoff,
+    DestinationHold,
     judge,
     read_retry_after,
     step_after,
@@ -35,70 +35,75 @@ from headwater.forwarding.outcomes import (
 
 NOW = 1_800_000_000.0
 FAR = NOW + 1e9
-FOUR = [Tried(number, 0, FAR) for number in range(4)]
-AROUND = Circumstances(NOW)
+FOUR = [DeliveryAttempt(number, 0, FAR) for number in range(4)]
+AROUND = CallContext(NOW)
 
 
 def test_it_works() -> None:
-    assert judge(Delivered(), FOUR, AROUND) == Consequences(
-        [After(number, "delivered") for number in range(4)]
+    assert judge(CallAccepted(), FOUR, AROUND) == CallOutcome(
+        [DeliveryResult(number, "delivered") for number in range(4)]
     )
 
 
 def test_refused() -> None:
-    after = [After(number, "failed", "no") for number in range(4)]
-    assert judge(Refused("no"), FOUR, AROUND) == Consequences(after)
+    after = [DeliveryResult(number, "failed", "no") for number in range(4)]
+    assert judge(CallRefused("no"), FOUR, AROUND) == CallOutcome(after)
 
 
 def test_retry_makes_the_destination_wait() -> None:
-    consequences = judge(Retry("later"), FOUR[:1], AROUND)
-    assert consequences == Consequences(
-        [After(0, "retrying", "later", NOW + 10)], destination=Wait(NOW + 10, 1)
+    consequences = judge(CallDeferred("later"), FOUR[:1], AROUND)
+    assert consequences == CallOutcome(
+        [DeliveryResult(0, "retrying", "later", NOW + 10)],
+        destination=DestinationBackoff(NOW + 10, 1),
     )
 
 
 def test_held_leaves_deliveries_alone() -> None:
-    assert judge(Held("no"), FOUR, AROUND) == Consequences(destination=Hold("no"))
+    assert judge(CredentialsRefused("no"), FOUR, AROUND) == CallOutcome(
+        destination=DestinationHold("no")
+    )
 
 
 def test_some_refused_and_the_others_taken() -> None:
-    consequences = judge(Partly({1: "bad"}, others_taken=True, again={2: "wait"}), FOUR, AROUND)
+    consequences = judge(
+        PartlyAccepted({1: "bad"}, others_taken=True, again={2: "wait"}), FOUR, AROUND
+    )
     assert sorted(consequences.after) == [
-        After(0, "delivered"), After(1, "failed", "bad"),
-        After(2, "retrying", "wait", NOW + 10), After(3, "delivered"),
+        DeliveryResult(0, "delivered"), DeliveryResult(1, "failed", "bad"),
+        DeliveryResult(2, "retrying", "wait", NOW + 10), DeliveryResult(3, "delivered"),
     ]  # fmt: skip
     assert (consequences.again, consequences.destination) == ([], None)
 
 
 def test_some_refused_and_the_others_not_taken() -> None:
-    consequences = judge(Partly({1: "bad"}, others_taken=False), FOUR, AROUND)
-    assert consequences.after == [After(1, "failed", "bad")]
+    consequences = judge(PartlyAccepted({1: "bad"}, others_taken=False), FOUR, AROUND)
+    assert consequences.after == [DeliveryResult(1, "failed", "bad")]
     assert consequences.again == [[0, 2, 3]]
 
 
 def test_all_refused_one_by_one() -> None:
     errors = dict.fromkeys(range(4), "bad")
-    assert judge(Partly(errors, others_taken=False), FOUR, AROUND).again == []
+    assert judge(PartlyAccepted(errors, others_taken=False), FOUR, AROUND).again == []
 
 
 @pytest.mark.parametrize("errors", [{}, {7: "bad"}, {-1: "bad"}])
 def test_a_refusal_that_names_none_of_them_is_halved(errors: dict[int, str]) -> None:
-    assert judge(Partly(errors, others_taken=False), FOUR, AROUND).again == [[0, 1], [2, 3]]
-    (alone,) = judge(Partly(errors, others_taken=False), FOUR[:1], AROUND).after
+    assert judge(PartlyAccepted(errors, others_taken=False), FOUR, AROUND).again == [[0, 1], [2, 3]]
+    (alone,) = judge(PartlyAccepted(errors, others_taken=False), FOUR[:1], AROUND).after
     assert alone.status == "failed"
 
 
 def test_bisect() -> None:
-    assert judge(Bisect("bad"), FOUR[:3], AROUND) == Consequences(again=[[0], [1, 2]])
-    assert judge(Bisect("bad"), FOUR[:1], AROUND).after == [After(0, "failed", "bad")]
+    assert judge(Bisect("bad"), FOUR[:3], AROUND) == CallOutcome(again=[[0], [1, 2]])
+    assert judge(Bisect("bad"), FOUR[:1], AROUND).after == [DeliveryResult(0, "failed", "bad")]
 
 
 @given(st.integers(1, 200), st.sets(st.integers(0, 199)), st.booleans())
 def test_no_delivery_is_lost_or_told_twice(count: int, bad: set[int], taken: bool) -> None:
-    tried = [Tried(number, 0, FAR) for number in range(count)]
+    tried = [DeliveryAttempt(number, 0, FAR) for number in range(count)]
     for verdict in (
-        Delivered(), Refused("x"), Retry("x"), Bisect("x"),
-        Partly(dict.fromkeys(bad, "x"), taken, dict.fromkeys(list(bad)[:2], "y")),
+        CallAccepted(), CallRefused("x"), CallDeferred("x"), Bisect("x"),
+        PartlyAccepted(dict.fromkeys(bad, "x"), taken, dict.fromkeys(list(bad)[:2], "y")),
     ):  # fmt: skip
         consequences = judge(verdict, tried, AROUND)
         told = [after.id for after in consequences.after]
@@ -118,25 +123,31 @@ def test_no_delivery_is_lost_or_told_twice(count: int, bad: set[int], taken: boo
     ],
 )  # fmt: skip
 def test_retry_after(header: str | None, seconds: float) -> None:
-    around = Circumstances(NOW, retry_after=header)
-    consequences = judge(Retry("slowly"), FOUR, around)
-    assert consequences.destination == Wait(NOW + seconds, 1)
+    around = CallContext(NOW, retry_after=header)
+    consequences = judge(CallDeferred("slowly"), FOUR, around)
+    assert consequences.destination == DestinationBackoff(NOW + seconds, 1)
     assert {after.due_at for after in consequences.after} == {NOW + seconds}
 
 
 def test_what_the_body_asks_counts_as_well() -> None:
-    around = Circumstances(NOW, retry_after="60")
-    assert judge(Retry("slowly", 300), FOUR, around).destination == Wait(NOW + 300, 1)
-    assert judge(Retry("slowly", 30), FOUR, around).destination == Wait(NOW + 60, 1)
+    around = CallContext(NOW, retry_after="60")
+    assert judge(CallDeferred("slowly", 300), FOUR, around).destination == DestinationBackoff(
+        NOW + 300, 1
+    )
+    assert judge(CallDeferred("slowly", 30), FOUR, around).destination == DestinationBackoff(
+        NOW + 60, 1
+    )
 
 
 def test_the_steps() -> None:
     for attempts, step in enumerate((*LADDER, LADDER[-1])):
-        (after,) = judge(Retry("x"), [Tried(0, attempts, FAR)], AROUND).after
+        (after,) = judge(CallDeferred("x"), [DeliveryAttempt(0, attempts, FAR)], AROUND).after
         assert after.due_at == NOW + step
     for failures, step in enumerate((10, 60, 300, 1800, 1800, 1800)):
-        around = Circumstances(NOW, failures=failures)
-        assert judge(Retry("x"), FOUR, around).destination == Wait(NOW + step, failures + 1)
+        around = CallContext(NOW, failures=failures)
+        assert judge(CallDeferred("x"), FOUR, around).destination == DestinationBackoff(
+            NOW + step, failures + 1
+        )
 
 
 @given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 10**9) | st.none(), st.floats(0, 1))
@@ -144,9 +155,9 @@ def test_never_before_the_step_or_what_was_asked(
     attempts: int, failures: int, asked: int | None, chance: float
 ) -> None:
     header = None if asked is None else str(asked)
-    around = Circumstances(NOW, failures, header, lambda: chance)
-    consequences = judge(Retry("x"), [Tried(0, attempts, FAR)], around)
-    assert isinstance(consequences.destination, Wait)
+    around = CallContext(NOW, failures, header, lambda: chance)
+    consequences = judge(CallDeferred("x"), [DeliveryAttempt(0, attempts, FAR)], around)
+    assert isinstance(consequences.destination, DestinationBackoff)
     (after,) = consequences.after
     assert after.due_at is not None
     for moment, step in (
@@ -164,17 +175,19 @@ def test_steps_never_become_shorter(attempts: int) -> None:
 
 def test_the_last_attempt_is_when_the_time_ends() -> None:
     ends = NOW + 30
-    first = judge(Retry("x"), [Tried(0, 4, ends)], AROUND).after
-    assert first == [After(0, "retrying", "x", ends)]
-    assert judge(Retry("x"), [Tried(0, 5, ends)], Circumstances(ends)).after == [
-        After(0, "expired", "x")
+    first = judge(CallDeferred("x"), [DeliveryAttempt(0, 4, ends)], AROUND).after
+    assert first == [DeliveryResult(0, "retrying", "x", ends)]
+    assert judge(CallDeferred("x"), [DeliveryAttempt(0, 5, ends)], CallContext(ends)).after == [
+        DeliveryResult(0, "expired", "x")
     ]
 
 
 def test_a_platform_that_asks_for_longer_than_is_left() -> None:
-    around = Circumstances(NOW, retry_after="600")
-    assert judge(Retry("x"), [Tried(0, 0, NOW + 300)], around).after == [After(0, "expired", "x")]
-    (after,) = judge(Retry("x"), [Tried(0, 3, NOW + 900)], around).after
+    around = CallContext(NOW, retry_after="600")
+    assert judge(CallDeferred("x"), [DeliveryAttempt(0, 0, NOW + 300)], around).after == [
+        DeliveryResult(0, "expired", "x")
+    ]
+    (after,) = judge(CallDeferred("x"), [DeliveryAttempt(0, 3, NOW + 900)], around).after
     assert after.due_at == NOW + 900
 
 
@@ -183,8 +196,10 @@ def test_three_days_of_retries() -> None:
     chance = random.Random(7)
     moment, ends, moments = NOW, NOW + 72 * 3600, [0.0]
     while True:
-        around = Circumstances(moment, random=chance.random)
-        (after,) = judge(Retry("x"), [Tried(0, len(moments) - 1, ends)], around).after
+        around = CallContext(moment, random=chance.random)
+        (after,) = judge(
+            CallDeferred("x"), [DeliveryAttempt(0, len(moments) - 1, ends)], around
+        ).after
         if after.due_at is None:
             break
         moment = after.due_at

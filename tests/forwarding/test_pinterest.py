@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 
 from headwater.forwarding.models import (
+    AdConsent,
     Answer,
     Bisect,
-    Consent,
-    Delivered,
+    CallAccepted,
+    CallDeferred,
+    CallRefused,
+    ConvertedPerson,
+    CredentialsRefused,
     Destination,
-    Held,
-    Partly,
-    Person,
-    Refused,
-    Retry,
+    PartlyAccepted,
     SkipReason,
     Verdict,
 )
@@ -55,7 +55,7 @@ def test_it_works() -> None:
 
 
 def test_the_least_it_takes() -> None:
-    event = bare(person=Person(email="alice@example.com"))
+    event = bare(person=ConvertedPerson(email="alice@example.com"))
     assert PINTEREST.why_not(event, pinterest()) is None
     assert PINTEREST.build(event, pinterest()) == {
         "event_name": "lead",
@@ -95,12 +95,15 @@ def test_event_names(ours: str, mapping: dict[str, str | None], theirs: str) -> 
         ({"ip": "203.0.113.9"}, SkipReason.NO_IDENTIFIER),
         ({"user_agent": "UA"}, SkipReason.NO_IDENTIFIER),
         ({"url_click_ids": {"epik": "e"}}, SkipReason.NO_IDENTIFIER),
-        ({"person": Person(phone="+16505551212", external_id="x")}, SkipReason.NO_IDENTIFIER),
-        ({"person": Person(email="a@@example.com")}, SkipReason.NO_IDENTIFIER),
-        ({"ip": "203.0.113.9", "user_agent": "UA"}, None),
-        ({"person": Person(email="a@example.com")}, None),
         (
-            {"person": Person(email="a@example.com"), "amount": Decimal(1)},
+            {"person": ConvertedPerson(phone="+16505551212", external_id="x")},
+            SkipReason.NO_IDENTIFIER,
+        ),
+        ({"person": ConvertedPerson(email="a@@example.com")}, SkipReason.NO_IDENTIFIER),
+        ({"ip": "203.0.113.9", "user_agent": "UA"}, None),
+        ({"person": ConvertedPerson(email="a@example.com")}, None),
+        (
+            {"person": ConvertedPerson(email="a@example.com"), "amount": Decimal(1)},
             SkipReason.NO_CURRENCY,
         ),
     ],
@@ -112,15 +115,15 @@ def test_what_it_cannot_take(known: dict[str, Any], reason: SkipReason | None) -
 @pytest.mark.parametrize(
     ("consent", "opt_out"),
     [
-        (Consent(), None),
-        (Consent(ad_personalization=True), None),
+        (AdConsent(), None),
+        (AdConsent(ad_personalization=True), None),
         (GRANTED, False),
-        (Consent(ad_user_data=True), False),
+        (AdConsent(ad_user_data=True), False),
         (DENIED, True),
-        (Consent(ad_user_data=True, ad_personalization=False), True),
+        (AdConsent(ad_user_data=True, ad_personalization=False), True),
     ],
 )
-def test_consent(consent: Consent, opt_out: bool | None) -> None:
+def test_consent(consent: AdConsent, opt_out: bool | None) -> None:
     event = but(consent=consent)
     assert PINTEREST.why_not(event, pinterest()) is None
     assert PINTEREST.build(event, pinterest()).get("opt_out") is opt_out
@@ -147,7 +150,7 @@ def test_amounts_are_texts(amount: str, value: str) -> None:
 
 
 def test_where_somebody_is() -> None:
-    person = Person(city="San José", state="CA", country="US", first_name="정")
+    person = ConvertedPerson(city="San José", state="CA", country="US", first_name="정")
     user = PINTEREST.build(bare(person=person), pinterest())["user_data"]
     assert user.keys() == {"ct", "st", "country", "fn"}
     assert user["fn"] == ["8fa8cd9c440be61d0151429310034083132b35975c4bea67fdd74158eb51db14"]
@@ -158,13 +161,13 @@ def test_where_somebody_is() -> None:
     ("status", "verdict"),
     [
         (400, Bisect),
-        (401, Held),
-        (403, Held),
-        (404, Refused),
+        (401, CredentialsRefused),
+        (403, CredentialsRefused),
+        (404, CallRefused),
         (422, Bisect),
-        (429, Retry),
-        (500, Retry),
-        (503, Retry),
+        (429, CallDeferred),
+        (500, CallDeferred),
+        (503, CallDeferred),
     ],
 )
 def test_by_status(status: int, verdict: type[Verdict]) -> None:
@@ -174,8 +177,8 @@ def test_by_status(status: int, verdict: type[Verdict]) -> None:
 
 def test_all_are_processed() -> None:
     body = {"num_events_received": 2, "num_events_processed": 2, "events": [PROCESSED, PROCESSED]}
-    assert PINTEREST.classify(answer(200, body), 2) == Delivered()
-    assert PINTEREST.classify(answer(200, {"num_events_processed": 2}), 2) == Delivered()
+    assert PINTEREST.classify(answer(200, body), 2) == CallAccepted()
+    assert PINTEREST.classify(answer(200, {"num_events_processed": 2}), 2) == CallAccepted()
 
 
 @pytest.mark.parametrize("status", [200, 422])
@@ -183,7 +186,7 @@ def test_some_failed(status: int) -> None:
     """A success says so at the top, an error among its details."""
     statuses = {"num_events_received": 2, "num_events_processed": 1, "events": [PROCESSED, FAILED]}
     body = statuses if status == 200 else {"code": 1, "message": "Not all", "details": statuses}
-    assert PINTEREST.classify(answer(status, body), 2) == Partly(
+    assert PINTEREST.classify(answer(status, body), 2) == PartlyAccepted(
         {1: "event_time is in the future"}, others_taken=True
     )
 
@@ -195,7 +198,7 @@ def test_an_error_that_names_nobody() -> None:
 
 def test_a_failure_without_words() -> None:
     body = {"events": [{"status": "failed"}]}
-    assert PINTEREST.classify(answer(200, body), 1) == Partly(
+    assert PINTEREST.classify(answer(200, body), 1) == PartlyAccepted(
         {0: "not processed"}, others_taken=True
     )
 
@@ -203,17 +206,17 @@ def test_a_failure_without_words() -> None:
 def test_some_failed_without_saying_which() -> None:
     body = {"num_events_received": 3, "num_events_processed": 1, "events": [FAILED]}
     assert isinstance(PINTEREST.classify(answer(200, body), 3), Bisect)
-    assert isinstance(PINTEREST.classify(answer(200, {"num_events_processed": 0}), 1), Refused)
+    assert isinstance(PINTEREST.classify(answer(200, {"num_events_processed": 0}), 1), CallRefused)
 
 
 @pytest.mark.parametrize("body", [b"<html>login</html>", [1], "processed"])
 def test_a_success_of_somebody_else(body: Any) -> None:
-    assert isinstance(PINTEREST.classify(answer(200, body), 2), Retry)
+    assert isinstance(PINTEREST.classify(answer(200, body), 2), CallDeferred)
 
 
 @pytest.mark.parametrize("body", [b"", {}, {"events": "all"}, {"num_events_processed": None}])
 def test_a_success_that_says_no_more(body: Any) -> None:
-    assert isinstance(PINTEREST.classify(answer(200, body), 2), Retry)
+    assert isinstance(PINTEREST.classify(answer(200, body), 2), CallDeferred)
 
 
 def test_an_answer_that_is_cut() -> None:

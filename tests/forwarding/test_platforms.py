@@ -17,18 +17,18 @@ from hypothesis import strategies as st
 
 from headwater.events.accepted import EVENT_NAMES
 from headwater.forwarding.models import (
+    AdConsent,
     Answer,
     Bisect,
+    CallAccepted,
+    CallDeferred,
+    CallRefused,
     Click,
-    Consent,
     Conversion,
-    Delivered,
+    ConvertedPerson,
+    CredentialsRefused,
     Destination,
-    Held,
-    Partly,
-    Person,
-    Refused,
-    Retry,
+    PartlyAccepted,
     SkipReason,
 )
 from headwater.forwarding.platforms.platform import Platform, event_name_of
@@ -94,7 +94,7 @@ CONVERSIONS = st.builds(
     configured_name=MAYBE,
     event_time=MOMENTS,
     person=st.builds(
-        Person,
+        ConvertedPerson,
         email=MAYBE | TEXT.map("{}@example.com".format),
         phone=MAYBE,
         first_name=MAYBE,
@@ -110,7 +110,7 @@ CONVERSIONS = st.builds(
     url=MAYBE,
     ip=st.sampled_from([None, "203.0.113.9", "2001:db8::1"]),
     user_agent=MAYBE,
-    consent=st.builds(Consent, AGREED, AGREED),
+    consent=st.builds(AdConsent, AGREED, AGREED),
     cookies=COOKIES,
     url_click_ids=IDS,
     click=st.none()
@@ -165,12 +165,15 @@ ANSWERS = st.builds(
 @given(given=ANSWERS, count=st.integers(1, 5))
 def test_whatever_is_answered(platform: Platform, given: Answer, count: int) -> None:
     verdict = platform.classify(given, count)
-    assert isinstance(verdict, Delivered | Refused | Retry | Held | Partly | Bisect)
-    if isinstance(verdict, Delivered):
+    assert isinstance(
+        verdict,
+        CallAccepted | CallRefused | CallDeferred | CredentialsRefused | PartlyAccepted | Bisect,
+    )
+    if isinstance(verdict, CallAccepted):
         assert 200 <= given.status < 300
     if isinstance(verdict, Bisect):
         assert count > 1
-    if isinstance(verdict, Partly):
+    if isinstance(verdict, PartlyAccepted):
         assert all(0 <= position < count for position in (*verdict.errors, *verdict.again))
 
 
@@ -178,7 +181,7 @@ def test_whatever_is_answered(platform: Platform, given: Answer, count: int) -> 
 def test_deep_nonsense(platform: Platform) -> None:
     """A body nested past what can be read is one that cannot be read, and no event's fault."""
     verdict = platform.classify(answer(200, b"[" * 60_000), 1)
-    assert isinstance(verdict, Retry | Delivered)
+    assert isinstance(verdict, CallDeferred | CallAccepted)
 
 
 @EVERY

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 
 from headwater.forwarding.models import (
+    AdConsent,
     Answer,
     Bisect,
-    Consent,
+    CallAccepted,
+    CallDeferred,
+    CallRefused,
     Conversion,
-    Delivered,
+    ConvertedPerson,
+    CredentialsRefused,
     Destination,
-    Held,
-    Partly,
-    Person,
-    Refused,
-    Retry,
+    PartlyAccepted,
     SkipReason,
     Verdict,
 )
@@ -40,15 +40,15 @@ from tests.forwarding.variety import (
 
 REFUSAL = "There were 1 invalid conversion events. None were processed."
 BY_STATUS = [
-    (401, Held),
-    (403, Held),
-    (404, Refused),
-    (408, Retry),
+    (401, CredentialsRefused),
+    (403, CredentialsRefused),
+    (404, CallRefused),
+    (408, CallDeferred),
     (413, Bisect),
-    (429, Retry),
-    (500, Retry),
-    (503, Retry),
-    (302, Retry),
+    (429, CallDeferred),
+    (500, CallDeferred),
+    (503, CallDeferred),
+    (302, CallDeferred),
 ]
 
 
@@ -146,12 +146,12 @@ def test_an_event_can_be_left_out() -> None:
         ({}, SkipReason.NO_IDENTIFIER),
         ({"ip": "203.0.113.9"}, SkipReason.NO_IDENTIFIER),
         ({"user_agent": "UA"}, SkipReason.NO_IDENTIFIER),
-        ({"person": Person(first_name="Mary", last_name="Ng")}, SkipReason.NO_IDENTIFIER),
-        ({"person": Person(email="not an address")}, SkipReason.NO_IDENTIFIER),
+        ({"person": ConvertedPerson(first_name="Mary", last_name="Ng")}, SkipReason.NO_IDENTIFIER),
+        ({"person": ConvertedPerson(email="not an address")}, SkipReason.NO_IDENTIFIER),
         ({"ip": "203.0.113.9", "user_agent": "UA"}, None),
-        ({"person": Person(email="a@example.com")}, None),
-        ({"person": Person(phone="+16505551212")}, None),
-        ({"person": Person(external_id="cust-1")}, None),
+        ({"person": ConvertedPerson(email="a@example.com")}, None),
+        ({"person": ConvertedPerson(phone="+16505551212")}, None),
+        ({"person": ConvertedPerson(external_id="cust-1")}, None),
         ({"cookies": {"rdt_uuid": "1.a"}}, None),
         ({"url_click_ids": {"rdt_cid": "1"}, "amount": Decimal(1)}, SkipReason.NO_CURRENCY),
         ({"url_click_ids": {"rdt_cid": "1"}, "amount": Decimal(0)}, SkipReason.NO_CURRENCY),
@@ -165,11 +165,11 @@ def test_what_it_cannot_take(known: dict[str, Any], reason: SkipReason | None) -
 @pytest.mark.parametrize(
     ("consent", "settings", "options"),
     [
-        (Consent(), {}, None),
-        (Consent(ad_user_data=True), {}, None),
+        (AdConsent(), {}, None),
+        (AdConsent(ad_user_data=True), {}, None),
         (DENIED, {}, {"modes": ["LDU"], "country": "DE"}),
-        (Consent(ad_personalization=False), {}, {"modes": ["LDU"], "country": "DE"}),
-        (Consent(), {"limited_data_use": "always"}, {"modes": ["LDU"], "country": "DE"}),
+        (AdConsent(ad_personalization=False), {}, {"modes": ["LDU"], "country": "DE"}),
+        (AdConsent(), {"limited_data_use": "always"}, {"modes": ["LDU"], "country": "DE"}),
         (
             DENIED,
             {"limited_data_use_country": "US", "limited_data_use_region": "US-CA"},
@@ -178,9 +178,9 @@ def test_what_it_cannot_take(known: dict[str, Any], reason: SkipReason | None) -
     ],
 )
 def test_limited_data_use(
-    consent: Consent, settings: dict[str, Any], options: dict[str, Any] | None
+    consent: AdConsent, settings: dict[str, Any], options: dict[str, Any] | None
 ) -> None:
-    event = bare(person=Person(external_id="x", country="DE"), consent=consent)
+    event = bare(person=ConvertedPerson(external_id="x", country="DE"), consent=consent)
     assert REDDIT.why_not(event, reddit(settings)) is None
     assert sent(event, reddit(settings))["user"].get("data_processing_options") == options
 
@@ -188,7 +188,7 @@ def test_limited_data_use(
 def test_a_refusal_can_keep_an_event_back() -> None:
     to = reddit({"consent_denied": "skip"})
     assert REDDIT.why_not(but(consent=DENIED), to) is SkipReason.NO_CONSENT
-    assert REDDIT.why_not(but(consent=Consent()), to) is None
+    assert REDDIT.why_not(but(consent=AdConsent()), to) is None
 
 
 def test_the_address_can_go_in_clear() -> None:
@@ -218,11 +218,11 @@ def test_by_status(status: int, verdict: type[Verdict]) -> None:
 
 def test_a_success() -> None:
     body = {"data": {"message": "Successfully processed 2 conversion events."}}
-    assert REDDIT.classify(answer(200, body), 2) == Delivered()
+    assert REDDIT.classify(answer(200, body), 2) == CallAccepted()
 
 
 def test_a_success_of_somebody_else() -> None:
-    assert isinstance(REDDIT.classify(answer(200, b"<html>login</html>"), 2), Retry)
+    assert isinstance(REDDIT.classify(answer(200, b"<html>login</html>"), 2), CallDeferred)
     assert isinstance(REDDIT.classify(Answer(status=200, body=b'{"a', cut=True), 2), Bisect)
 
 
@@ -236,7 +236,7 @@ def test_named_events_are_taken_out() -> None:
         "unexpected",
     ]
     body = {"error": {"code": 400, "message": REFUSAL, "fields": fields}}
-    assert REDDIT.classify(answer(400, body), 3) == Partly(
+    assert REDDIT.classify(answer(400, body), 3) == PartlyAccepted(
         {1: "user.UUID: invalid UUID: event_at: too old"}, others_taken=False
     )
 
@@ -246,7 +246,9 @@ def test_all_of_them_are_invalid() -> None:
     body = {"message": "There were 2 invalid conversion events.", "invalid_events": [old, old]}
     for status in (200, 400):
         found = REDDIT.classify(answer(status, body), 2)
-        assert found == Partly(dict.fromkeys(range(2), old["error_message"]), others_taken=False)
+        assert found == PartlyAccepted(
+            dict.fromkeys(range(2), old["error_message"]), others_taken=False
+        )
 
 
 def test_some_are_invalid_without_saying_which() -> None:
@@ -254,13 +256,13 @@ def test_some_are_invalid_without_saying_which() -> None:
     for status in (200, 400):
         assert isinstance(REDDIT.classify(answer(status, body), 2), Bisect)
     assert isinstance(REDDIT.classify(answer(400, {"message": "Bad Request"}), 2), Bisect)
-    assert isinstance(REDDIT.classify(answer(400, {"message": "Bad Request"}), 1), Refused)
+    assert isinstance(REDDIT.classify(answer(400, {"message": "Bad Request"}), 1), CallRefused)
 
 
 def test_errors_tell_nothing_of_people() -> None:
     message = f"invalid email {'a' * 3}@example.com or {'0f' * 32} from 203.0.113.9"
     found = REDDIT.classify(answer(400, {"error": {"message": message}}), 1)
-    assert isinstance(found, Refused)
+    assert isinstance(found, CallRefused)
     assert not any(quoted in found.error for quoted in ("@", "0f0f", "203.0"))
 
 

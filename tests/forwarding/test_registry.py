@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.events.accepted import STANDARD_NAMES
-from headwater.forwarding.models import Answer, Delivered, Held, Partly, Retry
+from headwater.forwarding.models import (
+    Answer,
+    CallAccepted,
+    CallDeferred,
+    CredentialsRefused,
+    PartlyAccepted,
+)
 from headwater.forwarding.platforms.platform import Platform
 from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.sources.catalogue import SOURCES
@@ -50,18 +56,20 @@ def test_any_answer_means_something(
     platform: Platform, status: int, body: bytes, cut: bool, count: int
 ) -> None:
     verdict = platform.classify(Answer(status=status, body=body, cut=cut), count)
-    if isinstance(verdict, Delivered):
+    if isinstance(verdict, CallAccepted):
         assert 200 <= status < 300
     else:
-        assert isinstance(verdict, Partly) or verdict.error
-    if isinstance(verdict, Partly):
+        assert isinstance(verdict, PartlyAccepted) or verdict.error
+    if isinstance(verdict, PartlyAccepted):
         assert verdict.errors or verdict.again
         assert verdict.errors.keys() | verdict.again.keys() <= set(range(count))
 
 
 @EVERY
-@pytest.mark.parametrize(("status", "kind"), [(401, Held), (429, Retry), (503, Retry)])
+@pytest.mark.parametrize(
+    ("status", "kind"), [(401, CredentialsRefused), (429, CallDeferred), (503, CallDeferred)]
+)
 def test_what_concerns_the_whole_destination(
-    platform: Platform, status: int, kind: type[Held | Retry]
+    platform: Platform, status: int, kind: type[CredentialsRefused | CallDeferred]
 ) -> None:
     assert isinstance(platform.classify(Answer(status=status), 3), kind)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from headwater.forwarding.options import read_new
+from headwater.forwarding.inputs import read_new
 from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.forwarding.platforms.setting import rule_of
 from headwater.http.errors import Invalid

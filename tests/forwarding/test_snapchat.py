@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 
 from headwater.forwarding.models import (
+    AdConsent,
     Bisect,
-    Consent,
-    Delivered,
+    CallAccepted,
+    CallDeferred,
+    CallRefused,
+    ConvertedPerson,
+    CredentialsRefused,
     Destination,
-    Held,
-    Person,
-    Refused,
-    Retry,
     SkipReason,
     Verdict,
 )
@@ -48,7 +48,7 @@ def test_it_works() -> None:
 
 
 def test_the_least_it_takes() -> None:
-    event = bare("sign_up", person=Person(email="Person@Example.com"))
+    event = bare("sign_up", person=ConvertedPerson(email="Person@Example.com"))
     assert SNAPCHAT.why_not(event, snapchat()) is None
     assert SNAPCHAT.build(event, snapchat()) == {
         "event_name": "SIGN_UP",
@@ -60,7 +60,7 @@ def test_the_least_it_takes() -> None:
 
 
 def test_published_hashes() -> None:
-    person = Person(phone="+448444124653", first_name="John", last_name="Raphaël")
+    person = ConvertedPerson(phone="+448444124653", first_name="John", last_name="Raphaël")
     user = SNAPCHAT.build(bare(person=person), snapchat())["user_data"]
     assert user == {
         "ph": ["dc008fda46e2e64002cf2f82a4906236282d431c4f75e5b60bfe79fc48546383"],
@@ -108,12 +108,12 @@ def test_event_names(ours: str, mapping: dict[str, str | None], theirs: str | No
         ({"ip": "203.0.113.9"}, SkipReason.NO_IDENTIFIER),
         ({"user_agent": "UA"}, SkipReason.NO_IDENTIFIER),
         ({"url_click_ids": {"sccid": "c"}, "cookies": {"scid": "s"}}, SkipReason.NO_IDENTIFIER),
-        ({"person": Person(external_id="x", first_name="Mary")}, SkipReason.NO_IDENTIFIER),
+        ({"person": ConvertedPerson(external_id="x", first_name="Mary")}, SkipReason.NO_IDENTIFIER),
         ({"ip": "203.0.113.9", "user_agent": "UA"}, None),
-        ({"person": Person(email="a@example.com")}, None),
-        ({"person": Person(phone="+16505551212")}, None),
+        ({"person": ConvertedPerson(email="a@example.com")}, None),
+        ({"person": ConvertedPerson(phone="+16505551212")}, None),
         (
-            {"person": Person(phone="+16505551212"), "amount": Decimal("9.99")},
+            {"person": ConvertedPerson(phone="+16505551212"), "amount": Decimal("9.99")},
             SkipReason.NO_CURRENCY,
         ),
     ],
@@ -124,18 +124,18 @@ def test_what_it_cannot_take(known: dict[str, Any], reason: SkipReason | None) -
 
 def test_a_refusal_keeps_an_event_back() -> None:
     assert SNAPCHAT.why_not(but(consent=DENIED), snapchat()) is SkipReason.NO_CONSENT
-    assert SNAPCHAT.why_not(but(consent=Consent()), snapchat()) is None
+    assert SNAPCHAT.why_not(but(consent=AdConsent()), snapchat()) is None
 
 
 @pytest.mark.parametrize(
     ("consent", "settings", "options"),
     [
-        (Consent(), {}, {}),
-        (Consent(ad_user_data=True, ad_personalization=False), {}, {"LDU": (0, 0)}),
+        (AdConsent(), {}, {}),
+        (AdConsent(ad_user_data=True, ad_personalization=False), {}, {"LDU": (0, 0)}),
         (DENIED, {"consent_denied": "limit"}, {"LDU": (0, 0)}),
-        (Consent(), {"limited_data_use": "always"}, {"LDU": (0, 0)}),
+        (AdConsent(), {"limited_data_use": "always"}, {"LDU": (0, 0)}),
         (
-            Consent(),
+            AdConsent(),
             {
                 "limited_data_use": "always",
                 "limited_data_use_option": "LMU",
@@ -147,7 +147,7 @@ def test_a_refusal_keeps_an_event_back() -> None:
     ],
 )
 def test_limited_data_use(
-    consent: Consent, settings: dict[str, Any], options: dict[str, tuple[int, int]]
+    consent: AdConsent, settings: dict[str, Any], options: dict[str, tuple[int, int]]
 ) -> None:
     event, to = but(consent=consent), snapchat(settings)
     assert SNAPCHAT.why_not(event, to) is None
@@ -175,15 +175,15 @@ def test_amounts_are_texts(amount: str, value: str) -> None:
 @pytest.mark.parametrize(
     ("status", "verdict"),
     [
-        (301, Retry),
+        (301, CallDeferred),
         (400, Bisect),
-        (401, Held),
-        (403, Held),
-        (404, Refused),
-        (410, Refused),
-        (429, Retry),
-        (500, Retry),
-        (502, Retry),
+        (401, CredentialsRefused),
+        (403, CredentialsRefused),
+        (404, CallRefused),
+        (410, CallRefused),
+        (429, CallDeferred),
+        (500, CallDeferred),
+        (502, CallDeferred),
     ],
 )
 def test_by_status(status: int, verdict: type[Verdict]) -> None:
@@ -193,7 +193,7 @@ def test_by_status(status: int, verdict: type[Verdict]) -> None:
 
 def test_a_success() -> None:
     for body in ({"status": "SUCCESS", "reason": ""}, {"reason": 1}):
-        assert SNAPCHAT.classify(answer(200, body), 2) == Delivered()
+        assert SNAPCHAT.classify(answer(200, body), 2) == CallAccepted()
 
 
 @pytest.mark.parametrize("status", ["INVALID", "failed"])
@@ -201,13 +201,13 @@ def test_a_success_that_is_none(status: str) -> None:
     body = {"status": status, "reason": "event_time is out of range"}
     assert isinstance(SNAPCHAT.classify(answer(200, body), 2), Bisect)
     found = SNAPCHAT.classify(answer(200, body), 1)
-    assert isinstance(found, Refused)
+    assert isinstance(found, CallRefused)
     assert "event_time is out of range" in found.error
 
 
 def test_the_reason_is_told() -> None:
     found = SNAPCHAT.classify(answer(400, {"status": "INVALID", "reason": "no pixel"}), 1)
-    assert found == Refused("HTTP 400: no pixel")
+    assert found == CallRefused("HTTP 400: no pixel")
 
 
 @given(conversions())

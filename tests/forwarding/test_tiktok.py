@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.forwarding.models import (
+    AdConsent,
     Answer,
     Bisect,
-    Consent,
+    CallAccepted,
+    CallDeferred,
+    CallRefused,
     Conversion,
-    Delivered,
+    ConvertedPerson,
+    CredentialsRefused,
     Destination,
-    Held,
-    Person,
-    Refused,
-    Retry,
     SkipReason,
 )
 from headwater.forwarding.platforms.tiktok import TIKTOK
@@ -91,14 +91,15 @@ def test_custom_events_go_under_what_people_call_them() -> None:
         (but(BARE, ip="203.0.113.9", user_agent="x"), {}, None),
         (but(BARE, cookies={"ttp": "t"}), {}, None),
         (but(BARE, url_click_ids={"ttclid": "t"}), {}, None),
-        (but(BARE, person=Person(email="a@example.com")), {}, None),
-        (but(BARE, person=Person(phone="+16505551212")), {}, None),
-        (but(BARE, person=Person(external_id="x")), {}, None),
-        (but(BARE, person=Person(first_name="A", last_name="B")), {}, SkipReason.NO_IDENTIFIER),
+        (but(BARE, person=ConvertedPerson(email="a@example.com")), {}, None),
+        (but(BARE, person=ConvertedPerson(phone="+16505551212")), {}, None),
+        (but(BARE, person=ConvertedPerson(external_id="x")), {}, None),
+        (but(BARE, person=ConvertedPerson(first_name="A", last_name="B")), {},
+         SkipReason.NO_IDENTIFIER),
         (but(currency=None), {}, SkipReason.NO_CURRENCY),
         (but(amount=None, currency=None), {}, None),
-        (but(consent=Consent(ad_user_data=False)), {}, None),
-        (but(consent=Consent(ad_user_data=False)), {"consent_denied": "skip"},
+        (but(consent=AdConsent(ad_user_data=False)), {}, None),
+        (but(consent=AdConsent(ad_user_data=False)), {"consent_denied": "skip"},
          SkipReason.NO_CONSENT),
     ],
 )  # fmt: skip
@@ -111,14 +112,14 @@ def test_why_not(
 @pytest.mark.parametrize(
     ("consent", "setting", "limited"),
     [
-        (Consent(), "denied", False),
-        (Consent(ad_user_data=True, ad_personalization=True), "denied", False),
-        (Consent(ad_user_data=False), "denied", True),
-        (Consent(ad_personalization=False), "denied", True),
-        (Consent(), "always", True),
+        (AdConsent(), "denied", False),
+        (AdConsent(ad_user_data=True, ad_personalization=True), "denied", False),
+        (AdConsent(ad_user_data=False), "denied", True),
+        (AdConsent(ad_personalization=False), "denied", True),
+        (AdConsent(), "always", True),
     ],
 )
-def test_limited_data_use(consent: Consent, setting: str, *, limited: bool) -> None:
+def test_limited_data_use(consent: AdConsent, setting: str, *, limited: bool) -> None:
     part = TIKTOK.build(but(consent=consent), to(limited_data_use=setting))
     assert part.get("limited_data_use") == (True if limited else None)
 
@@ -141,7 +142,9 @@ def test_a_value_in_a_currency_tiktok_does_not_know_stays_out(
 
 
 def test_places_and_odd_names() -> None:
-    person = Person(email="a@example.com", first_name=" Ann-Marie ", city=" Köln", country="DE")
+    person = ConvertedPerson(
+        email="a@example.com", first_name=" Ann-Marie ", city=" Köln", country="DE"
+    )
     user = TIKTOK.build(but(person=person), TO)["user"]
     assert (user["city"], user["country"]) == ("köln", "de")
     assert "state" not in user
@@ -164,29 +167,29 @@ def body(code: object) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("given", "kind"),
     [
-        (answer(200, body(0)), Delivered),
+        (answer(200, body(0)), CallAccepted),
         (answer(200, body(20001)), Bisect),
-        (answer(200, body(40001)), Held),
+        (answer(200, body(40001)), CredentialsRefused),
         (answer(200, body(40002)), Bisect),
-        (answer(200, body(40100)), Retry),
-        (answer(200, body(40105)), Held),
+        (answer(200, body(40100)), CallDeferred),
+        (answer(200, body(40105)), CredentialsRefused),
         (answer(200, body(40900)), Bisect),
-        (answer(200, body(50000)), Retry),
-        (answer(200, body(99)), Retry),
+        (answer(200, body(50000)), CallDeferred),
+        (answer(200, body(99)), CallDeferred),
         (answer(400, body(40002)), Bisect),
-        (answer(500, body(40001)), Held),
-        (answer(500, body(51000)), Retry),
-        (answer(502, body(0)), Retry),
-        (answer(401, body(12)), Held),
-        (answer(401), Held),
-        (answer(403), Held),
-        (answer(429), Retry),
-        (answer(503), Retry),
+        (answer(500, body(40001)), CredentialsRefused),
+        (answer(500, body(51000)), CallDeferred),
+        (answer(502, body(0)), CallDeferred),
+        (answer(401, body(12)), CredentialsRefused),
+        (answer(401), CredentialsRefused),
+        (answer(403), CredentialsRefused),
+        (answer(429), CallDeferred),
+        (answer(503), CallDeferred),
         (answer(400, {"message": "x"}), Bisect),
-        (answer(404), Refused),
-        (answer(200, b"<html>"), Retry),
+        (answer(404), CallRefused),
+        (answer(200, b"<html>"), CallDeferred),
         (answer(200, b'{"code": 0, "data": [', cut=True), Bisect),
-        (answer(500, b"<html>"), Retry),
+        (answer(500, b"<html>"), CallDeferred),
     ],
 )
 def test_answers(given: Answer, kind: type) -> None:
@@ -194,8 +197,8 @@ def test_answers(given: Answer, kind: type) -> None:
 
 
 def test_one_event_alone() -> None:
-    assert TIKTOK.classify(answer(200, body(20001)), 1) == Delivered()
-    assert TIKTOK.classify(answer(200, body(40002)), 1) == Refused("Code 40002: m")
+    assert TIKTOK.classify(answer(200, body(20001)), 1) == CallAccepted()
+    assert TIKTOK.classify(answer(200, body(40002)), 1) == CallRefused("Code 40002: m")
 
 
 @given(st.uuids())

@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from headwater.forwarding.models import Consent, Conversion, Destination, Person
+from headwater.forwarding.models import AdConsent, Conversion, ConvertedPerson, Destination
 from headwater.forwarding.platforms.platform import Platform
 from tests.forwarding import examples
 from tests.forwarding.examples import BARE, EXAMPLES, but
 
-GRANTED = Consent(ad_user_data=True, ad_personalization=True)
-DENIED = Consent(ad_user_data=False, ad_personalization=False)
+GRANTED = AdConsent(ad_user_data=True, ad_personalization=True)
+DENIED = AdConsent(ad_user_data=False, ad_personalization=False)
 
 
 def bare(event_name: str = "lead_generated", **known: Any) -> Conversion:
@@ -56,7 +56,7 @@ def conversions() -> st.SearchStrategy[Conversion]:
     """Conversions of which anything may be known, personal values marked with QQ."""
     email = st.none() | st.from_regex(r"\Aqq[a-z]{1,5}(\.[a-z]{1,5})?(\+[a-z]{1,3})?@qq\.example\Z")
     person = st.builds(
-        Person,
+        ConvertedPerson,
         email=email,
         phone=st.none() | st.from_regex(r"\A\+4477[0-9]{8}\Z"),
         first_name=_marked("QQfirst"),
@@ -85,7 +85,7 @@ def conversions() -> st.SearchStrategy[Conversion]:
         ip=st.sampled_from([None, "203.0.113.9", "2001:db8::9"]),
         user_agent=_marked("QQbrowser"),
         consent=st.builds(
-            Consent,
+            AdConsent,
             ad_user_data=st.none() | st.booleans(),
             ad_personalization=st.none() | st.booleans(),
         ),

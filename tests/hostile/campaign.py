@@ -20,10 +20,10 @@ import httpx
 import psycopg
 
 from headwater.database.embedded import Embedded
-from tests.factories import make_stage
 from tests.hostile.inputs import bodies
-from tests.processes import Serve
-from tests.sites import CHROME, ORIGIN, make_site
+from tests.support.factories import make_stage
+from tests.support.processes import Serve
+from tests.support.sites import CHROME, ORIGIN, make_site
 
 SIZE = 16 * 1024
 HEALTH_EVERY = 0.02

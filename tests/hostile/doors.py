@@ -17,32 +17,32 @@ from typing import Any
 from starlette.requests import Request
 
 from headwater.accounts.passwords import _normal as normal_password
-from headwater.ads.bodies import read_names
+from headwater.ads.inputs import read_names
 from headwater.attribution.accepted import AcceptedTouchpoint
 from headwater.browsing.agents import read_agent
-from headwater.companies.changing import read_change as read_company
 from headwater.companies.domains import business_domain
+from headwater.companies.updates import read_change as read_company
 from headwater.console.forms import _read as read_posted
-from headwater.contacts import asking as contacts
-from headwater.contacts.bodies import read_changes, read_new_contact
+from headwater.contacts import parameters as contacts
 from headwater.contacts.fields import parse_slot_date, parse_slot_number
 from headwater.contacts.filters import _number as filter_number
+from headwater.contacts.inputs import read_changes, read_new_contact
 from headwater.contacts.names import split_name
 from headwater.egress import addresses as egress
 from headwater.egress.client import _split as split_url
-from headwater.egress.models import Answer, Call
-from headwater.events import asking as events
-from headwater.events.changing import read_change as read_amount
+from headwater.egress.models import EgressRequest, EgressResponse
+from headwater.events import parameters as events
+from headwater.events.updates import read_change as read_amount
 from headwater.exports.kinds import _parse_date as export_date
 from headwater.forwarding.identifiers import meta_name, read_phone
-from headwater.forwarding.options import read_new
-from headwater.forwarding.platforms import answers
+from headwater.forwarding.inputs import read_new
+from headwater.forwarding.platforms import responses
 from headwater.forwarding.sent_values import _query_values as query_values
 from headwater.http.bodies import read_json
 from headwater.http.clients import address_subject, client_address
-from headwater.http.decoding import decode_json, decode_storable, refuse_bad_text
 from headwater.http.errors import Invalid
 from headwater.http.instants import parse_instant
+from headwater.http.json_decoder import decode_json, decode_storable, refuse_bad_text
 from headwater.http.pagination import Cursors
 from headwater.http.parameters import Query
 from headwater.http.suggestions import Names
@@ -52,7 +52,7 @@ from headwater.imports.columns import _number as imported_number
 from headwater.imports.files import LONGEST_ROW
 from headwater.imports.files import _object as imported_object
 from headwater.imports.zones import is_local
-from headwater.ingest.endpoints import EVENTS, MAX_BATCH_BODY, MAX_TRACK_BODY, Batch
+from headwater.ingest.endpoints import EVENTS, MAX_BATCH_BODY, MAX_TRACK_BODY, BatchEndpoint
 from headwater.ingest.forms import _ip as read_ip
 from headwater.ingest.payload import EVENT_FORM
 from headwater.ingest.touchpoints import TOUCHPOINT_FORM
@@ -60,12 +60,12 @@ from headwater.log_lines import as_text
 from headwater.logs import mask
 from headwater.masking import Mask
 from headwater.masking import _page as masked_page
+from headwater.mcp.coercion import tidy
 from headwater.mcp.dates import read_dates
-from headwater.mcp.hosts import Hosts
-from headwater.mcp.messages import check_message
-from headwater.mcp.tidying import tidy
+from headwater.mcp.hosts import AllowedHosts
+from headwater.mcp.protocol_messages import check_message
 from headwater.mcp.tools import TOOLS
-from headwater.oauth import hosted
+from headwater.oauth import client_metadata
 from headwater.oauth.clients import check_client_name
 from headwater.oauth.redirects import read_redirect
 from headwater.oauth.requests import read_parameters
@@ -74,17 +74,17 @@ from headwater.oauth.routes import _read_json as read_registration_body
 from headwater.pipeline.touchpoints import touch_of
 from headwater.sources.addresses import name_in_ascii, read_address
 from headwater.sources.classify import classify
-from headwater.sources.evidence import Arrival
+from headwater.sources.evidence import Landing
 from headwater.spaces.models import Space
+from headwater.tracker.browser_reports import Body, accept_item, is_page, language_tag
 from headwater.tracker.endpoint import MAX_BODY as MAX_REPORT
 from headwater.tracker.origins import cookie_domain, parse_origin, sent_host
-from headwater.tracker.reports import Body, accept_item, is_page, language_tag
 from headwater.webhooks.expressions import LONGEST as LONGEST_EXPRESSION
 from headwater.webhooks.expressions import parse as parse_expression
 from headwater.webhooks.former_expressions import translate
 from headwater.webhooks.functions import OWN_FUNCTIONS
-from headwater.webhooks.models import Document, Message, Reader, Settings
-from headwater.webhooks.reading import draft_event
+from headwater.webhooks.interpretation import draft_event
+from headwater.webhooks.models import MappingInput, ReadContext, WebhookRequest, WebhookSettings
 from tests.hostile.growth import Door
 from tests.hostile.test_reports import SITE, browser
 
@@ -162,10 +162,12 @@ def _called(tool: Any, given: Any) -> object:
 
 
 def _drafts(body: bytes) -> list[object]:
-    settings = Settings(mapping={"email": "total(a[*].b)", "url": "url_host(not_blank(k, x))"})
-    message = Message({"x-wc-webhook-topic": "order.created"}, body, NOW)
+    settings = WebhookSettings(
+        mapping={"email": "total(a[*].b)", "url": "url_host(not_blank(k, x))"}
+    )
+    message = WebhookRequest({"x-wc-webhook-topic": "order.created"}, body, NOW)
     kinds = ("generic", "stripe", "shopify", "woocommerce", "calendly")
-    return [draft_event(Reader(kind, settings, "EUR"), message) for kind in kinds]
+    return [draft_event(ReadContext(kind, settings, "EUR"), message) for kind in kinds]
 
 
 _CALLS = [
@@ -184,7 +186,7 @@ def _functions(text: str) -> None:
     for call in _CALLS:
         for value in (text, [text]):
             with suppress(ValueError):
-                call.find(Document({"a": value}, {}))
+                call.find(MappingInput({"a": value}, {}))
 
 
 def _logged(text: str) -> str:
@@ -192,7 +194,7 @@ def _logged(text: str) -> str:
 
 
 def _answered(body: bytes) -> object:
-    return answers.read_object(Answer(status=200, body=body))
+    return responses.read_object(EgressResponse(status=200, body=body))
 
 
 def _object(run: Callable[[dict[str, Any]], object]) -> Callable[[bytes], object]:
@@ -205,8 +207,8 @@ def _object(run: Callable[[dict[str, Any]], object]) -> Callable[[bytes], object
     return read
 
 
-def arrival(text: str) -> Arrival:
-    return Arrival(f"https://x.example/?utm_source={text}", text)
+def arrival(text: str) -> Landing:
+    return Landing(f"https://x.example/?utm_source={text}", text)
 
 
 def touchpoint(text: str) -> AcceptedTouchpoint:
@@ -220,8 +222,8 @@ def _addressed(text: str) -> object:
 
 
 def _hosted(body: bytes) -> object:
-    return hosted._read_json(
-        Answer(status=200, headers={"content-type": "application/json"}, body=body)
+    return client_metadata._read_json(
+        EgressResponse(status=200, headers={"content-type": "application/json"}, body=body)
     )
 
 
@@ -258,7 +260,7 @@ TEXT_DOORS = [
     Door("redirects", read_redirect, URL),
     Door("oauth.parameters", lambda text: read_parameters(text.encode()), URL),
     Door("dates.read_dates", lambda text: read_dates(text, date(2026, 11, 1)), MB),
-    Door("hosts.takes_origin", Hosts.of("https://x.y").takes_origin, HEADERS),
+    Door("hosts.takes_origin", AllowedHosts.of("https://x.y").takes_origin, HEADERS),
     Door("functions", _functions, 64 * KB),
     Door("expressions.parse", parse_expression, LONGEST_EXPRESSION),
     Door("imports.number", imported_number, LONGEST_ROW),
@@ -268,8 +270,12 @@ TEXT_DOORS = [
     Door("egress.refusal", lambda text: egress.first_refusal([text]), 64),
     Door("cursors", Cursors(b"k", 1, "/contacts", []).read, URL),
     Door("filters.number", lambda text: filter_number({"value": text}, None), URL),
-    Door("egress.split", lambda text: (split_url(text), repr(Call(url=text, method="GET"))), FIELD),
-    Door("platforms.words", answers.words, 2 * answers.MOST_READ),
+    Door(
+        "egress.split",
+        lambda text: (split_url(text), repr(EgressRequest(url=text, method="GET"))),
+        FIELD,
+    ),
+    Door("platforms.words", responses.words, 2 * responses.MOST_READ),
     Door("sent_values.query", query_values, FIELD),
     Door("masking.page", masked_page, FIELD),
     Door("masking.text", lambda text: Mask(["secret", "anna@x.org"]).text(text, 4096), 16 * KB),
@@ -286,12 +292,12 @@ JSON_DOORS = [
     Door("decode_storable", decode_storable, MB),
     Door("track", lambda body: EVENT_FORM.accept(body, NOW), MAX_TRACK_BODY),
     Door("touchpoint", lambda body: TOUCHPOINT_FORM.accept(body, NOW), MAX_TRACK_BODY),
-    Door("batch", Batch(None, EVENTS)._read, MAX_BATCH_BODY // 8),  # type: ignore[arg-type]
+    Door("batch", BatchEndpoint(None, EVENTS)._read, MAX_BATCH_BODY // 8),  # type: ignore[arg-type]
     Door("tracker", _report, MAX_REPORT),
     Door("mcp.message", check_message, MB),
     Door("mcp.arguments", _object(partial(_called, TOOLS[7])), MB, slow=0.15, explains=True),
     Door("oauth.registration", read_registration_body, REGISTRATION),
-    Door("oauth.hosted", _hosted, hosted.MOST_BYTES),
+    Door("oauth.hosted", _hosted, client_metadata.MOST_BYTES),
     Door("webhooks", _drafts, MB, slow=0.2),  # five senders' rules one after the other
     Door("imports.row", imported_object, LONGEST_ROW),
     Door("contacts.create", _object(read_new_contact), MB),
@@ -314,20 +320,20 @@ TRUSTED: Mapping[str, str] = {
     "egress/client.py _is_address": "an address as the resolver writes it",
     "exports/tables.py CsvSink.write": "lines that we wrote",
     "forwarding/amounts.py": "a number",
-    "forwarding/delivering.py": "a destination's settings, checked when they were stored",
+    "forwarding/delivery_loop.py": "a destination's settings, checked when they were stored",
     "forwarding/destinations.py": "a destination's settings, checked when they were stored",
     "forwarding/origins.py": "settings of the operator",
     "forwarding/outbox.py": "a column that we wrote",
     "forwarding/platforms/google/token.py": "a service account's file, sent by an admin",
-    "forwarding/trial.py": "a number of ours",
-    "forwarding/vault.py": "secrets that we sealed",
+    "forwarding/test_event.py": "a number of ours",
+    "forwarding/credentials.py": "secrets that we sealed",
     "http/decimals.py": "a number",
-    "imports/refusals.py": "a file that we wrote",
+    "imports/rejected_rows.py": "a file that we wrote",
     "imports/files.py _table": "a file of the operator's, row by row",
-    "mcp/lists.py": "rows that we wrote",
+    "mcp/pages.py": "rows that we wrote",
     "mcp/hosts.py Hosts.of": "a setting of the operator",
     "mcp/tools/": "an answer of our own, or arguments that mcp.arguments reads",
-    "oauth/hosted.py HostedClients._count": "a URL that read_redirect took",
+    "oauth/client_metadata.py HostedClients._count": "a URL that read_redirect took",
     "pipeline/steps.py": "rows that we wrote",
     "privacy/redaction.py": "rows that we wrote",
     "reports/": "figures of ours",

@@ -31,7 +31,7 @@ LOCAL: Mapping[tuple[str, str], list[str]] = {
         r"(?<!\w)Headwater(?!\w)"
     ],
     ("headwater.mcp.dates", "pattern"): [],  # of the module's table, which is found there
-    ("headwater.forwarding.options", "pattern"): [],  # of a platform, found as name_pattern
+    ("headwater.forwarding.inputs", "pattern"): [],  # of a platform, found as name_pattern
     ("headwater.forwarding.platforms.setting", "pattern"): [],  # found in the platforms' settings
 }
 """Expressions in functions that depend on more than their module, as they are there."""

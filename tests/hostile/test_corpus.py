@@ -21,8 +21,8 @@ import psycopg
 import pytest
 
 from tests.conftest import Running
-from tests.factories import make_stage
-from tests.waiting import PATIENCE_SECONDS
+from tests.support.factories import make_stage
+from tests.support.waiting import PATIENCE_SECONDS
 
 CORPUS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("corpus.json").read_text())
 REPEAT = re.compile(r"⟦(.+?)\*([0-9]+)⟧", re.DOTALL)

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-import headwater.contacts.asking as contacts
+import headwater.contacts.parameters as contacts
 from headwater.browsing import agents
 from headwater.http import errors
 from headwater.http.errors import Errors, Invalid

@@ -19,15 +19,15 @@ from headwater.events.accepted import AcceptedEvent
 from headwater.http.errors import Invalid
 from headwater.identity.senders import Sender
 from headwater.spaces.access import Caller
+from headwater.tracker.browser_reports import Body, Browser, accept_item, is_page, language_tag
 from headwater.tracker.origins import cookie_domain, is_among, parse_origin, sent_host
-from headwater.tracker.reports import Body, Browser, accept_item, is_page, language_tag
-from headwater.tracker.signing import SigningSecret
-from headwater.tracker.sites import OpenSite
-from tests.sites import event, identify, page
+from headwater.tracker.signatures import SigningSecret
+from headwater.tracker.sites import ActiveSite
+from tests.support.sites import event, identify, page
 
 NOW = 1_790_000_000.0
 AGENT = read_agent("x")
-SITE = OpenSite(1, Caller(1, 1, frozenset()), (), secrets=(SigningSecret(b"secret"),))
+SITE = ActiveSite(1, Caller(1, 1, frozenset()), (), secrets=(SigningSecret(b"secret"),))
 KINDS: dict[str, type[msgspec.Struct]] = {
     "hit": AcceptedHit, "identify": AcceptedPerson, "event": AcceptedEvent,
 }  # fmt: skip

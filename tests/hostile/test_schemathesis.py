@@ -16,7 +16,7 @@ from typing import Any
 import psycopg
 
 from tests.conftest import Running
-from tests.factories import make_stage
+from tests.support.factories import make_stage
 
 HERE = Path(__file__).parent
 EXAMPLES = 25

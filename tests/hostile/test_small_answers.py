@@ -12,13 +12,13 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.http.decoding import MAX_CONTAINERS, MAX_DEPTH, decode_json
 from headwater.http.errors import MAX_FAULTS, Invalid
+from headwater.http.json_decoder import MAX_CONTAINERS, MAX_DEPTH, decode_json
 from tests.conftest import Running
-from tests.factories import Stage
 from tests.hostile.inputs import bodies
 from tests.mcp.assistants import Assistant, connect
-from tests.sites import Site
+from tests.support.factories import Stage
+from tests.support.sites import Site
 
 FAULTS = bodies()["half a character and many faults"](16_000)
 NUL_FAULTS = bodies()["many faults below a long key"](16_000)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.webhook_samples import BOOKING, ORDER, SESSION, WOO, stripe
-from tests.webhooks import Hooks
+from tests.support.webhook_samples import BOOKING, ORDER, SESSION, WOO, stripe
+from tests.support.webhooks import Hooks
 
 GOOD: dict[str, Any] = {
     "stripe": stripe("checkout.session.completed", SESSION), "shopify": ORDER,

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from headwater.mcp.tools import TOOLS
 from tests.conftest import BASE_URL, Running
-from tests.waiting import PATIENCE_SECONDS
+from tests.support.waiting import PATIENCE_SECONDS
 
 HEADERS = {
     "Host": BASE_URL.partition("//")[2],

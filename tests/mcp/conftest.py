@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 from tests.conftest import Running
-from tests.factories import Stage
 from tests.mcp.assistants import Assistant, connect
+from tests.support.factories import Stage
 
 
 @pytest.fixture

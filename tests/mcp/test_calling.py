@@ -14,11 +14,10 @@ from psycopg.errors import AdminShutdown, QueryCanceled, UniqueViolation
 from psycopg_pool import PoolTimeout
 
 from headwater.http.errors import Conflict, Invalid, NotFound, RateLimited
-from headwater.mcp.asking import Asking
-from headwater.mcp.calling import AWAY, TOO_LONG, call_tool
+from headwater.mcp.coercion import tidy
 from headwater.mcp.schemas import short_answer, short_arguments
-from headwater.mcp.tidying import tidy
 from headwater.mcp.tool import Tool
+from headwater.mcp.tool_calls import AWAY, TOO_LONG, call_tool
 from tests.mcp.assistants import Assistant
 
 
@@ -27,7 +26,7 @@ def fail(error: Exception) -> CallToolResult:
         raise error
 
     tool = Tool(name="probe", title="Probe", description="", answer={}, call=call, hint="Look.")
-    asking = cast("Asking", SimpleNamespace(may_write=True))
+    asking = cast("Any", SimpleNamespace(may_write=True))
     return asyncio.run(call_tool({"probe": tool}, asking, "probe", {}))
 
 

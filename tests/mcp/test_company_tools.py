@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.factories import Stage
 from tests.mcp.assistants import Assistant
-from tests.reading_fixtures import RANGE, Api
+from tests.support.factories import Stage
+from tests.support.reading_fixtures import RANGE, Api
 
 
 def test_it_works(assistant: Assistant, stage: Stage, api: Api) -> None:

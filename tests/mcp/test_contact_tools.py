@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import psycopg
 
-from tests.factories import NOON, Stage
 from tests.mcp.assistants import Assistant
-from tests.reading_fixtures import RANGE, Api
+from tests.support.factories import NOON, Stage
+from tests.support.reading_fixtures import RANGE, Api
 
 UNKNOWN = 999_999_999_999
 

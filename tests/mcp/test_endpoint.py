@@ -18,9 +18,9 @@ import pytest
 from headwater.http.bodies import MAX_BODY
 from headwater.settings import Settings
 from tests.conftest import API, BASE_URL, run_application
-from tests.factories import Stage
 from tests.mcp.assistants import HEADERS, Assistant, connect, initialize
-from tests.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.factories import Stage
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}

@@ -10,9 +10,9 @@ import psycopg
 import pytest
 
 from headwater.attribution.models import MODELS
-from tests.factories import NOON, Stage
 from tests.mcp.assistants import Assistant
-from tests.reading_fixtures import RANGE, Api
+from tests.support.factories import NOON, Stage
+from tests.support.reading_fixtures import RANGE, Api
 
 CREDITED = {"sources": ["google_ads", "direct", "facebook_ads"], "attribution_model": "linear",
             "attribution_window": 30}  # fmt: skip

@@ -17,9 +17,9 @@ import pytest
 
 from headwater.mcp.tools import TOOLS
 from tests.conftest import Running, client_for
-from tests.factories import Stage, make_stage
 from tests.mcp.assistants import BY_NAME, Assistant, connect
-from tests.two_spaces import CLAIMS, TWIN, add_journey, add_twins, everything_of
+from tests.support.factories import Stage, make_stage
+from tests.support.two_spaces import CLAIMS, TWIN, add_journey, add_twins, everything_of
 
 RANGE = {"start_date": "2026-01-01 00:00:00", "end_date": "2026-12-31 23:59:59"}
 LIKE_TWINS = [{"field": "profile_field_1", "operator": "equal_to", "value": TWIN}]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from headwater.contacts.journey import MOST_ITEMS
-from tests.factories import NOON, Stage
+from tests.events.test_long_paths import TOUCHPOINTS
 from tests.mcp.assistants import Assistant
-from tests.reading_fixtures import Api
-from tests.test_long_paths import TOUCHPOINTS
+from tests.support.factories import NOON, Stage
+from tests.support.reading_fixtures import Api
 
 
 def test_an_explanation_shows_both_ends_of_a_path(stage: Stage, assistant: Assistant) -> None:

@@ -15,9 +15,9 @@ from headwater.attribution.models import MODELS, WINDOWS
 from headwater.mcp.tool import Tool
 from headwater.reports.models import Group, Measure
 from headwater.sources.catalogue import SOURCES
-from tests.factories import NOON, Stage
 from tests.mcp.assistants import BY_NAME, Assistant
-from tests.reading_fixtures import RANGE, Api
+from tests.support.factories import NOON, Stage
+from tests.support.reading_fixtures import RANGE, Api
 
 MAY = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from headwater.attribution.models import MODELS
 from headwater.events.accepted import EVENT_NAMES
-from headwater.mcp.dates import Dates, read_dates
+from headwater.mcp.dates import DateSpan, read_dates
 from headwater.mcp.prompts import PROMPTS
 from headwater.mcp.resources import RESOURCES
 from headwater.mcp.tools import TOOLS
 from headwater.sources.catalogue import SOURCES
-from tests.factories import Stage
 from tests.mcp.assistants import Assistant
+from tests.support.factories import Stage
 
 TODAY = date(2026, 3, 18)  # a Wednesday
 
@@ -116,7 +116,7 @@ def test_stretches_meet(today: date, count: int, unit: str) -> None:
     assert one.last == read.last
     assert one.first >= read.first
     before = read.before
-    assert before == Dates(before.first, read.first - timedelta(days=1))
+    assert before == DateSpan(before.first, read.first - timedelta(days=1))
     assert before.days == read.days
 
 

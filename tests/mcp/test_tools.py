@@ -14,8 +14,8 @@ from jsonschema import Draft202012Validator
 
 from headwater.mcp.server import VERSION
 from headwater.mcp.tools import TOOLS
-from tests.factories import Stage
 from tests.mcp.assistants import BY_NAME, Assistant
+from tests.support.factories import Stage
 
 READING = [
     "get_space", "list_custom_events", "resolve_date_range", "query_report", "list_events",

@@ -12,7 +12,7 @@ from enum import Enum, auto
 from typing import Any, cast
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
-from headwater.sources.resolve import Parameters, resolve
+from headwater.sources.resolve import SourceParameters, resolve
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,24}(\.[0-9]{1,24})?")
 _LARGEST_EXPONENT = 30
@@ -107,7 +107,7 @@ def _within(value: Any, base: Any) -> str:
 
 
 def _source(value: Any, _: None) -> str | None:
-    name, rule = resolve(Parameters(), to_text(value))
+    name, rule = resolve(SourceParameters(), to_text(value))
     return name if rule != "fallback" else None
 
 

@@ -22,7 +22,7 @@ from typing import Any, cast
 
 import msgspec
 
-from headwater.webhooks.models import Document
+from headwater.webhooks.models import MappingInput
 from tests.models.path_conversions import CONVERSIONS, Takes
 
 HEADER = "$header"
@@ -108,7 +108,7 @@ class Path:
     steps: tuple[_Step, ...]
     header: str | None = None
 
-    def find(self, document: Document) -> Any:
+    def find(self, document: MappingInput) -> Any:
         """The value, or None when it is not there."""
         if self.header is not None:
             return document.headers.get(self.header)
@@ -119,7 +119,7 @@ class Path:
 class _Constant:
     value: Any
 
-    def find(self, _: Document) -> Any:
+    def find(self, _: MappingInput) -> Any:
         return self.value
 
 
@@ -128,7 +128,7 @@ class _Conversion:
     name: str
     argument: Path | str | None
 
-    def apply(self, value: Any, document: Document) -> Any:
+    def apply(self, value: Any, document: MappingInput) -> Any:
         argument = self.argument
         if isinstance(argument, Path):
             argument = argument.find(document)
@@ -140,7 +140,7 @@ class _Alternative:
     source: Path | _Constant
     conversions: tuple[_Conversion, ...]
 
-    def find(self, document: Document) -> Any:
+    def find(self, document: MappingInput) -> Any:
         value = self.source.find(document)
         for conversion in self.conversions:
             if _absent(value):
@@ -155,7 +155,7 @@ class Expression:
 
     alternatives: tuple[_Alternative, ...]
 
-    def find(self, document: Document) -> Any:
+    def find(self, document: MappingInput) -> Any:
         """The first alternative's value that is there, else None. Raises ValueError, with a rule
         such as "must be a number.", when what is there does not fit.
         """

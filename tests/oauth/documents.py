@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from headwater.oauth.clients import Client
+from headwater.oauth.client_metadata import HostedClients
+from headwater.oauth.clients import OAuthClient
 from headwater.oauth.errors import OAuthError
-from headwater.oauth.hosted import HostedClients
 from tests.oauth.internet import DOMAIN, Internet, Page
 from tests.oauth.staging import LOOPBACK
 
@@ -40,7 +40,7 @@ def asking(internet: Internet, act: Callable[[HostedClients], Awaitable[Any]]) -
     return asyncio.run(run())
 
 
-def fetch(internet: Internet, url: str) -> Client:
+def fetch(internet: Internet, url: str) -> OAuthClient:
     return asking(internet, lambda clients: clients.fetch(url))
 
 

@@ -13,11 +13,11 @@ from argon2 import PasswordHasher
 
 from headwater.accounts.passwords import Passwords
 from headwater.settings import Settings
-from tests.accounts import CHEAP, Accounts
 from tests.conftest import Running, run_application
 from tests.oauth.internet import Internet
 from tests.oauth.staging import Assistant, Installation, Person
-from tests.waiting import PATIENCE_SECONDS
+from tests.support.accounts import CHEAP, Accounts
+from tests.support.waiting import PATIENCE_SECONDS
 
 
 @pytest.fixture(scope="session")

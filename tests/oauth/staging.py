@@ -18,10 +18,10 @@ from psycopg.sql import SQL, Identifier
 
 from headwater.accounts.roles import Role
 from headwater.accounts.users import User
-from tests.accounts import PASSWORD, Accounts
 from tests.oauth.internet import DOMAIN, Internet, page
 from tests.oauth.pages import PageForm, read_form_to
-from tests.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.accounts import PASSWORD, Accounts
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 AUTHORIZE, TOKEN, REGISTER = "/mcp/oauth/authorize", "/mcp/oauth/token", "/mcp/oauth/register"
 LOOPBACK = "http://127.0.0.1:33418/callback"

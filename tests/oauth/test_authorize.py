@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headwater.oauth.requests import Reply
+from headwater.oauth.requests import ReplyTarget
 from tests.oauth.pages import read_form_to, read_text
 from tests.oauth.staging import (
     AUTHORIZE,
@@ -297,7 +297,7 @@ def test_other_pages_may_not_read_it(person: Person, assistant: Assistant) -> No
 @given(state=st.text(min_size=1, max_size=100), code=st.text("abc_-", min_size=1))
 def test_an_answer_says_what_it_was_given(state: str, code: str) -> None:
     for uri in ("http://127.0.0.1/", "http://127.0.0.1", "cursor://x/y", "https://claude.ai/?a=b"):
-        told = query_of(Reply(uri, state, "https://issuer.example").success(code))
+        told = query_of(ReplyTarget(uri, state, "https://issuer.example").success(code))
         assert (told["state"], told["code"]) == (state, code)
         assert told["iss"] == "https://issuer.example"
 

@@ -6,7 +6,7 @@ import ast
 import re
 from pathlib import Path
 
-from tests.sizes import ROOT
+from tests.support.sizes import ROOT
 
 RECORD = ROOT / "docs" / "decisions" / "0016-authorization-server.md"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import psycopg
 
-from headwater.oauth.tidying import INSTALLATION, forget, forgetting
+from headwater.oauth.cleanup import INSTALLATION, forget, make_cleanup_duty
 from tests.oauth.staging import Assistant, Installation, Person
 
 
@@ -59,7 +59,7 @@ def test_only_being_let_in_is_being_used(
 
 
 def test_every_so_often(connection: psycopg.Connection) -> None:
-    duty = forgetting(3600)
+    duty = make_cleanup_duty(3600)
     assert duty.waiting(connection) == [INSTALLATION]
     assert duty.attend(connection, INSTALLATION) is False
     assert duty.waiting(connection) == []

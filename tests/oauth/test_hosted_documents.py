@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from headwater.oauth.clients import Client
-from headwater.oauth.errors import OAuthError
-from headwater.oauth.hosted import (
+from headwater.oauth.client_metadata import (
     HostedClients,
     is_document_url,
 )
+from headwater.oauth.clients import OAuthClient
+from headwater.oauth.errors import OAuthError
 from headwater.oauth.registrations import PREFIX
+from tests.egress.test_egress_addresses import REFUSED
 from tests.oauth import internet as web
 from tests.oauth.documents import asking, document, fetch, new_url, refused, serve
 from tests.oauth.internet import DOMAIN, PUBLIC, Internet, page
 from tests.oauth.pages import read_text
 from tests.oauth.staging import AUTHORIZE, LOOPBACK, Assistant, Installation, Person
-from tests.test_egress_addresses import REFUSED
 
 
 def test_it_works(installation: Installation, person: Person, space_id: int) -> None:
@@ -126,7 +126,7 @@ def test_one_of_the_largest_size_and_a_packed_one(internet: Internet) -> None:
 
 
 def test_all_of_it_within_the_time(internet: Internet, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headwater.oauth.hosted.DEADLINE_SECONDS", 0.3)
+    monkeypatch.setattr("headwater.oauth.client_metadata.DEADLINE_SECONDS", 0.3)
     url = new_url()
     serve(internet, url, web.dripping)
     assert "did not answer in time" in refused(internet, url)
@@ -175,7 +175,7 @@ def test_names_with_inner_addresses(internet: Internet) -> None:
     dialled = list(internet.dialled)
     addresses = [address for listed in REFUSED.values() for address in listed]
 
-    async def ask_all(clients: HostedClients) -> list[BaseException | Client]:
+    async def ask_all(clients: HostedClients) -> list[BaseException | OAuthClient]:
         urls: list[str] = []
         for address in addresses:
             for answer in ([address], [PUBLIC, address]):

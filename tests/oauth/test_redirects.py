@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.oauth.clients import Client
+from headwater.oauth.clients import OAuthClient
 from headwater.oauth.redirects import (
     APPLICATION_SCHEMES,
     Redirect,
-    Refusal,
+    RedirectRefusal,
     find_registered,
     read_redirect,
     refuse_hosted,
@@ -24,9 +24,9 @@ from tests.oauth.staging import Installation, Person
 HOSTS = Settings().assistant_hosts
 
 
-def refusal(uri: str) -> Refusal | None:
+def refusal(uri: str) -> RedirectRefusal | None:
     redirect = read_redirect(uri)
-    return redirect if isinstance(redirect, Refusal) else refuse_registered(redirect, HOSTS)
+    return redirect if isinstance(redirect, RedirectRefusal) else refuse_registered(redirect, HOSTS)
 
 
 def test_it_works() -> None:
@@ -50,7 +50,7 @@ def test_what_can_be_registered(uri: str) -> None:
 
 
 REFUSED = {
-    Refusal.MALFORMED: [
+    RedirectRefusal.MALFORMED: [
         "", "x", "/cb", "//claude.ai/cb", "HTTPS://claude.ai/cb", "Https://claude.ai/",
         "https://claude.ai/a b", "https://claude.ai/\t", " https://claude.ai/", "https://claude.ai/\n",
         "https:\\\\claude.ai\\cb", "https://claude.ai\\@evil.example/", "https://claude.ai/../cb",
@@ -63,35 +63,35 @@ REFUSED = {
         "https://claude.ai/" + "a" * 2000,
         "1a:b", "-x:b",
     ],
-    Refusal.FRAGMENT: [
+    RedirectRefusal.FRAGMENT: [
         "https://claude.ai/cb#", "https://claude.ai/cb#x", "http://127.0.0.1/#x", "cursor://x#y",
     ],
-    Refusal.USERINFO: [
+    RedirectRefusal.USERINFO: [
         "https://claude.ai@evil.example/", "https://user:pw@claude.ai/", "http://127.0.0.1@evil.example/",
         "http://localhost:80@evil.example/", "https://@claude.ai/", "cursor://a@b/",
     ],
-    Refusal.BAD_HOST: [
+    RedirectRefusal.BAD_HOST: [
         "https:///cb", "https:cb", "https://claude.ai./cb", "https://.claude.ai/", "https://CLAUDE.AI/",
         "https://claude..ai/", "https://claude%61i.example/", "https://cl*ude.ai/", "https://[::2]/",
         "https://[::ffff:127.0.0.1]/", "http://localhost./", "https://claude_ai/", "https://;claude.ai/",
         "https://[::1]x/",
     ],
-    Refusal.BAD_PORT: [
+    RedirectRefusal.BAD_PORT: [
         "http://127.0.0.1:0/", "http://127.0.0.1:65536/", "http://127.0.0.1:/", "http://127.0.0.1:08/",
         "http://127.0.0.1:1a/", "http://127.0.0.1:-1/", "http://[::1]:/", "http://127.0.0.1:999999/",
         "http://127.0.0.1:80:80/",
     ],
-    Refusal.PLAIN_HTTP: [
+    RedirectRefusal.PLAIN_HTTP: [
         "http://claude.ai/", "http://127.0.0.2/", "http://127.1/", "http://2130706433/", "http://0.0.0.0/",
         "http://0x7f.1/", "http://localhost.evil.example/", "http://127.0.0.1.evil.example/",
         "http://169.254.169.254/", "http://192.168.0.1/",
     ],
-    Refusal.UNKNOWN_HOST: [
+    RedirectRefusal.UNKNOWN_HOST: [
         "https://evil.example/", "https://claude.ai.evil.example/", "https://xclaude.ai/",
         "https://sub.claude.ai/", "https://claude.ai:8443/", "https://127.0.0.1/", "https://localhost/",
         "https://claude.ai:80/",
     ],
-    Refusal.UNKNOWN_SCHEME: [
+    RedirectRefusal.UNKNOWN_SCHEME: [
         "javascript:alert(1)", "data:text/html,x", "file:" + "///etc/passwd", "ftp://claude.ai/",
         "blob:x", "vbscript:x", "about:blank", "ws://127.0.0.1/", "mailto:a", "intent://x", "myapp://cb",
     ],
@@ -101,7 +101,7 @@ REFUSED = {
 @pytest.mark.parametrize(
     ("why", "uri"), [(why, uri) for why, uris in REFUSED.items() for uri in uris]
 )
-def test_what_cannot(why: Refusal, uri: str) -> None:
+def test_what_cannot(why: RedirectRefusal, uri: str) -> None:
     assert refusal(uri) is why
 
 
@@ -158,9 +158,9 @@ def test_a_hosted_client_has_its_own_origin() -> None:
     own = read_redirect("https://client.example/id.json")
     assert isinstance(own, Redirect)
 
-    def why(uri: str) -> Refusal | None:
+    def why(uri: str) -> RedirectRefusal | None:
         redirect = read_redirect(uri)
-        return redirect if isinstance(redirect, Refusal) else refuse_hosted(redirect, own)
+        return redirect if isinstance(redirect, RedirectRefusal) else refuse_hosted(redirect, own)
 
     for uri in ("https://client.example/cb", "https://client.example:443/cb", "http://[::1]:7/cb"):
         assert why(uri) is None
@@ -168,8 +168,8 @@ def test_a_hosted_client_has_its_own_origin() -> None:
         "https://www.client.example/cb", "https://client.example:8443/cb", "cursor://x/cb",
         "com.example.client:/cb", "https://claude.ai/cb", "https://localhost/cb",
     ):  # fmt: skip
-        assert why(uri) is Refusal.OTHER_ORIGIN
-    assert why("http://client.example/cb") is Refusal.PLAIN_HTTP
+        assert why(uri) is RedirectRefusal.OTHER_ORIGIN
+    assert why("http://client.example/cb") is RedirectRefusal.PLAIN_HTTP
 
 
 def test_where_it_leads_is_told() -> None:
@@ -198,7 +198,7 @@ _letters = st.characters(codec="utf-8")
 def test_what_is_accepted_is_read_one_way(text: str, start: str) -> None:
     """A library that normalizes and one that does not find the same host, scheme and path."""
     redirect = read_redirect(start + text)
-    if isinstance(redirect, Refusal) or refuse_registered(redirect, HOSTS) is not None:
+    if isinstance(redirect, RedirectRefusal) or refuse_registered(redirect, HOSTS) is not None:
         return
     assert redirect.text == start + text
     parts = urlsplit(redirect.text)
@@ -210,7 +210,7 @@ def test_what_is_accepted_is_read_one_way(text: str, start: str) -> None:
 
 @given(st.text(_letters, max_size=40))
 def test_a_client_finds_only_its_own(text: str) -> None:
-    client = Client("c", "n", ("https://claude.ai/cb",))
+    client = OAuthClient("c", "n", ("https://claude.ai/cb",))
     for asked in (text, "https://claude.ai/cb" + text, "https://claude.ai" + text):
         found = client.find_redirect(asked)
         assert (found is not None) == (asked == "https://claude.ai/cb")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.oauth.codes import Grant
+from headwater.oauth.codes import AuthorizationGrant
 from tests.oauth.staging import (
     LOOPBACK,
     TOKEN,
@@ -311,12 +311,12 @@ def test_nothing_stored_can_be_used(
 
 @given(st.text(string.ascii_letters + string.digits + "-._~", min_size=43, max_size=128))
 def test_any_verifier_of_the_standard_verifies_its_challenge(verifier: str) -> None:
-    grant = Grant(1, 1, 1, "c", "n", "r", challenge_of(verifier), None, fresh=True)
+    grant = AuthorizationGrant(1, 1, 1, "c", "n", "r", challenge_of(verifier), None, fresh=True)
     assert grant.is_verified_by(verifier)
     assert not grant.is_verified_by(verifier[:-1] + ("a" if verifier[-1] != "a" else "b"))
 
 
 @given(st.text(max_size=200))
 def test_any_text_may_be_sent_as_a_verifier(verifier: str) -> None:
-    grant = Grant(1, 1, 1, "c", "n", "r", challenge_of("x" * 43), None, fresh=True)
+    grant = AuthorizationGrant(1, 1, 1, "c", "n", "r", challenge_of("x" * 43), None, fresh=True)
     assert grant.is_verified_by(verifier) == (verifier == "x" * 43)

@@ -14,8 +14,8 @@ import msgspec
 from headwater.reference.examples import EXAMPLES, Example
 from tests.conftest import API
 from tests.forwarding.fake_platform import Answer, FakePlatform
-from tests.processes import Serve, headwater
-from tests.waiting import wait_until
+from tests.support.processes import Serve, headwater
+from tests.support.waiting import wait_until
 
 
 @contextmanager

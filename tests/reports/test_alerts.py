@@ -10,8 +10,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from headwater.reports import alerts
-from headwater.reports.alerts import Alert, BacklogWatch, Kind, list_alerts
-from tests.accounts import Accounts
+from headwater.reports.alerts import Alert, AlertKind, list_alerts
+from headwater.reports.backlog_watch import BacklogWatch
+from tests.support.accounts import Accounts
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def test_it_works(
     connection.execute("UPDATE spaces SET subscription = 'inactive' WHERE id = %s", (space_id,))
     found = listed()
     connection.execute("DELETE FROM inbox WHERE space_id = %s", (space_id,))
-    assert [alert.kind for alert in found] == list(Kind)
+    assert [alert.kind for alert in found] == list(AlertKind)
     assert [alert.title for alert in found] == [
         "Meta Ads “Shop” is held: 2 conversions waiting",
         "1 event is waiting to be processed",
@@ -103,9 +104,8 @@ def test_other_spaces_stay_out(
 
 
 def test_the_log_tells_of_a_backlog_and_of_its_end(
-    connection: psycopg.Connection, space_id: int, monkeypatch: pytest.MonkeyPatch
+    connection: psycopg.Connection, space_id: int
 ) -> None:
-    monkeypatch.setattr(alerts, "WATCH_SECONDS", 0)
     watch = BacklogWatch()
     late = put_destination(connection, space_id, "active")
     put_delivery(connection, space_id, late, alerts.LATE * 2)

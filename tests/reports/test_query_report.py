@@ -11,13 +11,13 @@ import psycopg
 import pytest
 
 from headwater.http.errors import Invalid, NotFound
-from headwater.reports import querying
-from headwater.reports.models import Change, Compare, Filters, Key
-from headwater.reports.refusals import TooMuch
+from headwater.reports import report
+from headwater.reports.errors import ReportTooLarge
+from headwater.reports.models import Comparison, Filters, GroupKey, MeasureChange
 from headwater.sources.catalogue import SOURCES
-from tests.factories import NOON, Stage, make_stage
 from tests.models.reports import channel_of
 from tests.reports.asking import Group, Measure, ask, by_key
+from tests.support.factories import NOON, Stage, make_stage
 
 EVERY = tuple(Measure)
 
@@ -108,10 +108,10 @@ def test_ads_are_called_what_the_catalogue_says(database_url: str, stage: Stage)
     stage.touchpoint(someone, "google_ads", campaign_name="Named")
     stage.event(someone, amount=Decimal(2))
     for group, expected in (
-        (Group.CAMPAIGN, {Key("77", "Spring"), Key("Named", "Named")}),
-        (Group.AD, {Key("9", "Red shoes"), Key(None, None)}),
-        (Group.KEYWORD, {Key("shoes", "shoes"), Key(None, None)}),
-        (Group.CHANNEL, {Key("paid", "paid")}),
+        (Group.CAMPAIGN, {GroupKey("77", "Spring"), GroupKey("Named", "Named")}),
+        (Group.AD, {GroupKey("9", "Red shoes"), GroupKey(None, None)}),
+        (Group.KEYWORD, {GroupKey("shoes", "shoes"), GroupKey(None, None)}),
+        (Group.CHANNEL, {GroupKey("paid", "paid")}),
     ):
         report = ask(database_url, stage.space_id, group_by=(group,), model="linear")
         assert {row.keys[0] for row in report.rows} == expected
@@ -122,11 +122,11 @@ def test_labels_of_events_and_companies(database_url: str, stage: Stage) -> None
     stage.label_event("custom_event_1", "Demo")
     stage.event(stage.contact(country="DE"), event_name="custom_event_1", company_id=company_id)
     for group, key in (
-        (Group.EVENT, Key("custom_event_1", "Demo")),
-        (Group.COMPANY, Key(str(company_id), "Acme")),
-        (Group.COUNTRY, Key("DE", "DE")),
-        (Group.WEEK, Key("2026-05-11", "2026-W20")),
-        (Group.MONTH, Key("2026-05-01", "2026-05")),
+        (Group.EVENT, GroupKey("custom_event_1", "Demo")),
+        (Group.COMPANY, GroupKey(str(company_id), "Acme")),
+        (Group.COUNTRY, GroupKey("DE", "DE")),
+        (Group.WEEK, GroupKey("2026-05-11", "2026-W20")),
+        (Group.MONTH, GroupKey("2026-05-01", "2026-05")),
     ):
         (row,) = ask(database_url, stage.space_id, group_by=(group,)).rows
         assert row.keys == (key,)
@@ -159,7 +159,7 @@ def test_the_period_before(database_url: str, stage: Stage) -> None:
         stage.event(someone, amount=Decimal(amount), event_time=at)
     report = ask(
         database_url, stage.space_id, start=local(8), end=local(15) - timedelta(seconds=1),
-        measures=(Measure.REVENUE,), group_by=(Group.DAY,), compare=Compare.PREVIOUS_PERIOD,
+        measures=(Measure.REVENUE,), group_by=(Group.DAY,), compare=Comparison.PREVIOUS_PERIOD,
     )  # fmt: skip
     assert report.compared_span is not None
     assert report.compared_span.start == local(1)
@@ -167,10 +167,10 @@ def test_the_period_before(database_url: str, stage: Stage) -> None:
     first, second = report.rows
     assert first.keys[0].value == "2026-05-10"
     assert first.compared == {Measure.REVENUE: Decimal(10)}
-    assert first.changes == {Measure.REVENUE: Change(Decimal(20), Decimal(2))}
+    assert first.changes == {Measure.REVENUE: MeasureChange(Decimal(20), Decimal(2))}
     assert second.compared == {Measure.REVENUE: Decimal(0)}
-    assert second.changes == {Measure.REVENUE: Change(Decimal(5), None)}
-    assert report.total.changes == {Measure.REVENUE: Change(Decimal(25), Decimal("2.5"))}
+    assert second.changes == {Measure.REVENUE: MeasureChange(Decimal(5), None)}
+    assert report.total.changes == {Measure.REVENUE: MeasureChange(Decimal(25), Decimal("2.5"))}
 
 
 def test_a_leap_day_has_no_counterpart(database_url: str, stage: Stage) -> None:
@@ -180,7 +180,7 @@ def test_a_leap_day_has_no_counterpart(database_url: str, stage: Stage) -> None:
     report = ask(
         database_url, stage.space_id, start=local(1, year=2028, month=2),
         end=local(31, year=2028, month=3), measures=(Measure.EVENTS,), group_by=(Group.DAY,),
-        compare=Compare.PREVIOUS_YEAR, order_by=Group.DAY, descending=False,
+        compare=Comparison.PREVIOUS_YEAR, order_by=Group.DAY, descending=False,
     )  # fmt: skip
     assert [row.compared for row in report.rows] == [None, {Measure.EVENTS: 1}]
 
@@ -235,7 +235,7 @@ def test_a_day_that_did_not_exist(database_url: str, connection: psycopg.Connect
      ("sources", {"filters": Filters(sources=("carrier_pigeon",))}),
      ("campaign", {"filters": Filters(campaign=" ")}),
      ("campaign", {"filters": Filters(campaign="a\0")}),
-     ("compare", {"start": local(1, year=1), "compare": Compare.PREVIOUS_YEAR})],
+     ("compare", {"start": local(1, year=1), "compare": Comparison.PREVIOUS_YEAR})],
 )  # fmt: skip
 def test_what_is_refused(
     database_url: str, stage: Stage, field: str, asked: dict[str, object]
@@ -257,8 +257,8 @@ def test_too_much_to_add_up(
     for _ in range(400):
         stage.touchpoint(contacts[0], "email")
         stage.event(contacts[0], amount=Decimal(1))
-    monkeypatch.setattr(querying, "SECONDS", 0.0)
-    with pytest.raises(TooMuch) as caught:
+    monkeypatch.setattr(report, "SECONDS", 0.0)
+    with pytest.raises(ReportTooLarge) as caught:
         ask(database_url, stage.space_id, group_by=(Group.SOURCE,), model="linear")
     assert caught.value.message == "There is too much to add up: narrow the range."
     assert caught.value.status == 422
@@ -275,4 +275,4 @@ def test_another_space_is_not_counted(
 
 
 def test_every_source_has_its_channel() -> None:
-    assert [channel_of(source) for source in SOURCES] == querying.CHANNELS
+    assert [channel_of(source) for source in SOURCES] == report.CHANNELS

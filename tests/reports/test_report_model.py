@@ -18,13 +18,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headwater.attribution.models import MODELS, WINDOWS
-from headwater.reports.composing import WHOLE_EVENT
-from headwater.reports.models import Change, Compare, Group, Measure, Report, Row, Span
-from tests.factories import Stage, make_stage
+from headwater.reports.models import (
+    Comparison,
+    DateTimeSpan,
+    Group,
+    Measure,
+    MeasureChange,
+    Report,
+    ReportRow,
+)
+from headwater.reports.statement import WHOLE_EVENT
 from tests.models import reports as model
 from tests.models.attribution import Event, Touch
 from tests.models.reports import Facts, Keys, Part
 from tests.reports.asking import ask
+from tests.support.factories import Stage, make_stage
 
 ZONES = ("UTC", "Europe/Berlin", "America/Havana", "Australia/Lord_Howe", "Asia/Kathmandu")
 SOURCES = ("facebook_ads", "google_ads", "google_organic", "email", "direct")
@@ -61,13 +69,13 @@ questions = st.fixed_dictionaries({
     "measures": st.one_of(
         st.just(EVERY), st.lists(st.sampled_from(EVERY), min_size=1, unique=True).map(tuple)
     ),
-    "compare": st.sampled_from(Compare),
+    "compare": st.sampled_from(Comparison),
     "limit": st.sampled_from([1, 3, 1000]),
     "descending": st.booleans(),
     "span": st.sampled_from([
-        Span(datetime(2026, 1, 1), datetime(2026, 12, 31, 23, 59, 59)),  # noqa: DTZ001
-        Span(datetime(2026, 3, 1), datetime(2026, 3, 31, 23, 59, 59)),  # noqa: DTZ001
-        Span(datetime(2026, 3, 29, 2, 30), datetime(2026, 3, 30, 1)),  # noqa: DTZ001
+        DateTimeSpan(datetime(2026, 1, 1), datetime(2026, 12, 31, 23, 59, 59)),  # noqa: DTZ001
+        DateTimeSpan(datetime(2026, 3, 1), datetime(2026, 3, 31, 23, 59, 59)),  # noqa: DTZ001
+        DateTimeSpan(datetime(2026, 3, 29, 2, 30), datetime(2026, 3, 30, 1)),  # noqa: DTZ001
     ]),
 })  # fmt: skip
 
@@ -147,7 +155,7 @@ class Expected:
             question["by_company"], journeys.names, journeys.campaigns, journeys.countries,
         )  # fmt: skip
 
-    def parts(self, span: Span) -> list[Part]:
+    def parts(self, span: DateTimeSpan) -> list[Part]:
         zone = self.facts.zone
         start, end = (
             [moment.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1)]
@@ -206,7 +214,7 @@ def judge_reconciliation(report: Report, parts: list[Part]) -> None:
                 assert sum(row.figures[part] for row in report.rows) == found[0]  # type: ignore[misc]
 
 
-def judge_comparison(report: Report, expected: Expected, other: Span) -> None:
+def judge_comparison(report: Report, expected: Expected, other: DateTimeSpan) -> None:
     parts = expected.parts(other)
     rows = expected.rows(parts)
     assert report.total.compared == expected.figures(parts)
@@ -228,14 +236,14 @@ def judge_comparison(report: Report, expected: Expected, other: Span) -> None:
 def other_key(group: Group, key: str, expected: Expected, report: Report) -> str | None:
     assert report.compared_span is not None
     theirs = steps(group, report.compared_span)
-    if expected.question["compare"] is Compare.PREVIOUS_YEAR:
+    if expected.question["compare"] is Comparison.PREVIOUS_YEAR:
         wanted = model.year_before(group, key)
         return wanted if wanted in theirs else None
     place = steps(group, report.span).index(key)
     return theirs[place] if place < len(theirs) else None
 
 
-def steps(group: Group, span: Span) -> list[str]:
+def steps(group: Group, span: DateTimeSpan) -> list[str]:
     """The days, weeks or months with any date of a range; none of these zones skips one."""
     days = (span.end.date() - span.start.date()).days + 1
     found = [span.start.date() + timedelta(days=number) for number in range(days)]
@@ -247,7 +255,7 @@ def steps(group: Group, span: Span) -> list[str]:
     return list(dict.fromkeys(firsts(day).isoformat() for day in found))
 
 
-def judge_changes(row: Row) -> None:
+def judge_changes(row: ReportRow) -> None:
     assert row.compared is not None
     assert row.changes is not None
     for measure, now in row.figures.items():
@@ -257,7 +265,7 @@ def judge_changes(row: Row) -> None:
             continue
         difference = Fraction(now) - Fraction(then)
         ratio = model.rounded(difference / abs(Fraction(then))) if then else None
-        assert row.changes[measure] == Change(difference, ratio)  # type: ignore[arg-type]
+        assert row.changes[measure] == MeasureChange(difference, ratio)  # type: ignore[arg-type]
 
 
 def test_shares_of_an_event_are_exact() -> None:

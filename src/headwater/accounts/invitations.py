@@ -16,11 +16,11 @@ from psycopg.rows import class_row
 from headwater.accounts.members import add_member
 from headwater.accounts.roles import Role
 from headwater.accounts.users import read_email
-from headwater.database.statements import Statements
+from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.http.errors import NotFound
-from headwater.spaces.hashing import hash_secret
+from headwater.spaces.secret_hash import hash_secret
 
-SQL = Statements(__name__, "invitations.sql")
+queries = Queries(__name__, "invitations.sql")
 
 LIFETIME = timedelta(days=7)
 INVITATION_PATH = "/console/join"
@@ -41,7 +41,7 @@ class Invitation:
 
 
 @dataclass(frozen=True)
-class Offer:
+class InvitationOffer:
     """What a link offers to whoever opens it."""
 
     id: int
@@ -69,15 +69,15 @@ async def invite(
         "invited_by": invited_by,
         "lifetime": LIFETIME,
     }
-    await connection.execute(SQL["end_earlier"], values)
-    await connection.execute(SQL["invite"], values)
+    await connection.execute(queries["end_earlier"], values)
+    await connection.execute(queries["invite"], values)
     return f"{INVITATION_PATH}/{token}", address
 
 
 async def list_invitations(connection: AsyncConnection, space_id: int) -> list[Invitation]:
     """A Space's open invitations, the oldest first."""
     cursor = connection.cursor(row_factory=class_row(Invitation))
-    return await (await cursor.execute(SQL["list"], {"space_id": space_id})).fetchall()
+    return await fetch_all(cursor, queries["list"], {"space_id": space_id})
 
 
 async def fetch_invitation(
@@ -94,21 +94,21 @@ async def fetch_invitation(
 async def revoke_invitation(connection: AsyncConnection, space_id: int, invitation_id: int) -> None:
     """Take an offer back; one that is not open stays as it is."""
     values = {"space_id": space_id, "invitation_id": invitation_id}
-    await connection.execute(SQL["revoke"], values)
+    await connection.execute(queries["revoke"], values)
 
 
-async def find_offer(connection: AsyncConnection, token: str) -> Offer | None:
+async def find_offer(connection: AsyncConnection, token: str) -> InvitationOffer | None:
     """What a link offers, unless it was used, taken back or is too old."""
-    cursor = connection.cursor(row_factory=class_row(Offer))
+    cursor = connection.cursor(row_factory=class_row(InvitationOffer))
     values = {"token_hash": hash_secret(token)}
-    return await (await cursor.execute(SQL["find"], values)).fetchone()
+    return await fetch_optional(cursor, queries["find"], values)
 
 
-async def accept(connection: AsyncConnection, token: str, user_id: int) -> Offer:
+async def accept(connection: AsyncConnection, token: str, user_id: int) -> InvitationOffer:
     """Use the link up for this user. Raises NotFound, MemberRefused for a member."""
-    cursor = connection.cursor(row_factory=class_row(Offer))
+    cursor = connection.cursor(row_factory=class_row(InvitationOffer))
     values = {"token_hash": hash_secret(token)}
-    offer = await (await cursor.execute(SQL["accept"], values)).fetchone()
+    offer = await fetch_optional(cursor, queries["accept"], values)
     if offer is None:
         raise NotFound("Invitation")
     await add_member(connection, offer.space_id, user_id, offer.role)

@@ -10,13 +10,13 @@ import secrets
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from headwater.database.statements import Statements
-from headwater.spaces.hashing import hash_secret
+from headwater.database.queries import Queries, fetch_optional
+from headwater.spaces.secret_hash import hash_secret
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection, Connection
 
-SQL = Statements(__name__, "links.sql")
+queries = Queries(__name__, "links.sql")
 
 SET_UP_LIFETIME = timedelta(days=1)
 RESET_LIFETIME = timedelta(days=1)
@@ -29,8 +29,8 @@ def make_set_up_link(connection: Connection) -> str | None:
     accounts.
     """
     token, values = _new(SET_UP_LIFETIME)
-    connection.execute(SQL["end_set_up"])
-    if connection.execute(SQL["make_set_up"], values).rowcount == 0:
+    connection.execute(queries["end_set_up"])
+    if connection.execute(queries["make_set_up"], values).rowcount == 0:
         return None
     return f"{SET_UP_PATH}/{token}"
 
@@ -39,35 +39,35 @@ async def make_reset_link(connection: AsyncConnection, user_id: int) -> str:
     """The path of a link with which a user chooses a password, ending earlier ones."""
     token, values = _new(RESET_LIFETIME)
     values["user_id"] = user_id
-    await connection.execute(SQL["end_reset"], values)
-    await connection.execute(SQL["make_reset"], values)
+    await connection.execute(queries["end_reset"], values)
+    await connection.execute(queries["make_reset"], values)
     return f"{RESET_PATH}/{token}"
 
 
 async def set_up_link_works(connection: AsyncConnection, token: str) -> bool:
     """Whether this link makes the first account."""
     values = {"token_hash": hash_secret(token)}
-    return await (await connection.execute(SQL["set_up_works"], values)).fetchone() is not None
+    return await fetch_optional(connection, queries["set_up_works"], values) is not None
 
 
 async def use_set_up_link(connection: AsyncConnection, token: str) -> bool:
     """Use the link up. Whoever else would make the first account waits, and is then refused."""
-    await connection.execute(SQL["alone"])
+    await connection.execute(queries["alone"])
     values = {"token_hash": hash_secret(token)}
-    return await (await connection.execute(SQL["use_set_up"], values)).fetchone() is not None
+    return await fetch_optional(connection, queries["use_set_up"], values) is not None
 
 
 async def find_reset_link(connection: AsyncConnection, token: str) -> int | None:
     """The id of the user who may choose a password with this link."""
     values = {"token_hash": hash_secret(token)}
-    row = await (await connection.execute(SQL["find_reset"], values)).fetchone()
+    row = await fetch_optional(connection, queries["find_reset"], values)
     return None if row is None else row[0]
 
 
 async def use_reset_link(connection: AsyncConnection, token: str) -> int | None:
     """Use the link up: the id of the user whose password it changes."""
     values = {"token_hash": hash_secret(token)}
-    row = await (await connection.execute(SQL["use_reset"], values)).fetchone()
+    row = await fetch_optional(connection, queries["use_reset"], values)
     return None if row is None else row[0]
 
 

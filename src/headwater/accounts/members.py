@@ -12,11 +12,11 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from headwater.accounts.roles import Role
-from headwater.database.statements import Statements
+from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.http.errors import Conflict, NotFound
 from headwater.spaces.spaces import announce_access
 
-SQL = Statements(__name__, "members.sql")
+queries = Queries(__name__, "members.sql")
 
 
 class MemberReason(StrEnum):
@@ -60,7 +60,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Joined:
+class SpaceMembership:
     """A Space that a user belongs to."""
 
     space_id: int
@@ -76,33 +76,33 @@ class Joined:
 async def list_members(connection: AsyncConnection, space_id: int) -> list[Member]:
     """A Space's members, the oldest first."""
     cursor = connection.cursor(row_factory=class_row(Member))
-    return await (await cursor.execute(SQL["list"], {"space_id": space_id})).fetchall()
+    return await fetch_all(cursor, queries["list"], {"space_id": space_id})
 
 
-async def list_joined(connection: AsyncConnection, user_id: int) -> list[Joined]:
+async def list_joined(connection: AsyncConnection, user_id: int) -> list[SpaceMembership]:
     """The Spaces of a user, by name."""
-    cursor = connection.cursor(row_factory=class_row(Joined))
-    return await (await cursor.execute(SQL["joined"], {"user_id": user_id})).fetchall()
+    cursor = connection.cursor(row_factory=class_row(SpaceMembership))
+    return await fetch_all(cursor, queries["joined"], {"user_id": user_id})
 
 
 async def fetch_member(connection: AsyncConnection, space_id: int, user_id: int) -> Member | None:
     """The user's membership in the Space; None for an unknown Space, too."""
     values = {"space_id": space_id, "user_id": user_id}
     cursor = connection.cursor(row_factory=class_row(Member))
-    return await (await cursor.execute(SQL["fetch"], values)).fetchone()
+    return await fetch_optional(cursor, queries["fetch"], values)
 
 
 async def add_member(connection: AsyncConnection, space_id: int, user_id: int, role: Role) -> None:
     """Let a user into a Space. Raises MemberRefused for one who is a member."""
     values = {"space_id": space_id, "user_id": user_id, "role": role}
-    if (await connection.execute(SQL["add"], values)).rowcount == 0:
+    if (await connection.execute(queries["add"], values)).rowcount == 0:
         raise MemberRefused(MemberReason.ALREADY_MEMBER)
     await announce_access(connection, space_id)
 
 
 async def adopt_spaces(connection: AsyncConnection, user_id: int) -> None:
     """Make the first user of an installation the owner of every Space that was made before."""
-    await connection.execute(SQL["adopt"], {"user_id": user_id})
+    await connection.execute(queries["adopt"], {"user_id": user_id})
 
 
 async def change_role(connection: AsyncConnection, space_id: int, user_id: int, role: Role) -> None:
@@ -111,9 +111,9 @@ async def change_role(connection: AsyncConnection, space_id: int, user_id: int, 
     """
     await _take(connection, space_id, user_id, keeps_owner=role is Role.OWNER)
     values = {"space_id": space_id, "user_id": user_id, "role": role}
-    await connection.execute(SQL["change_role"], values)
+    await connection.execute(queries["change_role"], values)
     if role is not Role.OWNER:
-        await connection.execute(SQL["end_invitations"], values)
+        await connection.execute(queries["end_invitations"], values)
     await announce_access(connection, space_id)
 
 
@@ -124,13 +124,13 @@ async def remove_member(connection: AsyncConnection, space_id: int, user_id: int
     await _take(connection, space_id, user_id, keeps_owner=False)
     values = {"space_id": space_id, "user_id": user_id}
     for statement in ("remove", "revoke_tokens", "end_codes", "end_invitations"):
-        await connection.execute(SQL[statement], values)
+        await connection.execute(queries[statement], values)
     await announce_access(connection, space_id)
 
 
 async def lock_members(connection: AsyncConnection, space_id: int) -> dict[int, Role]:
     """Hold a Space's memberships for this transaction: user ids to roles."""
-    cursor = await connection.execute(SQL["lock"], {"space_id": space_id})
+    cursor = await connection.execute(queries["lock"], {"space_id": space_id})
     return {user_id: Role(role) for user_id, role in await cursor.fetchall()}
 
 

@@ -13,10 +13,10 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row, dict_row
 
 from headwater.accounts.users import User
-from headwater.database.statements import Statements
-from headwater.spaces.hashing import hash_secret
+from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.spaces.secret_hash import hash_secret
 
-SQL = Statements(__name__, "sessions.sql")
+queries = Queries(__name__, "sessions.sql")
 
 LIFETIME = timedelta(days=30)
 IDLE = timedelta(days=7)
@@ -55,8 +55,8 @@ async def open_session(
         "device": device[:MAX_DEVICE],
         "lifetime": LIFETIME,
     }
-    await connection.execute(SQL["tidy"], {"user_id": user_id, "idle": IDLE})
-    await connection.execute(SQL["open"], values)
+    await connection.execute(queries["tidy"], {"user_id": user_id, "idle": IDLE})
+    await connection.execute(queries["open"], values)
     session = await fetch_session(connection, token)
     assert session is not None
     return token, session
@@ -68,7 +68,7 @@ async def fetch_session(connection: AsyncConnection, token: str) -> Session | No
         return None
     values = {"token_hash": hash_secret(token), "idle": IDLE}
     cursor = connection.cursor(row_factory=dict_row)
-    row = await (await cursor.execute(SQL["fetch"], values)).fetchone()
+    row = await fetch_optional(cursor, queries["fetch"], values)
     if row is None:
         return None
     session_id, opened_at = row.pop("session_id"), row.pop("opened_at")
@@ -79,17 +79,17 @@ async def list_sessions(connection: AsyncConnection, user_id: int) -> list[OpenS
     """A user's sessions that have not ended, the latest used first."""
     cursor = connection.cursor(row_factory=class_row(OpenSession))
     values = {"user_id": user_id, "idle": IDLE}
-    return await (await cursor.execute(SQL["list"], values)).fetchall()
+    return await fetch_all(cursor, queries["list"], values)
 
 
 async def close_session(connection: AsyncConnection, user_id: int, session_id: int) -> None:
     """Log out of one browser; one that has ended stays so."""
-    await connection.execute(SQL["close"], {"user_id": user_id, "session_id": session_id})
+    await connection.execute(queries["close"], {"user_id": user_id, "session_id": session_id})
 
 
 async def close_sessions(connection: AsyncConnection, user_id: int) -> None:
     """Log out everywhere."""
-    await connection.execute(SQL["close_all"], {"user_id": user_id})
+    await connection.execute(queries["close_all"], {"user_id": user_id})
 
 
 def _csrf_key(token: str) -> bytes:

@@ -15,11 +15,11 @@ from psycopg.rows import class_row, dict_row
 from headwater.accounts.members import lock_members
 from headwater.accounts.roles import Role
 from headwater.accounts.users import read_label
-from headwater.database.statements import Statements
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.http.errors import Conflict, NotFound
-from headwater.spaces.hashing import hash_secret
+from headwater.spaces.secret_hash import hash_secret
 
-SQL = Statements(__name__, "tokens.sql")
+queries = Queries(__name__, "tokens.sql")
 
 PREFIX = "trk_mcp_"
 MAX_TOKENS = 25
@@ -131,25 +131,23 @@ async def issue_token(connection: AsyncConnection, space_id: int, new: NewToken)
     if await count_tokens(connection, space_id) >= MAX_TOKENS:
         raise TooManyTokens
     if roles[new.user_id] is Role.VIEWER:
-        row = await (await connection.execute(SQL["count_of_user"], values)).fetchone()
+        row = await fetch_optional(connection, queries["count_of_user"], values)
         if row is not None and row[0] >= MAX_OF_A_VIEWER:
             raise TooManyTokens("A viewer has", MAX_OF_A_VIEWER)
-    row = await (await connection.execute(SQL["issue"], values)).fetchone()
-    assert row is not None
+    row = await fetch_one(connection, queries["issue"], values)
     return token, row[0]
 
 
 async def count_tokens(connection: AsyncConnection, space_id: int) -> int:
     """How many of a Space's MAX_TOKENS are in use."""
-    row = await (await connection.execute(SQL["count"], {"space_id": space_id})).fetchone()
-    assert row is not None
+    row = await fetch_one(connection, queries["count"], {"space_id": space_id})
     return row[0]
 
 
 async def list_tokens(connection: AsyncConnection, space_id: int) -> list[StoredToken]:
     """A Space's tokens that still work, the newest first."""
     cursor = connection.cursor(row_factory=dict_row)
-    await cursor.execute(SQL["list"], {"space_id": space_id})
+    await cursor.execute(queries["list"], {"space_id": space_id})
     return [
         StoredToken(
             owner=TokenOwner(row.pop("user_id"), row.pop("email"), row.pop("user_name")), **row
@@ -161,7 +159,7 @@ async def list_tokens(connection: AsyncConnection, space_id: int) -> list[Stored
 async def list_own_tokens(connection: AsyncConnection, user_id: int) -> list[OwnToken]:
     """The user's tokens that work, in every Space, by its name."""
     cursor = connection.cursor(row_factory=class_row(OwnToken))
-    return await (await cursor.execute(SQL["list_of_user"], {"user_id": user_id})).fetchall()
+    return await fetch_all(cursor, queries["list_of_user"], {"user_id": user_id})
 
 
 async def fetch_token(connection: AsyncConnection, space_id: int, token_id: int) -> StoredToken:
@@ -175,7 +173,7 @@ async def fetch_token(connection: AsyncConnection, space_id: int, token_id: int)
 async def revoke_token(connection: AsyncConnection, space_id: int, token_id: int) -> None:
     """End a token, from the commit on. Raises NotFound; revoking twice changes nothing."""
     values = {"space_id": space_id, "token_id": token_id}
-    if (await connection.execute(SQL["revoke"], values)).rowcount == 0:
+    if (await connection.execute(queries["revoke"], values)).rowcount == 0:
         raise NotFound("Token")
 
 
@@ -186,5 +184,5 @@ async def find_token(connection: AsyncConnection, token: str) -> Bearer | None:
     if not token.startswith(PREFIX) or len(token) > 128:
         return None
     cursor = connection.cursor(row_factory=dict_row)
-    row = await (await cursor.execute(SQL["find"], {"token_hash": hash_secret(token)})).fetchone()
+    row = await fetch_optional(cursor, queries["find"], {"token_hash": hash_secret(token)})
     return None if row is None else Bearer(role=Role(row.pop("role")), **row)

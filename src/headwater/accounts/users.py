@@ -11,11 +11,11 @@ from datetime import datetime
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from headwater.database.statements import Statements
+from headwater.database.queries import Queries, fetch_optional
 from headwater.http.errors import Conflict, Invalid, NotFound
 from headwater.identity.emails import parse_written_email
 
-SQL = Statements(__name__, "users.sql")
+queries = Queries(__name__, "users.sql")
 
 MAX_NAME = 120
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -76,7 +76,7 @@ async def create_user(
         "name": read_label("name", name) if name.strip() else "",
     }
     cursor = connection.cursor(row_factory=class_row(User))
-    await cursor.execute(SQL["create"], values)
+    await cursor.execute(queries["create"], values)
     user = await cursor.fetchone()
     if user is None:
         raise EmailTaken
@@ -90,13 +90,13 @@ async def find_user(connection: AsyncConnection, email: str) -> User | None:
     except Invalid:
         return None
     cursor = connection.cursor(row_factory=class_row(User))
-    return await (await cursor.execute(SQL["find"], values)).fetchone()
+    return await fetch_optional(cursor, queries["find"], values)
 
 
 async def fetch_user(connection: AsyncConnection, user_id: int) -> User:
     """The account with this id. Raises NotFound."""
     cursor = connection.cursor(row_factory=class_row(User))
-    user = await (await cursor.execute(SQL["fetch"], {"user_id": user_id})).fetchone()
+    user = await fetch_optional(cursor, queries["fetch"], {"user_id": user_id})
     if user is None:
         raise NotFound("User")
     return user
@@ -104,14 +104,14 @@ async def fetch_user(connection: AsyncConnection, user_id: int) -> User:
 
 async def any_user(connection: AsyncConnection) -> bool:
     """Whether the installation has been set up."""
-    row = await (await connection.execute(SQL["any"])).fetchone()
+    row = await fetch_optional(connection, queries["any"])
     return row is not None and row[0]
 
 
 async def change_name(connection: AsyncConnection, user_id: int, name: str) -> None:
     """Change what others see; without a name it is the address. Raises Invalid."""
     name = read_label("name", name) if name.strip() else ""
-    await connection.execute(SQL["change_name"], {"user_id": user_id, "name": name})
+    await connection.execute(queries["change_name"], {"user_id": user_id, "name": name})
 
 
 async def change_password(
@@ -123,14 +123,14 @@ async def change_password(
     """
     values = {"user_id": user_id, "password_hash": password_hash}
     if revoke_tokens:
-        await connection.execute(SQL["revoke_tokens"], values)
-        await connection.execute(SQL["end_codes"], values)
-    await connection.execute(SQL["change_password"], values)
-    await connection.execute(SQL["close_sessions"], values)
-    await connection.execute(SQL["end_links"], values)
+        await connection.execute(queries["revoke_tokens"], values)
+        await connection.execute(queries["end_codes"], values)
+    await connection.execute(queries["change_password"], values)
+    await connection.execute(queries["close_sessions"], values)
+    await connection.execute(queries["end_links"], values)
 
 
 async def renew_hash(connection: AsyncConnection, user: User, password_hash: str) -> None:
     """Store the same password's hash under newer parameters, unless it was changed meanwhile."""
     values = {"user_id": user.id, "before": user.password_hash, "password_hash": password_hash}
-    await connection.execute(SQL["renew_hash"], values)
+    await connection.execute(queries["renew_hash"], values)

@@ -11,11 +11,11 @@ import msgspec
 from psycopg import AsyncConnection
 from psycopg.sql import SQL
 
-from headwater.database.rows import rows
-from headwater.database.statements import Statements
+from headwater.database.json_rows import rows
+from headwater.database.queries import Queries
 from headwater.http.pagination import Page, Position, page_of, to_key
 
-STATEMENTS = Statements(__name__, "ads.sql")
+queries = Queries(__name__, "ads.sql")
 
 KINDS = ("campaign", "adset", "ad", "account")
 
@@ -38,7 +38,7 @@ def statement_of(space_id: int, names: Iterable[AdName]) -> tuple[SQL, dict[str,
     id the last counts.
     """
     by_id = {(name.kind, name.id): name for name in names}
-    return STATEMENTS["put"], {"space_id": space_id, "names": rows(by_id.values())}
+    return queries["put"], {"space_id": space_id, "names": rows(by_id.values())}
 
 
 async def put_names(connection: AsyncConnection, space_id: int, names: Iterable[AdName]) -> None:
@@ -54,7 +54,7 @@ async def list_names(
     bound: dict[str, Any] = {"space_id": space_id, "limit": per_page + 1}
     bound |= {"after": at.key[0] if at and backward else 0}
     bound |= {"before": at.key[0] if at and not backward else _BEYOND_ALL}
-    statement = STATEMENTS["page"].format(order=_OLDEST_FIRST if backward else _NEWEST_FIRST)
+    statement = queries["page"].format(order=_OLDEST_FIRST if backward else _NEWEST_FIRST)
     # Not prepared: a plan that does not know the limit and the range may not stop early.
     cursor = await connection.execute(statement, bound, prepare=False)
     return page_of(await cursor.fetchall(), per_page, at, to_key)

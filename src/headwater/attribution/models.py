@@ -22,7 +22,7 @@ NOT_DIRECT = SQL("t.source_id <> {}").format(DIRECT_ID)
 
 
 @dataclass(frozen=True)
-class Share:
+class CreditShare:
     """What a row `c` gets, which has the touch's `place` among `touches`."""
 
     credit: SQL
@@ -33,18 +33,18 @@ class Share:
     """
 
 
-WHOLE = Share(SQL("c.amount"), SQL("{units}"))
-LINEAR = Share(
+WHOLE = CreditShare(SQL("c.amount"), SQL("{units}"))
+LINEAR = CreditShare(
     SQL("linear_credit(c.amount, c.place, c.touches)"),
     SQL("linear_units({units}, c.place, c.touches)"),
 )
-U_SHAPED = Share(
+U_SHAPED = CreditShare(
     SQL("u_shaped_credit(c.amount, c.place, c.touches)"),
     SQL("u_shaped_units({units}, c.place, c.touches)"),
 )
 
 
-class Take(Enum):
+class CreditedTouches(Enum):
     """Which of the touches that count a model credits."""
 
     FIRST = "first"
@@ -56,8 +56,8 @@ class Take(Enum):
 class Model:
     """How one model shares out an amount."""
 
-    take: Take
-    share: Share
+    take: CreditedTouches
+    share: CreditShare
     counting: tuple[Composable, ...] = (ANY,)
     """Which touches count; each condition only where those before it find no touch."""
 
@@ -68,12 +68,12 @@ class Model:
 
 
 MODELS = {
-    "first_touch": Model(Take.FIRST, WHOLE),
-    "last_touch": Model(Take.LAST, WHOLE),
-    "linear": Model(Take.EACH, LINEAR),
-    "first_platform_touch": Model(Take.FIRST, WHOLE, (PAID,)),
-    "last_platform_touch": Model(Take.LAST, WHOLE, (PAID,)),
-    "linear_paid": Model(Take.EACH, LINEAR, (PAID,)),
-    "u_shaped": Model(Take.EACH, U_SHAPED),
-    "last_non_direct_touch": Model(Take.LAST, WHOLE, (NOT_DIRECT, ANY)),
+    "first_touch": Model(CreditedTouches.FIRST, WHOLE),
+    "last_touch": Model(CreditedTouches.LAST, WHOLE),
+    "linear": Model(CreditedTouches.EACH, LINEAR),
+    "first_platform_touch": Model(CreditedTouches.FIRST, WHOLE, (PAID,)),
+    "last_platform_touch": Model(CreditedTouches.LAST, WHOLE, (PAID,)),
+    "linear_paid": Model(CreditedTouches.EACH, LINEAR, (PAID,)),
+    "u_shaped": Model(CreditedTouches.EACH, U_SHAPED),
+    "last_non_direct_touch": Model(CreditedTouches.LAST, WHOLE, (NOT_DIRECT, ANY)),
 }

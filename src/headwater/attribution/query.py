@@ -12,11 +12,11 @@ from typing import Any
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Composable, Composed
 
-from headwater.attribution.models import MODELS, PAID, Model, Take
-from headwater.database.statements import Statements
+from headwater.attribution.models import MODELS, PAID, CreditedTouches, Model
+from headwater.database.queries import Queries
 from headwater.sources.catalogue import PAID_IDS, mask
 
-STATEMENTS = Statements(__name__, "attribution.sql")
+queries = Queries(__name__, "attribution.sql")
 
 RARE = 5_000
 """Sources with at most this many touches in a Space are looked up from their touches."""
@@ -66,7 +66,7 @@ class Attribution:
 
 
 @dataclass(frozen=True)
-class Narrowing:
+class EventCondition:
     """A condition on events `e` that no credited row breaks, and what it binds."""
 
     only: Composable
@@ -84,12 +84,14 @@ def credited_rows(
     touches`, in no order. `only` may also name the touch as `t`. The model's `credit` turns
     `amount`, `place` and `touches` into the credit. `events` may be a part of all events.
     """
-    return STATEMENTS["credited"].format(
+    return queries["credited"].format(
         events=events, credited_touches=credited_touches(attribution), only=only
     )
 
 
-async def narrow(connection: AsyncConnection, space_id: int, attribution: Attribution) -> Narrowing:
+async def narrow(
+    connection: AsyncConnection, space_id: int, attribution: Attribution
+) -> EventCondition:
     """What the wanted sources alone say about the events that can have credited rows.
 
     Without it the query is as right, but works out the path of every event without credit.
@@ -102,17 +104,17 @@ def holders_query(attribution: Attribution, space_id: int) -> tuple[Composed, di
     """The query whose row `narrowing` wants, and what it binds."""
     company_id = SQL("t.company_id" if attribution.by_company else "NULL::bigint")
     bound = {"space_id": space_id, "source_ids": attribution.creditable(), "rare": RARE}
-    return STATEMENTS["holders"].format(company_id=company_id), bound
+    return queries["holders"].format(company_id=company_id), bound
 
 
-def narrowing(attribution: Attribution, holders: tuple[Any, ...] | None) -> Narrowing:
+def narrowing(attribution: Attribution, holders: tuple[Any, ...] | None) -> EventCondition:
     """The condition that follows from whose touches are of the wanted sources."""
     sources = attribution.creditable()
     if not sources:
-        return Narrowing(SQL("false"), {})
+        return EventCondition(SQL("false"), {})
     rare, contact_ids, company_ids = holders or (True, [], [])
     values = {"contacts": contact_ids, "companies": company_ids, "source_mask": mask(sources)}
-    return Narrowing(_NARROWED[attribution.by_company, rare], values)
+    return EventCondition(_NARROWED[attribution.by_company, rare], values)
 
 
 def credited_touches(attribution: Attribution) -> Composed:
@@ -128,14 +130,14 @@ def credited_touches(attribution: Attribution) -> Composed:
 
 def _of_path(model: Model, owner: SQL, window: SQL) -> Composed:
     paths = [
-        STATEMENTS["path"].format(owner=owner, counting=counting, window=window)
+        queries["path"].format(owner=owner, counting=counting, window=window)
         for counting in model.counting
     ]
-    if model.take is Take.EACH:
+    if model.take is CreditedTouches.EACH:
         (path,) = paths
-        return STATEMENTS["spread"].format(path=path)
-    direction = SQL("ASC" if model.take is Take.FIRST else "DESC")
-    picks = [STATEMENTS["pick"].format(path=path, direction=direction) for path in paths]
+        return queries["spread"].format(path=path)
+    direction = SQL("ASC" if model.take is CreditedTouches.FIRST else "DESC")
+    picks = [queries["pick"].format(path=path, direction=direction) for path in paths]
     if len(picks) == 1:
         return picks[0]
-    return STATEMENTS["either"].format(picks=SQL(" UNION ALL ").join(picks))
+    return queries["either"].format(picks=SQL(" UNION ALL ").join(picks))

@@ -1,4 +1,4 @@
--- Whoever runs these holds the Space's lock. How sets are joined: see events/recording.sql. Whether
+-- Whoever runs these holds the Space's lock. How sets are joined: see events/batch_store.sql. Whether
 -- there is a touchpoint is asked by its id, not by EXISTS, for which a planner may well gather all
 -- touchpoints of the Space first.
 

@@ -14,19 +14,19 @@ from headwater.attribution.touches import Touch
 from headwater.browsing.accepted import AcceptedHit
 from headwater.browsing.clicks import Clicks
 from headwater.identity.directory import Contact
-from headwater.identity.matching import Presented
+from headwater.identity.resolution import ItemIdentity
 from headwater.sources.addresses import read_address
 from headwater.sources.catalogue import SOURCE_IDS
 from headwater.sources.classify import explain
-from headwater.sources.evidence import Arrival
+from headwater.sources.evidence import Landing
 from headwater.sources.exclusions import Exclusions
-from headwater.sources.outcomes import Ad, Explanation, Source
+from headwater.sources.outcomes import Ad, Classification, Source
 
 DIRECTLY = "direct"
 """The rule of a visit that nothing tells the source of."""
 
 
-class Origin(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+class ViewOrigin(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """What a page view tells of where it came from, as it is stored with one that could make a
     touchpoint.
     """
@@ -88,11 +88,11 @@ class View:
         )  # fmt: skip
 
 
-_UNKNOWN = Origin(DIRECTLY, SOURCE_IDS["direct"])
+_UNKNOWN = ViewOrigin(DIRECTLY, SOURCE_IDS["direct"])
 
 
 def read_view(
-    hit: AcceptedHit, who: Presented, owner: Contact, clicks: Clicks, exclusions: Exclusions
+    hit: AcceptedHit, who: ItemIdentity, owner: Contact, clicks: Clicks, exclusions: Exclusions
 ) -> View:
     """A page view as it arrives, in order of arrival, as it tells of clicks on ads that others
     after it may have copied.
@@ -104,7 +104,7 @@ def read_view(
         told = _explained(hit.url, hit.referrer, stale, exclusions)
     outcome = told.outcome
     is_source = isinstance(outcome, Source)
-    view.origin = Origin(
+    view.origin = ViewOrigin(
         rule=outcome.rule if is_source else outcome.reason.value,
         source_id=SOURCE_IDS[outcome.name] if is_source else None,
         ad=told.ad,
@@ -117,7 +117,7 @@ def read_view(
     return view
 
 
-def device_of(who: Presented) -> str:
+def device_of(who: ItemIdentity) -> str:
     """The browser, by what tells it from others: a hash that names nobody, as a UUID's digits. A
     page view that shows nothing is of a browser of its own.
     """
@@ -133,8 +133,8 @@ def digest(text: str) -> str:
 @lru_cache(maxsize=4096)
 def _explained(
     url: str, referrer: str | None, stale: frozenset[str], exclusions: Exclusions
-) -> Explanation:
-    return explain(Arrival(url, referrer, stale=stale), exclusions)
+) -> Classification:
+    return explain(Landing(url, referrer, stale=stale), exclusions)
 
 
 @lru_cache(maxsize=4096)
@@ -143,7 +143,7 @@ def _host(referrer: str) -> str | None:
     return address.host if address is not None else None
 
 
-_decode = msgspec.json.Decoder(Origin).decode
+_decode = msgspec.json.Decoder(ViewOrigin).decode
 
 
 def stored_view(row: tuple[Any, ...], device: str, owner: Contact) -> View:

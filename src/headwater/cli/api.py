@@ -5,12 +5,12 @@ from __future__ import annotations
 import socket
 from argparse import Namespace
 
-from headwater import listening, logs
-from headwater.cli import leash
+from headwater import listening_socket, logs
 from headwater.cli.connect import database_url, told
 from headwater.cli.failure import Failure
 from headwater.files import keep_private
 from headwater.http.counters import share_counters
+from headwater.jobs import leash
 from headwater.settings import Settings
 from headwater.spaces.secret_key import SecretKeyError
 
@@ -25,7 +25,7 @@ def api(settings: Settings, arguments: Namespace) -> int:
 
     try:
         with _socket(arguments) as bound, told(settings):
-            app.serve(settings, database_url(settings), bound, listening.base_url(bound))
+            app.serve(settings, database_url(settings), bound, listening_socket.base_url(bound))
     except SecretKeyError as error:
         raise Failure(str(error)) from None
     return 0
@@ -35,7 +35,7 @@ def _socket(arguments: Namespace) -> socket.socket:
     if arguments.fd is not None:
         return socket.socket(fileno=arguments.fd)
     try:
-        return listening.bind(arguments.host, arguments.port)
+        return listening_socket.bind(arguments.host, arguments.port)
     except OSError as error:
         where = f"{arguments.host}:{arguments.port}"
         raise Failure(f"cannot listen on {where}: {error.strerror or error}") from None

@@ -10,15 +10,17 @@ from psycopg import AsyncConnection
 
 from headwater.cli.connect import in_transaction
 from headwater.cli.output import show
-from headwater.contacts import merges, unmerging
+from headwater.contacts import merge_log
+from headwater.contacts.unmerge import UnmergeResult
+from headwater.contacts.unmerge import unmerge as unmerge_contact
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
 
 
 def list_merges(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> list[merges.LoggedMerge]:
+    async def act(connection: AsyncConnection) -> list[merge_log.LoggedMerge]:
         await fetch_space(connection, arguments.space)
-        return await merges.list_merges(
+        return await merge_log.list_merges(
             connection, arguments.space, arguments.contact_id, arguments.limit
         )
 
@@ -28,15 +30,15 @@ def list_merges(settings: Settings, arguments: Namespace) -> int:
 
 
 def unmerge(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> unmerging.Unmerged:
+    async def act(connection: AsyncConnection) -> UnmergeResult:
         await fetch_space(connection, arguments.space)
-        return await unmerging.unmerge(connection, arguments.space, arguments.contact_id)
+        return await unmerge_contact(connection, arguments.space, arguments.contact_id)
 
     show(asdict(in_transaction(settings, act)), as_json=arguments.json)
     return 0
 
 
-def _in_words(merge: merges.LoggedMerge) -> dict[str, Any]:
+def _in_words(merge: merge_log.LoggedMerge) -> dict[str, Any]:
     return {
         "merged_at": merge.merged_at,
         "contact_id": merge.merged_id,

@@ -12,8 +12,8 @@ from psycopg import AsyncConnection
 
 from headwater.cli.connect import database_url, in_transaction, told
 from headwater.cli.output import show
-from headwater.forwarding import journal
-from headwater.forwarding.bodies import read_again
+from headwater.forwarding import delivery_log
+from headwater.forwarding.parameters import read_again
 from headwater.http.pagination import Page
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
@@ -25,13 +25,13 @@ _BRIEF = (
 
 
 def list_all(settings: Settings, arguments: Namespace) -> int:
-    sought = journal.Sought(
+    sought = delivery_log.DeliveryFilter(
         arguments.destination, arguments.event, arguments.status, arguments.reason
     )
 
     async def act(connection: AsyncConnection) -> Page:
         await fetch_space(connection, arguments.space)
-        return await journal.list_deliveries(
+        return await delivery_log.list_deliveries(
             connection, arguments.space, sought, arguments.limit, None
         )
 
@@ -44,7 +44,7 @@ def list_all(settings: Settings, arguments: Namespace) -> int:
 
 def show_one(settings: Settings, arguments: Namespace) -> int:
     async def act(connection: AsyncConnection) -> str:
-        return await journal.fetch_delivery(connection, arguments.space, arguments.delivery_id)
+        return await delivery_log.fetch_delivery(connection, arguments.space, arguments.delivery_id)
 
     show(json.loads(in_transaction(settings, act)), as_json=arguments.json)
     return 0
@@ -58,8 +58,8 @@ def replay(settings: Settings, arguments: Namespace) -> int:
     with told(settings):
         again = read_again({name: value for name, value in asked.items() if value})
 
-    async def act(connection: AsyncConnection) -> journal.Replayed:
-        return await journal.replay(connection, arguments.space, arguments.destination, again)
+    async def act(connection: AsyncConnection) -> delivery_log.ReplayResult:
+        return await delivery_log.replay(connection, arguments.space, arguments.destination, again)
 
     show(asdict(in_transaction(settings, act)), as_json=arguments.json)
     return 0
@@ -71,5 +71,5 @@ def wait(settings: Settings, arguments: Namespace) -> int:
     """
     url = database_url(settings)
     with told(settings), psycopg.connect(url, autocommit=True, connect_timeout=5) as connection:
-        done = journal.wait_until_sent(connection, arguments.space, arguments.timeout)
+        done = delivery_log.wait_until_sent(connection, arguments.space, arguments.timeout)
     return 0 if done else 1

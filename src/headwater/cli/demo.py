@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from headwater.cli.failure import Failure
 from headwater.demo.client import ApiError
-from headwater.demo.run import demonstrate
+from headwater.demo.runner import demonstrate
 from headwater.settings import Settings
 
 

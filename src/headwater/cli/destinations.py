@@ -12,15 +12,15 @@ import msgspec
 from psycopg import AsyncConnection
 
 from headwater.cli.connect import in_transaction, told
+from headwater.cli.encryption_key import sealing_key
 from headwater.cli.failure import Failure
 from headwater.cli.output import say, show
-from headwater.cli.sealing import sealing_key
 from headwater.cli.spaces import pairs
 from headwater.cli.tables import destination_text
 from headwater.database.installation import with_service_addresses
 from headwater.forwarding import destinations
-from headwater.forwarding.documents import show_destination
-from headwater.forwarding.options import read_new
+from headwater.forwarding.inputs import read_new
+from headwater.forwarding.schemas import show_destination
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
 
@@ -46,7 +46,7 @@ def create(settings: Settings, arguments: Namespace) -> int:
         new = read_new(body, as_text=True)
     key = sealing_key(settings)
 
-    async def act(connection: AsyncConnection) -> destinations.Stored:
+    async def act(connection: AsyncConnection) -> destinations.DestinationRow:
         return await destinations.create_destination(connection, arguments.space, new, key)
 
     _show(in_transaction(settings, act), as_json=arguments.json)
@@ -59,7 +59,7 @@ def change(settings: Settings, arguments: Namespace) -> int:
     secrets = read_secrets(arguments.secret)
     key = sealing_key(settings)
 
-    async def act(connection: AsyncConnection) -> destinations.Stored:
+    async def act(connection: AsyncConnection) -> destinations.DestinationRow:
         space_id, destination_id = arguments.space, arguments.destination
         before = await destinations.fetch_destination(connection, space_id, destination_id)
         names = _names(before.event_names, pairs(arguments.event), arguments.default_event)
@@ -80,7 +80,7 @@ def change(settings: Settings, arguments: Namespace) -> int:
 
 
 def list_all(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> list[destinations.Stored]:
+    async def act(connection: AsyncConnection) -> list[destinations.DestinationRow]:
         await fetch_space(connection, arguments.space)
         return await destinations.list_destinations(connection, arguments.space)
 
@@ -118,7 +118,7 @@ def test(settings: Settings, arguments: Namespace) -> int:
 
     from headwater.egress.client import Egress  # noqa: PLC0415
     from headwater.forwarding.origins import named_hosts  # noqa: PLC0415
-    from headwater.forwarding.trial import Trial, try_destination  # noqa: PLC0415
+    from headwater.forwarding.test_event import DestinationTest, try_destination  # noqa: PLC0415
 
     key = sealing_key(settings)
 
@@ -131,7 +131,7 @@ def test(settings: Settings, arguments: Namespace) -> int:
 
     platform, destination, hosts = in_transaction(settings, act)
 
-    async def send() -> Trial:
+    async def send() -> DestinationTest:
         async with Egress(hosts) as egress:
             return await try_destination(egress, destination, platform)
 
@@ -152,7 +152,7 @@ def _codes_missing(settings: Any) -> list[str]:
     return [name for name, value in values.items() if name.startswith("test_") and value is None]
 
 
-def _show(stored: destinations.Stored, *, as_json: bool) -> None:
+def _show(stored: destinations.DestinationRow, *, as_json: bool) -> None:
     shown = show_destination(stored)
     if as_json:
         show(shown, as_json=True)
@@ -196,11 +196,11 @@ def _read(name: str, text: str) -> str:
     return read.strip()
 
 
-Verb = Callable[[AsyncConnection, int, int], Awaitable[destinations.Stored]]
+Verb = Callable[[AsyncConnection, int, int], Awaitable[destinations.DestinationRow]]
 
 
 def _act(settings: Settings, arguments: Namespace, verb: Verb) -> int:
-    async def act(connection: AsyncConnection) -> destinations.Stored:
+    async def act(connection: AsyncConnection) -> destinations.DestinationRow:
         return await verb(connection, arguments.space, arguments.destination)
 
     _show(in_transaction(settings, act), as_json=arguments.json)

@@ -18,20 +18,20 @@ from psycopg import AsyncConnection
 from tqdm import tqdm
 
 from headwater import logs
-from headwater.cli import leash
 from headwater.cli.connect import database_url, in_transaction, told
 from headwater.cli.failure import Failure
 from headwater.cli.output import show
 from headwater.events.fields import ALWAYS, FIELDS
-from headwater.exports.jobs import SQL
+from headwater.exports.jobs import queries
 from headwater.exports.kinds import KINDS
 from headwater.exports.models import ExportRequest
-from headwater.exports.running import Stopped, work
 from headwater.exports.storage import LocalFolder, Sink, open_storage
-from headwater.exports.streaming import compressed, write_lines
+from headwater.exports.stream import compressed, write_lines
 from headwater.exports.tables import CsvSink
+from headwater.exports.worker import StopRequested, work
 from headwater.files import keep_private
 from headwater.http.timerange import parse_day, whole_days
+from headwater.jobs import leash
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
 
@@ -61,7 +61,7 @@ def exporter(settings: Settings, arguments: Namespace) -> int:
     logs.configure(settings.log_level, settings.log_format)
 
     def end(_: int, __: Any) -> None:
-        raise Stopped
+        raise StopRequested
 
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
@@ -70,7 +70,7 @@ def exporter(settings: Settings, arguments: Namespace) -> int:
     try:
         with psycopg.connect(url, autocommit=True, connect_timeout=5) as connection:
             work(connection, open_storage(settings), url)
-    except (Stopped, psycopg.OperationalError):
+    except (StopRequested, psycopg.OperationalError):
         return 0  # the worker starts another when there is still something to do
     return 0
 
@@ -147,7 +147,7 @@ def _file(target: Path) -> Generator[Sink]:
 def _write(
     connection: psycopg.Connection[Any], space_id: int, request: ExportRequest, sink: Sink
 ) -> int:
-    connection.execute(SQL["snapshot"])
+    connection.execute(queries["snapshot"])
     lines = KINDS[request.kind].lines(connection, space_id, request)
     total = connection.execute(lines.count, lines.parameters).fetchone()
     # A credited export has another number of rows than the events it comes from.

@@ -7,17 +7,17 @@ import signal
 from argparse import Namespace
 
 from headwater import logs
-from headwater.cli import leash
 from headwater.cli.connect import database_url
-from headwater.cli.sealing import sealing_key
+from headwater.cli.encryption_key import sealing_key
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.egress.client import Egress
 from headwater.files import keep_private
-from headwater.forwarding.calling import Caller
-from headwater.forwarding.delivering import Tools
+from headwater.forwarding.delivery_loop import DeliveryServices
+from headwater.forwarding.forwarder import Forwarder, open_clock
 from headwater.forwarding.origins import named_hosts, url_of
+from headwater.forwarding.platform_client import PlatformClient
 from headwater.forwarding.platforms.registry import PLATFORMS
-from headwater.forwarding.running import Forwarder, open_clock
+from headwater.jobs import leash
 from headwater.settings import Settings
 
 
@@ -41,9 +41,9 @@ async def _forward(settings: Settings, url: str, key: bytes) -> None:
     await database.open()
     try:
         async with Egress(named_hosts(settings)) as egress:
-            tools = Tools(
+            tools = DeliveryServices(
                 database=database,
-                caller=Caller(egress),
+                caller=PlatformClient(egress),
                 platforms=PLATFORMS,
                 urls={name: url_of(settings, platform) for name, platform in PLATFORMS.items()},
                 sealing_key=key,

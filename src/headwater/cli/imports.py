@@ -16,12 +16,12 @@ from headwater.cli.connect import database_url, told
 from headwater.cli.failure import Failure
 from headwater.cli.output import say, show
 from headwater.imports.columns import Columns, read_mapping
-from headwater.imports.files import STANDARD_INPUT, Source, UnreadableError, open_source
+from headwater.imports.files import STANDARD_INPUT, RowSource, UnreadableError, open_source
+from headwater.imports.importer import Import
 from headwater.imports.kinds import KINDS
-from headwater.imports.refusals import SHOWN, Refusals
-from headwater.imports.running import Import
+from headwater.imports.rejected_rows import SHOWN, RejectedRowFile
 from headwater.settings import Settings
-from headwater.spaces.changes import zone_names
+from headwater.spaces.settings_input import zone_names
 from headwater.spaces.spaces import fetch_space
 
 
@@ -39,8 +39,8 @@ def import_file(settings: Settings, arguments: Namespace) -> int:
         raise Failure(f"{error.filename or arguments.file}: {error.strerror}") from None
 
 
-async def _run(url: str, source: Source, columns: Columns, arguments: Namespace) -> int:
-    refusals = Refusals(_target(arguments.file), dry=arguments.dry_run)
+async def _run(url: str, source: RowSource, columns: Columns, arguments: Namespace) -> int:
+    refusals = RejectedRowFile(_target(arguments.file), dry=arguments.dry_run)
     async with await AsyncConnection.connect(url, autocommit=True, connect_timeout=5) as connection:
         job = Import(
             await fetch_space(connection, arguments.space), arguments.kind, source, columns,

@@ -7,7 +7,7 @@ from argparse import Namespace
 from headwater.cli.connect import database_url, told
 from headwater.cli.failure import Failure
 from headwater.cli.output import show
-from headwater.database import migrate as migrations
+from headwater.database import migrator as migrations
 from headwater.settings import Settings
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from headwater.cli import leash
 from headwater.cli.failure import Failure
 from headwater.files import keep_private
+from headwater.jobs import leash
 from headwater.settings import Settings
-from headwater.supervisor import Plan, ServeError, supervise
+from headwater.supervisor import ServeError, ServePlan, supervise
 
 
 def serve(settings: Settings, arguments: Namespace) -> int:
@@ -17,7 +17,7 @@ def serve(settings: Settings, arguments: Namespace) -> int:
     leash.hold(arguments)
     try:
         supervise(
-            Plan(
+            ServePlan(
                 settings, arguments.host, arguments.port, arguments.workers,
                 set_up_link=not arguments.no_set_up_link,
             )

@@ -9,14 +9,14 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from headwater.cli.connect import in_transaction
+from headwater.cli.encryption_key import sealing_key
 from headwater.cli.failure import Failure
 from headwater.cli.output import show
-from headwater.cli.sealing import sealing_key
 from headwater.database.installation import with_service_addresses
 from headwater.settings import Settings
-from headwater.spaces.sealing import Unsealable
+from headwater.spaces.encryption import Unsealable
 from headwater.tracker import sites
-from headwater.tracker.signing import MAX_AGE
+from headwater.tracker.signatures import MAX_AGE
 from headwater.tracker.sites import NewSite, Site
 
 _MAKE_ONE = "make a new one with --rotate at-once"

@@ -10,17 +10,17 @@ import msgspec
 from headwater.cli.output import show
 from headwater.settings import Settings
 from headwater.sources import classify
-from headwater.sources.evidence import Arrival
-from headwater.sources.outcomes import Explanation, Source
+from headwater.sources.evidence import Landing
+from headwater.sources.outcomes import Classification, Source
 
 
 def explain(_settings: Settings, arguments: Namespace) -> int:
-    explanation = classify.explain(Arrival(arguments.url, arguments.referrer))
+    explanation = classify.explain(Landing(arguments.url, arguments.referrer))
     show(_in_words(explanation), as_json=arguments.json)
     return 0
 
 
-def _in_words(explanation: Explanation) -> dict[str, Any]:
+def _in_words(explanation: Classification) -> dict[str, Any]:
     outcome = explanation.outcome
     told = (
         {"source": outcome.name, "rule": outcome.rule, "nothing": None}

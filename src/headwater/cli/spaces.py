@@ -14,8 +14,8 @@ from headwater.cli.output import show
 from headwater.cli.tables import key_rows
 from headwater.settings import Settings
 from headwater.spaces import keys, spaces
-from headwater.spaces.changes import read_changes
 from headwater.spaces.models import Space
+from headwater.spaces.settings_input import read_changes
 
 
 def create_space(settings: Settings, arguments: Namespace) -> int:

@@ -13,17 +13,17 @@ import msgspec
 from psycopg import AsyncConnection
 
 from headwater.cli.connect import in_transaction, told
+from headwater.cli.encryption_key import sealing_key
 from headwater.cli.failure import Failure
 from headwater.cli.output import show
-from headwater.cli.sealing import sealing_key
 from headwater.cli.spaces import pairs
 from headwater.database.installation import with_service_addresses
 from headwater.settings import Settings
 from headwater.webhooks import deliveries as kept
-from headwater.webhooks import hooks
-from headwater.webhooks.models import Message, Outcome, Reader, Webhook
-from headwater.webhooks.options import check_type, read_settings
-from headwater.webhooks.reading import draft_event, finish
+from headwater.webhooks import webhooks
+from headwater.webhooks.interpretation import draft_event, finish
+from headwater.webhooks.models import ReadContext, Webhook, WebhookOutcome, WebhookRequest
+from headwater.webhooks.settings_input import check_type, read_settings
 
 
 def create(settings: Settings, arguments: Namespace) -> int:
@@ -33,14 +33,14 @@ def create(settings: Settings, arguments: Namespace) -> int:
         read = read_settings(arguments.type, pairs(arguments.changes))
     if read.signature_header and not secret:
         raise Failure("signature_header: give the signing secret with --secret-stdin")
-    new = hooks.NewWebhook(arguments.type, arguments.name, read, secret or None)
+    new = webhooks.NewWebhook(arguments.type, arguments.name, read, secret or None)
 
     key = sealing_key(settings)
 
     async def act(connection: AsyncConnection) -> dict[str, Any]:
-        token, webhook_id = await hooks.create_webhook(connection, arguments.space, new, key)
+        token, webhook_id = await webhooks.create_webhook(connection, arguments.space, new, key)
         service = await with_service_addresses(connection, settings)
-        url = f"{service.base_url}{hooks.PATH}/{token}"
+        url = f"{service.base_url}{webhooks.PATH}/{token}"
         return {"url": url, "id": webhook_id, "type": new.type, "name": new.name}
 
     show(in_transaction(settings, act), as_json=arguments.json)
@@ -52,10 +52,10 @@ def change(settings: Settings, arguments: Namespace) -> int:
 
     async def act(connection: AsyncConnection) -> Webhook:
         space_id, webhook_id = arguments.space, arguments.webhook_id
-        before = await hooks.fetch_webhook(connection, space_id, webhook_id)
+        before = await webhooks.fetch_webhook(connection, space_id, webhook_id)
         read = read_settings(before.type, changes, before.settings)
-        await hooks.change_webhook(connection, space_id, webhook_id, read)
-        return await hooks.fetch_webhook(connection, space_id, webhook_id)
+        await webhooks.change_webhook(connection, space_id, webhook_id, read)
+        return await webhooks.fetch_webhook(connection, space_id, webhook_id)
 
     show(_webhook(in_transaction(settings, act)), as_json=arguments.json)
     return 0
@@ -63,7 +63,7 @@ def change(settings: Settings, arguments: Namespace) -> int:
 
 def list_all(settings: Settings, arguments: Namespace) -> int:
     async def act(connection: AsyncConnection) -> list[Webhook]:
-        return await hooks.list_webhooks(connection, arguments.space)
+        return await webhooks.list_webhooks(connection, arguments.space)
 
     show([_webhook(each) for each in in_transaction(settings, act)], as_json=arguments.json)
     return 0
@@ -71,7 +71,7 @@ def list_all(settings: Settings, arguments: Namespace) -> int:
 
 def revoke(settings: Settings, arguments: Namespace) -> int:
     async def act(connection: AsyncConnection) -> Webhook:
-        return await hooks.revoke_webhook(connection, arguments.space, arguments.webhook_id)
+        return await webhooks.revoke_webhook(connection, arguments.space, arguments.webhook_id)
 
     show(_webhook(in_transaction(settings, act)), as_json=arguments.json)
     return 0
@@ -91,7 +91,7 @@ def deliveries(settings: Settings, arguments: Namespace) -> int:
 
 
 def replay(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> tuple[Outcome, int | None]:
+    async def act(connection: AsyncConnection) -> tuple[WebhookOutcome, int | None]:
         return await kept.replay_delivery(connection, arguments.space, arguments.delivery_id)
 
     outcome, receipt_id = in_transaction(settings, act)
@@ -103,13 +103,13 @@ def replay(settings: Settings, arguments: Namespace) -> int:
 def test(settings: Settings, arguments: Namespace) -> int:
     """Show what a body would become, and store nothing."""
     headers = {name.lower(): text for name, text in pairs(arguments.header).items()}
-    message = Message(headers, _read(arguments.file), time.time())
+    message = WebhookRequest(headers, _read(arguments.file), time.time())
     with told(settings):
         check_type(arguments.type, has_secret=True)
         read = read_settings(arguments.type, pairs(arguments.changes))
-    reader = Reader(arguments.type, read, arguments.currency.upper())
+    reader = ReadContext(arguments.type, read, arguments.currency.upper())
     draft = draft_event(reader, message)
-    if isinstance(draft, Outcome):
+    if isinstance(draft, WebhookOutcome):
         outcome = draft
     else:
         outcome = finish(draft, _somebody(draft.mapped.order), reader, message.received_at)

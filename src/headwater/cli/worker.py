@@ -8,15 +8,16 @@ from argparse import Namespace
 from typing import Any
 
 from headwater import logs
-from headwater.cli import leash
 from headwater.cli.connect import database_url
-from headwater.cli.exporting import exporting, tidying
-from headwater.cli.forwarding import forwarding
-from headwater.cli.watching import watching
+from headwater.exports.duties import make_export_duty, make_export_tidying_duty
 from headwater.files import keep_private
-from headwater.oauth.tidying import forgetting
-from headwater.pipeline.worker import Worker, processing
-from headwater.privacy.erasing import ERASING
+from headwater.forwarding.duty import make_forwarding_duty
+from headwater.jobs import leash
+from headwater.jobs.worker import Worker
+from headwater.oauth.cleanup import make_cleanup_duty
+from headwater.pipeline.duty import make_pipeline_duty
+from headwater.privacy.erasure_job import ERASURE_DUTY
+from headwater.reports.backlog_watch import make_backlog_duty
 from headwater.settings import Settings
 
 
@@ -34,8 +35,9 @@ def worker(settings: Settings, arguments: Namespace) -> int:
     signal.signal(signal.SIGINT, end)
     leash.hold(arguments)
     duties = [
-        processing(merge_alert=settings.merge_alert), ERASING, forwarding(settings),
-        exporting(settings), tidying(settings), forgetting(), watching(),
+        make_pipeline_duty(merge_alert=settings.merge_alert), ERASURE_DUTY,
+        make_forwarding_duty(settings), make_export_duty(settings),
+        make_export_tidying_duty(settings), make_cleanup_duty(), make_backlog_duty(),
     ]  # fmt: skip
     Worker(database_url(settings), stop, duties).run()
     return 0

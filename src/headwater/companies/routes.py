@@ -6,14 +6,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 
-from headwater.companies import asking
-from headwater.companies.changing import read_change, update_company
-from headwater.companies.documents import BODY_OF_CHANGE, CHANGED, CLAIMED, COMPANY, PAGE
-from headwater.companies.reading import fetch_company, list_companies
+from headwater.companies import parameters
+from headwater.companies.queries import fetch_company, list_companies
+from headwater.companies.schemas import BODY_OF_CHANGE, CHANGED, CLAIMED, COMPANY, PAGE
+from headwater.companies.updates import read_change, update_company
 from headwater.http.bodies import read_json
 from headwater.http.ids import INTEGER_ID, parse_id
 from headwater.http.openapi import problems
-from headwater.http.pagination import Link, envelope
+from headwater.http.pagination import PageLink, envelope
 from headwater.http.parameters import Query
 from headwater.spaces.access import Caller, requires
 from headwater.spaces.spaces import fetch_space
@@ -41,18 +41,18 @@ Updater = Annotated[Caller, requires("companies:write", "update_company")]
     operation_id="list_companies",
     summary="List Companies",
     responses={200: PAGE, **problems(401, 403, 422, 429, 503)},
-    openapi_extra={"parameters": asking.DOCUMENTATION},
+    openapi_extra={"parameters": parameters.DOCUMENTATION},
 )
 async def list_stored_companies(request: Request, caller: Lister) -> Response:
     """List companies, the newest first."""
     headwater = request.app.state.headwater
     query = Query(request.scope["query_string"])
-    cursors = asking.cursors(query, headwater.signing_key, caller.space_id)
+    cursors = parameters.cursors(query, headwater.signing_key, caller.space_id)
     async with headwater.database.connection() as connection:
         space = await fetch_space(connection, caller.space_id)
-        asked = asking.read_list_companies(query, space, cursors)
+        asked = parameters.read_list_companies(query, space, cursors)
         page = await list_companies(connection, caller.space_id, asked)
-    link = Link(headwater.base_url + request.scope["path"], query, cursors)
+    link = PageLink(headwater.base_url + request.scope["path"], query, cursors)
     return Response(envelope(page, asked.per_page, link), media_type=JSON)
 
 

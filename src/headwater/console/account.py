@@ -10,16 +10,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from headwater.accounts.attempts import give_back, take_attempt
 from headwater.accounts.passwords import check_password
 from headwater.accounts.sessions import close_session, close_sessions, list_sessions
-from headwater.accounts.throttling import give_back, take_attempt
 from headwater.accounts.tokens import list_own_tokens
 from headwater.accounts.users import change_name, change_password, fetch_user
-from headwater.console.forms import Form, read_form
+from headwater.console.flash import FlashMessage
+from headwater.console.forms import PostedForm, read_form
 from headwater.console.login import FAILURES, WINDOW_SECONDS, begin_session
-from headwater.console.messages import Said
 from headwater.console.pages import redirect, render, wait_told
-from headwater.console.visiting import LOGIN, Visitor, delete_cookie, log_in, require_visitor
+from headwater.console.visitor import LOGIN, Visitor, delete_cookie, log_in, require_visitor
 from headwater.http.errors import Errors, Invalid
 
 PATH = "/console/account"
@@ -39,7 +39,7 @@ async def post_name(request: Request) -> Response:
     except Invalid as error:
         given = form.text("name")
         return await _page(request, visitor, error.errors, status=422, name=given)
-    return redirect(request, PATH, Said.NAME_CHANGED)
+    return redirect(request, PATH, FlashMessage.NAME_CHANGED)
 
 
 async def post_password(request: Request) -> Response:
@@ -72,7 +72,7 @@ async def post_password(request: Request) -> Response:
             connection, visitor.user.id, password_hash, revoke_tokens=bool(form.text("revoke"))
         )
         token = await begin_session(connection, request, visitor.user, visitor)
-    response = redirect(request, PATH, Said.PASSWORD_CHANGED)
+    response = redirect(request, PATH, FlashMessage.PASSWORD_CHANGED)
     log_in(request, response, token)
     return response
 
@@ -82,7 +82,7 @@ async def post_close(request: Request) -> Response:
     visitor, form = await _read(request, "close session")
     async with request.app.state.headwater.database.connection() as connection:
         await close_session(connection, visitor.user.id, form.number("session"))
-    return redirect(request, PATH, Said.SESSION_CLOSED)
+    return redirect(request, PATH, FlashMessage.SESSION_CLOSED)
 
 
 async def post_close_all(request: Request) -> Response:
@@ -90,12 +90,12 @@ async def post_close_all(request: Request) -> Response:
     visitor, _ = await _read(request, "close sessions")
     async with request.app.state.headwater.database.connection() as connection:
         await close_sessions(connection, visitor.user.id)
-    response = redirect(request, LOGIN, Said.LOGGED_OUT_EVERYWHERE)
+    response = redirect(request, LOGIN, FlashMessage.LOGGED_OUT_EVERYWHERE)
     delete_cookie(request, response, "session")
     return response
 
 
-async def _read(request: Request, form: str) -> tuple[Visitor, Form]:
+async def _read(request: Request, form: str) -> tuple[Visitor, PostedForm]:
     visitor = await require_visitor(request)
     return visitor, await read_form(request, visitor.form_key, form)
 

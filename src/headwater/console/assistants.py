@@ -12,10 +12,10 @@ from starlette.routing import Route
 from headwater.accounts import tokens
 from headwater.accounts.roles import Permission
 from headwater.accounts.tokens import MAX_TOKENS, NewToken, TooManyTokens
+from headwater.console.flash import FlashMessage
 from headwater.console.forms import once_token, read_form, read_form_once, spend
-from headwater.console.messages import Said
 from headwater.console.pages import hidden_token, redirect, render
-from headwater.console.visiting import HOME, Inside, enter, read_space_id, require_visitor
+from headwater.console.visitor import HOME, SpaceVisitor, enter, read_space_id, require_visitor
 from headwater.http.errors import Invalid
 
 
@@ -58,11 +58,11 @@ async def post_revoke(request: Request) -> Response:
         inside.require(Permission.MAKE_TOKENS if own else Permission.MANAGE_TOKENS)
         await tokens.revoke_token(connection, inside.space.id, token.id)
     location = f"{HOME}/spaces/{read_space_id(request)}/mcp"
-    return redirect(request, location, Said.TOKEN_REVOKED)
+    return redirect(request, location, FlashMessage.TOKEN_REVOKED)
 
 
 async def _page(
-    connection: AsyncConnection, request: Request, inside: Inside, *, status: int = 200,
+    connection: AsyncConnection, request: Request, inside: SpaceVisitor, *, status: int = 200,
     **values: Any,
 ) -> Response:  # fmt: skip
     listed = await tokens.list_tokens(connection, inside.space.id)

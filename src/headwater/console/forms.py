@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 from psycopg import AsyncConnection
 from starlette.requests import Request
 
-from headwater.accounts.throttling import take_attempt
+from headwater.accounts.attempts import take_attempt
 from headwater.http.bodies import read_body
 from headwater.http.errors import Errors, Forbidden, Invalid, plain
 
@@ -28,7 +28,7 @@ _STALE = "This form is out of date: open the page again and send it once more."
 
 
 @dataclass(frozen=True)
-class Form:
+class PostedForm:
     """What was posted: texts by field, in order, as the page sent them."""
 
     pairs: tuple[tuple[str, str], ...]
@@ -74,7 +74,7 @@ def once_token(key: bytes, form: str, bound: str = "") -> str:
     return f"{told}.{_sign_once(key, form, bound, told)}"
 
 
-async def read_form(request: Request, key: bytes, form: str) -> Form:
+async def read_form(request: Request, key: bytes, form: str) -> PostedForm:
     """The posted form. Raises Forbidden for one that another site or another visitor's page sent,
     Invalid for what is no form.
     """
@@ -84,7 +84,7 @@ async def read_form(request: Request, key: bytes, form: str) -> Form:
     return posted
 
 
-async def read_form_once(request: Request, key: bytes, form: str, bound: str = "") -> Form:
+async def read_form_once(request: Request, key: bytes, form: str, bound: str = "") -> PostedForm:
     """The same of a form with a `once_token`; `spend` uses the token up."""
     posted = await _read(request)
     told, _, signature = posted.text(TOKEN).rpartition(".")
@@ -96,14 +96,14 @@ async def read_form_once(request: Request, key: bytes, form: str, bound: str = "
     return posted
 
 
-async def spend(connection: AsyncConnection, posted: Form) -> None:
+async def spend(connection: AsyncConnection, posted: PostedForm) -> None:
     """Use a form's `once_token` up, with the transaction. Raises Forbidden when it is."""
     taken = await take_attempt(connection, "form", posted.text(TOKEN), 1, ONCE_SECONDS + 60)
     if not taken.admitted:
         raise Forbidden(_STALE)
 
 
-async def _read(request: Request) -> Form:
+async def _read(request: Request) -> PostedForm:
     refuse_foreign(request)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded" or "content-encoding" in request.headers:
@@ -115,7 +115,7 @@ async def _read(request: Request) -> Form:
         raise Invalid({"body": ["The form cannot be read."]}) from None
     if any("\0" in part for pair in pairs for part in pair):
         raise Invalid({"body": ["The form holds a NUL character."]})
-    return Form(tuple(pairs))
+    return PostedForm(tuple(pairs))
 
 
 def refuse_foreign(request: Request) -> None:

@@ -11,10 +11,10 @@ from starlette.routing import Route
 
 from headwater.accounts.members import list_members
 from headwater.accounts.roles import Permission
+from headwater.console.flash import FlashMessage
 from headwater.console.forms import once_token, read_form, read_form_once, spend
-from headwater.console.messages import Said
 from headwater.console.pages import hidden_token, redirect, render
-from headwater.console.visiting import HOME, Inside, enter, read_space_id, require_visitor
+from headwater.console.visitor import HOME, SpaceVisitor, enter, read_space_id, require_visitor
 from headwater.http.errors import Invalid
 from headwater.spaces.keys import SCOPES, create_key, list_keys, revoke_key
 
@@ -70,11 +70,11 @@ async def post_revoke(request: Request) -> Response:
         inside = await enter(connection, request, visitor, Permission.MANAGE_KEYS)
         await revoke_key(connection, inside.space.id, form.number("key"))
     location = f"{HOME}/spaces/{read_space_id(request)}/keys"
-    return redirect(request, location, Said.KEY_REVOKED)
+    return redirect(request, location, FlashMessage.KEY_REVOKED)
 
 
 async def _page(
-    connection: AsyncConnection, request: Request, inside: Inside, *, status: int = 200,
+    connection: AsyncConnection, request: Request, inside: SpaceVisitor, *, status: int = 200,
     **values: Any,
 ) -> Response:  # fmt: skip
     keys = await list_keys(connection, inside.space.id)

@@ -10,7 +10,7 @@ import secrets
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headwater.console.visiting import cookie_name, set_cookie
+from headwater.console.visitor import cookie_name, set_cookie
 
 REMEMBERED_SECONDS = 400 * 86_400
 """The longest that browsers keep any cookie."""

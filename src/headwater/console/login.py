@@ -12,14 +12,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 from ua_parser import parse
 
+from headwater.accounts.attempts import AttemptVerdict, give_back, take_attempt, tidy_attempts
 from headwater.accounts.sessions import close_session, open_session
-from headwater.accounts.throttling import Taken, give_back, take_attempt, tidy_attempts
 from headwater.accounts.users import User, any_user, find_user, renew_hash
-from headwater.console.forms import Form, read_form
+from headwater.console.flash import FlashMessage
+from headwater.console.forms import PostedForm, read_form
 from headwater.console.known_browsers import known_browser, remember_browser
-from headwater.console.messages import Said
 from headwater.console.pages import redirect, render, wait_told
-from headwater.console.visiting import (
+from headwater.console.visitor import (
     LOGIN,
     Visitor,
     delete_cookie,
@@ -93,7 +93,7 @@ async def post_logout(request: Request) -> Response:
     await read_form(request, visitor.form_key, "logout")
     async with request.app.state.headwater.database.connection() as connection:
         await close_session(connection, visitor.user.id, visitor.session.id)
-    response = redirect(request, LOGIN, Said.LOGGED_OUT)
+    response = redirect(request, LOGIN, FlashMessage.LOGGED_OUT)
     delete_cookie(request, response, "session")
     return response
 
@@ -126,7 +126,7 @@ def _account_subject(request: Request, account: str) -> Subject:
     return ("login to", account) if browser is None else ("login by", browser)
 
 
-async def _take(connection: AsyncConnection, address: str, subject: Subject) -> Taken:
+async def _take(connection: AsyncConnection, address: str, subject: Subject) -> AttemptVerdict:
     """Count an attempt against the address and the account, or against neither."""
     limits = (FAILURES, WINDOW_SECONDS)
     taken = await take_attempt(connection, "login from", address, *limits)
@@ -140,7 +140,7 @@ async def _take(connection: AsyncConnection, address: str, subject: Subject) -> 
 def _page(
     request: Request,
     next_path: str,
-    form: Form | None = None,
+    form: PostedForm | None = None,
     problem: str | None = None,
     *,
     is_first: bool = False,

@@ -13,10 +13,10 @@ from starlette.routing import Route
 from headwater.accounts import invitations, members
 from headwater.accounts.members import Member, MemberRefused
 from headwater.accounts.roles import Permission, Role, managing
-from headwater.console.forms import Form, read_form
-from headwater.console.messages import Said
+from headwater.console.flash import FlashMessage
+from headwater.console.forms import PostedForm, read_form
 from headwater.console.pages import redirect, render
-from headwater.console.visiting import HOME, Inside, enter, read_space_id, require_visitor
+from headwater.console.visitor import HOME, SpaceVisitor, enter, read_space_id, require_visitor
 from headwater.http.errors import Invalid, NotFound
 from headwater.spaces.keys import list_keys, revoke_keys_made_by
 
@@ -66,12 +66,12 @@ async def post_role(request: Request) -> Response:
         inside.require(managing(member.role))
         inside.require(managing(role))
         if role is member.role:
-            return _back(request, Said.NOTHING_CHANGED)
+            return _back(request, FlashMessage.NOTHING_CHANGED)
         try:
             await members.change_role(connection, inside.space.id, member.user_id, role)
         except MemberRefused as refused:
             return await _page(connection, request, inside, problem=refused.message, status=409)
-    return _back(request, Said.ROLE_CHANGED)
+    return _back(request, FlashMessage.ROLE_CHANGED)
 
 
 async def post_remove(request: Request) -> Response:
@@ -92,7 +92,11 @@ async def post_remove(request: Request) -> Response:
                 await revoke_keys_made_by(connection, inside.space.id, member.user_id)
         except MemberRefused as refused:
             return await _page(connection, request, inside, problem=refused.message, status=409)
-    return redirect(request, HOME, Said.LEFT) if leaves else _back(request, Said.MEMBER_REMOVED)
+    return (
+        redirect(request, HOME, FlashMessage.LEFT)
+        if leaves
+        else _back(request, FlashMessage.MEMBER_REMOVED)
+    )
 
 
 async def post_uninvite(request: Request) -> Response:
@@ -104,10 +108,10 @@ async def post_uninvite(request: Request) -> Response:
         found = await invitations.fetch_invitation(connection, inside.space.id, number)
         inside.require(managing(found.role))
         await invitations.revoke_invitation(connection, inside.space.id, number)
-    return _back(request, Said.INVITATION_REVOKED)
+    return _back(request, FlashMessage.INVITATION_REVOKED)
 
 
-def read_role(form: Form) -> Role:
+def read_role(form: PostedForm) -> Role:
     """The role a form names. Raises Invalid."""
     try:
         return Role(form.text("role"))
@@ -115,19 +119,19 @@ def read_role(form: Form) -> Role:
         raise Invalid.of("role", f"must be one of {', '.join(Role)}.") from None
 
 
-async def _read(request: Request, form: str) -> Form:
+async def _read(request: Request, form: str) -> PostedForm:
     visitor = await require_visitor(request)
     return await read_form(request, visitor.form_key, form)
 
 
-async def _manage(connection: AsyncConnection, request: Request) -> Inside:
+async def _manage(connection: AsyncConnection, request: Request) -> SpaceVisitor:
     """The visitor, whose role nobody else changes while this transaction lasts."""
     visitor = await require_visitor(request)  # known since the form was read
     await members.lock_members(connection, read_space_id(request))
     return await enter(connection, request, visitor, Permission.MANAGE_MEMBERS)
 
 
-async def _member(connection: AsyncConnection, inside: Inside, form: Form) -> Member:
+async def _member(connection: AsyncConnection, inside: SpaceVisitor, form: PostedForm) -> Member:
     number = form.number("member")
     member = await members.fetch_member(connection, inside.space.id, number)
     if member is None:
@@ -136,7 +140,7 @@ async def _member(connection: AsyncConnection, inside: Inside, form: Form) -> Me
 
 
 async def _page(
-    connection: AsyncConnection, request: Request, inside: Inside, *, status: int = 200,
+    connection: AsyncConnection, request: Request, inside: SpaceVisitor, *, status: int = 200,
     **values: Any,
 ) -> Response:  # fmt: skip
     listed = await members.list_members(connection, inside.space.id)
@@ -167,7 +171,7 @@ async def _page(
     return render(request, "members.html", status=status, **(common | values))
 
 
-def _back(request: Request, said: Said) -> Response:
+def _back(request: Request, said: FlashMessage) -> Response:
     return redirect(request, f"{HOME}/spaces/{read_space_id(request)}/members", said)
 
 

@@ -14,11 +14,11 @@ from starlette.routing import Route
 
 from headwater.accounts.members import list_joined
 from headwater.console.pages import redirect, render
-from headwater.console.visiting import HOME, enter, require_visitor
-from headwater.database.statements import Statements
+from headwater.console.visitor import HOME, enter, require_visitor
+from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.spaces.models import Space
 
-SQL = Statements(__name__, "overview.sql")
+queries = Queries(__name__, "overview.sql")
 
 DAYS = 14
 COUNTED = 10_000
@@ -52,7 +52,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class State:
+class SpaceStatus:
     """How the Space is doing."""
 
     waiting: int
@@ -85,7 +85,7 @@ async def show_overview(request: Request) -> Response:
         inside = await enter(connection, request, visitor)
         days = await read_days(connection, inside.space)
         events = await read_latest(connection, inside.space.id)
-        state = await read_state(connection, inside.space.id)
+        state = await read_status(connection, inside.space.id)
     most = max((day.events for day in days), default=0)
     bars = [round(BAR_HEIGHT * day.events / most) if most else 0 for day in days]
     return render(
@@ -99,21 +99,19 @@ async def read_days(connection: AsyncConnection, space: Space) -> list[Day]:
     """Events of the last DAYS days, the oldest first."""
     values = {"space_id": space.id, "zone": space.timezone, "days": DAYS, "most": COUNTED + 1}
     cursor = connection.cursor(row_factory=class_row(Day))
-    return await (await cursor.execute(SQL["days"], values)).fetchall()
+    return await fetch_all(cursor, queries["days"], values)
 
 
 async def read_latest(connection: AsyncConnection, space_id: int) -> list[Event]:
     """The latest events, the newest first."""
     cursor = connection.cursor(row_factory=class_row(Event))
-    return await (await cursor.execute(SQL["latest"], {"space_id": space_id})).fetchall()
+    return await fetch_all(cursor, queries["latest"], {"space_id": space_id})
 
 
-async def read_state(connection: AsyncConnection, space_id: int) -> State:
+async def read_status(connection: AsyncConnection, space_id: int) -> SpaceStatus:
     """How the Space is doing now."""
-    cursor = connection.cursor(row_factory=class_row(State))
-    state = await (await cursor.execute(SQL["state"], {"space_id": space_id})).fetchone()
-    assert state is not None
-    return state
+    cursor = connection.cursor(row_factory=class_row(SpaceStatus))
+    return await fetch_one(cursor, queries["state"], {"space_id": space_id})
 
 
 ROUTES = [

@@ -23,9 +23,9 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.console.assets import asset
+from headwater.console.flash import FlashMessage, read_flash
 from headwater.console.forms import TOKEN, form_token
-from headwater.console.messages import Said, read_said
-from headwater.console.visiting import (
+from headwater.console.visitor import (
     SeeOther,
     cookie_name,
     delete_cookie,
@@ -100,7 +100,7 @@ def render(
     token, guest_token, when`; `errors` holds the rules that a form broke, by field.
     """
     visitor = getattr(request.state, "visitor", None)
-    said = read_said(request.cookies.get(cookie_name(request, "said")))
+    said = read_flash(request.cookies.get(cookie_name(request, "said")))
     common: dict[str, Any] = {
         "brand": request.app.state.headwater.settings.brand,
         "path": request.url.path,
@@ -132,7 +132,7 @@ class _Refusals(dict[str, list[str]]):
         return []
 
 
-def redirect(request: Request, location: str, said: Said | None = None) -> Response:
+def redirect(request: Request, location: str, said: FlashMessage | None = None) -> Response:
     """Another page, which tells what was done."""
     response = RedirectResponse(location, 303)
     if said is not None:

@@ -10,17 +10,17 @@ from starlette.routing import Route
 
 from headwater.console import (
     account,
-    arriving,
     assets,
     assistants,
     keys,
     login,
     members,
+    onboarding,
     overview,
     space_settings,
 )
 from headwater.console.pages import pages_app, redirect
-from headwater.console.visiting import HOME, LOGIN
+from headwater.console.visitor import HOME, LOGIN
 from headwater.http.paths import REST
 
 ICON = "/favicon.ico"
@@ -36,7 +36,7 @@ PAGES = [
     Route(ICON, assets.send_icon, methods=["GET"]),
     Route(f"{assets.PATH}/{{name}}", assets.send_asset, methods=["GET"]),
     *login.ROUTES,
-    *arriving.ROUTES,
+    *onboarding.ROUTES,
     *overview.ROUTES,
     *members.ROUTES,
     *keys.ROUTES,

@@ -11,19 +11,19 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.accounts.roles import Permission
+from headwater.console.flash import FlashMessage
 from headwater.console.forms import read_form, without_keys
-from headwater.console.messages import Said
 from headwater.console.pages import redirect, render
-from headwater.console.visiting import HOME, enter, require_visitor
+from headwater.console.visitor import HOME, enter, require_visitor
 from headwater.http.errors import Errors, Invalid
-from headwater.spaces.changes import (
+from headwater.spaces.models import Space
+from headwater.spaces.settings_input import (
     CUSTOM_EVENTS,
     PROFILE_FIELDS,
     SETTINGS,
     read_changes,
     zone_names,
 )
-from headwater.spaces.models import Space
 from headwater.spaces.spaces import change_space
 
 OPERATORS = ("subscription",)
@@ -62,7 +62,7 @@ async def post_settings(request: Request) -> Response:
             return _page(request, before | given, errors, status=422)
         if changed:
             await change_space(connection, inside.space.id, changes)
-    said = Said.SETTINGS_SAVED if changed else Said.NOTHING_CHANGED
+    said = FlashMessage.SETTINGS_SAVED if changed else FlashMessage.NOTHING_CHANGED
     return redirect(request, f"{HOME}/spaces/{inside.space.id}/settings", said)
 
 

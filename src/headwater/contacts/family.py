@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from headwater.companies.grouping import Companies, Company
+from headwater.companies.assignment import Companies, Company
 from headwater.contacts.profiles import COMPANY, DETAILS, Profile
 
 # A location is one of several identifiers, as e-mail, name and phone are: see `primaries` in
@@ -26,7 +26,7 @@ class MergeInForce:
     filled: list[str]
 
 
-class Family:
+class MergeTree:
     """The merges that made a contact what it is, in their order, as a tree."""
 
     def __init__(self, merges: Iterable[MergeInForce]) -> None:
@@ -64,7 +64,7 @@ class Family:
 
 
 @dataclass(frozen=True)
-class Changes:
+class UnmergeChanges:
     """What taking a contact out changes for those that it had been part of."""
 
     profiles: list[Profile] = field(default_factory=list[Profile])
@@ -72,7 +72,9 @@ class Changes:
     """By merge: columns that its merged contact now fills, as an earlier giver is gone."""
 
 
-def give_back_companies(family: Family, profiles: dict[int, Profile], companies: Companies) -> None:
+def give_back_companies(
+    family: MergeTree, profiles: dict[int, Profile], companies: Companies
+) -> None:
     """Let merged contacts have the companies they had, which their stored rows do not say."""
     for contact_id, profile in profiles.items():
         merge = family.merge_of.get(contact_id)
@@ -80,11 +82,11 @@ def give_back_companies(family: Family, profiles: dict[int, Profile], companies:
             profile.company = companies.by_id(merge.company_id)
 
 
-def take_out(family: Family, contact_id: int, profiles: dict[int, Profile]) -> Changes:
+def take_out(family: MergeTree, contact_id: int, profiles: dict[int, Profile]) -> UnmergeChanges:
     """Empty what was filled with the contact's values, step by step up to the survivor, unless it
     has been changed since, and fill it from what else was merged, in the order of merging.
     """
-    changes = Changes()
+    changes = UnmergeChanges()
     columns: Collection[str] = _COLUMNS
     values = _values(profiles[contact_id])
     for merge in family.line(contact_id):
@@ -109,7 +111,7 @@ def _refill(
     column: str,
     others: list[MergeInForce],
     profiles: dict[int, Profile],
-    changes: Changes,
+    changes: UnmergeChanges,
 ) -> None:
     _put(profile, column, None)
     for merge in others:

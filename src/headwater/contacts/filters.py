@@ -32,14 +32,14 @@ _NUMBER = re.compile(r"-?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0
 
 
 @dataclass(frozen=True)
-class Clock:
+class DateContext:
     """What dates are read against: the Space's zone, and today in it."""
 
     zone: ZoneInfo
     today: date
 
 
-Reader = Callable[[dict[str, str], Clock], dict[str, Any]]
+Reader = Callable[[dict[str, str], DateContext], dict[str, Any]]
 """A condition's members to what its fragment binds. Raises BadMember."""
 
 
@@ -83,11 +83,11 @@ def _member(members: dict[str, str], name: str) -> str:
     return members[name]
 
 
-def _nothing(_members: dict[str, str], _clock: Clock) -> dict[str, Any]:
+def _nothing(_members: dict[str, str], _clock: DateContext) -> dict[str, Any]:
     return {}
 
 
-def _text(members: dict[str, str], _clock: Clock) -> dict[str, Any]:
+def _text(members: dict[str, str], _clock: DateContext) -> dict[str, Any]:
     value = members.get("value", "")
     if not value:
         raise BadMember("value", "is required.")
@@ -96,13 +96,13 @@ def _text(members: dict[str, str], _clock: Clock) -> dict[str, Any]:
     return {"value": value}
 
 
-def _word(members: dict[str, str], clock: Clock) -> dict[str, Any]:
+def _word(members: dict[str, str], clock: DateContext) -> dict[str, Any]:
     value = _text(members, clock)["value"]
     literal = _NOT_PLAIN.sub(lambda found: "\\" + found[0], value)
     return {"word": f"(?:^|{_BREAK}){literal}(?:$|{_BREAK})"}
 
 
-def _number(members: dict[str, str], _clock: Clock) -> dict[str, Any]:
+def _number(members: dict[str, str], _clock: DateContext) -> dict[str, Any]:
     value = _member(members, "value")
     if not _NUMBER.fullmatch(value):
         raise BadMember("value", "must be a number.")
@@ -122,19 +122,19 @@ def _bounds(time: TimeRange) -> dict[str, Any]:
     return {"start": time.start, "end": time.end}
 
 
-def _one_day(members: dict[str, str], clock: Clock) -> dict[str, Any]:
+def _one_day(members: dict[str, str], clock: DateContext) -> dict[str, Any]:
     day = _day(members, "value")
     return _bounds(whole_days(day, day, clock.zone))
 
 
-def _days(members: dict[str, str], clock: Clock) -> dict[str, Any]:
+def _days(members: dict[str, str], clock: DateContext) -> dict[str, Any]:
     start, end = _day(members, "start"), _day(members, "end")
     if end < start:
         raise BadMember("end", "must not be before start.")
     return _bounds(whole_days(start, end, clock.zone))
 
 
-def _age(members: dict[str, str], clock: Clock) -> dict[str, Any]:
+def _age(members: dict[str, str], clock: DateContext) -> dict[str, Any]:
     """The day on which a value of that age lies; nothing is older than the calendar."""
     value = _member(members, "value")
     if not re.fullmatch("[0-9]{1,9}", value):
@@ -260,7 +260,9 @@ ARGUMENT: dict[str, Any] = {
 """The conditions as a member of a JSON body."""
 
 
-def read_conditions(query: Query, labels: dict[str, str], clock: Clock) -> tuple[Condition, ...]:
+def read_conditions(
+    query: Query, labels: dict[str, str], clock: DateContext
+) -> tuple[Condition, ...]:
     """The conditions of a query; `labels` has the slots that are configured."""
     given = query.objects(PARAMETER)
     if len(given) > MOST_CONDITIONS:
@@ -275,7 +277,7 @@ def read_conditions(query: Query, labels: dict[str, str], clock: Clock) -> tuple
     return tuple(found)
 
 
-def _condition(members: dict[str, str], labels: dict[str, str], clock: Clock) -> Condition:
+def _condition(members: dict[str, str], labels: dict[str, str], clock: DateContext) -> Condition:
     field = _member(members, "field")
     if field not in SLOT_TYPES:
         raise BadMember("field", "must be one of profile_field_1 to profile_field_30.")

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from psycopg import AsyncConnection
 
-from headwater.database.statements import Statements
+from headwater.database.queries import Queries, fetch_one
 from headwater.sources.catalogue import DIRECT_ID, PAID_IDS, SOURCES
 
-SQL = Statements(__name__, "journey.sql")
+queries = Queries(__name__, "journey.sql")
 
 
 MOST_ITEMS = 10_000
@@ -40,17 +40,16 @@ async def fetch_journey(
         "paid": PAID_IDS, "direct": DIRECT_ID, "hidden": None if direct else DIRECT_ID,
         "limit": limit,
     }  # fmt: skip
-    cursor = await connection.execute(SQL["journey"], values)
+    cursor = await connection.execute(queries["journey"], values)
     items = [line for (line,) in await cursor.fetchall()]
     if len(items) < limit:
         return Journey(items, 0)
-    row = await (await connection.execute(SQL["journey_length"], values)).fetchone()
-    assert row is not None
+    row = await fetch_one(connection, queries["journey_length"], values)
     return Journey(items, row[0] - len(items))
 
 
 async def fetch_hits(connection: AsyncConnection, space_id: int, contact_id: int) -> list[str]:
     """The last 1,000 page views as JSON, most recent first."""
     values = {"space_id": space_id, "contact_id": contact_id, "source_names": list(SOURCES)}
-    cursor = await connection.execute(SQL["hits"], values)
+    cursor = await connection.execute(queries["hits"], values)
     return [line for (line,) in await cursor.fetchall()]

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from psycopg import AsyncConnection
 
-from headwater.companies.reading import require_company
-from headwater.contacts.finding import resolve
-from headwater.contacts.restamping import Move, restamp
-from headwater.database.statements import Statements
+from headwater.companies.queries import require_company
+from headwater.contacts.lookup import resolve
+from headwater.contacts.reassignment import Move, restamp
+from headwater.database.queries import Queries
 from headwater.spaces.spaces import lock_identities
 
-SQL = Statements(__name__, "membership.sql")
+queries = Queries(__name__, "membership.sql")
 
 
 async def attach_company(
@@ -43,5 +43,5 @@ async def _belong(
 ) -> None:
     """Stamps are checked even where the membership stays: asking again repairs them."""
     member = {"space_id": space_id, "contact_id": contact_id, "company_id": company_id}
-    await connection.execute(SQL["set_company"], member)
+    await connection.execute(queries["set_company"], member)
     await restamp(connection, space_id, Move(contact_id, contact_id, company_id))

@@ -11,7 +11,8 @@ import structlog
 from prometheus_client.core import GaugeMetricFamily, Metric
 from psycopg import AsyncConnection, Connection
 
-from headwater.contacts.merges import SQL
+from headwater.contacts.merge_log import queries
+from headwater.database.queries import fetch_all
 
 log = structlog.get_logger()
 
@@ -23,7 +24,7 @@ def is_burst_beginning(lately: int, new: int, threshold: int) -> bool:
 
 def warn_of_burst(connection: Connection[Any], space_id: int, new: int, threshold: int) -> None:
     """Log a warning when a Space's latest merges, just committed, begin a burst."""
-    row = connection.execute(SQL["count_lately"], {"space_id": space_id}).fetchone()
+    row = connection.execute(queries["count_lately"], {"space_id": space_id}).fetchone()
     assert row is not None
     if is_burst_beginning(row[0], new, threshold):
         log.warning("merge_burst", space_id=space_id, last_hour=row[0], threshold=threshold)
@@ -39,7 +40,7 @@ def merge_figures(threshold: int) -> Callable[[AsyncConnection], Awaitable[list[
         bursts = GaugeMetricFamily(
             "headwater_merge_bursts", "Spaces where these are as many as HEADWATER_MERGE_ALERT"
         )
-        counted = await (await connection.execute(SQL["figures"])).fetchall()
+        counted = await fetch_all(connection, queries["figures"])
         for space_id, lately in counted:
             merges.add_metric([str(space_id)], lately)
         bursts.add_metric([], sum(lately >= threshold for _, lately in counted))

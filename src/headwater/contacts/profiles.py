@@ -7,7 +7,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from headwater.companies.grouping import Company
+from headwater.companies.assignment import Company
 from headwater.identity.directory import Contact
 
 DETAILS = (

@@ -7,16 +7,16 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 
-from headwater.contacts import asking, bodies
-from headwater.contacts.changing import create_contact, update_contact
-from headwater.contacts.documents import CONTACT, PAGE, SEVERAL
-from headwater.contacts.finding import find_by_email, resolve
+from headwater.contacts import inputs, parameters
+from headwater.contacts.lookup import find_by_email, resolve
 from headwater.contacts.membership import attach_company, detach_company
-from headwater.contacts.reading import STATEMENTS, fetch_contact, list_contacts
+from headwater.contacts.queries import fetch_contact, list_contacts, queries
+from headwater.contacts.schemas import CONTACT, PAGE, SEVERAL
+from headwater.contacts.updates import create_contact, update_contact
 from headwater.http.bodies import read_json
 from headwater.http.ids import INTEGER_ID, parse_id
 from headwater.http.openapi import problems
-from headwater.http.pagination import Link, envelope
+from headwater.http.pagination import PageLink, envelope
 from headwater.http.parameters import Query
 from headwater.http.paths import REST
 from headwater.spaces.access import Caller, requires
@@ -36,7 +36,7 @@ ContactId = Annotated[
 ]
 Email = Annotated[
     str,
-    Path(description=asking.EMAIL.description, json_schema_extra={"pattern": "@"}),
+    Path(description=parameters.EMAIL.description, json_schema_extra={"pattern": "@"}),
 ]
 
 Lister = Annotated[Caller, requires("contacts:read", "list_contacts")]
@@ -53,18 +53,18 @@ RESTAMPING_SECONDS = 20.0
     operation_id="list_contacts",
     summary="List Contacts",
     responses={200: PAGE, **problems(401, 403, 422, 429, 503)},
-    openapi_extra={"parameters": asking.DOCUMENTATION_OF_LIST},
+    openapi_extra={"parameters": parameters.DOCUMENTATION_OF_LIST},
 )
 async def list_stored_contacts(request: Request, caller: Lister) -> Response:
     """List contacts made in a time range, with certain addresses, or both, newest first."""
     headwater = request.app.state.headwater
     query = Query(request.scope["query_string"])
-    cursors = asking.cursors(query, headwater.signing_key, caller.space_id)
+    cursors = parameters.cursors(query, headwater.signing_key, caller.space_id)
     async with headwater.database.connection() as connection:
         space = await fetch_space(connection, caller.space_id)
-        asked = asking.read_list_contacts(query, space, cursors, datetime.now(UTC))
+        asked = parameters.read_list_contacts(query, space, cursors, datetime.now(UTC))
         page = await list_contacts(connection, space, asked)
-    link = Link(headwater.base_url + request.scope["path"], query, cursors)
+    link = PageLink(headwater.base_url + request.scope["path"], query, cursors)
     return Response(envelope(page, asked.per_page, link), media_type=JSON)
 
 
@@ -73,7 +73,7 @@ async def list_stored_contacts(request: Request, caller: Lister) -> Response:
     operation_id="find_contact_by_email",
     summary="Get Contact by Email (query)",
     responses={200: CONTACT, **SEVERAL, **problems(401, 403, 404, 422, 429, 503)},
-    openapi_extra={"parameters": asking.DOCUMENTATION_OF_FIND},
+    openapi_extra={"parameters": parameters.DOCUMENTATION_OF_FIND},
 )
 async def find_stored_contact(request: Request, caller: Getter) -> Response:
     """Get the only contact with an address, given in the query."""
@@ -86,7 +86,7 @@ async def find_stored_contact(request: Request, caller: Getter) -> Response:
     operation_id="get_contact_by_email",
     summary="Get Contact by Email (path)",
     responses={200: CONTACT, **SEVERAL, **problems(401, 403, 404, 422, 429, 503)},
-    openapi_extra={"parameters": asking.DOCUMENTATION_OF_GET},
+    openapi_extra={"parameters": parameters.DOCUMENTATION_OF_GET},
 )
 async def get_stored_contact_by_email(request: Request, email: Email, caller: Getter) -> Response:
     """Get the only contact with an address, given in the path."""
@@ -98,15 +98,15 @@ async def get_stored_contact_by_email(request: Request, email: Email, caller: Ge
     operation_id="get_contact",
     summary="Get Contact",
     responses={200: CONTACT, **problems(401, 403, 404, 422, 429, 503)},
-    openapi_extra={"parameters": asking.DOCUMENTATION_OF_GET},
+    openapi_extra={"parameters": parameters.DOCUMENTATION_OF_GET},
 )
 async def get_stored_contact(request: Request, contact_id: ContactId, caller: Getter) -> Response:
     """Get one contact, also by an id that was merged into it."""
     number = parse_id("id", contact_id)
-    asked = asking.read_get_contact(Query(request.scope["query_string"]))
+    asked = parameters.read_get_contact(Query(request.scope["query_string"]))
     database = request.app.state.headwater.database
     async with database.transaction(heavy=asked.events) as connection:
-        await connection.execute(STATEMENTS["snapshot"])
+        await connection.execute(queries["snapshot"])
         space = await fetch_space(connection, caller.space_id)
         canonical = await resolve(connection, space.id, number)
         contact = await fetch_contact(connection, space, canonical, asked)
@@ -115,11 +115,11 @@ async def get_stored_contact(request: Request, contact_id: ContactId, caller: Ge
 
 async def _answer_by_email(request: Request, caller: Caller, in_path: str) -> Response:
     query = Query(request.scope["query_string"])
-    email = asking.read_email(query, in_path)
-    asked = asking.read_get_contact(query)
+    email = parameters.read_email(query, in_path)
+    asked = parameters.read_get_contact(query)
     database = request.app.state.headwater.database
     async with database.transaction(heavy=asked.events) as connection:
-        await connection.execute(STATEMENTS["snapshot"])
+        await connection.execute(queries["snapshot"])
         space = await fetch_space(connection, caller.space_id)
         found = await find_by_email(connection, space.id, email)
         contact = await fetch_contact(connection, space, found, asked)
@@ -131,16 +131,16 @@ async def _answer_by_email(request: Request, caller: Caller, in_path: str) -> Re
     operation_id="create_contact",
     summary="Create Contact",
     status_code=201,
-    responses={201: bodies.CREATED, **problems(401, 403, 413, 415, 422, 429, 503)},
-    openapi_extra={"requestBody": bodies.BODY_OF_NEW},
+    responses={201: inputs.CREATED, **problems(401, 403, 413, 415, 422, 429, 503)},
+    openapi_extra={"requestBody": inputs.BODY_OF_NEW},
 )
 async def create_stored_contact(request: Request, caller: Creator) -> Response:
     """Create a new contact, also when others have the same addresses."""
-    values = bodies.read_new_contact(await read_json(request))
+    values = inputs.read_new_contact(await read_json(request))
     async with request.app.state.headwater.database.transaction() as connection:
         space = await fetch_space(connection, caller.space_id)
         contact_id = await create_contact(connection, space, values)
-    told = bodies.answer(contact_id, values, space.zone, "Contact created.")
+    told = inputs.answer(contact_id, values, space.zone, "Contact created.")
     return Response(told, 201, media_type=JSON)
 
 
@@ -148,19 +148,19 @@ async def create_stored_contact(request: Request, caller: Creator) -> Response:
     "/contacts/{id}",  # noqa: FAST003 - the alias of ContactId
     operation_id="update_contact",
     summary="Update Contact",
-    responses={200: bodies.UPDATED, **problems(401, 403, 404, 413, 415, 422, 429, 503)},
-    openapi_extra={"requestBody": bodies.BODY_OF_CHANGES},
+    responses={200: inputs.UPDATED, **problems(401, 403, 404, 413, 415, 422, 429, 503)},
+    openapi_extra={"requestBody": inputs.BODY_OF_CHANGES},
 )
 async def update_stored_contact(
     request: Request, contact_id: ContactId, caller: Updater
 ) -> Response:
     """Replace whole collections or all custom fields; whatever is not given stays."""
     number = parse_id("id", contact_id)
-    values = bodies.read_changes(await read_json(request))
+    values = inputs.read_changes(await read_json(request))
     async with request.app.state.headwater.database.transaction() as connection:
         space = await fetch_space(connection, caller.space_id)
         canonical = await update_contact(connection, space, number, values)
-    told = bodies.answer(canonical, values, space.zone, "Contact updated.")
+    told = inputs.answer(canonical, values, space.zone, "Contact updated.")
     return Response(told, media_type=JSON)
 
 
@@ -168,26 +168,26 @@ async def update_stored_contact(
     "/contacts/{id}/company",  # noqa: FAST003 - likewise
     operation_id="attach_contact_company",
     summary="Attach Contact Company",
-    responses={200: bodies.ATTACHED, **problems(401, 403, 404, 413, 415, 422, 429, 503)},
-    openapi_extra={"requestBody": bodies.BODY_OF_COMPANY},
+    responses={200: inputs.ATTACHED, **problems(401, 403, 404, 413, 415, 422, 429, 503)},
+    openapi_extra={"requestBody": inputs.BODY_OF_COMPANY},
 )
 async def attach_contact_company(
     request: Request, contact_id: ContactId, caller: Updater
 ) -> Response:
     """Make the contact a member of a company, with all its events, touchpoints and visits."""
     number = parse_id("id", contact_id)
-    company_id = bodies.read_company_id(await read_json(request))
+    company_id = inputs.read_company_id(await read_json(request))
     database = request.app.state.headwater.database
     async with database.transaction(RESTAMPING_SECONDS) as connection:
         canonical = await attach_company(connection, caller.space_id, number, company_id)
-    return Response(bodies.membership(canonical, company_id), media_type=JSON)
+    return Response(inputs.membership(canonical, company_id), media_type=JSON)
 
 
 @router.delete(
     "/contacts/{id}/company",  # noqa: FAST003 - likewise
     operation_id="detach_contact_company",
     summary="Detach Contact Company",
-    responses={200: bodies.DETACHED, **problems(401, 403, 404, 422, 429, 503)},
+    responses={200: inputs.DETACHED, **problems(401, 403, 404, 422, 429, 503)},
 )
 async def detach_contact_company(
     request: Request, contact_id: ContactId, caller: Updater
@@ -197,4 +197,4 @@ async def detach_contact_company(
     database = request.app.state.headwater.database
     async with database.transaction(RESTAMPING_SECONDS) as connection:
         canonical = await detach_company(connection, caller.space_id, number)
-    return Response(bodies.membership(canonical, None), media_type=JSON)
+    return Response(inputs.membership(canonical, None), media_type=JSON)

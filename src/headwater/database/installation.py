@@ -12,10 +12,10 @@ from typing import Any
 from psycopg import AsyncConnection, Connection
 from psycopg.types.json import Jsonb
 
-from headwater.database.statements import Statements
+from headwater.database.queries import Queries
 from headwater.settings import PLATFORMS, Settings
 
-SQL = Statements(__name__, "installation.sql")
+queries = Queries(__name__, "installation.sql")
 
 DEFAULT_BASE_URL = "http://127.0.0.1:8080"
 """Where `serve` listens unless told otherwise: all there is to say before its first start."""
@@ -28,14 +28,14 @@ def write_addresses(connection: Connection[Any], settings: Settings, base_url: s
         "base_url": base_url, "tracker_script": settings.tracker_script,
         "platform_urls": Jsonb(urls),
     }  # fmt: skip
-    connection.execute(SQL["write_addresses"], values)
+    connection.execute(queries["write_addresses"], values)
 
 
 async def with_service_addresses(connection: AsyncConnection, settings: Settings) -> Settings:
     """`settings` with the addresses of the service in place of the command's own. Where no `serve`
     has written any, as with processes that somebody starts one by one, the command's own stand.
     """
-    row = await (await connection.execute(SQL["addresses"])).fetchone()
+    row = await (await connection.execute(queries["addresses"])).fetchone()
     assert row is not None
     base_url, tracker_script, platform_urls = row
     if base_url is None:

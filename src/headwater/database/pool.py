@@ -20,9 +20,9 @@ from psycopg.errors import ReadOnlySqlTransaction
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from headwater.database.allowance import DEADLINE_SECONDS, spend
-from headwater.database.statements import Statements
+from headwater.database.queries import Queries
 
-SQL = Statements(__name__, "pool.sql")
+queries = Queries(__name__, "pool.sql")
 
 ACQUIRE_SECONDS = 2.0
 CONNECT_SECONDS = 3
@@ -46,7 +46,7 @@ async def connect(url: str) -> AsyncConnection:
     connection = await AsyncConnection.connect(url, **CONNECT)
     try:
         with bounded(connection, CONNECT_SECONDS):
-            await connection.execute(SQL["watch_client"])
+            await connection.execute(queries["watch_client"])
     except BaseException:
         await connection.close()
         raise
@@ -56,7 +56,7 @@ async def connect(url: str) -> AsyncConnection:
 async def _configure(connection: AsyncConnection) -> None:
     with bounded(connection, CONNECT_SECONDS):
         await connection.execute(
-            SQL["bound_session"], {"patience": _milliseconds(DEADLINE_SECONDS)}
+            queries["bound_session"], {"patience": _milliseconds(DEADLINE_SECONDS)}
         )
 
 
@@ -113,7 +113,7 @@ class Database:
         try:
             async with self._hold(seconds) as (connection, deadline), connection.transaction():
                 patience = _milliseconds(deadline - time.monotonic() - MARGIN_SECONDS)
-                await connection.execute(SQL["bound_statements"].format(patience=patience))
+                await connection.execute(queries["bound_statements"].format(patience=patience))
                 yield connection
         finally:
             self._heavy_places.release()

@@ -18,7 +18,7 @@ class ApiError(RuntimeError):
     """The API refused a request for good."""
 
 
-class Client:
+class ApiClient:
     """One Space, through one API key."""
 
     def __init__(self, base_url: str, key: str) -> None:

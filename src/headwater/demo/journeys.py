@@ -41,7 +41,7 @@ REPEATED = 0.02
 
 
 @dataclass
-class Person:
+class SamplePerson:
     """Somebody on the way through a shop, and what they have done so far."""
 
     shop: Shop
@@ -158,21 +158,21 @@ def _written(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _newcomer(shop: Shop, number: int, now: datetime) -> Person:
+def _newcomer(shop: Shop, number: int, now: datetime) -> SamplePerson:
     """Somebody who has just come, and bought."""
     dice = random.Random(f"{shop.seed}/{number}")  # noqa: S311 # repeatable on purpose
     start = now - timedelta(minutes=2 + number % LATEST)
-    person = Person(shop, number, dice, start, f"{shop.slug}-browser-{number}")
+    person = SamplePerson(shop, number, dice, start, f"{shop.slug}-browser-{number}")
     person.visit()
     person.at += timedelta(seconds=90)
     person.buy()
     return person
 
 
-def _journey(shop: Shop, number: int, now: datetime) -> Person:
+def _journey(shop: Shop, number: int, now: datetime) -> SamplePerson:
     dice = random.Random(f"{shop.seed}/{number}")  # noqa: S311 # repeatable on purpose
     start = now - timedelta(days=dice.uniform(0.2, DAYS))
-    person = Person(shop, number, dice, start, f"{shop.slug}-browser-{number}")
+    person = SamplePerson(shop, number, dice, start, f"{shop.slug}-browser-{number}")
     unseen = dice.random() < 0.08  # came by word of mouth and ordered by phone
     for _ in range(0 if unseen else dice.choice((1, 1, 2, 2, 3, 4, 6))):
         person.visit()

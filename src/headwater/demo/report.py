@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from headwater.cli.output import table
-from headwater.demo.client import Client
+from headwater.demo.client import ApiClient
 from headwater.sources.catalogue import SOURCES
 
 MODELS = ("last_touch", "u_shaped")
@@ -19,24 +19,24 @@ Parameters = list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
-class Report:
+class SampleReport:
     """Revenue of a period: in total, and by source under each model."""
 
     total: Decimal
     by_model: dict[str, dict[str, Decimal]]
 
 
-def make_report(client: Client, start: str, end: str) -> Report:
+def make_report(client: ApiClient, start: str, end: str) -> SampleReport:
     """The report of a period, its bounds written as the API takes them."""
     base = [("start_date", start), ("end_date", end), ("fields", "amount"), ("per_page", "1000")]
     base += [("event_names", name) for name in ("purchase", "upsell_purchase")]
     amounts = {row["id"]: Decimal(row["amount"] or 0) for row in client.pages("/events", base)}
     by_model = {model: _credited(client, base, model, amounts) for model in MODELS}
-    return Report(sum(amounts.values(), Decimal(0)), by_model)
+    return SampleReport(sum(amounts.values(), Decimal(0)), by_model)
 
 
 def _credited(
-    client: Client, base: Parameters, model: str, amounts: dict[int, Decimal]
+    client: ApiClient, base: Parameters, model: str, amounts: dict[int, Decimal]
 ) -> dict[str, Decimal]:
     credited: dict[str, Decimal] = defaultdict(Decimal)
     left = dict(amounts)
@@ -51,7 +51,7 @@ def _credited(
     return dict(credited)
 
 
-def render(report: Report, currency: str) -> str:
+def render(report: SampleReport, currency: str) -> str:
     """The report as a table; each column adds up to the total."""
     sources = {source for credited in report.by_model.values() for source in credited}
     first = report.by_model[MODELS[0]]

@@ -19,7 +19,7 @@ _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII)
 _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+", re.ASCII)
 
 
-class Refusal(StrEnum):
+class AddressRefusal(StrEnum):
     """Why an address is not connected to."""
 
     UNSPECIFIED = "unspecified"
@@ -35,41 +35,44 @@ class Refusal(StrEnum):
     RESERVED = "reserved"
 
 
-def _v4(*listed: tuple[Refusal, str]) -> list[tuple[IPv4Network, Refusal]]:
+def _v4(*listed: tuple[AddressRefusal, str]) -> list[tuple[IPv4Network, AddressRefusal]]:
     return [(IPv4Network(text), why) for why, texts in listed for text in texts.split()]
 
 
-def _v6(*listed: tuple[Refusal, str]) -> list[tuple[IPv6Network, Refusal]]:
+def _v6(*listed: tuple[AddressRefusal, str]) -> list[tuple[IPv6Network, AddressRefusal]]:
     return [(IPv6Network(text), why) for why, texts in listed for text in texts.split()]
 
 
 # The first that holds an address names it.
 _REFUSED_V4 = _v4(
-    (Refusal.METADATA, "169.254.169.254/32 169.254.170.2/32 100.100.100.200/32"),
-    (Refusal.METADATA, "168.63.129.16/32 192.0.0.192/32"),
-    (Refusal.UNSPECIFIED, "0.0.0.0/8"),
-    (Refusal.PRIVATE, "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16"),
-    (Refusal.SHARED, "100.64.0.0/10"),
-    (Refusal.LOOPBACK, "127.0.0.0/8"),
-    (Refusal.LINK_LOCAL, "169.254.0.0/16"),
-    (Refusal.DOCUMENTATION, "192.0.2.0/24 198.51.100.0/24 203.0.113.0/24"),
-    (Refusal.TUNNEL, "192.88.99.0/24"),
-    (Refusal.BENCHMARK, "198.18.0.0/15"),
-    (Refusal.MULTICAST, "224.0.0.0/4"),
-    (Refusal.RESERVED, "192.0.0.0/24 192.31.196.0/24 192.52.193.0/24 192.175.48.0/24 240.0.0.0/4"),
-)  # fmt: skip
+    (AddressRefusal.METADATA, "169.254.169.254/32 169.254.170.2/32 100.100.100.200/32"),
+    (AddressRefusal.METADATA, "168.63.129.16/32 192.0.0.192/32"),
+    (AddressRefusal.UNSPECIFIED, "0.0.0.0/8"),
+    (AddressRefusal.PRIVATE, "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16"),
+    (AddressRefusal.SHARED, "100.64.0.0/10"),
+    (AddressRefusal.LOOPBACK, "127.0.0.0/8"),
+    (AddressRefusal.LINK_LOCAL, "169.254.0.0/16"),
+    (AddressRefusal.DOCUMENTATION, "192.0.2.0/24 198.51.100.0/24 203.0.113.0/24"),
+    (AddressRefusal.TUNNEL, "192.88.99.0/24"),
+    (AddressRefusal.BENCHMARK, "198.18.0.0/15"),
+    (AddressRefusal.MULTICAST, "224.0.0.0/4"),
+    (
+        AddressRefusal.RESERVED,
+        "192.0.0.0/24 192.31.196.0/24 192.52.193.0/24 192.175.48.0/24 240.0.0.0/4",
+    ),
+)
 
 _REFUSED_V6 = _v6(
-    (Refusal.METADATA, "fd00:ec2::254/128 fd20:ce::254/128 fd00:42::42/128"),
-    (Refusal.UNSPECIFIED, "::/128"),
-    (Refusal.LOOPBACK, "::1/128"),
-    (Refusal.LINK_LOCAL, "fe80::/10"),
-    (Refusal.PRIVATE, "fc00::/7 fec0::/10"),
-    (Refusal.MULTICAST, "ff00::/8"),
-    (Refusal.BENCHMARK, "2001:2::/48"),
-    (Refusal.DOCUMENTATION, "2001:db8::/32 3fff::/20"),
-    (Refusal.TUNNEL, "2001::/32 2002::/16 64:ff9b:1::/48"),
-    (Refusal.RESERVED, "2001::/23 2620:4f:8000::/48"),
+    (AddressRefusal.METADATA, "fd00:ec2::254/128 fd20:ce::254/128 fd00:42::42/128"),
+    (AddressRefusal.UNSPECIFIED, "::/128"),
+    (AddressRefusal.LOOPBACK, "::1/128"),
+    (AddressRefusal.LINK_LOCAL, "fe80::/10"),
+    (AddressRefusal.PRIVATE, "fc00::/7 fec0::/10"),
+    (AddressRefusal.MULTICAST, "ff00::/8"),
+    (AddressRefusal.BENCHMARK, "2001:2::/48"),
+    (AddressRefusal.DOCUMENTATION, "2001:db8::/32 3fff::/20"),
+    (AddressRefusal.TUNNEL, "2001::/32 2002::/16 64:ff9b:1::/48"),
+    (AddressRefusal.RESERVED, "2001::/23 2620:4f:8000::/48"),
 )
 _GLOBAL_V6 = IPv6Network("2000::/3")
 _MAPPED, _TRANSLATED = IPv6Network("::ffff:0:0/96"), IPv6Network("64:ff9b::/96")
@@ -102,7 +105,7 @@ def _literal(text: str, kind: type[IPAddress]) -> str | None:
     return None if "%" in text else str(address)
 
 
-def refusal_of(address: IPAddress) -> Refusal | None:
+def refusal_of(address: IPAddress) -> AddressRefusal | None:
     """Why an address must not be connected to; None when it may."""
     if isinstance(address, IPv4Address):
         return next((why for network, why in _REFUSED_V4 if address in network), None)
@@ -113,18 +116,18 @@ def refusal_of(address: IPAddress) -> Refusal | None:
         if address in network:
             return why
     if address not in _GLOBAL_V6:
-        return Refusal.RESERVED
+        return AddressRefusal.RESERVED
     interface = int(address) & 0xFFFF_FFFF_FFFF_FFFF
-    return Refusal.TUNNEL if interface >> 32 in _ISATAP else None
+    return AddressRefusal.TUNNEL if interface >> 32 in _ISATAP else None
 
 
-def first_refusal(addresses: Iterable[str]) -> Refusal | None:
+def first_refusal(addresses: Iterable[str]) -> AddressRefusal | None:
     """Why a host with these addresses is not connected to: one that is refused is enough."""
     for text in addresses:
         try:
             refusal = refusal_of(ip_address(text))
         except ValueError:  # with a zone, as only link-local addresses have one
-            return Refusal.LINK_LOCAL
+            return AddressRefusal.LINK_LOCAL
         if refusal is not None:
             return refusal
     return None

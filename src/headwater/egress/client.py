@@ -20,18 +20,18 @@ import httpx2
 
 from headwater import __version__
 from headwater.egress.addresses import first_refusal, read_host
+from headwater.egress.decompression import BoundedBody
 from headwater.egress.models import (
     MOST_BYTES,
     AddressRefused,
-    Answer,
     BadAnswer,
     BadUrl,
-    Call,
     EgressError,
+    EgressRequest,
+    EgressResponse,
     TimedOut,
     Unreachable,
 )
-from headwater.egress.unpacking import Unpacked
 
 DEADLINE_SECONDS = 10.0
 CONNECT_SECONDS = 3.0
@@ -74,7 +74,7 @@ class Egress:
             network_backend=_Pinned(resolver or self._look_up, named),
         )
 
-    async def send(self, call: Call, seconds: float | None = None) -> Answer:
+    async def send(self, call: EgressRequest, seconds: float | None = None) -> EgressResponse:
         """The answer, whatever its status. Raises EgressError."""
         host, request = self._request(call)
         try:
@@ -102,7 +102,7 @@ class Egress:
     ) -> None:
         await self.close()
 
-    def _request(self, call: Call) -> tuple[str, httpcore2.Request]:
+    def _request(self, call: EgressRequest) -> tuple[str, httpcore2.Request]:
         """The host and what is sent to it. Raises BadUrl."""
         scheme, host, port, target = _split(call.url)
         if host not in self._named and (scheme, port) != ("https", 443):
@@ -128,18 +128,20 @@ class Egress:
             raise BadUrl(f"A header for {host} is not plain text.") from None
         return host, httpcore2.Request(call.method, url, headers=encoded, content=call.body)
 
-    async def _exchange(self, request: httpcore2.Request) -> Answer:
+    async def _exchange(self, request: httpcore2.Request) -> EgressResponse:
         response = await self._pool.handle_async_request(request)
         try:
             headers = {
                 name.decode("latin-1").lower(): text.decode("latin-1")
                 for name, text in response.headers
             }
-            body = Unpacked(headers.get("content-encoding", ""), self._most_bytes)
+            body = BoundedBody(headers.get("content-encoding", ""), self._most_bytes)
             async for piece in response.aiter_stream():
                 if not body.feed(piece):
                     break
-            return Answer(status=response.status, headers=headers, body=body.bytes, cut=body.cut)
+            return EgressResponse(
+                status=response.status, headers=headers, body=body.bytes, cut=body.cut
+            )
         finally:
             await response.aclose()
 

@@ -10,7 +10,7 @@ import msgspec
 MOST_BYTES = 64 * 1024
 
 
-class Call(msgspec.Struct, frozen=True, kw_only=True):
+class EgressRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request. `url`, `headers` and `body` may hold tokens: they are never logged."""
 
     url: str
@@ -24,7 +24,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         return f"Call({self.method} {urlsplit(self.url).hostname})"
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class EgressResponse(msgspec.Struct, frozen=True, kw_only=True):
     """What was answered. The body is cut at the client's limit, of unpacked bytes."""
 
     status: int

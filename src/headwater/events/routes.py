@@ -7,14 +7,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 
-from headwater.events import asking
-from headwater.events.changing import delete_event, read_change, update_event
-from headwater.events.documents import BODY_OF_CHANGE, CHANGED, DELETED, EVENT, PAGE
-from headwater.events.reading import STATEMENTS, fetch_event, list_events
+from headwater.events import parameters
+from headwater.events.queries import fetch_event, list_events, queries
+from headwater.events.schemas import BODY_OF_CHANGE, CHANGED, DELETED, EVENT, PAGE
+from headwater.events.updates import delete_event, read_change, update_event
 from headwater.http.bodies import read_json
 from headwater.http.ids import INTEGER_ID, TEXT_ID, parse_id
 from headwater.http.openapi import problems
-from headwater.http.pagination import Link, envelope
+from headwater.http.pagination import PageLink, envelope
 from headwater.http.parameters import Query
 from headwater.spaces.access import Caller, requires
 from headwater.spaces.spaces import fetch_space
@@ -39,19 +39,19 @@ Deleter = Annotated[Caller, requires("events:write", "delete_event")]
     operation_id="list_events",
     summary="List Events",
     responses={200: PAGE, **problems(401, 403, 422, 429, 503)},
-    openapi_extra={"parameters": asking.DOCUMENTATION},
+    openapi_extra={"parameters": parameters.DOCUMENTATION},
 )
 async def list_stored_events(request: Request, caller: Lister) -> Response:
     """List events of a time range, or with `sources` what they are credited to, newest first."""
     headwater = request.app.state.headwater
     query = Query(request.scope["query_string"])
-    cursors = asking.cursors(query, headwater.signing_key, caller.space_id)
+    cursors = parameters.cursors(query, headwater.signing_key, caller.space_id)
     async with headwater.database.transaction() as connection:
-        await connection.execute(STATEMENTS["snapshot"])
+        await connection.execute(queries["snapshot"])
         space = await fetch_space(connection, caller.space_id)
-        asked = asking.read_list_events(query, space, cursors, datetime.now(UTC))
+        asked = parameters.read_list_events(query, space, cursors, datetime.now(UTC))
         page = await list_events(connection, caller.space_id, asked)
-    link = Link(headwater.base_url + request.scope["path"], query, cursors)
+    link = PageLink(headwater.base_url + request.scope["path"], query, cursors)
     return Response(envelope(page, asked.per_page, link), media_type=JSON)
 
 

@@ -15,13 +15,13 @@ from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from headwater.database.statements import Statements
-from headwater.exports.models import Claimed, ExportJob, ExportRequest
+from headwater.database.queries import Queries, fetch_one, fetch_optional
+from headwater.exports.models import ClaimedJob, ExportJob, ExportRequest
 from headwater.exports.storage import Storage
 from headwater.http.errors import NotFound
 from headwater.http.timerange import TimeRange
 
-SQL = Statements(__name__, "jobs.sql")
+queries = Queries(__name__, "jobs.sql")
 
 TRIES = 4
 """The first attempt and three more."""
@@ -42,8 +42,7 @@ async def create_job(connection: AsyncConnection, space_id: int, request: Export
         "space_id": space_id, "kind": request.kind, "request": Jsonb(request.body),
         "start": request.time.start, "end": request.time.end,
     }  # fmt: skip
-    row = await (await connection.execute(SQL["create"], values)).fetchone()
-    assert row is not None
+    row = await fetch_one(connection, queries["create"], values)
     return row[0]
 
 
@@ -53,7 +52,7 @@ async def fetch_job(
     """A Space's export of a kind. Raises NotFound."""
     cursor = connection.cursor(row_factory=class_row(ExportJob))
     values = {"space_id": space_id, "kind": kind, "export_id": export_id}
-    job = await (await cursor.execute(SQL["fetch"], values)).fetchone()
+    job = await fetch_optional(cursor, queries["fetch"], values)
     if job is None:
         raise NotFound("Export")
     return job
@@ -61,21 +60,23 @@ async def fetch_job(
 
 def waiting_spaces(connection: Connection[Any]) -> list[int]:
     """The Spaces with jobs that nobody works on."""
-    return sorted({row[0] for row in connection.execute(SQL["waiting"], _WAITS)})
+    return sorted({row[0] for row in connection.execute(queries["waiting"], _WAITS)})
 
 
-def claim_next(connection: Connection[Any], storage: Storage) -> Claimed | None:
+def claim_next(connection: Connection[Any], storage: Storage) -> ClaimedJob | None:
     """Take the job that has waited longest, if there is one, and remove what an attempt that was
     killed left of it. The connection is in autocommit.
     """
-    for space_id, export_id, left_behind in connection.execute(SQL["waiting"], _WAITS).fetchall():
+    for space_id, export_id, left_behind in connection.execute(
+        queries["waiting"], _WAITS
+    ).fetchall():
         values = {
             "space_id": space_id, "export_id": export_id, "tries": TRIES,
             "given_up": GIVEN_UP, **_WAITS,
         }  # fmt: skip
         with connection.transaction():
-            connection.execute(SQL["wait_for_erasures"], values)
-            row = connection.execute(SQL["claim"], values).fetchone()
+            connection.execute(queries["wait_for_erasures"], values)
+            row = connection.execute(queries["claim"], values).fetchone()
         if row is None:
             continue
         if left_behind is not None:
@@ -83,24 +84,24 @@ def claim_next(connection: Connection[Any], storage: Storage) -> Claimed | None:
         status, lease, file, attempts, kind, body, start, end = row
         if status == "processing":
             request = ExportRequest(kind, body, TimeRange(start, end))
-            return Claimed(space_id, export_id, lease, file, attempts, request)
+            return ClaimedJob(space_id, export_id, lease, file, attempts, request)
     return None
 
 
 def spaces_to_tidy(connection: Connection[Any]) -> list[int]:
     """The Spaces with files that nobody may have any more."""
-    return [row[0] for row in connection.execute(SQL["spaces_to_tidy"], {"kept": KEPT})]
+    return [row[0] for row in connection.execute(queries["spaces_to_tidy"], {"kept": KEPT})]
 
 
 def tidy(connection: Connection[Any], storage: Storage, space_id: int) -> None:
     """Remove a Space's files that were kept long enough, or whose exports failed or were
     withdrawn.
     """
-    found = connection.execute(SQL["to_forget"], {"space_id": space_id, "kept": KEPT})
+    found = connection.execute(queries["to_forget"], {"space_id": space_id, "kept": KEPT})
     for export_id, file in found.fetchall():
         if discard(storage, file):
             values = {"space_id": space_id, "export_id": export_id, "error": FORGOTTEN}
-            connection.execute(SQL["forget"], values)
+            connection.execute(queries["forget"], values)
 
 
 def discard(storage: Storage, file: str) -> bool:
@@ -115,28 +116,28 @@ def discard(storage: Storage, file: str) -> bool:
     return True
 
 
-def renew(connection: Connection[Any], job: Claimed, done: int, total: int | None) -> bool:
+def renew(connection: Connection[Any], job: ClaimedJob, done: int, total: int | None) -> bool:
     """Keep a job and tell how far it is. Returns whether it is still this process's."""
     values = _of(job) | {"lease": LEASE, "done": done, "total": total}
-    return connection.execute(SQL["renew"], values).rowcount == 1
+    return connection.execute(queries["renew"], values).rowcount == 1
 
 
-def complete(connection: Connection[Any], job: Claimed, done: int) -> bool:
+def complete(connection: Connection[Any], job: ClaimedJob, done: int) -> bool:
     """Hand over the finished file. Returns False when the job has gone to somebody else."""
-    return connection.execute(SQL["complete"], _of(job) | {"done": done}).rowcount == 1
+    return connection.execute(queries["complete"], _of(job) | {"done": done}).rowcount == 1
 
 
-def put_back(connection: Connection[Any], job: Claimed, error: str) -> None:
+def put_back(connection: Connection[Any], job: ClaimedJob, error: str) -> None:
     """Note why an attempt failed; the job is tried again unless this was its last try."""
     pause = PAUSES[min(job.attempts, len(PAUSES)) - 1]
     values = _of(job) | {"error": error, "pause": pause, "tries": TRIES}
-    connection.execute(SQL["put_back"], values)
+    connection.execute(queries["put_back"], values)
 
 
-def release(connection: Connection[Any], job: Claimed) -> None:
+def release(connection: Connection[Any], job: ClaimedJob) -> None:
     """Let somebody else go on with a job, as this process is told to stop."""
-    connection.execute(SQL["release"], _of(job))
+    connection.execute(queries["release"], _of(job))
 
 
-def _of(job: Claimed) -> dict[str, Any]:
+def _of(job: ClaimedJob) -> dict[str, Any]:
     return {"space_id": job.space_id, "export_id": job.id, "token": job.lease}

@@ -14,13 +14,13 @@ from typing import Any
 
 from psycopg import Connection
 
-from headwater.companies.exporting import company_lines
-from headwater.contacts.exporting import contact_lines
-from headwater.database.lines import Lines
-from headwater.events import asking
-from headwater.events.exporting import event_lines
+from headwater.companies.export_lines import company_lines
+from headwater.contacts.export_lines import contact_lines
+from headwater.database.json_lines import Lines
+from headwater.events import parameters
+from headwater.events.export_lines import event_lines
 from headwater.exports.models import ExportRequest
-from headwater.http.parameters import Kind, Many, One, Query
+from headwater.http.parameters import ListParameter, Parameter, ParameterType, Query
 from headwater.http.timerange import NEVER, TimeRange, parse_day, whole_days
 from headwater.spaces.models import Space
 
@@ -37,17 +37,17 @@ def _parse_flag(text: str) -> bool:
     return text in ("true", "1")
 
 
-DATE = One(
+DATE = Parameter(
     name="date", required=True,
-    kind=Kind({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}, _parse_date),
+    kind=ParameterType({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}, _parse_date),
     description="The day, from midnight to midnight on the clock of the Space's time zone.",
 )  # fmt: skip
 CREATED = (
-    replace(asking.START_DATE, description="First second of creation, by the Space's clock."),
-    replace(asking.END_DATE, description="Last second of creation, included."),
+    replace(parameters.START_DATE, description="First second of creation, by the Space's clock."),
+    replace(parameters.END_DATE, description="Last second of creation, included."),
 )
-TRK_TOKENS = One(
-    name="include_trk_tokens", kind=Kind({"type": "boolean"}, _parse_flag), default=False,
+TRK_TOKENS = Parameter(
+    name="include_trk_tokens", kind=ParameterType({"type": "boolean"}, _parse_flag), default=False,
     description="Whether lines have `trk_tokens`, the last five, most recent first.",
 )  # fmt: skip
 
@@ -56,7 +56,7 @@ TRK_TOKENS = One(
 class ExportKind:
     """One kind of export."""
 
-    parameters: tuple[One[Any] | Many[Any], ...]
+    parameters: tuple[Parameter[Any] | ListParameter[Any], ...]
     read_time: Callable[[Query, Space], TimeRange]
     check: Callable[[Query], object]
     """Reads the other parameters, for what is wrong with them."""
@@ -79,7 +79,7 @@ def _day(query: Query, space: Space) -> TimeRange:
 
 
 def _event_lines(connection: Connection[Any], space_id: int, request: ExportRequest) -> Lines:
-    selection = asking.read_selection(Query.of_body(request.body), request.time)
+    selection = parameters.read_selection(Query.of_body(request.body), request.time)
     return event_lines(connection, space_id, selection)
 
 
@@ -94,11 +94,11 @@ def _company_lines(_: Connection[Any], space_id: int, request: ExportRequest) ->
 
 KINDS = {
     "events": ExportKind(
-        (DATE, *asking.SELECTION), _day, lambda query: asking.read_selection(query, NEVER),
+        (DATE, *parameters.SELECTION), _day, lambda query: parameters.read_selection(query, NEVER),
         _event_lines,
     ),
     "contacts": ExportKind(
-        (*CREATED, TRK_TOKENS), asking.read_time, TRK_TOKENS.read, _contact_lines
+        (*CREATED, TRK_TOKENS), parameters.read_time, TRK_TOKENS.read, _contact_lines
     ),
-    "companies": ExportKind(CREATED, asking.read_time, lambda _: None, _company_lines),
+    "companies": ExportKind(CREATED, parameters.read_time, lambda _: None, _company_lines),
 }  # fmt: skip

@@ -40,7 +40,7 @@ class ExportJob:
 
 
 @dataclass(frozen=True)
-class Claimed:
+class ClaimedJob:
     """A job that this process works on, as long as its lease is its own."""
 
     space_id: int

@@ -12,11 +12,11 @@ from fastapi.responses import JSONResponse
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from headwater.exports.documents import JOB, QUEUED, body_of
 from headwater.exports.jobs import create_job, fetch_job
 from headwater.exports.kinds import KINDS
 from headwater.exports.links import PATH, Download
 from headwater.exports.models import ExportJob, shown_as
+from headwater.exports.schemas import JOB, QUEUED, body_of
 from headwater.exports.storage import CONTENT_TYPE, LocalFolder
 from headwater.http.bodies import read_json
 from headwater.http.errors import Forbidden, Problem, plain

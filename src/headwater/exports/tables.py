@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from headwater.contacts.naming import COLUMNS
+from headwater.contacts.field_labels import COLUMNS
 from headwater.exports.storage import Sink
 
 FORMATS = ("ndjson", "csv")

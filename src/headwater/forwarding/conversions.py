@@ -13,33 +13,33 @@ from psycopg.sql import SQL
 
 from headwater.attribution.query import Attribution, credited_rows
 from headwater.contacts.names import split_name
-from headwater.database.statements import Statements
-from headwater.forwarding.deciding import Waiting
+from headwater.database.queries import Queries, fetch_all
+from headwater.forwarding.eligibility import PendingDelivery
 from headwater.forwarding.identifiers import read_phone
-from headwater.forwarding.models import Click, Consent, Conversion, Person
+from headwater.forwarding.models import AdConsent, Click, Conversion, ConvertedPerson
 from headwater.sources.addresses import read_parameters
 from headwater.sources.catalogue import PAID_IDS, SOURCES
 from headwater.sources.clicks import CLICK_IDS
 
-STATEMENTS = Statements(__name__, "conversions.sql")
+queries = Queries(__name__, "conversions.sql")
 
 CREDIT = Attribution("last_platform_touch", 30, tuple(PAID_IDS))
 """The last paid touch of the 30 days before the event."""
 
-_CLICKS = STATEMENTS["clicks"].format(
+_CLICKS = queries["clicks"].format(
     credited=credited_rows(CREDIT, SQL("e.id = ANY(%(event_ids)s::bigint[])"))
 )
 
 
 async def load_waiting(
     connection: AsyncConnection, space_id: int, destination_id: int, ids: Collection[int]
-) -> list[Waiting]:
+) -> list[PendingDelivery]:
     """Those of a destination's deliveries that still wait, by their ids. Two round trips, however
     many there are.
     """
     cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "destination_id": destination_id, "ids": list(ids)}
-    found = await (await cursor.execute(STATEMENTS["waiting"], values)).fetchall()
+    found = await fetch_all(cursor, queries["waiting"], values)
     event_ids = [row["event_id"] for row in found if row["event_id"] is not None]
     clicks = await _load_clicks(connection, space_id, event_ids) if event_ids else {}
     return [_waiting(row, clicks.get(row["event_id"])) for row in found]
@@ -62,8 +62,8 @@ async def _load_clicks(
     }
 
 
-def _waiting(row: dict[str, Any], click: Click | None) -> Waiting:
-    return Waiting(
+def _waiting(row: dict[str, Any], click: Click | None) -> PendingDelivery:
+    return PendingDelivery(
         id=row["id"],
         attempts=row["attempts"],
         queued_at=row["queued_at"],
@@ -87,19 +87,19 @@ def _conversion(row: dict[str, Any], click: Click | None) -> Conversion:
         url=row["url"],
         ip=row["ip"],
         user_agent=row["user_agent"],
-        consent=Consent(row["ad_user_data"], row["ad_personalization"]),
+        consent=AdConsent(row["ad_user_data"], row["ad_personalization"]),
         cookies=row["cookies"] or {},
         url_click_ids=click_ids(row["url"]),
         click=click,
     )
 
 
-def _person(row: dict[str, Any]) -> Person:
+def _person(row: dict[str, Any]) -> ConvertedPerson:
     phone, country = row["phone"], row["country"]
     first_name, last_name = row["first_name"], row["last_name"]
     if first_name is None and last_name is None and row["name"]:
         first_name, last_name = split_name(row["name"])
-    return Person(
+    return ConvertedPerson(
         email=row["email"],
         phone=read_phone(phone, row["phone_region"]) if phone else None,
         first_name=first_name,

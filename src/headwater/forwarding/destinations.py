@@ -16,19 +16,19 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row, dict_row
 from psycopg.types.json import Jsonb
 
-from headwater.database.statements import Statements
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.forwarding.credentials import open_secrets, seal_secrets
+from headwater.forwarding.inputs import DestinationChange, read_change
 from headwater.forwarding.models import Destination, SkipReason
-from headwater.forwarding.options import Change, read_change
 from headwater.forwarding.origins import url_of
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.platform import Platform
-from headwater.forwarding.vault import open_secrets, seal_secrets
 from headwater.http.errors import Invalid, NotFound
 from headwater.settings import Settings
-from headwater.spaces.sealing import Unsealable
+from headwater.spaces.encryption import Unsealable
 from headwater.spaces.spaces import fetch_space, lock_identities
 
-SQL = Statements(__name__, "destinations.sql")
+queries = Queries(__name__, "destinations.sql")
 
 STATUSES = ("active", "paused", "held")
 """What a destination can be, besides gone."""
@@ -40,7 +40,7 @@ MOST_COUNTED = 100_000
 
 
 @dataclass(frozen=True)
-class Stored:
+class DestinationRow:
     """A destination as it is stored."""
 
     id: int
@@ -63,34 +63,32 @@ class Stored:
 
 
 async def create_destination(
-    connection: AsyncConnection, space_id: int, new: tuple[Platform, Change], key: bytes
-) -> Stored:
+    connection: AsyncConnection, space_id: int, new: tuple[Platform, DestinationChange], key: bytes
+) -> DestinationRow:
     """A new destination, as `options.read_new` reads one; `key` seals its secrets.
 
     Raises NotFound for an unknown Space, Invalid when it has as many as it may.
     """
     space = {"space_id": (await fetch_space(connection, space_id)).id}
     await lock_identities(connection, space_id)
-    row = await (await connection.execute(SQL["count"], space)).fetchone()
-    assert row is not None
+    row = await fetch_one(connection, queries["count"], space)
     if row[0] >= MOST:
         raise Invalid.of("platform", f"cannot be given another: a Space has {MOST} at most.")
     platform, told = new
     values = space | {"platform": platform.name} | _columns(told)
-    row = await (await connection.execute(SQL["create"], values)).fetchone()
-    assert row is not None
+    row = await fetch_one(connection, queries["create"], values)
     await _put_secrets(connection, space_id, row[0], {}, told.secrets, key)
     return await fetch_destination(connection, space_id, row[0])
 
 
-async def list_destinations(connection: AsyncConnection, space_id: int) -> list[Stored]:
+async def list_destinations(connection: AsyncConnection, space_id: int) -> list[DestinationRow]:
     """A Space's destinations, the oldest first."""
     return await _read(connection, space_id, None)
 
 
 async def fetch_destination(
     connection: AsyncConnection, space_id: int, destination_id: int
-) -> Stored:
+) -> DestinationRow:
     """One of them. Raises NotFound."""
     found = await _read(connection, space_id, destination_id)
     if not found:
@@ -106,7 +104,7 @@ async def change_destination(
     key: bytes,
     *,
     as_text: bool = False,
-) -> Stored:
+) -> DestinationRow:
     """Change what a body says, whose settings may have been typed as text. Raises NotFound, or
     Invalid naming every field at fault.
     """
@@ -114,7 +112,7 @@ async def change_destination(
     secrets = _opened(key, space_id, destination_id, row["secrets"])
     change = read_change(registry.PLATFORMS[row["platform"]], body, secrets, as_text=as_text)
     values = {"space_id": space_id, "destination_id": destination_id, **_columns(change)}
-    await connection.execute(SQL["change"], values)
+    await connection.execute(queries["change"], values)
     if change.secrets is not None:
         await _put_secrets(connection, space_id, destination_id, secrets, change.secrets, key)
     return await fetch_destination(connection, space_id, destination_id)
@@ -122,14 +120,14 @@ async def change_destination(
 
 async def pause_destination(
     connection: AsyncConnection, space_id: int, destination_id: int
-) -> Stored:
+) -> DestinationRow:
     """Send nothing and skip what arrives; what is queued waits. Raises NotFound."""
     return await _set_status(connection, space_id, destination_id, "pause")
 
 
 async def resume_destination(
     connection: AsyncConnection, space_id: int, destination_id: int
-) -> Stored:
+) -> DestinationRow:
     """Send again, whether people or the platform had stopped it. Raises NotFound."""
     return await _set_status(connection, space_id, destination_id, "resume")
 
@@ -140,9 +138,9 @@ async def remove_destination(
     """End a destination, forget its tokens and skip what is queued for it. Raises NotFound."""
     await lock_identities(connection, space_id)
     values = {"space_id": space_id, "destination_id": destination_id}
-    if (await connection.execute(SQL["remove"], values)).rowcount == 0:
+    if (await connection.execute(queries["remove"], values)).rowcount == 0:
         raise NotFound("Destination")
-    await connection.execute(SQL["skip_queued"], values | {"reason": SkipReason.REMOVED})
+    await connection.execute(queries["skip_queued"], values | {"reason": SkipReason.REMOVED})
 
 
 async def open_destination(
@@ -172,17 +170,17 @@ async def open_destination(
 
 async def _set_status(
     connection: AsyncConnection, space_id: int, destination_id: int, verb: str
-) -> Stored:
+) -> DestinationRow:
     await lock_identities(connection, space_id)
     values = {"space_id": space_id, "destination_id": destination_id}
-    await connection.execute(SQL[verb], values)
+    await connection.execute(queries[verb], values)
     return await fetch_destination(connection, space_id, destination_id)
 
 
 async def _hold(connection: AsyncConnection, space_id: int, destination_id: int) -> dict[str, Any]:
     cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "destination_id": destination_id}
-    row = await (await cursor.execute(SQL["hold"], values)).fetchone()
+    row = await fetch_optional(cursor, queries["hold"], values)
     if row is None:
         raise NotFound("Destination")
     return row
@@ -190,13 +188,13 @@ async def _hold(connection: AsyncConnection, space_id: int, destination_id: int)
 
 async def _read(
     connection: AsyncConnection, space_id: int, destination_id: int | None
-) -> list[Stored]:
-    cursor = connection.cursor(row_factory=class_row(Stored))
+) -> list[DestinationRow]:
+    cursor = connection.cursor(row_factory=class_row(DestinationRow))
     values = {
         "space_id": space_id, "destination_id": destination_id,
         "statuses": list(DELIVERY_STATUSES), "most": MOST_COUNTED,
     }  # fmt: skip
-    return await (await cursor.execute(SQL["list"], values)).fetchall()
+    return await fetch_all(cursor, queries["list"], values)
 
 
 def _opened(key: bytes, space_id: int, destination_id: int, sealed: bytes | None) -> dict[str, str]:
@@ -220,10 +218,10 @@ async def _put_secrets(
         "space_id": space_id, "destination_id": destination_id,
         "secrets": seal_secrets(key, space_id, destination_id, after), "names": sorted(after),
     }  # fmt: skip
-    await connection.execute(SQL["put_secrets"], values)
+    await connection.execute(queries["put_secrets"], values)
 
 
-def _columns(told: Change) -> dict[str, Any]:
+def _columns(told: DestinationChange) -> dict[str, Any]:
     return {
         "name": told.name,
         "all_events": told.all_events,

@@ -31,7 +31,7 @@ class SkipReason(StrEnum):
     ERASED = "erased"
 
 
-class Consent(msgspec.Struct, frozen=True):
+class AdConsent(msgspec.Struct, frozen=True):
     """What the person agreed to; None where nobody said."""
 
     ad_user_data: bool | None = None
@@ -51,7 +51,7 @@ class Click(msgspec.Struct, frozen=True, kw_only=True):
     cookies: dict[str, str] = {}
 
 
-class Person(msgspec.Struct, frozen=True, kw_only=True):
+class ConvertedPerson(msgspec.Struct, frozen=True, kw_only=True):
     """Who converted, as plain as it is stored. The builders normalise and hash."""
 
     email: str | None = None
@@ -79,14 +79,14 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     """What people call a custom event."""
     event_time: int
     """Milliseconds since 1970."""
-    person: Person = Person()
+    person: ConvertedPerson = ConvertedPerson()
     amount: Decimal | None = None
     currency: str | None = None
     order_id: str | None = None
     url: str | None = None
     ip: str | None = None
     user_agent: str | None = None
-    consent: Consent = Consent()
+    consent: AdConsent = AdConsent()
     cookies: dict[str, str] = {}
     """The event's own, of browsing.accepted.COOKIES; they win over the click's."""
     url_click_ids: dict[str, str] = {}
@@ -129,24 +129,24 @@ class Destination(msgspec.Struct, frozen=True, kw_only=True):
         return f"Destination({self.platform} {self.space_id}/{self.id})"
 
 
-Call = egress.Call
+Call = egress.EgressRequest
 """A call to a platform."""
 
-Answer = egress.Answer
+Answer = egress.EgressResponse
 """What a platform answered."""
 
 
-class Delivered(msgspec.Struct, frozen=True):
+class CallAccepted(msgspec.Struct, frozen=True):
     """All of them were taken."""
 
 
-class Refused(msgspec.Struct, frozen=True):
+class CallRefused(msgspec.Struct, frozen=True):
     """None was taken, and sending the same again would not change it."""
 
     error: str
 
 
-class Retry(msgspec.Struct, frozen=True):
+class CallDeferred(msgspec.Struct, frozen=True):
     """None was taken; later may be better. The destination as a whole waits."""
 
     error: str
@@ -154,13 +154,13 @@ class Retry(msgspec.Struct, frozen=True):
     """Seconds the platform asked to wait, besides what its Retry-After says."""
 
 
-class Held(msgspec.Struct, frozen=True):
+class CredentialsRefused(msgspec.Struct, frozen=True):
     """The platform does not accept the destination's credentials."""
 
     error: str
 
 
-class Partly(msgspec.Struct, frozen=True):
+class PartlyAccepted(msgspec.Struct, frozen=True):
     """Some were refused, by their position in the call."""
 
     errors: dict[int, str]
@@ -176,4 +176,4 @@ class Bisect(msgspec.Struct, frozen=True):
     error: str
 
 
-Verdict = Delivered | Refused | Retry | Held | Partly | Bisect
+Verdict = CallAccepted | CallRefused | CallDeferred | CredentialsRefused | PartlyAccepted | Bisect

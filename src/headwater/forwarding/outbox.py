@@ -12,21 +12,21 @@ from uuid import UUID, uuid5
 import msgspec
 from psycopg import Connection
 
-from headwater.database.rows import rows
-from headwater.database.statements import Statements
-from headwater.events.recording import Replaced, StoredEvent
-from headwater.forwarding.mapping import sent_as
+from headwater.database.json_rows import rows
+from headwater.database.queries import Queries
+from headwater.events.batch_store import Replaced, StoredEvent
+from headwater.forwarding.event_names import sent_as
 from headwater.forwarding.models import SkipReason
 from headwater.forwarding.platforms import registry
 
-SQL = Statements(__name__, "outbox.sql")
+queries = Queries(__name__, "outbox.sql")
 
 NAMESPACE = UUID("58445d59-2e22-4960-acea-3073ed606a85")
 """Of the ids that events without an idempotency key are told apart by. It never changes: a platform
 that hears of an event again has to recognise it."""
 
 
-class Target(msgspec.Struct, frozen=True, gc=False):
+class OutboxDestination(msgspec.Struct, frozen=True, gc=False):
     """A destination, as far as it decides what is queued for it."""
 
     id: int
@@ -45,21 +45,21 @@ class NewDelivery(msgspec.Struct, omit_defaults=True, frozen=True, gc=False):
     reason: SkipReason | None = None
 
 
-def read_targets(told: list[dict[str, Any]] | None) -> list[Target]:
+def read_targets(told: list[dict[str, Any]] | None) -> list[OutboxDestination]:
     """The destinations of a Space from what the database tells of them."""
-    return msgspec.convert(told or [], list[Target])
+    return msgspec.convert(told or [], list[OutboxDestination])
 
 
 def queue_deliveries(
     connection: Connection[Any],
     space_id: int,
     events: Collection[StoredEvent],
-    targets: Collection[Target],
+    targets: Collection[OutboxDestination],
 ) -> None:
     """Queue new events for every destination, or note why they are not sent."""
     if events and targets:
         deliveries = rows(deliveries_of(space_id, events, targets))
-        connection.execute(SQL["queue"], {"space_id": space_id, "deliveries": deliveries})
+        connection.execute(queries["queue"], {"space_id": space_id, "deliveries": deliveries})
 
 
 def hand_over_deliveries(
@@ -72,13 +72,13 @@ def hand_over_deliveries(
     each = [{"space_id": space_id, "id": one.id, "event_id": one.event_id} for one in replaced]
     for statuses in (["delivered"], ["queued", "retrying"]):
         rows_of = [{**values, "statuses": statuses} for values in each]
-        connection.cursor().executemany(SQL["hand_over"], rows_of)
+        connection.cursor().executemany(queries["hand_over"], rows_of)
     for name in ("end_rest", "forget_rest"):
-        connection.cursor().executemany(SQL[name], each)
+        connection.cursor().executemany(queries[name], each)
 
 
 def deliveries_of(
-    space_id: int, events: Iterable[StoredEvent], targets: Collection[Target]
+    space_id: int, events: Iterable[StoredEvent], targets: Collection[OutboxDestination]
 ) -> Iterator[NewDelivery]:
     """A delivery for each event and destination."""
     for event in events:
@@ -92,7 +92,7 @@ def dedup_id_of(space_id: int, event_id: int) -> str:
     return str(uuid5(NAMESPACE, f"{space_id}:{event_id}"))
 
 
-def why_not(event: StoredEvent, target: Target) -> SkipReason | None:
+def why_not(event: StoredEvent, target: OutboxDestination) -> SkipReason | None:
     """Why an event is certain not to be sent to a destination."""
     if event.do_not_capi:
         return SkipReason.DO_NOT_CAPI

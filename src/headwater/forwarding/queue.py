@@ -17,11 +17,11 @@ import msgspec
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 
-from headwater.database.rows import rows
-from headwater.database.statements import Statements
-from headwater.forwarding.outcomes import Hold, Wait
+from headwater.database.json_rows import rows
+from headwater.database.queries import Queries, fetch_one, fetch_optional
+from headwater.forwarding.retry_policy import DestinationBackoff, DestinationHold
 
-SQL = Statements(__name__, "queue.sql")
+queries = Queries(__name__, "queue.sql")
 
 LEASE = timedelta(seconds=30)
 OUTAGE = 2
@@ -36,7 +36,7 @@ class LeaseLostError(Exception):
     """The destination belongs to somebody else by now."""
 
 
-class Place(NamedTuple):
+class DestinationKey(NamedTuple):
     """A destination of a Space."""
 
     space_id: int
@@ -48,10 +48,10 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Lease:
+class DestinationLease:
     """A destination that is ours for now."""
 
-    place: Place
+    place: DestinationKey
     token: UUID
 
     def values(self) -> dict[str, Any]:
@@ -60,7 +60,7 @@ class Lease:
 
 
 @dataclass(frozen=True)
-class Held:
+class LeasedDestination:
     """A destination under a lease, as it is stored."""
 
     platform: str
@@ -71,7 +71,7 @@ class Held:
     failures: int
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class DeliveryRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What is written down of a delivery."""
 
     id: int
@@ -87,73 +87,78 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     touchpoint_id: int | None = None
 
 
-class Report(NamedTuple):
+class CallRecord(NamedTuple):
     """What is written down of a call, or of what was decided without one."""
 
     now: float
-    entries: Sequence[Entry]
+    entries: Sequence[DeliveryRecord]
     http_status: int | None = None
     answer: str | None = None
-    destination: Wait | Hold | None = None
+    destination: DestinationBackoff | DestinationHold | None = None
     called: bool = True
     """Whether the destination was called: without a word of it, it is well then."""
 
 
 async def read_clock(connection: AsyncConnection) -> float:
     """The database's time, as Unix seconds."""
-    row = await (await connection.execute(SQL["clock"])).fetchone()
-    assert row is not None
+    row = await fetch_one(connection, queries["clock"])
     return row[0]
 
 
-async def find_due(connection: AsyncConnection, now: float) -> list[Place]:
+async def find_due(connection: AsyncConnection, now: float) -> list[DestinationKey]:
     """Destinations of all Spaces that somebody should send to."""
-    cursor = await connection.execute(SQL["destinations_due"], {"now": now, "lease": LEASE})
-    return [Place(*row) for row in await cursor.fetchall()]
+    cursor = await connection.execute(queries["destinations_due"], {"now": now, "lease": LEASE})
+    return [DestinationKey(*row) for row in await cursor.fetchall()]
 
 
 def spaces_due(connection: Connection[Any]) -> list[int]:
     """The Spaces with deliveries that are due and that nobody works on."""
-    return [row[0] for row in connection.execute(SQL["spaces_due"], {"lease": LEASE})]
+    return [row[0] for row in connection.execute(queries["spaces_due"], {"lease": LEASE})]
 
 
-async def take(connection: AsyncConnection, place: Place, now: float) -> Lease | None:
+async def take(
+    connection: AsyncConnection, place: DestinationKey, now: float
+) -> DestinationLease | None:
     """A lease on a destination; None when it is not to be had."""
     values = {**place.values(), "now": now, "lease": LEASE}
-    row = await (await connection.execute(SQL["take"], values)).fetchone()
-    return None if row is None else Lease(place, row[0])
+    row = await fetch_optional(connection, queries["take"], values)
+    return None if row is None else DestinationLease(place, row[0])
 
 
-async def keep(connection: AsyncConnection, lease: Lease, now: float) -> Held | None:
+async def keep(
+    connection: AsyncConnection, lease: DestinationLease, now: float
+) -> LeasedDestination | None:
     """The destination as it is now, if it is still ours and to be sent to."""
-    cursor = connection.cursor(row_factory=class_row(Held))
-    return await (await cursor.execute(SQL["keep"], {**lease.values(), "now": now})).fetchone()
+    cursor = connection.cursor(row_factory=class_row(LeasedDestination))
+    return await fetch_optional(cursor, queries["keep"], {**lease.values(), "now": now})
 
 
-async def beat(connection: AsyncConnection, lease: Lease) -> None:
+async def beat(connection: AsyncConnection, lease: DestinationLease) -> None:
     """Keep a destination during a call."""
-    await connection.execute(SQL["beat"], lease.values())
+    await connection.execute(queries["beat"], lease.values())
 
 
-async def give_back(connection: AsyncConnection, lease: Lease) -> None:
+async def give_back(connection: AsyncConnection, lease: DestinationLease) -> None:
     """Let others send to a destination."""
-    await connection.execute(SQL["give_back"], lease.values())
+    await connection.execute(queries["give_back"], lease.values())
 
 
 async def next_ids(
-    connection: AsyncConnection, lease: Lease, now: float, limit: int, *, probing: bool
+    connection: AsyncConnection, lease: DestinationLease, now: float, limit: int, *, probing: bool
 ) -> list[int]:
     """Deliveries that are due: the longest due, or for a probe the least tried."""
     values = {**lease.values(), "now": now, "limit": limit}
-    cursor = await connection.execute(SQL["probes" if probing else "due"], values)
+    cursor = await connection.execute(queries["probes" if probing else "due"], values)
     return [row[0] for row in await cursor.fetchall()]
 
 
-async def record(connection: AsyncConnection, lease: Lease, report: Report) -> Turn | None:
+async def record(
+    connection: AsyncConnection, lease: DestinationLease, report: CallRecord
+) -> Turn | None:
     """Write down what became of deliveries and of their destination, and return how that has
     changed. Raises LeaseLostError.
     """
-    row = await (await connection.execute(SQL["hold_lease"], lease.values())).fetchone()
+    row = await fetch_optional(connection, queries["hold_lease"], lease.values())
     if row is None:
         raise LeaseLostError
     values = {
@@ -162,27 +167,30 @@ async def record(connection: AsyncConnection, lease: Lease, report: Report) -> T
         "http_status": report.http_status, "answer": report.answer,
     }  # fmt: skip
     if report.entries:
-        await connection.execute(SQL["record"], values)
-        await connection.execute(SQL["forget_erased"], values)
-        await connection.execute(SQL["log_attempts"], values)
+        await connection.execute(queries["record"], values)
+        await connection.execute(queries["forget_erased"], values)
+        await connection.execute(queries["log_attempts"], values)
     if not report.called:
         return None
     return await _set_state(connection, values, report.destination, row[0])
 
 
 async def _set_state(
-    connection: AsyncConnection, values: dict[str, Any], state: Wait | Hold | None, failures: int
+    connection: AsyncConnection,
+    values: dict[str, Any],
+    state: DestinationBackoff | DestinationHold | None,
+    failures: int,
 ) -> Turn | None:
     match state:
-        case Wait(until, failures):
+        case DestinationBackoff(until, failures):
             values = values | {"until": until, "failures": failures}
-            await connection.execute(SQL["wait"], values)
-        case Hold(reason):
-            held = await connection.execute(SQL["hold"], values | {"reason": reason})
+            await connection.execute(queries["wait"], values)
+        case DestinationHold(reason):
+            held = await connection.execute(queries["hold"], values | {"reason": reason})
             return "held" if held.rowcount else None
         case None:
-            well = await (await connection.execute(SQL["well"], values)).fetchone()
+            well = await fetch_optional(connection, queries["well"], values)
             if failures >= OUTAGE:
-                await connection.execute(SQL["wake"], values)
+                await connection.execute(queries["wake"], values)
             return "recovered" if well is not None and well[0] else None
     return None

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import msgspec
 from fastapi import APIRouter, Path, Request, Response
 
-from headwater.forwarding import destinations, documents
-from headwater.forwarding.options import read_new
+from headwater.forwarding import destinations, schemas
+from headwater.forwarding.inputs import read_new
 from headwater.forwarding.platforms import registry
-from headwater.forwarding.trial import try_destination
+from headwater.forwarding.test_event import try_destination
 from headwater.http.bodies import read_json
 from headwater.http.ids import parse_id
 from headwater.http.openapi import problems
@@ -34,24 +34,24 @@ Tester = Annotated[Caller, requires("destinations:write", "test_destination")]
     "/platforms",
     operation_id="list_platforms",
     summary="List ad platforms",
-    responses={200: documents.PLATFORMS, **problems(401, 403, 422, 429, 503)},
+    responses={200: schemas.PLATFORMS, **problems(401, 403, 422, 429, 503)},
 )
 async def list_platforms(_: Lister) -> Response:
     """List the ad platforms that events can be forwarded to, and what each asks for."""
-    return _answer({"data": [documents.show_platform(each) for each in _platforms()]})
+    return _answer({"data": [schemas.show_platform(each) for each in _platforms()]})
 
 
 @router.get(
     "/destinations",
     operation_id="list_destinations",
     summary="List Destinations",
-    responses={200: documents.DESTINATIONS, **problems(401, 403, 422, 429, 503)},
+    responses={200: schemas.DESTINATIONS, **problems(401, 403, 422, 429, 503)},
 )
 async def list_destinations(request: Request, caller: Lister) -> Response:
     """List the Space's destinations, the oldest first."""
     async with request.app.state.headwater.database.connection() as connection:
         listed = await destinations.list_destinations(connection, caller.space_id)
-    return _answer({"data": [documents.show_destination(each) for each in listed]})
+    return _answer({"data": [schemas.show_destination(each) for each in listed]})
 
 
 @router.post(
@@ -59,8 +59,8 @@ async def list_destinations(request: Request, caller: Lister) -> Response:
     operation_id="create_destination",
     summary="Create Destination",
     status_code=201,
-    responses={201: documents.DESTINATION, **problems(401, 403, 413, 415, 422, 429, 503)},
-    openapi_extra={"requestBody": documents.body_of_creation()},
+    responses={201: schemas.DESTINATION, **problems(401, 403, 413, 415, 422, 429, 503)},
+    openapi_extra={"requestBody": schemas.body_of_creation()},
 )
 async def create_destination(request: Request, caller: Changer) -> Response:
     """Forward events to an account of an ad platform from now on."""
@@ -70,14 +70,14 @@ async def create_destination(request: Request, caller: Changer) -> Response:
         stored = await destinations.create_destination(
             connection, caller.space_id, new, headwater.sealing_key
         )
-    return _answer(documents.show_destination(stored), 201)
+    return _answer(schemas.show_destination(stored), 201)
 
 
 @router.get(
     "/destinations/{destination_id}",
     operation_id="get_destination",
     summary="Get Destination",
-    responses={200: documents.DESTINATION, **problems(401, 403, 404, 422, 429, 503)},
+    responses={200: schemas.DESTINATION, **problems(401, 403, 404, 422, 429, 503)},
 )
 async def get_destination(
     request: Request, destination_id: DestinationId, caller: Getter
@@ -86,15 +86,15 @@ async def get_destination(
     number = parse_id("destination_id", destination_id)
     async with request.app.state.headwater.database.connection() as connection:
         stored = await destinations.fetch_destination(connection, caller.space_id, number)
-    return _answer(documents.show_destination(stored))
+    return _answer(schemas.show_destination(stored))
 
 
 @router.put(
     "/destinations/{destination_id}",
     operation_id="update_destination",
     summary="Update Destination",
-    responses={200: documents.DESTINATION, **problems(401, 403, 404, 413, 415, 422, 429, 503)},
-    openapi_extra={"requestBody": documents.BODY_OF_CHANGE},
+    responses={200: schemas.DESTINATION, **problems(401, 403, 404, 413, 415, 422, 429, 503)},
+    openapi_extra={"requestBody": schemas.BODY_OF_CHANGE},
 )
 async def update_destination(
     request: Request, destination_id: DestinationId, caller: Changer
@@ -107,14 +107,14 @@ async def update_destination(
         stored = await destinations.change_destination(
             connection, caller.space_id, number, body, headwater.sealing_key
         )
-    return _answer(documents.show_destination(stored))
+    return _answer(schemas.show_destination(stored))
 
 
 @router.delete(
     "/destinations/{destination_id}",
     operation_id="delete_destination",
     summary="Remove Destination",
-    responses={200: documents.REMOVED, **problems(401, 403, 404, 422, 429, 503)},
+    responses={200: schemas.REMOVED, **problems(401, 403, 404, 422, 429, 503)},
 )
 async def delete_destination(
     request: Request, destination_id: DestinationId, caller: Changer
@@ -130,7 +130,7 @@ async def delete_destination(
     "/destinations/{destination_id}/pause",
     operation_id="pause_destination",
     summary="Pause Destination",
-    responses={200: documents.DESTINATION, **problems(401, 403, 404, 422, 429, 503)},
+    responses={200: schemas.DESTINATION, **problems(401, 403, 404, 422, 429, 503)},
 )
 async def pause_destination(
     request: Request, destination_id: DestinationId, caller: Changer
@@ -139,14 +139,14 @@ async def pause_destination(
     number = parse_id("destination_id", destination_id)
     async with request.app.state.headwater.database.transaction() as connection:
         stored = await destinations.pause_destination(connection, caller.space_id, number)
-    return _answer(documents.show_destination(stored))
+    return _answer(schemas.show_destination(stored))
 
 
 @router.post(
     "/destinations/{destination_id}/resume",
     operation_id="resume_destination",
     summary="Resume Destination",
-    responses={200: documents.DESTINATION, **problems(401, 403, 404, 422, 429, 503)},
+    responses={200: schemas.DESTINATION, **problems(401, 403, 404, 422, 429, 503)},
 )
 async def resume_destination(
     request: Request, destination_id: DestinationId, caller: Changer
@@ -155,14 +155,14 @@ async def resume_destination(
     number = parse_id("destination_id", destination_id)
     async with request.app.state.headwater.database.transaction() as connection:
         stored = await destinations.resume_destination(connection, caller.space_id, number)
-    return _answer(documents.show_destination(stored))
+    return _answer(schemas.show_destination(stored))
 
 
 @router.post(
     "/destinations/{destination_id}/test",
     operation_id="test_destination",
     summary="Test Destination",
-    responses={200: documents.TRIED, **problems(401, 403, 404, 422, 429, 503)},
+    responses={200: schemas.TRIED, **problems(401, 403, 404, 422, 429, 503)},
 )
 async def test_destination(
     request: Request, destination_id: DestinationId, caller: Tester

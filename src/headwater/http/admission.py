@@ -20,16 +20,16 @@ SMALL_BYTES = 256 * 1024
 FULL = "The service holds as many requests as it can; try again."
 
 
-class Budget:
+class BodyBudget:
     """The bytes that requests under way may hold together."""
 
     def __init__(self, size: int = MAX_BYTES, reserved: int = RESERVED_BYTES) -> None:
         self._size, self._reserved = size, reserved
         self.held = 0
 
-    def request(self, declared: int) -> Share:
+    def request(self, declared: int) -> BodyShare:
         """Account for a request's body, whose head declares so many bytes, while a block runs."""
-        return Share(self, declared)
+        return BodyShare(self, declared)
 
     def take(self, more: int, size: int) -> None:
         """Take `more` bytes for a body that has `size` then. Raises Unavailable without room."""
@@ -39,12 +39,12 @@ class Budget:
         self.held += more
 
 
-class Share:
+class BodyShare:
     """What one request holds of the budget, until its block ends."""
 
     __slots__ = ("_budget", "declared", "size")
 
-    def __init__(self, budget: Budget, declared: int) -> None:
+    def __init__(self, budget: BodyBudget, declared: int) -> None:
         self._budget = budget
         self.declared = declared
         self.size = 0
@@ -65,10 +65,10 @@ class Share:
             self.size = size
 
 
-_current: ContextVar[Share | None] = ContextVar("share", default=None)
+_current: ContextVar[BodyShare | None] = ContextVar("share", default=None)
 
 
-def admit_body(limit: int) -> Share | None:
+def admit_body(limit: int) -> BodyShare | None:
     """Make room for the whole body of the current request before any of it is read, and return what
     counts its bytes. Raises a 413 when it is declared as longer than `limit`, and Unavailable when
     there is no room now.

@@ -12,8 +12,8 @@ from typing import Any, cast
 from starlette.requests import Request
 
 from headwater.http.admission import admit_body
-from headwater.http.decoding import NOT_AN_OBJECT, decode_storable
 from headwater.http.errors import Invalid, Problem, plain
+from headwater.http.json_decoder import NOT_AN_OBJECT, decode_storable
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 

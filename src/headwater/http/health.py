@@ -23,10 +23,10 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from headwater.database.pool import UNAVAILABLE, Database, bounded, connect
-from headwater.database.statements import Statements
+from headwater.database.queries import Queries, fetch_optional
 from headwater.http.shared import Shared
 
-SQL = Statements(__name__, "health.sql")
+queries = Queries(__name__, "health.sql")
 SECONDS = 2.0
 READY_SECONDS = 1.0
 """For which one trial answers everybody."""
@@ -53,7 +53,7 @@ async def takes_writes(url: str) -> bool:
         async with await connect(url) as connection:
             with bounded(connection, SECONDS):
                 async with connection.transaction(force_rollback=True):
-                    await connection.execute(SQL["try_write"], row)
+                    await connection.execute(queries["try_write"], row)
     except UNAVAILABLE:
         return False
     return True
@@ -84,7 +84,7 @@ async def read_backlog(database: Database, figures: Sequence[Figures]) -> bytes:
     """What the database holds that waits, as Prometheus text. Raises one of UNAVAILABLE."""
     stored = CollectorRegistry()
     async with database.connection(SECONDS) as connection:
-        row = await (await connection.execute(SQL["queue"])).fetchone()
+        row = await fetch_optional(connection, queries["queue"])
         stored.register(_Stored(_queue(row)))
         for read in figures:
             stored.register(_Stored(await read(connection)))

@@ -17,12 +17,12 @@ from typing import Any
 
 import msgspec
 
-from headwater.http.parameters import Kind, One, Query
+from headwater.http.parameters import Parameter, ParameterType, Query
 from headwater.http.timerange import TimeRange
 
-CURSOR = One(
+CURSOR = Parameter(
     name="cursor",
-    kind=Kind({"type": "string", "pattern": r"\S"}, str),
+    kind=ParameterType({"type": "string", "pattern": r"\S"}, str),
     description="A cursor from an earlier page of the same list; absent, the first page.",
 )
 
@@ -161,7 +161,7 @@ def places(time: TimeRange, at: Position | None) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Link:
+class PageLink:
     """Where a list was asked for."""
 
     url: str
@@ -170,7 +170,7 @@ class Link:
     cursors: Cursors
 
 
-def envelope(page: Page, per_page: int, link: Link) -> bytes:
+def envelope(page: Page, per_page: int, link: PageLink) -> bytes:
     """The JSON body of a list. `page.lines` are JSON already and go in as they are."""
     after, before = (
         link.cursors.write(position) if position else None

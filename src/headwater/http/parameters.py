@@ -136,7 +136,7 @@ class Query:
 
 
 @dataclass(frozen=True)
-class Kind(Generic[T]):
+class ParameterType(Generic[T]):
     """A type of value: its JSON schema, and how its text is read.
 
     `parse` raises ValueError with the rule that the text breaks.
@@ -146,7 +146,7 @@ class Kind(Generic[T]):
     parse: Callable[[str], T]
 
 
-def whole_number(low: int, high: int) -> Kind[int]:
+def whole_number(low: int, high: int) -> ParameterType[int]:
     """An integer in ASCII digits between two bounds."""
 
     def parse(text: str) -> int:
@@ -155,10 +155,10 @@ def whole_number(low: int, high: int) -> Kind[int]:
             raise ValueError(f"must be a whole number from {low} to {high}.")
         return number
 
-    return Kind({"type": "integer", "minimum": low, "maximum": high}, parse)
+    return ParameterType({"type": "integer", "minimum": low, "maximum": high}, parse)
 
 
-def one_of(values: Sequence[T]) -> Kind[T]:
+def one_of(values: Sequence[T]) -> ParameterType[T]:
     """One of a closed list of strings or integers."""
     by_text = {str(value): value for value in values}
     names = Names(by_text)
@@ -169,15 +169,15 @@ def one_of(values: Sequence[T]) -> Kind[T]:
         return by_text[text]
 
     type_name = "integer" if isinstance(values[0], int) else "string"
-    return Kind({"type": type_name, "enum": list(values)}, parse)
+    return ParameterType({"type": type_name, "enum": list(values)}, parse)
 
 
 @dataclass(frozen=True, kw_only=True)
-class One(Generic[T]):
+class Parameter(Generic[T]):
     """A parameter with a single value."""
 
     name: str
-    kind: Kind[T]
+    kind: ParameterType[T]
     description: str
     required: bool = False
     default: T | None = None
@@ -203,11 +203,11 @@ class One(Generic[T]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Many(Generic[T]):
+class ListParameter(Generic[T]):
     """A parameter with a list of values, each given at most once."""
 
     name: str
-    kind: Kind[T]
+    kind: ParameterType[T]
     most: int
     description: str
     default: list[T] = field(default_factory=list[T])
@@ -234,7 +234,7 @@ class Many(Generic[T]):
         }  # fmt: skip
 
 
-def _parsed(query: Query, name: str, kind: Kind[T], text: str) -> T | None:
+def _parsed(query: Query, name: str, kind: ParameterType[T], text: str) -> T | None:
     try:
         return kind.parse(text)
     except ValueError as error:

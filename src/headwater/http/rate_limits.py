@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from psycopg import AsyncConnection
 
 from headwater.database.arrays import array
-from headwater.database.statements import Statements
+from headwater.database.queries import Queries
 from headwater.http.errors import RateLimited
 
-SQL = Statements(__name__, "rate_limits.sql")
+queries = Queries(__name__, "rate_limits.sql")
 
 PER_MINUTE = {
     "track": 1000,
@@ -55,7 +55,7 @@ PER_MINUTE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class QuotaRequest:
     """`cost` units of one Space's minute, of which it has `limit`."""
 
     space_id: int
@@ -94,13 +94,13 @@ class Quota:
 
 
 async def take(
-    connection: AsyncConnection, bucket: str, demands: Iterable[Demand]
+    connection: AsyncConnection, bucket: str, demands: Iterable[QuotaRequest]
 ) -> dict[int, Quota]:
     """Take from every Space in `demands` (each once) as much as its minute holds, by Space."""
     # In one order everywhere, so that two processes never wait for each other in a circle.
     ordered = sorted(demands, key=lambda demand: demand.space_id)
     cursor = await connection.execute(
-        SQL["take"],
+        queries["take"],
         {
             "bucket": bucket,
             "spaces": array([demand.space_id for demand in ordered]),
@@ -117,4 +117,4 @@ async def take(
 async def give_back(connection: AsyncConnection, bucket: str, space_id: int, cost: int) -> None:
     """Return units that were granted but not used."""
     parameters = {"bucket": bucket, "space_id": space_id, "cost": cost}
-    await connection.execute(SQL["give_back"], parameters)
+    await connection.execute(queries["give_back"], parameters)

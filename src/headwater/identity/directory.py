@@ -60,7 +60,7 @@ class Contact:
         return contact
 
 
-class Shown:
+class IdentifierUse:
     """What the batch showed of an identifier on one contact, up to a merge of that contact: times
     in µs since 1970, and the first and the last receipt.
     """
@@ -77,7 +77,7 @@ class Shown:
         self.last_receipt = receipt_id
 
 
-class Link:
+class IdentifierLink:
     """An identifier of a contact and of all that was merged into it: when (µs since 1970) and by
     which receipt it was last seen, and what the batch has to store of that.
     """
@@ -87,7 +87,7 @@ class Link:
     def __init__(self, last_seen: int, recency: int) -> None:
         self.last_seen = last_seen
         self.recency = recency
-        self.shown: Shown | None = None
+        self.shown: IdentifierUse | None = None
 
     def widen(self, last_seen: int, recency: int) -> None:
         """Take in another sighting, or several."""
@@ -122,19 +122,19 @@ class Directory:
         """Stored contacts by id."""
         self.created: list[Contact] = []
         self.merges: list[Merge] = []
-        self._links: dict[tuple[str, str], dict[Contact, Link]] = {}
-        self._shown_on_merged: list[tuple[tuple[str, str], Contact, Shown]] = []
+        self._links: dict[tuple[str, str], dict[Contact, IdentifierLink]] = {}
+        self._shown_on_merged: list[tuple[tuple[str, str], Contact, IdentifierUse]] = []
 
     def add_stored(self, contact_id: int, created_at: int) -> Contact:
         contact = self.contacts[contact_id] = Contact(contact_id, created_at)
         return contact
 
-    def add_link(self, contact: Contact, key: tuple[str, str], link: Link) -> None:
+    def add_link(self, contact: Contact, key: tuple[str, str], link: IdentifierLink) -> None:
         """Take in what is stored; `key` is a kind and a value."""
         self._links.setdefault(key, {})[contact] = link
         contact.keys.append(key)
 
-    def holders(self, kind: str, value: str) -> dict[Contact, Link]:
+    def holders(self, kind: str, value: str) -> dict[Contact, IdentifierLink]:
         """Every contact the identifier is listed for."""
         return self._links.get((kind, value), {})
 
@@ -159,12 +159,12 @@ class Directory:
             holders = self._links[key] = {}
         link = holders.get(contact)
         if link is None:
-            link = holders[contact] = Link(at, receipt_id)
+            link = holders[contact] = IdentifierLink(at, receipt_id)
             contact.keys.append(key)
         else:
             link.widen(at, receipt_id)
         if link.shown is None:
-            link.shown = Shown(at, receipt_id)
+            link.shown = IdentifierUse(at, receipt_id)
         else:
             link.shown.add(at, receipt_id)
         if key[0] == EMAIL:
@@ -196,12 +196,12 @@ class Directory:
             self._shown_on_merged.append((key, loser, moved.shown))
         link = holders.get(survivor)
         if link is None:
-            holders[survivor] = Link(moved.last_seen, moved.recency)
+            holders[survivor] = IdentifierLink(moved.last_seen, moved.recency)
             survivor.keys.append(key)
         else:
             link.widen(moved.last_seen, moved.recency)
 
-    def shown(self) -> Iterator[tuple[tuple[str, str], Contact, Shown]]:
+    def shown(self) -> Iterator[tuple[tuple[str, str], Contact, IdentifierUse]]:
         """Every identifier that an event of the batch showed, with the contact it was shown on,
         which may have been merged since.
         """

@@ -13,22 +13,22 @@ from typing import Any, cast
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Identifier
 
-from headwater.contacts.bodies import COLLECTIONS, ContactValues, read_new_contact
 from headwater.contacts.fields import DATE_SLOTS, SLOTS
+from headwater.contacts.inputs import COLLECTIONS, ContactValues, read_new_contact
 from headwater.contacts.profiles import instant
-from headwater.database.rows import rows
-from headwater.database.statements import Statements
+from headwater.database.json_rows import rows
+from headwater.database.queries import Queries, fetch_all
 from headwater.http.errors import Errors
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import lock_identities
 
-STATEMENTS = Statements(__name__, "contacts.sql")
+queries = Queries(__name__, "contacts.sql")
 
 _SINGLE = {collection.kind: name for name, collection in COLLECTIONS.items()}
 _SLOTS = tuple(name for _, name in SLOTS)
 FIELDS = (*COLLECTIONS, *_SINGLE, *_SLOTS)
 
-_FILL = STATEMENTS["fill"].format(
+_FILL = queries["fill"].format(
     columns=SQL(", ").join(
         SQL("{0} = coalesce(c.{0}, d.{0})").format(Identifier(name)) for name in (*_SINGLE, *_SLOTS)
     )
@@ -94,7 +94,7 @@ async def store(
     new = [target for target in targets if not target.id]
     if new:
         bound = {"space_id": space.id, "count": len(new)}
-        ids = await (await connection.execute(STATEMENTS["create"], bound)).fetchall()
+        ids = await fetch_all(connection, queries["create"], bound)
         for target, (number,) in zip(new, sorted(ids), strict=True):
             target.id = number
     contacts = rows({"id": target.id, **target.columns} for target in targets)
@@ -103,7 +103,7 @@ async def store(
         {"contact_id": target.id, "kind": kind, "value": value}
         for target in targets for kind, value in target.values
     )  # fmt: skip
-    await connection.execute(STATEMENTS["add_values"], {"space_id": space.id, "values": values})
+    await connection.execute(queries["add_values"], {"space_id": space.id, "values": values})
     return [_told(conflict) if conflict else None for conflict in conflicts]
 
 
@@ -115,7 +115,7 @@ async def _holders(
     bound = {"space_id": space_id, "emails": emails}
     found: dict[int, _Target] = {}
     holders: dict[str, list[_Target]] = {}
-    for email, number in await (await connection.execute(STATEMENTS["holders"], bound)).fetchall():
+    for email, number in await fetch_all(connection, queries["holders"], bound):
         holders.setdefault(email, []).append(found.setdefault(number, _Target(number)))
     return holders
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from headwater.http.decoding import decode_storable, refuse_bad_text
 from headwater.http.errors import Errors, Invalid
+from headwater.http.json_decoder import decode_storable, refuse_bad_text
 
 STANDARD_INPUT = "-"
 FORMATS = ("ndjson", "csv")
@@ -38,7 +38,7 @@ class UnreadableError(Exception):
 
 
 @dataclass(frozen=True)
-class Row:
+class FileRow:
     """One row: its number from 1, the line it ends on, and what it holds by column."""
 
     number: int
@@ -49,7 +49,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Source:
+class RowSource:
     """An open file. Its bytes are read from `raw`, which tells how far they have been read."""
 
     raw: BinaryIO
@@ -63,7 +63,7 @@ class Source:
         """The columns that a CSV file's header names. Raises UnreadableError."""
         return next(_table(self._lines()))[1] if self.form == "csv" else None
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[FileRow]:
         """Every row from the beginning. Raises UnreadableError."""
         try:
             yield from _csv_rows(self._lines()) if self.form == "csv" else _json_rows(self._lines())
@@ -78,7 +78,7 @@ class Source:
 
 
 @contextmanager
-def open_source(name: str, form: str | None) -> Generator[Source]:
+def open_source(name: str, form: str | None) -> Generator[RowSource]:
     """A file by its path, or all of standard input. Raises UnreadableError, or an OSError."""
     form = form or _form_of(name)
     with tempfile.TemporaryFile() if name == STANDARD_INPUT else Path(name).open("rb") as file:
@@ -87,7 +87,7 @@ def open_source(name: str, form: str | None) -> Generator[Source]:
             shutil.copyfileobj(sys.stdin.buffer, raw)
             raw.seek(0)
         digest = hashlib.file_digest(cast("Any", file), "sha256").digest()
-        yield Source(raw, form, raw.tell(), digest)
+        yield RowSource(raw, form, raw.tell(), digest)
 
 
 def _form_of(name: str) -> str:
@@ -97,7 +97,7 @@ def _form_of(name: str) -> str:
     return form
 
 
-def _json_rows(stream: BinaryIO) -> Iterator[Row]:
+def _json_rows(stream: BinaryIO) -> Iterator[FileRow]:
     number = 0
     for line, text in enumerate(stream, start=1):
         text = text.removeprefix(_BOM) if line == 1 else text  # noqa: PLW2901
@@ -105,9 +105,9 @@ def _json_rows(stream: BinaryIO) -> Iterator[Row]:
             continue
         number += 1
         try:
-            yield Row(number, line, _object(text))
+            yield FileRow(number, line, _object(text))
         except Invalid as invalid:
-            yield Row(number, line, errors=invalid.errors)
+            yield FileRow(number, line, errors=invalid.errors)
 
 
 def _object(text: bytes) -> dict[str, Any]:
@@ -158,14 +158,14 @@ def _readable(reader: Iterator[list[str]]) -> Iterator[list[str]]:
                 yield cells
 
 
-def _csv_rows(stream: BinaryIO) -> Iterator[Row]:
+def _csv_rows(stream: BinaryIO) -> Iterator[FileRow]:
     table = _table(stream)
     _, header = next(table)
     for number, (line, cells) in enumerate(table, start=1):
         try:
-            yield Row(number, line, _cells(header, cells))
+            yield FileRow(number, line, _cells(header, cells))
         except Invalid as invalid:
-            yield Row(number, line, errors=invalid.errors)
+            yield FileRow(number, line, errors=invalid.errors)
 
 
 def _cells(header: list[str], cells: list[str]) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 from psycopg import AsyncConnection
 
-from headwater.ads.bodies import read_name
 from headwater.ads.catalogue import put_names
+from headwater.ads.inputs import read_name
 from headwater.http.errors import Errors, Invalid
 from headwater.identity.senders import Sender
 from headwater.imports import contacts
@@ -29,7 +29,7 @@ _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 @dataclass(frozen=True)
-class Kind:
+class ImportKind:
     """One kind of rows."""
 
     fields: tuple[str, ...]
@@ -91,14 +91,14 @@ async def _store_ads(
 
 
 KINDS = {
-    "events": Kind(
+    "events": ImportKind(
         EVENT_FORM.payload.__struct_fields__, _read_event, _queueing("event"), "queued",
         numbers=("amount",), flags=("is_upsell", "do_not_capi"), time="event_time",
     ),
-    "touchpoints": Kind(
+    "touchpoints": ImportKind(
         TOUCHPOINT_FORM.payload.__struct_fields__, _read_touchpoint, _queueing("touchpoint"),
         "queued", time="occurred_at",
     ),
-    "contacts": Kind(contacts.FIELDS, contacts.read, contacts.store, "stored"),
-    "ads": Kind(("kind", "id", "name", "platform"), _read_ad, _store_ads, "stored"),
+    "contacts": ImportKind(contacts.FIELDS, contacts.read, contacts.store, "stored"),
+    "ads": ImportKind(("kind", "id", "name", "platform"), _read_ad, _store_ads, "stored"),
 }  # fmt: skip

@@ -26,14 +26,14 @@ from headwater.http.bodies import (
     read_body,
     refuse_encoding,
 )
-from headwater.http.decoding import NOT_AN_OBJECT, decode_typed
 from headwater.http.errors import Invalid, Problem, Unavailable, bound, plain
+from headwater.http.json_decoder import NOT_AN_OBJECT, decode_typed
 from headwater.http.rate_limits import Quota
 from headwater.ingest.forms import Form
 from headwater.ingest.inbox import Inbox, Request
 from headwater.ingest.payload import EVENT_FORM, accept
 from headwater.ingest.touchpoints import TOUCHPOINT_FORM
-from headwater.spaces.access import Caller, KeyRing
+from headwater.spaces.access import Caller, KeyCache
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
@@ -48,7 +48,7 @@ log = structlog.get_logger()
 _encode = msgspec.json.encode
 
 
-class Answer(msgspec.Struct):
+class HttpResponse(msgspec.Struct):
     """A response not yet sent."""
 
     status: int
@@ -59,7 +59,7 @@ class Answer(msgspec.Struct):
 class Ingest:
     """What the endpoints work with."""
 
-    def __init__(self, keys: KeyRing, inbox: Inbox) -> None:
+    def __init__(self, keys: KeyCache, inbox: Inbox) -> None:
         self.keys, self.inbox = keys, inbox
 
     def request(self, caller: Caller, cost: int, rows: list[bytes], kind: str = "event") -> Request:
@@ -67,7 +67,7 @@ class Ingest:
         limit = self.keys.limit(caller, self.inbox.bucket)
         return Request(caller.space_id, limit, cost, rows, kind)
 
-    async def put(self, request: Request) -> Answer | None:
+    async def put(self, request: Request) -> HttpResponse | None:
         """Have the request stored, or say why it was not."""
         try:
             await self.inbox.put(request)
@@ -75,7 +75,7 @@ class Ingest:
             return problem_answer(problem, request.quota)
         return None
 
-    async def refuse(self, caller: Caller, cost: int, refusal: Problem) -> Answer:
+    async def refuse(self, caller: Caller, cost: int, refusal: Problem) -> HttpResponse:
         """Answer what cannot be taken: invalid input counts like any other request."""
         request = self.request(caller, cost, [])
         return await self.put(request) or problem_answer(refusal, request.quota)
@@ -103,7 +103,7 @@ class Endpoint(ABC):
         await send({"type": "http.response.body", "body": answer.body})
 
     @abstractmethod
-    async def answer(self, scope: Any, receive: Receive) -> Answer:
+    async def answer(self, scope: Any, receive: Receive) -> HttpResponse:
         """What to answer a request. Raises Problem, or what a failing database does."""
 
 
@@ -115,7 +115,7 @@ class KeyedEndpoint(Endpoint):
     def __init__(self, ingest: Ingest) -> None:
         self.ingest = ingest
 
-    async def answer(self, scope: Any, receive: Receive) -> Answer:
+    async def answer(self, scope: Any, receive: Receive) -> HttpResponse:
         # Of a header given twice the first counts, as everywhere else.
         headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))
         caller = await self.ingest.keys.caller(headers.get(b"authorization"))
@@ -130,16 +130,16 @@ class KeyedEndpoint(Endpoint):
         return await self.handle(caller, body)
 
     @abstractmethod
-    async def handle(self, caller: Caller, body: bytes) -> Answer:
+    async def handle(self, caller: Caller, body: bytes) -> HttpResponse:
         """Answer an authorised request."""
 
 
-class Track(KeyedEndpoint):
+class TrackEndpoint(KeyedEndpoint):
     """POST /events/track: one event."""
 
     max_body = MAX_TRACK_BODY
 
-    async def handle(self, caller: Caller, body: bytes) -> Answer:
+    async def handle(self, caller: Caller, body: bytes) -> HttpResponse:
         request = self.ingest.request(caller, 1, [])
         try:
             event = accept(body, time.time())
@@ -152,11 +152,11 @@ class Track(KeyedEndpoint):
         receipt = b"%d" % request.receipts[0]
         headers = [(b"x-receipt-id", receipt), *quota_headers(request.quota)]
         content = QUEUED + b',"warnings":' + _encode(event.warnings) if event.warnings else QUEUED
-        return Answer(202, content + b"}", headers)
+        return HttpResponse(202, content + b"}", headers)
 
 
 @dataclass(frozen=True)
-class Items:
+class BatchItems:
     """What a batch holds."""
 
     name: str
@@ -166,22 +166,22 @@ class Items:
     form: Form[Any]
 
 
-EVENTS = Items("events", "event", EVENT_FORM)
-TOUCHPOINTS = Items("touchpoints", "touchpoint", TOUCHPOINT_FORM)
+EVENTS = BatchItems("events", "event", EVENT_FORM)
+TOUCHPOINTS = BatchItems("touchpoints", "touchpoint", TOUCHPOINT_FORM)
 
 
-class Batch(KeyedEndpoint):
+class BatchEndpoint(KeyedEndpoint):
     """Up to 1,000 items in one body, of which the valid ones are queued."""
 
     max_body = MAX_BATCH_BODY
 
-    def __init__(self, ingest: Ingest, items: Items) -> None:
+    def __init__(self, ingest: Ingest, items: BatchItems) -> None:
         super().__init__(ingest)
         self.items = items
         body = msgspec.defstruct("Body", [(items.name, list[Raw])])
         self._decode = msgspec.json.Decoder(body).decode
 
-    async def handle(self, caller: Caller, body: bytes) -> Answer:
+    async def handle(self, caller: Caller, body: bytes) -> HttpResponse:
         try:
             given = self._read(body)
         except Invalid as invalid:
@@ -195,7 +195,7 @@ class Batch(KeyedEndpoint):
         for result in results:
             if result["status"] == "queued":
                 result["receipt_id"] = str(next(receipts))
-        return Answer(*self._told(results, len(rows)), quota_headers(request.quota))
+        return HttpResponse(*self._told(results, len(rows)), quota_headers(request.quota))
 
     def _read(self, body: bytes) -> list[Raw]:
         name = self.items.name
@@ -243,10 +243,10 @@ def _accept_all(form: Form[Any], given: list[Raw]) -> tuple[list[dict[str, Any]]
     return results, rows
 
 
-def problem_answer(problem: Problem, quota: Quota | None = None) -> Answer:
+def problem_answer(problem: Problem, quota: Quota | None = None) -> HttpResponse:
     """A problem as a response, with the quota where one was taken."""
     headers = [(name.lower().encode(), value.encode()) for name, value in problem.headers.items()]
-    return Answer(problem.status, problem.body(), headers + quota_headers(quota))
+    return HttpResponse(problem.status, problem.body(), headers + quota_headers(quota))
 
 
 def quota_headers(quota: Quota | None) -> list[tuple[bytes, bytes]]:

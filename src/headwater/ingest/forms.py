@@ -15,14 +15,14 @@ from typing import Annotated, Any, Generic, TypeVar
 import msgspec
 from msgspec import Meta, Raw
 
-from headwater.http.decoding import (
+from headwater.http.errors import Errors, Invalid
+from headwater.http.json_decoder import (
     NOT_AN_OBJECT,
     decode_json,
     decode_part,
     decode_typed,
     refuse_bad_text,
 )
-from headwater.http.errors import Errors, Invalid
 from headwater.http.suggestions import Names
 from headwater.identity.emails import parse_written_email
 

@@ -24,13 +24,13 @@ from psycopg import AsyncConnection
 from headwater.database.allowance import spend
 from headwater.database.arrays import array
 from headwater.database.pool import bounded, connect
-from headwater.database.statements import Statements
+from headwater.database.queries import Queries
 from headwater.failpoints import failpoint
 from headwater.http.errors import Problem, RateLimited, Unavailable
-from headwater.http.rate_limits import Demand, Quota, give_back, take
+from headwater.http.rate_limits import Quota, QuotaRequest, give_back, take
 from headwater.identity.senders import Sender
 
-SQL = Statements(__name__, "inbox.sql")
+queries = Queries(__name__, "inbox.sql")
 
 MAX_FLUSH_ROWS = 5_000
 MAX_FLUSH_BYTES = 8 * 1024 * 1024
@@ -205,11 +205,11 @@ class Inbox:
 
     async def _admit(self, connection: AsyncConnection, group: list[Request]) -> list[Request]:
         """Count the group against its Spaces' minutes and return what fits, first come first."""
-        costs: dict[int, Demand] = {}
+        costs: dict[int, QuotaRequest] = {}
         for request in group:
             before = costs.get(request.space_id)
             cost = request.cost + (before.cost if before else 0)
-            costs[request.space_id] = Demand(request.space_id, cost, request.limit)
+            costs[request.space_id] = QuotaRequest(request.space_id, cost, request.limit)
         quotas = await take(connection, self.bucket, costs.values())
         left = {space_id: quota.granted for space_id, quota in quotas.items()}
         admitted: list[Request] = []
@@ -273,7 +273,7 @@ async def append(
     receipts. They wait as soon as the connection commits.
     """
     cursor = await connection.execute(
-        SQL["append"],
+        queries["append"],
         {
             # The driver's own array encoding would cost half of the whole request.
             "spaces": array(spaces),

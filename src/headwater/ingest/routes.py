@@ -10,8 +10,8 @@ from fastapi.responses import JSONResponse
 from headwater.http.errors import NotFound
 from headwater.http.ids import TEXT_ID, parse_id
 from headwater.http.openapi import problems
-from headwater.ingest.documents import RECEIPT
-from headwater.ingest.inbox import SQL
+from headwater.ingest.inbox import queries
+from headwater.ingest.schemas import RECEIPT
 from headwater.spaces.access import Caller, requires
 
 router = APIRouter(tags=["Ingest"])
@@ -30,7 +30,7 @@ async def get_receipt(
     """Tell whether an accepted event is queued, stored, a duplicate or rejected."""
     parameters = {"space_id": caller.space_id, "id": parse_id("receipt_id", receipt_id)}
     async with request.app.state.headwater.database.connection() as connection:
-        cursor = await connection.execute(SQL["receipt"], parameters)
+        cursor = await connection.execute(queries["receipt"], parameters)
         row = await cursor.fetchone()
     if row is None:
         raise NotFound("Receipt")

@@ -19,7 +19,7 @@ _ONE_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class Dates:
+class DateSpan:
     """Whole days, both included."""
 
     first: date
@@ -30,12 +30,12 @@ class Dates:
         return (self.last - self.first).days + 1
 
     @property
-    def before(self) -> Dates:
+    def before(self) -> DateSpan:
         """As many days just before."""
-        return Dates(self.first - timedelta(days=self.days), self.first - _ONE_DAY)
+        return DateSpan(self.first - timedelta(days=self.days), self.first - _ONE_DAY)
 
 
-def read_dates(words: str, today: date) -> Dates:
+def read_dates(words: str, today: date) -> DateSpan:
     """The days that words mean on a certain day; weeks begin on Monday, and what is not over yet
     ends today. ValueError tells what there is.
     """
@@ -53,15 +53,15 @@ def read_dates(words: str, today: date) -> Dates:
     raise ValueError(f"cannot be read; there are: {EXAMPLES}.")
 
 
-def _this_or_last(match: re.Match[str], today: date) -> Dates:
+def _this_or_last(match: re.Match[str], today: date) -> DateSpan:
     which, unit = match[1], match[2]
     first = _start(today, unit)
     if which in ("this", "current"):
-        return Dates(first, today)
-    return Dates(_start(first - _ONE_DAY, unit), first - _ONE_DAY)
+        return DateSpan(first, today)
+    return DateSpan(_start(first - _ONE_DAY, unit), first - _ONE_DAY)
 
 
-def _last_few(match: re.Match[str], today: date) -> Dates:
+def _last_few(match: re.Match[str], today: date) -> DateSpan:
     """Days end yesterday; weeks, months and years with the last that is over."""
     count, unit = int(match[1]), match[2]
     if not 1 <= count <= LONGEST_COUNT:
@@ -70,7 +70,7 @@ def _last_few(match: re.Match[str], today: date) -> Dates:
     first = end
     for _ in range(count):
         first = first - _ONE_DAY if unit == "day" else _start(first - _ONE_DAY, unit)
-    return Dates(first, end - _ONE_DAY)
+    return DateSpan(first, end - _ONE_DAY)
 
 
 def _start(day: date, unit: str) -> date:
@@ -81,22 +81,22 @@ def _start(day: date, unit: str) -> date:
     return date(day.year, month, 1)
 
 
-def _through(first: date, months: int) -> Dates:
+def _through(first: date, months: int) -> DateSpan:
     place = first.year * 12 + first.month - 1 + months
-    return Dates(first, date(place // 12, place % 12 + 1, 1) - _ONE_DAY)
+    return DateSpan(first, date(place // 12, place % 12 + 1, 1) - _ONE_DAY)
 
 
-def _between(match: re.Match[str], _: date) -> Dates:
+def _between(match: re.Match[str], _: date) -> DateSpan:
     first, last = date.fromisoformat(match[1]), date.fromisoformat(match[2])
     if last < first:
         raise ValueError(last)
-    return Dates(first, last)
+    return DateSpan(first, last)
 
 
 _DAY = "([0-9]{4}-[0-9]{2}-[0-9]{2})"
-_FORMS: tuple[tuple[str, Callable[[re.Match[str], date], Dates]], ...] = (
-    ("today", lambda _, today: Dates(today, today)),
-    ("yesterday", lambda _, today: Dates(today - _ONE_DAY, today - _ONE_DAY)),
+_FORMS: tuple[tuple[str, Callable[[re.Match[str], date], DateSpan]], ...] = (
+    ("today", lambda _, today: DateSpan(today, today)),
+    ("yesterday", lambda _, today: DateSpan(today - _ONE_DAY, today - _ONE_DAY)),
     ("(this|current|last|previous) (week|month|quarter|year)", _this_or_last),
     ("(?:last|past|previous) ([0-9]{1,4}) (day|week|month|quarter|year)s?", _last_few),
     ("([0-9]{4})", lambda match, _: _through(date(int(match[1]), 1, 1), 12)),
@@ -105,6 +105,6 @@ _FORMS: tuple[tuple[str, Callable[[re.Match[str], date], Dates]], ...] = (
     ("q([1-4])[- ]?([0-9]{4})",
      lambda match, _: _through(date(int(match[2]), 3 * int(match[1]) - 2, 1), 3)),
     ("([0-9]{4})-([0-9]{2})", lambda match, _: _through(date(int(match[1]), int(match[2]), 1), 1)),
-    (_DAY, lambda match, _: Dates(date.fromisoformat(match[1]), date.fromisoformat(match[1]))),
+    (_DAY, lambda match, _: DateSpan(date.fromisoformat(match[1]), date.fromisoformat(match[1]))),
     (f"(?:from )?{_DAY} (?:to|until|through|-) {_DAY}", _between),
 )  # fmt: skip

@@ -30,10 +30,10 @@ from headwater.http.errors import (
     Unavailable,
     plain,
 )
-from headwater.http.rate_limits import Demand, take
-from headwater.mcp.asking import Asking, Service
-from headwater.mcp.hosts import Hosts
-from headwater.mcp.messages import check_message, tell
+from headwater.http.rate_limits import QuotaRequest, take
+from headwater.mcp.context import McpServices, ToolContext
+from headwater.mcp.hosts import AllowedHosts
+from headwater.mcp.protocol_messages import check_message, tell
 from headwater.mcp.server import ASKING
 from headwater.oauth.metadata import SCOPE, resource_path
 from headwater.spaces.spaces import fetch_limits
@@ -50,7 +50,7 @@ _TOLD_ANEW = {
 log = structlog.get_logger()
 
 
-class Refusal(StrEnum):
+class AccessRefusal(StrEnum):
     """Why a request is not let in; for the log, as people who connect an assistant see little."""
 
     HOST = "host"
@@ -64,9 +64,9 @@ class Refusal(StrEnum):
 class SpaceEndpoint:
     """/mcp/{space_id}/public-api, for all Spaces."""
 
-    def __init__(self, service: Service, server: Server[Any]) -> None:
+    def __init__(self, service: McpServices, server: Server[Any]) -> None:
         self._service = service
-        self._hosts = Hosts.of(service.base_url)
+        self._hosts = AllowedHosts.of(service.base_url)
         self._plain, self._streaming = (
             StreamableHTTPSessionManager(
                 server, stateless=True, json_response=as_json, max_request_body_size=MAX_BODY
@@ -100,13 +100,13 @@ class SpaceEndpoint:
     def _check_caller(self, scope: Scope, space_id: int) -> None:
         headers = Headers(scope=scope)
         if not self._hosts.takes_host(headers.get("host", "")):
-            _note(Refusal.HOST, space_id)
+            _note(AccessRefusal.HOST, space_id)
             raise Problem("This service has another name; see its base URL.", 421)
         if not self._hosts.takes_origin(headers.get("origin")):
-            _note(Refusal.ORIGIN, space_id)
+            _note(AccessRefusal.ORIGIN, space_id)
             raise Forbidden("Pages of this origin may not call this service.")
 
-    async def _admit(self, scope: Scope, space_id: int) -> Asking:
+    async def _admit(self, scope: Scope, space_id: int) -> ToolContext:
         """Who asks, once the Space's minute has room for it. Raises Problem."""
         async with self._service.database.connection() as connection:
             token = _read_token(scope)
@@ -116,8 +116,8 @@ class SpaceEndpoint:
             _check_bearer(bearer, space_id)
             if scope["method"] != "POST":
                 raise NotAllowed(["POST"])
-            asking = Asking(self._service, bearer, await fetch_limits(connection, space_id))
-            demand = Demand(space_id, 1, asking.limit(BUCKET))
+            asking = ToolContext(self._service, bearer, await fetch_limits(connection, space_id))
+            demand = QuotaRequest(space_id, 1, asking.limit(BUCKET))
             quota = (await take(connection, BUCKET, [demand]))[space_id]
         scope["headwater.quota"] = quota
         quota.admit(demand.cost)
@@ -127,7 +127,7 @@ class SpaceEndpoint:
         """What leads a client to the authorization server: where the metadata is and the scope to
         ask for; and, of a token that was shown, that it does not work (RFC 6750 §3).
         """
-        _note(Refusal.UNKNOWN_TOKEN if shown else Refusal.NO_TOKEN, space_id)
+        _note(AccessRefusal.UNKNOWN_TOKEN if shown else AccessRefusal.NO_TOKEN, space_id)
         url = f"{self._service.base_url}/.well-known/oauth-protected-resource"
         parts = [f'resource_metadata="{url}{resource_path(space_id)}"', f'scope="{SCOPE}"']
         if shown:
@@ -139,14 +139,14 @@ class SpaceEndpoint:
 
 def _check_bearer(bearer: Bearer, space_id: int) -> None:
     if bearer.space_id != space_id:
-        _note(Refusal.OTHER_SPACE, bearer.space_id)
+        _note(AccessRefusal.OTHER_SPACE, bearer.space_id)
         raise Forbidden("This token is for another Space.")
     if not bearer.active:
-        _note(Refusal.INACTIVE, space_id)
+        _note(AccessRefusal.INACTIVE, space_id)
         raise Forbidden("The Space's subscription is inactive.")
 
 
-def _note(reason: Refusal, space_id: int) -> None:
+def _note(reason: AccessRefusal, space_id: int) -> None:
     log.info("assistant_refused", reason=reason, space_id=space_id)
 
 

@@ -14,7 +14,7 @@ _STANDARD_PORTS = {"http": ":80", "https": ":443"}
 
 
 @dataclass(frozen=True)
-class Hosts:
+class AllowedHosts:
     """What Host and Origin headers may say; all in lower case."""
 
     names: frozenset[str]

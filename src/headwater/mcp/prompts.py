@@ -22,7 +22,7 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Question:
+class PromptTemplate:
     """A prompt: `text` is a template of its arguments."""
 
     name: str
@@ -33,7 +33,7 @@ class Question:
 
 
 _QUESTIONS = (
-    Question(
+    PromptTemplate(
         name="channel_review",
         title="Review the channels",
         description="Which channels and campaigns brought revenue, against the period before.",
@@ -54,7 +54,7 @@ _QUESTIONS = (
             "numbers show from what you suspect."
         ),
     ),
-    Question(
+    PromptTemplate(
         name="explain_conversion",
         title="Explain a conversion",
         description="What brought one event, under every attribution model.",
@@ -68,7 +68,7 @@ _QUESTIONS = (
             "back, what came last before the event. Then say how the models differ and why."
         ),
     ),
-    Question(
+    PromptTemplate(
         name="data_quality_check",
         title="Check the data",
         description="Whether events arrive, are attributed, and reach the ad platforms.",
@@ -90,7 +90,7 @@ _QUESTIONS = (
 PROMPTS = {question.name: question for question in _QUESTIONS}
 
 
-def describe_prompt(question: Question) -> Prompt:
+def describe_prompt(question: PromptTemplate) -> Prompt:
     """A prompt as it is listed."""
     return Prompt(
         name=question.name,
@@ -105,7 +105,7 @@ def describe_prompt(question: Question) -> Prompt:
     )
 
 
-def render_prompt(question: Question, given: Mapping[str, str]) -> GetPromptResult:
+def render_prompt(question: PromptTemplate, given: Mapping[str, str]) -> GetPromptResult:
     """A prompt with its arguments filled in. ValueError says what is wrong with them."""
     unknown = given.keys() - question.arguments.keys()
     if unknown:

@@ -13,35 +13,35 @@ from headwater.attribution.models import WINDOWS
 from headwater.contacts.fields import SLOTS
 from headwater.contacts.filters import OPERATORS, SLOT_TYPES
 from headwater.events.accepted import EVENT_NAMES
-from headwater.mcp.asking import Asking
-from headwater.mcp.words import MODELS_IN_WORDS, describe_space
+from headwater.mcp.context import ToolContext
+from headwater.mcp.descriptions import MODELS_IN_WORDS, describe_space
 from headwater.sources.catalogue import PAID_IDS, SOURCE_IDS
 
 JSON = "application/json"
 
 
 @dataclass(frozen=True)
-class Readable:
+class SpaceResource:
     """A resource; `content` gives what becomes its JSON."""
 
     uri: str
     name: str
     title: str
     description: str
-    content: Callable[[Asking], Awaitable[Any]]
+    content: Callable[[ToolContext], Awaitable[Any]]
     mime_type: str = JSON
 
-    async def read(self, asking: Asking) -> str:
+    async def read(self, asking: ToolContext) -> str:
         """Its text, now."""
         return msgspec.json.encode(await self.content(asking)).decode()
 
 
-async def _space(asking: Asking) -> Any:
+async def _space(asking: ToolContext) -> Any:
     async with asking.transaction() as connection:
         return describe_space(await asking.space(connection), asking.bearer.role)
 
 
-async def _models(_: Asking) -> Any:
+async def _models(_: ToolContext) -> Any:
     return {
         "models": [{"name": name, "meaning": words} for name, words in MODELS_IN_WORDS.items()],
         "windows_in_days": list(WINDOWS),
@@ -49,7 +49,7 @@ async def _models(_: Asking) -> Any:
     }
 
 
-async def _sources(_: Asking) -> Any:
+async def _sources(_: ToolContext) -> Any:
     return {
         "sources": [
             {"name": name, "is_paid": number in PAID_IDS} for name, number in SOURCE_IDS.items()
@@ -58,14 +58,14 @@ async def _sources(_: Asking) -> Any:
     }
 
 
-async def _event_names(asking: Asking) -> Any:
+async def _event_names(asking: ToolContext) -> Any:
     async with asking.transaction() as connection:
         space = await asking.space(connection)
     labels = space.event_labels
     return {"event_names": [{"name": name, "label": labels.get(name)} for name in EVENT_NAMES]}
 
 
-async def _profile_fields(asking: Asking) -> Any:
+async def _profile_fields(asking: ToolContext) -> Any:
     async with asking.transaction() as connection:
         space = await asking.space(connection)
     return {
@@ -79,27 +79,27 @@ async def _profile_fields(asking: Asking) -> Any:
 
 
 _READABLE = (
-    Readable(
+    SpaceResource(
         uri="trk://space", name="space", title="The Space",
         description="Name, time zone, currency and the names people gave to events and fields.",
         content=_space,
     ),
-    Readable(
+    SpaceResource(
         uri="trk://attribution-models", name="attribution-models", title="Attribution models",
         description="Every attribution model in words, and the windows there are.",
         content=_models,
     ),
-    Readable(
+    SpaceResource(
         uri="trk://sources", name="sources", title="Sources",
         description="Every source a visit can have, and which of them are paid.",
         content=_sources,
     ),
-    Readable(
+    SpaceResource(
         uri="trk://event-names", name="event-names", title="Event names",
         description="Every name an event can have, and what custom events are called here.",
         content=_event_names,
     ),
-    Readable(
+    SpaceResource(
         uri="trk://profile-fields", name="profile-fields", title="Profile fields",
         description="The 30 custom fields of contacts: types, labels, operators of filters.",
         content=_profile_fields,
@@ -108,7 +108,7 @@ _READABLE = (
 RESOURCES = {each.uri: each for each in _READABLE}
 
 
-def describe_resource(each: Readable) -> Resource:
+def describe_resource(each: SpaceResource) -> Resource:
     """A resource as it is listed."""
     return Resource(
         uri=each.uri, name=each.name, title=each.title, description=each.description,

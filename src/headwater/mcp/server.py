@@ -31,11 +31,11 @@ from mcp_types import Tool as ToolDescription
 from mcp_types.methods import CacheableMethod
 
 from headwater.http.errors import shorten
-from headwater.mcp.asking import Asking
-from headwater.mcp.calling import call_tool, visible_tools
+from headwater.mcp.context import ToolContext
 from headwater.mcp.prompts import PROMPTS, describe_prompt, render_prompt
 from headwater.mcp.resources import RESOURCES, describe_resource
 from headwater.mcp.tool import Tool
+from headwater.mcp.tool_calls import call_tool, visible_tools
 
 VERSION = "2.3.0"
 
@@ -86,7 +86,7 @@ def build_server(brand: str, tools: Sequence[Tool]) -> Server[Any]:
     )
 
 
-def _asking(context: Context) -> Asking:
+def _asking(context: Context) -> ToolContext:
     assert context.request is not None
     return context.request.scope[ASKING]
 

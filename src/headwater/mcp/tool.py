@@ -16,12 +16,12 @@ from typing import Any
 import msgspec
 
 from headwater.http.errors import MAX_FAULTS, Conflict, Invalid, NotFound, Problem, shorten
-from headwater.http.parameters import Many, One
-from headwater.mcp.asking import Asking
+from headwater.http.parameters import ListParameter, Parameter
+from headwater.mcp.context import ToolContext
 from headwater.mcp.schemas import Schema, short_answer, short_arguments
 
 Arguments = dict[str, Any]
-Call = Callable[[Asking, Arguments], Awaitable[Any]]
+Call = Callable[[ToolContext, Arguments], Awaitable[Any]]
 
 ID: Schema = {"type": "integer", "minimum": 1}
 
@@ -101,7 +101,7 @@ def _named(name: str, told: str) -> str:
     return told if told[:1].isupper() else f"The {name} {told}"
 
 
-def arguments_of(*parameters: One[Any] | Many[Any]) -> dict[str, Schema]:
+def arguments_of(*parameters: Parameter[Any] | ListParameter[Any]) -> dict[str, Schema]:
     """Arguments read by these definitions."""
     described = {parameter.name: parameter.openapi() for parameter in parameters}
     return {
@@ -110,9 +110,9 @@ def arguments_of(*parameters: One[Any] | Many[Any]) -> dict[str, Schema]:
     }
 
 
-def required_of(*parameters: One[Any] | Many[Any]) -> tuple[str, ...]:
+def required_of(*parameters: Parameter[Any] | ListParameter[Any]) -> tuple[str, ...]:
     """Those of them that have to be given."""
-    return tuple(each.name for each in parameters if isinstance(each, One) and each.required)
+    return tuple(each.name for each in parameters if isinstance(each, Parameter) and each.required)
 
 
 def object_of(members: Mapping[str, Schema], *optional: str) -> Schema:

@@ -16,7 +16,7 @@ import msgspec
 from headwater.oauth.errors import OAuthError
 from headwater.oauth.redirects import (
     Redirect,
-    Refusal,
+    RedirectRefusal,
     find_registered,
     read_redirect,
     refuse_hosted,
@@ -37,7 +37,7 @@ _HIDDEN = ("Cc", "Cs", "Zl", "Zp")
 
 
 @dataclass(frozen=True)
-class Client:
+class OAuthClient:
     """An assistant as a consent page shows it and a redirect is checked against."""
 
     id: str
@@ -88,12 +88,12 @@ def read_registration(given: Mapping[str, Any], brand: str, hosts: Collection[st
     return Registration(name, kept, _recorded(given))
 
 
-def read_document(url: str, given: Mapping[str, Any], brand: str) -> Client:
+def read_document(url: str, given: Mapping[str, Any], brand: str) -> OAuthClient:
     """The client whose metadata document at `url` says this. Raises OAuthError; a document with one
     bad redirect address is refused whole.
     """
     own = read_redirect(url)
-    if isinstance(own, Refusal):
+    if isinstance(own, RedirectRefusal):
         raise OAuthError("invalid_client", f"The client_id {own}.", 401)
     if given.get("client_id") != url:
         raise _bad_document("client_id is not the document's own URL")
@@ -107,10 +107,10 @@ def read_document(url: str, given: Mapping[str, Any], brand: str) -> Client:
         raise _bad_document(error.description.rstrip(".")) from None
     for each in asked:
         redirect = read_redirect(each)
-        why = redirect if isinstance(redirect, Refusal) else refuse_hosted(redirect, own)
+        why = redirect if isinstance(redirect, RedirectRefusal) else refuse_hosted(redirect, own)
         if why is not None:
             raise _bad_document(f"redirect URI {each[:200]} {why}")
-    return Client(url, name, tuple(dict.fromkeys(asked)), own.host)
+    return OAuthClient(url, name, tuple(dict.fromkeys(asked)), own.host)
 
 
 def _bad_document(why: str) -> OAuthError:
@@ -122,9 +122,9 @@ def _accepted(uri: str, hosts: Collection[str]) -> bool:
     return _refusal(uri, hosts) is None
 
 
-def _refusal(uri: str, hosts: Collection[str]) -> Refusal | None:
+def _refusal(uri: str, hosts: Collection[str]) -> RedirectRefusal | None:
     redirect = read_redirect(uri)
-    return redirect if isinstance(redirect, Refusal) else refuse_registered(redirect, hosts)
+    return redirect if isinstance(redirect, RedirectRefusal) else refuse_registered(redirect, hosts)
 
 
 def _addresses(given: Any) -> list[str]:

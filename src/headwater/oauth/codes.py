@@ -13,11 +13,11 @@ from datetime import timedelta
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from headwater.database.statements import Statements
+from headwater.database.queries import Queries, fetch_optional
 from headwater.oauth.requests import AuthorizationRequest
-from headwater.spaces.hashing import hash_secret
+from headwater.spaces.secret_hash import hash_secret
 
-SQL = Statements(__name__, "codes.sql")
+queries = Queries(__name__, "codes.sql")
 
 PREFIX = "trk_code_"
 LIFETIME = timedelta(seconds=60)
@@ -25,7 +25,7 @@ VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Grant:
+class AuthorizationGrant:
     """What a person agreed to: this client, in one Space, in their name."""
 
     space_id: int
@@ -49,7 +49,7 @@ class Grant:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class ConsentGiven:
     """A person's yes to a request, for one Space."""
 
     request: AuthorizationRequest
@@ -59,7 +59,7 @@ class Agreement:
     """What tells this yes from any other: it makes one code."""
 
 
-async def make_code(connection: AsyncConnection, agreement: Agreement) -> str | None:
+async def make_code(connection: AsyncConnection, agreement: ConsentGiven) -> str | None:
     """A code for it; None when this consent has made one before."""
     code = PREFIX + secrets.token_urlsafe(32)
     request = agreement.request
@@ -75,29 +75,29 @@ async def make_code(connection: AsyncConnection, agreement: Agreement) -> str | 
         "resource": request.resource,
         "lifetime": LIFETIME,
     }
-    row = await (await connection.execute(SQL["make"], values)).fetchone()
+    row = await fetch_optional(connection, queries["make"], values)
     return code if row is not None else None
 
 
 async def find_code(connection: AsyncConnection, code: str) -> tuple[int, str] | None:
     """The Space and the client's id of a code that has not been used, which it still is not."""
     values = {"code_hash": hash_secret(code)}
-    return await (await connection.execute(SQL["find"], values)).fetchone()
+    return await fetch_optional(connection, queries["find"], values)
 
 
-async def use_code(connection: AsyncConnection, code: str) -> Grant | None:
+async def use_code(connection: AsyncConnection, code: str) -> AuthorizationGrant | None:
     """What a code is worth; None for one that is unknown or was used before, in which case the
     token that it made is revoked.
     """
     values = {"code_hash": hash_secret(code)}
-    cursor = connection.cursor(row_factory=class_row(Grant))
-    grant = await (await cursor.execute(SQL["use"], values)).fetchone()
+    cursor = connection.cursor(row_factory=class_row(AuthorizationGrant))
+    grant = await fetch_optional(cursor, queries["use"], values)
     if grant is None:
-        await connection.execute(SQL["revoke_token"], values)
+        await connection.execute(queries["revoke_token"], values)
     return grant
 
 
-async def note_token(connection: AsyncConnection, grant: Grant, token_id: int) -> None:
+async def note_token(connection: AsyncConnection, grant: AuthorizationGrant, token_id: int) -> None:
     """Keep which token a code made, in case it is shown again."""
     values = {"space_id": grant.space_id, "id": grant.id, "token_id": token_id}
-    await connection.execute(SQL["note_token"], values)
+    await connection.execute(queries["note_token"], values)

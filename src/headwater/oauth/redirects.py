@@ -31,7 +31,7 @@ _REVERSE_DNS = re.compile(r"[a-z][a-z0-9]*(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+")
 _PORT = re.compile(r"[1-9][0-9]{0,4}", re.ASCII)
 
 
-class Refusal(StrEnum):
+class RedirectRefusal(StrEnum):
     """Why a redirect address cannot be used, in words for whoever wrote the client."""
 
     MALFORMED = "is not an absolute address written as RFC 3986 has it"
@@ -99,15 +99,15 @@ class Redirect:
         )
 
 
-def read_redirect(text: str) -> Redirect | Refusal:
+def read_redirect(text: str) -> Redirect | RedirectRefusal:
     """An address, or why it is none that could be used anywhere."""
     scheme, parts = text.partition(":")[0], _split(text)
     if parts is None or parts.scheme != scheme or _DOT_SEGMENT.search(parts.path):
-        return Refusal.MALFORMED
+        return RedirectRefusal.MALFORMED
     if "#" in text:
-        return Refusal.FRAGMENT
+        return RedirectRefusal.FRAGMENT
     if "@" in parts.netloc:
-        return Refusal.USERINFO
+        return RedirectRefusal.USERINFO
     if scheme not in ("http", "https"):
         return Redirect(text, parts, parts.netloc, None)
     return _read_web(text, parts)
@@ -122,7 +122,7 @@ def _split(text: str) -> SplitResult | None:
         return None
 
 
-def _read_web(text: str, parts: SplitResult) -> Redirect | Refusal:
+def _read_web(text: str, parts: SplitResult) -> Redirect | RedirectRefusal:
     bracketed = re.fullmatch(r"(\[[^]]*\])(?::(.*))?", parts.netloc)
     if bracketed:
         host, port = bracketed[1], bracketed[2]
@@ -130,40 +130,40 @@ def _read_web(text: str, parts: SplitResult) -> Redirect | Refusal:
         host, colon, given = parts.netloc.partition(":")
         port = given if colon else None
     if not (host == "[::1]" or _HOST.fullmatch(host)):
-        return Refusal.BAD_HOST
+        return RedirectRefusal.BAD_HOST
     if port is not None and not (_PORT.fullmatch(port) and int(port) <= 65_535):
-        return Refusal.BAD_PORT
+        return RedirectRefusal.BAD_PORT
     return Redirect(text, parts, host, port)
 
 
-def refuse_registered(redirect: Redirect, hosts: Collection[str]) -> Refusal | None:
+def refuse_registered(redirect: Redirect, hosts: Collection[str]) -> RedirectRefusal | None:
     """Why a client that registers itself cannot have this address, if it cannot. `hosts` are those
     of assistants that run elsewhere.
     """
     if redirect.is_loopback:
         return None
     if redirect.scheme == "http":
-        return Refusal.PLAIN_HTTP
+        return RedirectRefusal.PLAIN_HTTP
     if redirect.scheme == "https":
         on_list = redirect.host in hosts and redirect.port in (None, "443")
-        return None if on_list else Refusal.UNKNOWN_HOST
+        return None if on_list else RedirectRefusal.UNKNOWN_HOST
     known = redirect.scheme in APPLICATION_SCHEMES or _REVERSE_DNS.fullmatch(redirect.scheme)
-    return None if known else Refusal.UNKNOWN_SCHEME
+    return None if known else RedirectRefusal.UNKNOWN_SCHEME
 
 
-def refuse_hosted(redirect: Redirect, client: Redirect) -> Refusal | None:
+def refuse_hosted(redirect: Redirect, client: Redirect) -> RedirectRefusal | None:
     """Why the client whose metadata document is at `client` cannot have this address."""
     if redirect.is_loopback:
         return None
     if redirect.scheme == "http":
-        return Refusal.PLAIN_HTTP
-    return None if redirect.origin == client.origin else Refusal.OTHER_ORIGIN
+        return RedirectRefusal.PLAIN_HTTP
+    return None if redirect.origin == client.origin else RedirectRefusal.OTHER_ORIGIN
 
 
 def find_registered(registered: Collection[str], asked: str) -> Redirect | None:
     """The address that is asked for, if it is one of the registered ones."""
     wanted = read_redirect(asked)
-    if isinstance(wanted, Refusal):
+    if isinstance(wanted, RedirectRefusal):
         return None
     known = (read_redirect(each) for each in registered)
     same = (isinstance(each, Redirect) and each.is_same_as(wanted) for each in known)

@@ -9,13 +9,13 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from headwater.accounts.throttling import take_attempt
-from headwater.database.statements import Statements
-from headwater.oauth.clients import Client, Registration
+from headwater.accounts.attempts import take_attempt
+from headwater.database.queries import Queries, fetch_one, fetch_optional
+from headwater.oauth.clients import OAuthClient, Registration
 from headwater.oauth.errors import OAuthError
 from headwater.oauth.metadata import REGISTER, SCOPE
 
-SQL = Statements(__name__, "registrations.sql")
+queries = Queries(__name__, "registrations.sql")
 
 PREFIX = "trk_client_"
 PER_HOUR = 10
@@ -46,8 +46,7 @@ async def register_client(
         "metadata": Jsonb(registration.recorded),
     }
     cursor = connection.cursor(row_factory=dict_row)
-    row = await (await cursor.execute(SQL["register"], values)).fetchone()
-    assert row is not None
+    row = await fetch_one(cursor, queries["register"], values)
     return _told(row, base_url)
 
 
@@ -59,18 +58,18 @@ async def tell_client(
     return None if row is None else _told(row, base_url)
 
 
-async def fetch_client(connection: AsyncConnection, client_id: str) -> Client | None:
+async def fetch_client(connection: AsyncConnection, client_id: str) -> OAuthClient | None:
     """A registered client."""
     row = await _fetch(connection, "fetch", client_id)
     if row is None:
         return None
     uris = tuple(row["redirect_uris"])
-    return Client(row["id"], row["name"], uris, registered_at=row["created_at"])
+    return OAuthClient(row["id"], row["name"], uris, registered_at=row["created_at"])
 
 
 async def note_use(connection: AsyncConnection, client_id: str) -> None:
     """Keep that a client was let in by a person; strangers' registrations are forgotten sooner."""
-    await connection.execute(SQL["note_use"], {"id": client_id})
+    await connection.execute(queries["note_use"], {"id": client_id})
 
 
 async def _fetch(
@@ -79,7 +78,7 @@ async def _fetch(
     if not client_id.startswith(PREFIX) or len(client_id) > LONGEST_ID:
         return None
     cursor = connection.cursor(row_factory=dict_row)
-    return await (await cursor.execute(SQL[statement], {"id": client_id})).fetchone()
+    return await fetch_optional(cursor, queries[statement], {"id": client_id})
 
 
 def _told(row: dict[str, Any], base_url: str) -> dict[str, Any]:

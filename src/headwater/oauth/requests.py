@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode
 
-from headwater.oauth.clients import Client
+from headwater.oauth.clients import OAuthClient
 from headwater.oauth.errors import Code, described
 from headwater.oauth.metadata import SCOPE, space_of_resource
 from headwater.oauth.redirects import Redirect
@@ -21,13 +21,13 @@ MOST_PARAMETERS = 50
 LONGEST_QUERY = 8 * 1024
 
 
-class Untrusted(Exception):
+class UntrustedRequest(Exception):
     """A request whose client or redirect address cannot be believed: it is told to the person, and
     nothing is ever sent on.
     """
 
 
-class Refused(Exception):
+class RefusedRequest(Exception):
     """A request that is answered to the client with an error."""
 
     def __init__(self, error: Code, description: str) -> None:
@@ -37,7 +37,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
-class Parameters:
+class AuthorizationParameters:
     """The parameters of a request, each with all the values it was given."""
 
     given: Mapping[str, Sequence[str]]
@@ -53,7 +53,7 @@ class Parameters:
 
 
 @dataclass(frozen=True)
-class Reply:
+class ReplyTarget:
     """Where and how a client is answered."""
 
     redirect_uri: str
@@ -79,7 +79,7 @@ class Reply:
 class AuthorizationRequest:
     """A request that can be put before a person."""
 
-    client: Client
+    client: OAuthClient
     redirect: Redirect
     code_challenge: str
     resource: str | None
@@ -87,7 +87,7 @@ class AuthorizationRequest:
     """The Space that `resource` names, which then is the only one to choose."""
 
 
-def read_parameters(query: bytes) -> Parameters:
+def read_parameters(query: bytes) -> AuthorizationParameters:
     """The parameters of a query or of a form. Raises Untrusted for one that cannot be read."""
     try:
         pairs = parse_qsl(
@@ -95,51 +95,55 @@ def read_parameters(query: bytes) -> Parameters:
             max_num_fields=MOST_PARAMETERS,
         )  # fmt: skip
     except ValueError:
-        raise Untrusted("The address cannot be read.") from None
+        raise UntrustedRequest("The address cannot be read.") from None
     if any("\0" in part for pair in pairs for part in pair):
-        raise Untrusted("The address holds a NUL character.")
+        raise UntrustedRequest("The address holds a NUL character.")
     given: dict[str, list[str]] = {}
     for name, value in pairs:
         given.setdefault(name, []).append(value)
-    return Parameters(given)
+    return AuthorizationParameters(given)
 
 
-def client_id_of(parameters: Parameters) -> str:
+def client_id_of(parameters: AuthorizationParameters) -> str:
     """The client that asks. Raises Untrusted."""
     client_id = parameters.one("client_id")
     if client_id is None:
-        raise Untrusted("The address does not say, or not once, which client_id asks.")
+        raise UntrustedRequest("The address does not say, or not once, which client_id asks.")
     return client_id
 
 
-def reply_of(parameters: Parameters, client: Client, issuer: str) -> tuple[Redirect, Reply]:
+def reply_of(
+    parameters: AuthorizationParameters, client: OAuthClient, issuer: str
+) -> tuple[Redirect, ReplyTarget]:
     """Where the client is answered. Raises Untrusted: a redirect address that is not one of the
     client's is never followed, and there is none by default.
     """
     asked = parameters.one("redirect_uri")
     if asked is None:
-        raise Untrusted("The address does not say, or not once, the redirect_uri.")
+        raise UntrustedRequest("The address does not say, or not once, the redirect_uri.")
     redirect = client.find_redirect(asked)
     if redirect is None:
-        raise Untrusted("The redirect_uri is not one of those that the client has registered.")
-    return redirect, Reply(asked, parameters.one("state"), issuer)
+        raise UntrustedRequest(
+            "The redirect_uri is not one of those that the client has registered."
+        )
+    return redirect, ReplyTarget(asked, parameters.one("state"), issuer)
 
 
 def read_request(
-    parameters: Parameters, client: Client, redirect: Redirect, base_url: str
+    parameters: AuthorizationParameters, client: OAuthClient, redirect: Redirect, base_url: str
 ) -> AuthorizationRequest:
     """What is asked for. Raises Refused."""
     repeated = parameters.repeated()
     if repeated == "resource":
-        raise Refused("invalid_target", "There can be one resource only.")
+        raise RefusedRequest("invalid_target", "There can be one resource only.")
     if repeated is not None:
-        raise Refused("invalid_request", f"{repeated} must not be given twice.")
+        raise RefusedRequest("invalid_request", f"{repeated} must not be given twice.")
     _check_response(parameters)
     granted_scope(parameters.one("scope"))
     resource = parameters.one("resource")
     space_id = None if resource is None else space_of_resource(base_url, resource)
     if resource is not None and space_id is None:
-        raise Refused("invalid_target", "The resource is none of this server's.")
+        raise RefusedRequest("invalid_target", "The resource is none of this server's.")
     return AuthorizationRequest(client, redirect, _challenge(parameters), resource, space_id)
 
 
@@ -147,29 +151,31 @@ def granted_scope(asked: str | None) -> str:
     """The scope that is granted: there is one. Raises Refused when only others are asked for."""
     scopes: Collection[str] = asked.split() if asked is not None else ()
     if scopes and SCOPE not in scopes:
-        raise Refused("invalid_scope", f"The only scope is {SCOPE}.")
+        raise RefusedRequest("invalid_scope", f"The only scope is {SCOPE}.")
     return SCOPE
 
 
-def _check_response(parameters: Parameters) -> None:
+def _check_response(parameters: AuthorizationParameters) -> None:
     kind = parameters.one("response_type")
     if kind is None:
-        raise Refused("invalid_request", "response_type is required.")
+        raise RefusedRequest("invalid_request", "response_type is required.")
     if kind != "code":
-        raise Refused("unsupported_response_type", "The only response_type is code.")
+        raise RefusedRequest("unsupported_response_type", "The only response_type is code.")
     if parameters.one("response_mode") not in (None, "query"):
-        raise Refused("invalid_request", "The only response_mode is query.")
+        raise RefusedRequest("invalid_request", "The only response_mode is query.")
     for name in ("request", "request_uri"):
         if name in parameters.given:
-            raise Refused("invalid_request", f"{name} is not supported.")
+            raise RefusedRequest("invalid_request", f"{name} is not supported.")
 
 
-def _challenge(parameters: Parameters) -> str:
+def _challenge(parameters: AuthorizationParameters) -> str:
     challenge = parameters.one("code_challenge")
     if challenge is None:
-        raise Refused("invalid_request", "code_challenge is required (PKCE).")
+        raise RefusedRequest("invalid_request", "code_challenge is required (PKCE).")
     if parameters.one("code_challenge_method") != "S256":
-        raise Refused("invalid_request", "code_challenge_method must be S256.")
+        raise RefusedRequest("invalid_request", "code_challenge_method must be S256.")
     if not CHALLENGE.fullmatch(challenge):
-        raise Refused("invalid_request", "code_challenge must be 43 characters of base64url.")
+        raise RefusedRequest(
+            "invalid_request", "code_challenge must be 43 characters of base64url."
+        )
     return challenge

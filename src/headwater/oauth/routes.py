@@ -15,13 +15,12 @@ from starlette.routing import Route
 from headwater.database.pool import UNAVAILABLE
 from headwater.http.bodies import read_body
 from headwater.http.clients import address_subject, client_address
-from headwater.http.decoding import decode_storable
 from headwater.http.errors import Invalid, Problem, shorten
-from headwater.oauth.clients import Client, read_registration
+from headwater.http.json_decoder import decode_storable
+from headwater.oauth.client_metadata import is_document_url
+from headwater.oauth.clients import OAuthClient, read_registration
 from headwater.oauth.codes import find_code
 from headwater.oauth.errors import CORS, NO_STORE, OAuthError
-from headwater.oauth.exchanging import check_form, exchange
-from headwater.oauth.hosted import is_document_url
 from headwater.oauth.metadata import (
     REGISTER,
     TOKEN,
@@ -35,7 +34,8 @@ from headwater.oauth.registrations import (
     register_client,
     tell_client,
 )
-from headwater.oauth.requests import Untrusted, read_parameters
+from headwater.oauth.requests import UntrustedRequest, read_parameters
+from headwater.oauth.token_exchange import check_form, exchange
 
 MAX_BODY = 64 * 1024
 LONGEST_LOGGED = 200
@@ -131,7 +131,7 @@ async def give_token(request: Request) -> Response:
         raise OAuthError("invalid_client", "Clients have no secret here.", 401, challenge)
     try:
         form = read_parameters(await _read_body(request))
-    except Untrusted:
+    except UntrustedRequest:
         raise OAuthError("invalid_request", "The body cannot be read.") from None
     client_id = check_form(form)
     headwater = request.app.state.headwater
@@ -143,7 +143,7 @@ async def give_token(request: Request) -> Response:
     return JSONResponse(answer, headers=NO_STORE | CORS)
 
 
-async def _who_asks(headwater: Any, client_id: str, code: str) -> Client | None:
+async def _who_asks(headwater: Any, client_id: str, code: str) -> OAuthClient | None:
     """The client that asks for a token. None for one with a document to whom the code was not
     given: only who was let in by a person has us ask another server, and no stranger.
     """
@@ -158,7 +158,7 @@ async def _who_asks(headwater: Any, client_id: str, code: str) -> Client | None:
     return client
 
 
-async def find_client(headwater: Any, client_id: str) -> Client | None:
+async def find_client(headwater: Any, client_id: str) -> OAuthClient | None:
     """The client with an id: registered, or hosting its document there. Raises OAuthError when the
     document cannot be used.
     """

@@ -18,16 +18,16 @@ from headwater.browsing.accepted import AcceptedHit, AcceptedPerson
 from headwater.browsing.clicks import Clicks
 from headwater.browsing.views import View
 from headwater.browsing.visits import Visit
-from headwater.companies.grouping import Companies
+from headwater.companies.assignment import Companies
+from headwater.contacts.batch_store import Profiles
 from headwater.contacts.names import Parts
-from headwater.contacts.storing import Profiles
 from headwater.events.accepted import AcceptedEvent
-from headwater.events.recording import Duplicate, Replaced
-from headwater.forwarding.outbox import Target
+from headwater.events.batch_store import Duplicate, Replaced
+from headwater.forwarding.outbox import OutboxDestination
 from headwater.identity.directory import Contact, Directory, Merge
 from headwater.identity.junk import Junk
-from headwater.identity.matching import Presented
-from headwater.pipeline.paths import Mark, Path
+from headwater.identity.resolution import ItemIdentity
+from headwater.pipeline.paths import ContactPath, EventSources
 from headwater.sources.addresses import read_address
 from headwater.sources.exclusions import Exclusions, exclusions_of
 
@@ -48,7 +48,7 @@ class Rejection(msgspec.Struct, frozen=True, gc=False):
     detail: str
 
 
-class Arrival(NamedTuple):
+class InboxRow(NamedTuple):
     """A row of the inbox. `received_at` is in µs since 1970; `sender` is None in rows from before
     senders were kept.
     """
@@ -99,12 +99,12 @@ class Item:
 
     contact: Contact
     """As resolved when the row's turn came; `contact.final()` is where it ends up."""
-    mark: Mark
+    mark: EventSources
     """Of an event: the sources before it."""
     view: View
     """Of a page view: what it tells."""
 
-    def __init__(self, arrival: Arrival, who: Presented) -> None:
+    def __init__(self, arrival: InboxRow, who: ItemIdentity) -> None:
         self.id = arrival.id
         self.received_at = arrival.received_at
         self.at = who.at
@@ -130,7 +130,7 @@ class Item:
 class Batch:
     """A Space's rows that are processed in one transaction."""
 
-    def __init__(self, space: SpaceRules, arrivals: list[Arrival], directory: Directory) -> None:
+    def __init__(self, space: SpaceRules, arrivals: list[InboxRow], directory: Directory) -> None:
         self.space = space
         self.arrivals = arrivals
         self.directory = directory
@@ -140,10 +140,10 @@ class Batch:
         self.replaced: list[Replaced] = []
         self.companies = Companies()
         self.profiles = Profiles()
-        self.paths: dict[Contact, Path] = {}
+        self.paths: dict[Contact, ContactPath] = {}
         self.late_sources: dict[int, int] = {}
         """Sources, as bits, that the batch's touches add to stored events, by event id."""
-        self.targets: list[Target] = []
+        self.targets: list[OutboxDestination] = []
         """Where the Space's events are forwarded to."""
         self.clicks = Clicks()
         self.views: dict[int, View] = {}
@@ -178,11 +178,11 @@ class Batch:
 
         return members
 
-    def path(self, contact: Contact) -> Path:
+    def path(self, contact: Contact) -> ContactPath:
         """The contact's path; of a contact that has not been loaded, an empty one."""
         path = self.paths.get(contact)
         if path is None:
-            path = self.paths[contact] = Path(self.profiles.of(contact).source_mask)
+            path = self.paths[contact] = ContactPath(self.profiles.of(contact).source_mask)
         return path
 
 

@@ -12,26 +12,26 @@ from psycopg import Connection
 from psycopg.rows import class_row
 from psycopg.sql import Identifier
 
-from headwater.database.rows import rows
-from headwater.database.statements import Statements
+from headwater.database.json_rows import rows
+from headwater.database.queries import Queries
 from headwater.forwarding.outbox import read_targets
 from headwater.identity.directory import Directory
-from headwater.pipeline.batch import Arrival, Batch, Rejection, SpaceRules
+from headwater.pipeline.batch import Batch, InboxRow, Rejection, SpaceRules
 
-SQL = Statements(__name__, "inbox.sql")
+queries = Queries(__name__, "inbox.sql")
 
-_INBOX = SQL["hop"].format(queue=Identifier("inbox"))
-_REJECTED = SQL["hop"].format(queue=Identifier("rejected"))
-WAITING_SPACES = SQL["spaces"].format(hop=_INBOX)
-SPACES_WITH_REJECTED = SQL["spaces"].format(hop=_REJECTED)
-NEWEST = SQL["newest"].format(hop=_INBOX)
-ANY_UP_TO = SQL["any_up_to"].format(hop=_INBOX)
+_INBOX = queries["hop"].format(queue=Identifier("inbox"))
+_REJECTED = queries["hop"].format(queue=Identifier("rejected"))
+WAITING_SPACES = queries["spaces"].format(hop=_INBOX)
+SPACES_WITH_REJECTED = queries["spaces"].format(hop=_REJECTED)
+NEWEST = queries["newest"].format(hop=_INBOX)
+ANY_UP_TO = queries["any_up_to"].format(hop=_INBOX)
 
 POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
+class RejectedItem:
     """A row set aside, without its payload."""
 
     space_id: int
@@ -48,16 +48,16 @@ def claim(
     connection: Connection[Any], space_id: int, limit: int, ids: Collection[int] | None = None
 ) -> Batch | None:
     """Lock the Space and read its oldest rows, or those of `ids`; None when it is locked."""
-    cursor = connection.execute(SQL["lock_space"], {"space_id": space_id})
-    standing = connection.execute(SQL["standing"], {"space_id": space_id})
+    cursor = connection.execute(queries["lock_space"], {"space_id": space_id})
+    standing = connection.execute(queries["standing"], {"space_id": space_id})
     if ids is None:
-        read = connection.execute(SQL["read"], {"space_id": space_id, "limit": limit})
+        read = connection.execute(queries["read"], {"space_id": space_id, "limit": limit})
     else:
-        read = connection.execute(SQL["read_these"], {"space_id": space_id, "ids": list(ids)})
+        read = connection.execute(queries["read_these"], {"space_id": space_id, "ids": list(ids)})
     space = cursor.fetchone()
     if space is None:
         return None
-    arrivals = list(map(Arrival._make, read.fetchall()))
+    arrivals = list(map(InboxRow._make, read.fetchall()))
     number, newest, targets = standing.fetchall()[0]
     batch = Batch(SpaceRules(*space), arrivals, Directory(number, newest))
     batch.targets = read_targets(targets)
@@ -70,18 +70,18 @@ def reject_rows(
     """Set rows aside. They are still to be deleted from the inbox."""
     if rejections:
         values = {"space_id": space_id, "rejections": rows(rejections)}
-        connection.execute(SQL["reject"], values)
+        connection.execute(queries["reject"], values)
 
 
 def delete_rows(connection: Connection[Any], space_id: int, ids: list[int]) -> None:
     """Take rows off the inbox."""
-    connection.execute(SQL["delete"], {"space_id": space_id, "ids": ids})
+    connection.execute(queries["delete"], {"space_id": space_id, "ids": ids})
 
 
 def waiting_ids(connection: Connection[Any], space_id: int, limit: int) -> list[int]:
     """The ids of the Space's oldest waiting rows."""
     values = {"space_id": space_id, "limit": limit}
-    return [row[0] for row in connection.execute(SQL["waiting_ids"], values)]
+    return [row[0] for row in connection.execute(queries["waiting_ids"], values)]
 
 
 def waiting_spaces(connection: Connection[Any]) -> list[int]:
@@ -89,12 +89,12 @@ def waiting_spaces(connection: Connection[Any]) -> list[int]:
     return [row[0] for row in connection.execute(WAITING_SPACES)]
 
 
-def list_rejected(connection: Connection[Any], limit: int = 1000) -> list[Rejected]:
+def list_rejected(connection: Connection[Any], limit: int = 1000) -> list[RejectedItem]:
     """Rejected rows of all Spaces, at most `limit` per Space, oldest first within a Space."""
-    found: list[Rejected] = []
+    found: list[RejectedItem] = []
     for (space_id,) in connection.execute(SPACES_WITH_REJECTED).fetchall():
-        cursor = connection.cursor(row_factory=class_row(Rejected))
-        cursor.execute(SQL["list_rejected"], {"space_id": space_id, "limit": limit})
+        cursor = connection.cursor(row_factory=class_row(RejectedItem))
+        cursor.execute(queries["list_rejected"], {"space_id": space_id, "limit": limit})
         found += cursor.fetchall()
     return found
 
@@ -113,8 +113,8 @@ def replay_rejected(
     for each in spaces:
         values = {"space_id": each, "ids": ids}
         with connection.transaction():
-            count += connection.execute(SQL["put_back"], values).rowcount
-            connection.execute(SQL["forget_rejected"], values)
+            count += connection.execute(queries["put_back"], values).rowcount
+            connection.execute(queries["forget_rejected"], values)
     return count
 
 

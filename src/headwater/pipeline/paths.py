@@ -12,7 +12,7 @@ from headwater.browsing.views import View
 from headwater.browsing.visits import Visit, place
 
 
-class Mark:
+class EventSources:
     """The sources before an event of the batch."""
 
     __slots__ = ("at", "source_mask")
@@ -22,7 +22,7 @@ class Mark:
         self.source_mask = source_mask
 
 
-class Path:
+class ContactPath:
     """The path of one contact."""
 
     __slots__ = (
@@ -33,7 +33,7 @@ class Path:
         self.source_mask = source_mask
         self.merged_mask = 0
         """What a merge in this batch put on every event before it."""
-        self.marks: list[Mark] = []
+        self.marks: list[EventSources] = []
         self._times: dict[Likeness, list[int]] = {}
         self._telling: list[int] = []
         """When there were touches other than direct visits, in order."""
@@ -80,13 +80,13 @@ class Path:
                 self._unmake(each)
                 self._untell(each.at)
 
-    def add_event(self, at: int) -> Mark:
+    def add_event(self, at: int) -> EventSources:
         """Note an event of the batch, which begins with all sources known so far."""
-        mark = Mark(at, self.source_mask)
+        mark = EventSources(at, self.source_mask)
         self.marks.append(mark)
         return mark
 
-    def absorb(self, other: Path) -> None:
+    def absorb(self, other: ContactPath) -> None:
         """Join the path of a contact merged into this one's. What was decided on either stays."""
         for likeness, times in other._times.items():
             self._times.setdefault(likeness, []).extend(times)

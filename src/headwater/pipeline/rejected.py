@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from psycopg import AsyncConnection
 
-from headwater.database.statements import Statements
+from headwater.database.queries import Queries
 from headwater.http.pagination import Page, Position, page_of, to_key
 
-STATEMENTS = Statements(__name__, "rejected.sql")
+queries = Queries(__name__, "rejected.sql")
 
 _BEYOND_ALL = 2**63 - 1
 
@@ -18,5 +18,5 @@ async def list_rejected_events(
     """One page of the Space's rejected rows, the latest first. `at` only ever leads on."""
     before = at.key[0] if at is not None else _BEYOND_ALL
     bound = {"space_id": space_id, "limit": per_page + 1, "before": before}
-    cursor = await connection.execute(STATEMENTS["page"], bound)
+    cursor = await connection.execute(queries["page"], bound)
     return page_of(await cursor.fetchall(), per_page, at, to_key)

@@ -14,16 +14,16 @@ from headwater.attribution.accepted import AcceptedTouchpoint
 from headwater.attribution.touches import Touch
 from headwater.browsing.accepted import AcceptedBots, AcceptedHit, AcceptedPerson
 from headwater.browsing.views import read_view
+from headwater.companies.assignment import Company
 from headwater.companies.domains import business_domain
-from headwater.companies.grouping import Company
 from headwater.contacts.names import full_name, said_parts
 from headwater.contacts.profiles import DEVICE, PLACE
 from headwater.events.accepted import AcceptedEvent
-from headwater.events.recording import Duplicate, Key, Recorded, Replaced
-from headwater.identity.matching import Identifiers, Presented, identify, without_junk
+from headwater.events.batch_store import Duplicate, Key, Recorded, Replaced
+from headwater.identity.resolution import Identifiers, ItemIdentity, identify, without_junk
 from headwater.identity.senders import sender_of
-from headwater.pipeline.batch import Arrival, Batch, Item, Rejection, RejectReason
-from headwater.pipeline.paths import Path
+from headwater.pipeline.batch import Batch, InboxRow, Item, Rejection, RejectReason
+from headwater.pipeline.paths import ContactPath
 from headwater.pipeline.touchpoints import touch_of, touch_of_event
 
 EVENT = "event"
@@ -57,7 +57,7 @@ def parse(batch: Batch) -> None:
             batch.rejections.append(rejection)
 
 
-def _read_event(batch: Batch, arrival: Arrival) -> None:
+def _read_event(batch: Batch, arrival: InboxRow) -> None:
     event = _decode_event(arrival.payload)
     touch = touch_of_event(event, event.event_time * 1000)
     item = _add_item(batch, arrival, _strong(event), event.event_time)
@@ -65,7 +65,7 @@ def _read_event(batch: Batch, arrival: Arrival) -> None:
     item.warn(event.warnings)
 
 
-def _read_touchpoint(batch: Batch, arrival: Arrival) -> None:
+def _read_touchpoint(batch: Batch, arrival: InboxRow) -> None:
     touchpoint = _decode_touchpoint(arrival.payload)
     touch = touch_of(touchpoint, touchpoint.occurred_at * 1000)
     item = _add_item(batch, arrival, _strong(touchpoint), touchpoint.occurred_at)
@@ -73,23 +73,23 @@ def _read_touchpoint(batch: Batch, arrival: Arrival) -> None:
     item.warn(touchpoint.warnings)
 
 
-def _read_hit(batch: Batch, arrival: Arrival) -> None:
+def _read_hit(batch: Batch, arrival: InboxRow) -> None:
     hit = _decode_hit(arrival.payload)
     shown = Identifiers(None, None, hit.trk_token, hit.fingerprint, hit.ip)
     _add_item(batch, arrival, shown, hit.occurred_at).hit = hit
 
 
-def _read_person(batch: Batch, arrival: Arrival) -> None:
+def _read_person(batch: Batch, arrival: InboxRow) -> None:
     person = _decode_person(arrival.payload)
     _add_item(batch, arrival, _strong(person), person.occurred_at).person = person
 
 
-def _read_bots(batch: Batch, arrival: Arrival) -> None:
+def _read_bots(batch: Batch, arrival: InboxRow) -> None:
     bots = _decode_bots(arrival.payload)
     batch.bots[bots.site_id] = batch.bots.get(bots.site_id, 0) + bots.hits
 
 
-_READERS: dict[str, Callable[[Batch, Arrival], None]] = {
+_READERS: dict[str, Callable[[Batch, InboxRow], None]] = {
     EVENT: _read_event,
     TOUCHPOINT: _read_touchpoint,
     HIT: _read_hit,
@@ -102,12 +102,12 @@ def _strong(told: AcceptedEvent | AcceptedTouchpoint | AcceptedPerson) -> Identi
     return Identifiers(told.email, told.tracking_id, told.trk_token, told.fingerprint, told.ip)
 
 
-def _add_item(batch: Batch, arrival: Arrival, given: Identifiers, at: int) -> Item:
+def _add_item(batch: Batch, arrival: InboxRow, given: Identifiers, at: int) -> Item:
     """A new item that does not yet say what was done, at this moment in ms since 1970."""
     sender = sender_of(arrival.sender, arrival.kind)
     kept, warnings = without_junk(given, batch.space.junk)
     seen_with = kept.fingerprint is not None and kept.ip is not None
-    who = Presented(
+    who = ItemIdentity(
         receipt_id=arrival.id,
         at=at * 1000,
         received_at=arrival.received_at,
@@ -311,7 +311,7 @@ def walk_paths(batch: Batch) -> None:
             item.mark = path.add_event(item.at)
 
 
-def _add_touch(batch: Batch, path: Path, item: Item, touch: Touch) -> None:
+def _add_touch(batch: Batch, path: ContactPath, item: Item, touch: Touch) -> None:
     if not path.repeats(touch):
         path.add_touch(touch)
         return

@@ -14,18 +14,18 @@ from psycopg import Connection
 from headwater.attribution.accepted import AcceptedTouchpoint
 from headwater.attribution.touches import Likeness, Touch
 from headwater.browsing.views import DIRECTLY
-from headwater.database.rows import rows
-from headwater.database.statements import Statements
+from headwater.database.json_rows import rows
+from headwater.database.queries import Queries
 from headwater.events.accepted import AcceptedEvent
 from headwater.identity.senders import Sender
 from headwater.sources.catalogue import SOURCE_IDS
 from headwater.sources.classify import explain
-from headwater.sources.evidence import Arrival, Parameters
+from headwater.sources.evidence import Landing, SourceParameters
 from headwater.sources.hierarchy import ad_at
 from headwater.sources.outcomes import Ad, Source
 from headwater.sources.resolve import resolve
 
-SQL = Statements(__name__, "touchpoints.sql")
+queries = Queries(__name__, "touchpoints.sql")
 
 
 def touch_of_event(event: AcceptedEvent, at: int) -> Touch | None:
@@ -35,7 +35,7 @@ def touch_of_event(event: AcceptedEvent, at: int) -> Touch | None:
         or event.trk_ad_id or event.trk_keyword or event.trk_type
     ):  # fmt: skip
         return None
-    parameters = Parameters(event.trk_source, event.trk_network, event.trk_type)
+    parameters = SourceParameters(event.trk_source, event.trk_network, event.trk_type)
     source, rule = resolve(parameters, event.url)
     told = {
         "trk_campaign": event.trk_campaign, "trk_ad_group": event.trk_ad_group,
@@ -50,8 +50,8 @@ def touch_of(touchpoint: AcceptedTouchpoint, at: int) -> Touch:
     """The touch that was sent by itself, at `at` (µs since 1970). What is not told of its ad is
     read from its URL. It came from somewhere, so where a visit would make no touch it is direct.
     """
-    parameters = Parameters(touchpoint.source)
-    told = explain(Arrival(touchpoint.url, touchpoint.referrer, parameters))
+    parameters = SourceParameters(touchpoint.source)
+    told = explain(Landing(touchpoint.url, touchpoint.referrer, parameters))
     source, rule = (
         (told.outcome.name, told.outcome.rule)
         if isinstance(told.outcome, Source)
@@ -94,7 +94,7 @@ class StoredTouchpoint(Ad, omit_defaults=True, frozen=True, kw_only=True, gc=Fal
     sender: Sender = Sender.BROWSER
 
 
-class Span(msgspec.Struct, frozen=True, gc=False):
+class TouchpointRange(msgspec.Struct, frozen=True, gc=False):
     """The part of a stored contact's path to load, in µs since 1970, both ends included."""
 
     contact_id: int
@@ -102,7 +102,7 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     last: int
 
 
-class KnownTouch(NamedTuple):
+class StoredTouch(NamedTuple):
     """A stored touch, as far as others depend on it."""
 
     contact_id: int
@@ -114,16 +114,16 @@ class KnownTouch(NamedTuple):
 
 
 def request_touches(
-    connection: Connection[Any], space_id: int, spans: Collection[Span]
-) -> Callable[[], Iterable[KnownTouch]]:
+    connection: Connection[Any], space_id: int, spans: Collection[TouchpointRange]
+) -> Callable[[], Iterable[StoredTouch]]:
     """Ask for the stored touches in these spans; calling the result fetches each once."""
     if not spans:
         return tuple
     values = {"space_id": space_id, "spans": rows(spans), "directly": DIRECTLY}
-    cursor = connection.execute(SQL["load"], values)
+    cursor = connection.execute(queries["load"], values)
 
-    def fetch() -> Iterable[KnownTouch]:
-        found = (KnownTouch(*row[:4], likeness=row[4:]) for row in cursor.fetchall())
+    def fetch() -> Iterable[StoredTouch]:
+        found = (StoredTouch(*row[:4], likeness=row[4:]) for row in cursor.fetchall())
         return {touch.id: touch for touch in found}.values()
 
     return fetch
@@ -132,7 +132,7 @@ def request_touches(
 def delete_touchpoints(connection: Connection[Any], space_id: int, ids: Collection[int]) -> None:
     """Delete touchpoints that page views made and no longer make."""
     if ids:
-        connection.execute(SQL["delete"], {"space_id": space_id, "ids": list(ids)})
+        connection.execute(queries["delete"], {"space_id": space_id, "ids": list(ids)})
 
 
 def write_touchpoints(
@@ -141,4 +141,4 @@ def write_touchpoints(
     """Store new touchpoints."""
     if touchpoints:
         values = {"space_id": space_id, "touchpoints": rows(touchpoints)}
-        connection.execute(SQL["write"], values)
+        connection.execute(queries["write"], values)

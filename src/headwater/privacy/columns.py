@@ -11,7 +11,7 @@ Column = tuple[str, str]
 """A table and one of its columns."""
 
 
-class Holds(StrEnum):
+class PersonalData(StrEnum):
     """What a column can hold, and so what erasing a person does to it."""
 
     PERSONAL = "personal"
@@ -22,15 +22,15 @@ class Holds(StrEnum):
     """Nothing of a person."""
 
 
-def read_columns(text: str) -> dict[Column, Holds]:
+def read_columns(text: str) -> dict[Column, PersonalData]:
     """Every declared column. Raises ValueError for a line that cannot be read, and for a column
     declared twice.
     """
-    found: dict[Column, Holds] = {}
-    holds: Holds | None = None
+    found: dict[Column, PersonalData] = {}
+    holds: PersonalData | None = None
     for line in filter(None, (line.partition("#")[0].strip() for line in text.splitlines())):
         if opened := re.fullmatch(r"\[(\w+)\]", line):
-            holds = Holds(opened[1])
+            holds = PersonalData(opened[1])
             continue
         table, colon, names = line.partition(":")
         if not colon or holds is None:
@@ -51,5 +51,5 @@ def personal(table: str) -> list[str]:
     """The columns of a table that hold personal data."""
     return [
         column for (owner, column), holds in COLUMNS.items()
-        if owner == table and holds is Holds.PERSONAL
+        if owner == table and holds is PersonalData.PERSONAL
     ]  # fmt: skip

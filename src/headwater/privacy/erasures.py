@@ -10,10 +10,10 @@ from typing import Any
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 
-from headwater.database.statements import Statements
+from headwater.database.queries import Queries
 from headwater.pipeline.inbox import POLL_SECONDS
 
-SQL = Statements(__name__, "erasures.sql")
+queries = Queries(__name__, "erasures.sql")
 
 LISTED = 1000
 
@@ -37,13 +37,13 @@ class Erasure:
 
 async def request_erasure(connection: AsyncConnection, space_id: int, contact_id: int) -> None:
     """Have a contact erased. With the caller's commit it will be, whatever happens."""
-    await connection.execute(SQL["request"], {"space_id": space_id, "contact_id": contact_id})
+    await connection.execute(queries["request"], {"space_id": space_id, "contact_id": contact_id})
 
 
 async def list_erasures(connection: AsyncConnection, space_id: int) -> list[Erasure]:
     """The Space's latest erasures, the latest first."""
     cursor = connection.cursor(row_factory=class_row(Erasure))
-    await cursor.execute(SQL["list"], {"space_id": space_id, "limit": LISTED})
+    await cursor.execute(queries["list"], {"space_id": space_id, "limit": LISTED})
     return await cursor.fetchall()
 
 
@@ -51,12 +51,12 @@ def wait_until_erased(connection: Connection[Any], timeout: float) -> bool:
     """Wait until every erasure asked for before this call is carried out, for `timeout` seconds at
     most. Returns whether they are. The connection must be in autocommit.
     """
-    row = connection.execute(SQL["newest"]).fetchone()
+    row = connection.execute(queries["newest"]).fetchone()
     if row is None or row[0] is None:
         return True
     deadline = time.monotonic() + timeout
     while True:
-        left = connection.execute(SQL["any_up_to"], {"requested_at": row[0]}).fetchone()
+        left = connection.execute(queries["any_up_to"], {"requested_at": row[0]}).fetchone()
         if left is not None and not left[0]:
             return True
         if time.monotonic() >= deadline:

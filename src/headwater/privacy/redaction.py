@@ -46,7 +46,7 @@ _FORGOTTEN: dict[str, dict[str, Any]] = {
 }
 
 
-class Named:
+class PayloadMatcher:
     """Tells payloads that name a person, by what the person is recognised by."""
 
     def __init__(self, identifiers: Iterable[tuple[str, str]]) -> None:

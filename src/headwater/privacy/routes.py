@@ -7,14 +7,14 @@ from typing import Annotated
 import msgspec
 from fastapi import APIRouter, Path, Request, Response
 
-from headwater.contacts.documents import SEVERAL
-from headwater.contacts.finding import find_by_any_email, resolve
+from headwater.contacts.lookup import find_by_any_email, resolve
+from headwater.contacts.schemas import SEVERAL
 from headwater.http.errors import Invalid
 from headwater.http.ids import INTEGER_ID, parse_id
 from headwater.http.openapi import problems
 from headwater.http.parameters import Query
-from headwater.privacy.documents import EMAIL, QUEUED
 from headwater.privacy.erasures import request_erasure
+from headwater.privacy.schemas import EMAIL, QUEUED
 from headwater.spaces.access import Caller, requires
 
 router = APIRouter(tags=["Contacts"])

@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from headwater import __version__
-from headwater.reference.describing import ABOUT, SHORT_ENUM, describe, first_call
+from headwater.reference.description import ABOUT, SHORT_ENUM, describe, first_call
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "

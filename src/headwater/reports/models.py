@@ -43,7 +43,7 @@ class Group(StrEnum):
     COMPANY = "company"
 
 
-class Compare(StrEnum):
+class Comparison(StrEnum):
     """With which other time."""
 
     NONE = "none"
@@ -86,7 +86,7 @@ class ReportQuery:
     by_company: bool = False
     """Whether an event's path is that of its whole company, if it has one."""
     filters: Filters = Filters()
-    compare: Compare = Compare.NONE
+    compare: Comparison = Comparison.NONE
     limit: int = 50
     """How many groups are shown, from 1 to MOST_ROWS."""
     order_by: Measure | Group | None = None
@@ -102,7 +102,7 @@ Figures = Mapping[Measure, Figure]
 
 
 @dataclass(frozen=True)
-class Change:
+class MeasureChange:
     """From the compared figure to the present one."""
 
     difference: Decimal | Fraction | int
@@ -111,7 +111,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Key:
+class GroupKey:
     """One thing that a group has in common."""
 
     value: str | None
@@ -121,20 +121,20 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Row:
+class ReportRow:
     """A group, or everything, and its figures."""
 
-    keys: tuple[Key, ...]
+    keys: tuple[GroupKey, ...]
     """As in `group_by`; empty for rows that are not of one group."""
     figures: Figures
     compared: Figures | None = None
     """None without a comparison, and where the other time has no counterpart."""
-    changes: Mapping[Measure, Change] | None = None
+    changes: Mapping[Measure, MeasureChange] | None = None
     """Of the measures that both have."""
 
 
 @dataclass(frozen=True)
-class Span:
+class DateTimeSpan:
     """Local date-times, both included to their whole second."""
 
     start: datetime
@@ -145,17 +145,17 @@ class Span:
 class Report:
     """What was asked for, shown groups first."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ReportRow, ...]
     left_out: int
     """Groups beyond the limit."""
-    total: Row
+    total: ReportRow
     """Over everything, shown or not, and each event once."""
-    unattributed: Row | None
+    unattributed: ReportRow | None
     """The events without a credited touch; None where no credit was asked for, or only that of
     some touches. The total's `credited_revenue` and this row's `revenue` are its `revenue`.
     """
-    span: Span
-    compared_span: Span | None
+    span: DateTimeSpan
+    compared_span: DateTimeSpan | None
     timezone: str
     currency: str
     """The Space's. Amounts are added as they are, whatever currency an event says."""

@@ -7,11 +7,11 @@ import msgspec
 from headwater.sources import clicks, hierarchy
 from headwater.sources.addresses import read_address, read_parameters
 from headwater.sources.exclusions import SHIPPED, Exclusions
-from headwater.sources.outcomes import Nothing
+from headwater.sources.outcomes import NoTouch
 from headwater.sources.vocabulary import REFERRERS, says_paid, target_of
 
 
-class Parameters(msgspec.Struct, frozen=True, gc=False):
+class SourceParameters(msgspec.Struct, frozen=True, gc=False):
     """What somebody says outright of where a visit came from: trk_source, trk_network, trk_type."""
 
     source: str | None = None
@@ -19,31 +19,31 @@ class Parameters(msgspec.Struct, frozen=True, gc=False):
     type: str | None = None
 
 
-UNSAID = Parameters()
+UNSAID = SourceParameters()
 
 
-class Arrival(msgspec.Struct, frozen=True, gc=False):
+class Landing(msgspec.Struct, frozen=True, gc=False):
     """A page that was opened: its URL, the referrer, and what is said besides the URL, which wins
     over the same in the URL.
     """
 
     url: str | None = None
     referrer: str | None = None
-    said: Parameters = UNSAID
+    said: SourceParameters = UNSAID
     stale: frozenset[str] = frozenset()
     """Which of the URL's click ids are of somebody else's click, made long before: such a link was
     passed on, and they tell nothing of this arrival.
     """
 
 
-class Listed(msgspec.Struct, frozen=True, gc=False):
+class ListedReferrer(msgspec.Struct, frozen=True, gc=False):
     """A referrer that the tables know, by the pattern it fits."""
 
     target: str
     pattern: str
 
 
-class Unlisted(msgspec.Struct, frozen=True, gc=False):
+class OtherReferrer(msgspec.Struct, frozen=True, gc=False):
     """Any other site as the referrer."""
 
     host: str
@@ -54,12 +54,12 @@ class Evidence(msgspec.Struct, frozen=True, gc=False):
 
     given: dict[str, str]
     """The URL's parameters that mean something here."""
-    said: Parameters
+    said: SourceParameters
     named: str | None
     """The listed source or platform that utm_source means."""
     paid: bool
     """Whether utm_medium says that somebody paid."""
-    referrer: Listed | Unlisted | Nothing | None
+    referrer: ListedReferrer | OtherReferrer | NoTouch | None
 
 
 CAMPAIGN = (
@@ -79,7 +79,7 @@ _WANTED = frozenset(
 )
 
 
-def read_evidence(arrival: Arrival, exclusions: Exclusions = SHIPPED) -> Evidence:
+def read_evidence(arrival: Landing, exclusions: Exclusions = SHIPPED) -> Evidence:
     """What an arrival tells."""
     given = read_parameters(arrival.url, _WANTED, clicks.CLICK_IDS) if arrival.url else {}
     if arrival.stale:
@@ -105,15 +105,17 @@ def _without(stale: frozenset[str], given: dict[str, str]) -> dict[str, str]:
     }  # fmt: skip
 
 
-def _read_said(said: Parameters, given: dict[str, str]) -> Parameters:
-    return Parameters(
+def _read_said(said: SourceParameters, given: dict[str, str]) -> SourceParameters:
+    return SourceParameters(
         said.source or given.get("trk_source"),
         said.network or given.get("trk_network"),
         said.type or given.get("trk_type"),
     )
 
 
-def _read_referrer(arrival: Arrival, exclusions: Exclusions) -> Listed | Unlisted | Nothing | None:
+def _read_referrer(
+    arrival: Landing, exclusions: Exclusions
+) -> ListedReferrer | OtherReferrer | NoTouch | None:
     referrer = read_address(arrival.referrer)
     if referrer is None:
         return None
@@ -121,4 +123,4 @@ def _read_referrer(arrival: Arrival, exclusions: Exclusions) -> Listed | Unliste
     if excluded is not None:
         return excluded
     found = REFERRERS.find(referrer)
-    return Listed(found[1], found[0]) if found is not None else Unlisted(referrer.host)
+    return ListedReferrer(found[1], found[0]) if found is not None else OtherReferrer(referrer.host)

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from headwater.sources.addresses import Address, read_address
 from headwater.sources.hosts import HostTable
-from headwater.sources.outcomes import Nothing, NothingReason
+from headwater.sources.outcomes import NothingReason, NoTouch
 from headwater.sources.vocabulary import read_pairs
 
 _SHIPPED = [(pattern, NothingReason(reason)) for pattern, reason in read_pairs("never_sources.txt")]
@@ -36,12 +36,12 @@ class Exclusions:
             ]
         )
 
-    def find(self, referrer: Address, landing: Address | None) -> Nothing | None:
+    def find(self, referrer: Address, landing: Address | None) -> NoTouch | None:
         """Why a referrer makes no touch on a page at `landing`, if it makes none."""
         if landing is not None and referrer.host == landing.host:
-            return Nothing(NothingReason.OWN_HOST, referrer.host)
+            return NoTouch(NothingReason.OWN_HOST, referrer.host)
         found = self._table.find(referrer)
-        return Nothing(found[1], found[0]) if found is not None else None
+        return NoTouch(found[1], found[0]) if found is not None else None
 
 
 def _domain(host: str) -> str:

@@ -26,14 +26,14 @@ class NothingReason(StrEnum):
     EXCLUDED_HOST = "excluded_host"
 
 
-class Nothing(msgspec.Struct, frozen=True, gc=False):
+class NoTouch(msgspec.Struct, frozen=True, gc=False):
     """No touch: the person was here before and comes back from `detail`, a host's pattern."""
 
     reason: NothingReason
     detail: str
 
 
-Outcome = Source | Nothing
+Outcome = Source | NoTouch
 
 
 class Ad(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -50,7 +50,7 @@ class Ad(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     keyword: str | None = None
 
 
-class Explanation(msgspec.Struct, frozen=True, gc=False):
+class Classification(msgspec.Struct, frozen=True, gc=False):
     """All that an arrival tells: where it came from, by which ad, and the platforms' click ids
     (parameter in lower case → value as it was sent), stale ones left out.
     """

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from headwater.sources.evidence import Arrival, Parameters, read_evidence
+from headwater.sources.evidence import Landing, SourceParameters, read_evidence
 from headwater.sources.rules import NAMING
 
-__all__ = ["Found", "Parameters", "resolve"]
+__all__ = ["Found", "SourceParameters", "resolve"]
 
 Found = tuple[str, str]
 """A listed source and the rule that named it."""
 
 
 @lru_cache(maxsize=16_384)
-def resolve(parameters: Parameters, landing_url: str | None = None) -> Found:
+def resolve(parameters: SourceParameters, landing_url: str | None = None) -> Found:
     """The listed source of a touch, and the name of the rule that fired. An event with attribution
     parameters came from somewhere, so what no rule names is a referral.
     """
-    evidence = read_evidence(Arrival(landing_url, None, parameters))
+    evidence = read_evidence(Landing(landing_url, None, parameters))
     for rule in NAMING:
         answer = rule(evidence)
         if answer is not None:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 
 from headwater.sources import clicks
 from headwater.sources.catalogue import SOURCE_IDS
-from headwater.sources.evidence import CAMPAIGN, UNSAID, Evidence, Listed, Unlisted
-from headwater.sources.outcomes import Nothing, NothingReason, Outcome, Source
+from headwater.sources.evidence import CAMPAIGN, UNSAID, Evidence, ListedReferrer, OtherReferrer
+from headwater.sources.outcomes import NothingReason, NoTouch, Outcome, Source
 from headwater.sources.vocabulary import ALIASES, of_platform, says_paid, target_of, words
 
 Rule = Callable[[Evidence], Outcome | None]
@@ -23,12 +23,12 @@ _MEDIA = {"email": "email", "newsletter": "email", "sms": "sms", "mms": "sms"}
 _VIDEO = frozenset({"youtube", "video", "videos", "yt"})
 
 
-def _coming_back(evidence: Evidence) -> Nothing | None:
+def _coming_back(evidence: Evidence) -> NoTouch | None:
     """A payment provider or a sign-in sends people back with the parameters they once came with:
     nothing there is new.
     """
     came = evidence.referrer
-    if isinstance(came, Nothing) and came.reason is not NothingReason.OWN_HOST:
+    if isinstance(came, NoTouch) and came.reason is not NothingReason.OWN_HOST:
         return came
     return None
 
@@ -74,7 +74,7 @@ def _shown_on(network: str, evidence: Evidence) -> str | None:
     named, came = evidence.named, evidence.referrer
     if named is not None:
         place = named.removesuffix("_ads")
-    elif isinstance(came, Listed):
+    elif isinstance(came, ListedReferrer):
         place = came.target.removesuffix("_ads")
     else:
         place = network
@@ -124,7 +124,7 @@ def _mail(evidence: Evidence) -> Source | None:
 
 def _referrer(evidence: Evidence) -> Source | None:
     came = evidence.referrer
-    if not isinstance(came, Listed):
+    if not isinstance(came, ListedReferrer):
         return None
     paid = evidence.paid and came.target not in SOURCE_IDS
     rule = "referrer_paid" if paid else "referrer"
@@ -134,7 +134,7 @@ def _referrer(evidence: Evidence) -> Source | None:
 def _link(evidence: Evidence) -> Source | None:
     """A network's mark on all its links, as long as no other site passed the link on."""
     parameter = _first(clicks.LINKS, evidence)
-    if parameter is None or isinstance(evidence.referrer, Unlisted):
+    if parameter is None or isinstance(evidence.referrer, OtherReferrer):
         return None
     return Source(of_platform(clicks.LINKS[parameter], paid=evidence.paid), parameter)
 
@@ -148,13 +148,13 @@ def _campaign(evidence: Evidence) -> Source | None:
     return Source("referral", "campaign", evidence.given[name]) if name is not None else None
 
 
-def _own_host(evidence: Evidence) -> Nothing | None:
-    return evidence.referrer if isinstance(evidence.referrer, Nothing) else None
+def _own_host(evidence: Evidence) -> NoTouch | None:
+    return evidence.referrer if isinstance(evidence.referrer, NoTouch) else None
 
 
 def _other_site(evidence: Evidence) -> Source | None:
     came = evidence.referrer
-    return Source("referral", "other_site", came.host) if isinstance(came, Unlisted) else None
+    return Source("referral", "other_site", came.host) if isinstance(came, OtherReferrer) else None
 
 
 def _first(parameters: Mapping[str, str], evidence: Evidence) -> str | None:

@@ -12,12 +12,12 @@ from typing import Any
 from fastapi import Depends, Request
 
 from headwater.database.pool import Database
-from headwater.database.statements import Statements
+from headwater.database.queries import Queries
 from headwater.http.errors import Forbidden, Unauthorized
-from headwater.http.rate_limits import PER_MINUTE, Demand, take
-from headwater.spaces.rings import Ring
+from headwater.http.rate_limits import PER_MINUTE, QuotaRequest, take
+from headwater.spaces.credential_cache import CredentialCache
 
-SQL = Statements(__name__, "access.sql")
+queries = Queries(__name__, "access.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,11 @@ class Caller:
             raise refusal
 
 
-class KeyRing(Ring[bytes, Caller]):
+class KeyCache(CredentialCache[bytes, Caller]):
     """The keys in use, by hash of the key."""
 
     def __init__(self, database: Database, factor: float) -> None:
-        super().__init__(database, SQL["callers"], _caller)
+        super().__init__(database, queries["callers"], _caller)
         self._factor = factor
 
     async def caller(self, authorization: bytes | None) -> Caller:
@@ -89,12 +89,12 @@ def requires(scope: str, bucket: str) -> Any:
 
     async def caller(request: Request) -> Caller:
         headwater = request.app.state.headwater
-        keys: KeyRing = headwater.keys
+        keys: KeyCache = headwater.keys
         authorization = request.headers.get("authorization")
         found = await keys.caller(authorization.encode("latin-1") if authorization else None)
         refusal = found.refusal(scope)
         cost = 1 if refusal is None else 0
-        demand = Demand(found.space_id, cost, keys.limit(found, bucket))
+        demand = QuotaRequest(found.space_id, cost, keys.limit(found, bucket))
         async with headwater.database.connection() as connection:
             quota = (await take(connection, bucket, [demand]))[found.space_id]
         request.scope["headwater.quota"] = quota  # a refused request is told of it as well

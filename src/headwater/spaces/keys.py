@@ -10,13 +10,13 @@ from datetime import datetime
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from headwater.database.statements import Statements
+from headwater.database.queries import Queries, fetch_all
 from headwater.http.errors import Invalid, NotFound
-from headwater.spaces.changes import read_name
-from headwater.spaces.hashing import hash_secret
+from headwater.spaces.secret_hash import hash_secret
+from headwater.spaces.settings_input import read_name
 from headwater.spaces.spaces import announce_access, fetch_space
 
-SQL = Statements(__name__, "keys.sql")
+queries = Queries(__name__, "keys.sql")
 
 PREFIX = "trk_sk_"
 SCOPES = (
@@ -63,7 +63,7 @@ async def create_key(
     values |= {"key_hash": hash_secret(key), "hint": key[-4:], "made_by": made_by}
     values |= {"scopes": [scope for scope in SCOPES if scope in scopes]}
     cursor = connection.cursor(row_factory=class_row(ApiKey))
-    await cursor.execute(SQL["create"], values)
+    await cursor.execute(queries["create"], values)
     stored = await cursor.fetchone()
     assert stored is not None
     await announce_access(connection, space_id)
@@ -74,13 +74,13 @@ async def list_keys(connection: AsyncConnection, space_id: int) -> list[ApiKey]:
     """A Space's keys, revoked ones included, the oldest first. Raises NotFound."""
     await fetch_space(connection, space_id)
     cursor = connection.cursor(row_factory=class_row(ApiKey))
-    return await (await cursor.execute(SQL["list"], {"space_id": space_id})).fetchall()
+    return await fetch_all(cursor, queries["list"], {"space_id": space_id})
 
 
 async def revoke_key(connection: AsyncConnection, space_id: int, key_id: int) -> ApiKey:
     """End a key's life, from the commit on. Raises NotFound; revoking twice changes nothing."""
     cursor = connection.cursor(row_factory=class_row(ApiKey))
-    await cursor.execute(SQL["revoke"], {"space_id": space_id, "key_id": key_id})
+    await cursor.execute(queries["revoke"], {"space_id": space_id, "key_id": key_id})
     stored = await cursor.fetchone()
     if stored is None:
         raise NotFound("API key")
@@ -91,5 +91,5 @@ async def revoke_key(connection: AsyncConnection, space_id: int, key_id: int) ->
 async def revoke_keys_made_by(connection: AsyncConnection, space_id: int, user_id: int) -> None:
     """End the keys that somebody made for a Space, from the commit on."""
     values = {"space_id": space_id, "user_id": user_id}
-    await connection.execute(SQL["revoke_made_by"], values)
+    await connection.execute(queries["revoke_made_by"], values)
     await announce_access(connection, space_id)

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from headwater.database.statements import Statements
+from headwater.database.queries import Queries
 from headwater.files import write_private
 from headwater.settings import Settings
 
-SQL = Statements(__name__, "secret_key.sql")
+queries = Queries(__name__, "secret_key.sql")
 CONNECT_SECONDS = 30
 LEAST_LENGTH = 32
 
@@ -57,11 +57,11 @@ def move_to_file(connection: psycopg.Connection[Any], data_dir: Path) -> None:
     stored = _fetch(connection)
     if stored is not None:
         write_private(key_file(data_dir), f"{stored}\n")
-        connection.execute(SQL["clear"])
+        connection.execute(queries["clear"])
 
 
 def _fetch(connection: psycopg.Connection[Any]) -> str | None:
-    row = connection.execute(SQL["fetch"]).fetchone()
+    row = connection.execute(queries["fetch"]).fetchone()
     return row[0] if row is not None else None
 
 

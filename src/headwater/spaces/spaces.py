@@ -5,12 +5,12 @@ from __future__ import annotations
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from headwater.database.statements import Statements
+from headwater.database.queries import Queries, fetch_optional
 from headwater.http.errors import NotFound
-from headwater.spaces.changes import Changes
 from headwater.spaces.models import Space
+from headwater.spaces.settings_input import SpaceChanges
 
-SQL = Statements(__name__, "spaces.sql")
+queries = Queries(__name__, "spaces.sql")
 
 LOCK_PATIENCE = "3s"
 """How long a request waits for a Space that is being changed. It then fails with a whole
@@ -26,7 +26,7 @@ _COLUMNS = (
 async def fetch_space(connection: AsyncConnection, space_id: int) -> Space:
     """The Space with this id. Raises NotFound."""
     cursor = connection.cursor(row_factory=class_row(Space))
-    await cursor.execute(SQL["fetch"], {"space_id": space_id})
+    await cursor.execute(queries["fetch"], {"space_id": space_id})
     space = await cursor.fetchone()
     if space is None:
         raise NotFound("Space")
@@ -35,43 +35,43 @@ async def fetch_space(connection: AsyncConnection, space_id: int) -> Space:
 
 async def list_spaces(connection: AsyncConnection) -> list[Space]:
     """Every Space of the installation, the oldest first."""
-    cursor = await connection.execute(SQL["list_ids"])
+    cursor = await connection.execute(queries["list_ids"])
     return [await fetch_space(connection, space_id) for (space_id,) in await cursor.fetchall()]
 
 
 async def any_space(connection: AsyncConnection) -> bool:
     """Whether the installation has a Space."""
-    row = await (await connection.execute(SQL["any"])).fetchone()
+    row = await fetch_optional(connection, queries["any"])
     return row is not None and row[0]
 
 
 async def fetch_limits(connection: AsyncConnection, space_id: int) -> dict[str, int]:
     """The Space's own rate limits: bucket to requests a minute."""
-    cursor = await connection.execute(SQL["limits"], {"space_id": space_id})
+    cursor = await connection.execute(queries["limits"], {"space_id": space_id})
     return dict(await cursor.fetchall())
 
 
-async def create_space(connection: AsyncConnection, changes: Changes) -> Space:
+async def create_space(connection: AsyncConnection, changes: SpaceChanges) -> Space:
     """A new Space. `changes` holds at least its name."""
-    cursor = await connection.execute(SQL["create"], {"name": changes.settings["name"]})
+    cursor = await connection.execute(queries["create"], {"name": changes.settings["name"]})
     row = await cursor.fetchone()
     assert row is not None
     return await change_space(connection, row[0], changes)
 
 
-async def change_space(connection: AsyncConnection, space_id: int, changes: Changes) -> Space:
+async def change_space(connection: AsyncConnection, space_id: int, changes: SpaceChanges) -> Space:
     """Apply `changes` and return the Space as it is then. Raises NotFound."""
     space = {"space_id": space_id}
-    cursor = await connection.execute(SQL["lock"], space)
+    cursor = await connection.execute(queries["lock"], space)
     if await cursor.fetchone() is None:
         raise NotFound("Space")
     values = dict.fromkeys(_COLUMNS) | changes.settings
-    await connection.execute(SQL["change"], space | values)
+    await connection.execute(queries["change"], space | values)
     await _change_labels(connection, space_id, changes)
     for bucket, per_minute in changes.limits.items():
         verb = "remove_limit" if per_minute is None else "put_limit"
         values = {"bucket": bucket, "per_minute": per_minute}
-        await connection.execute(SQL[verb], space | values)
+        await connection.execute(queries[verb], space | values)
     if changes.touch_access:
         await announce_access(connection, space_id)
     return await fetch_space(connection, space_id)
@@ -83,20 +83,20 @@ async def lock_identities(connection: AsyncConnection, space_id: int) -> None:
 
     Raises one of UNAVAILABLE after waiting for LOCK_PATIENCE.
     """
-    await connection.execute(SQL["bound_waiting"], {"patience": LOCK_PATIENCE})
-    await connection.execute(SQL["lock_identities"], {"space_id": space_id})
+    await connection.execute(queries["bound_waiting"], {"patience": LOCK_PATIENCE})
+    await connection.execute(queries["lock_identities"], {"space_id": space_id})
 
 
 async def announce_access(connection: AsyncConnection, space_id: int) -> None:
     """Make API processes drop what they remember about this Space when the transaction commits."""
-    await connection.execute(SQL["announce_access"], {"space_id": space_id})
+    await connection.execute(queries["announce_access"], {"space_id": space_id})
 
 
-async def _change_labels(connection: AsyncConnection, space_id: int, changes: Changes) -> None:
+async def _change_labels(connection: AsyncConnection, space_id: int, changes: SpaceChanges) -> None:
     for kind, labels in (
         ("event_label", changes.event_labels),
         ("field_label", changes.field_labels),
     ):
         for slot, label in labels.items():
-            verb = SQL[f"{'put' if label else 'remove'}_{kind}"]
+            verb = queries[f"{'put' if label else 'remove'}_{kind}"]
             await connection.execute(verb, {"space_id": space_id, "slot": slot, "label": label})

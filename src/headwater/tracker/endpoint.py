@@ -31,26 +31,26 @@ from headwater.http.errors import (
 )
 from headwater.identity.senders import Sender
 from headwater.ingest.endpoints import (
-    Answer,
     Endpoint,
+    HttpResponse,
     Ingest,
     Send,
     problem_answer,
     quota_headers,
 )
-from headwater.tracker.origins import cookie_domain, sent_host
-from headwater.tracker.reports import (
+from headwater.tracker.browser_reports import (
     TOKEN,
     AcceptedItem,
     Body,
     Browser,
-    Report,
+    BrowserReport,
     accept_item,
     is_page,
     language_tag,
 )
+from headwater.tracker.origins import cookie_domain, sent_host
 from headwater.tracker.shares import Shares
-from headwater.tracker.sites import SCOPE, OpenSite, SiteRing
+from headwater.tracker.sites import SCOPE, ActiveSite, SiteCache
 
 BUCKET = "hits"
 MAX_BODY = 64 * 1024
@@ -68,7 +68,7 @@ Headers = dict[bytes, bytes]
 
 
 @dataclass(frozen=True)
-class Told:
+class ItemResults:
     """What became of the items of a report."""
 
     results: list[dict[str, Any]]
@@ -77,16 +77,16 @@ class Told:
     senders: Sequence[Sender]
 
 
-class Hits(Endpoint):
+class HitsEndpoint(Endpoint):
     """POST: the page views, persons and events that a browser reports."""
 
-    def __init__(self, ingest: Ingest, sites: SiteRing, places: Places, trusted: Networks) -> None:
+    def __init__(self, ingest: Ingest, sites: SiteCache, places: Places, trusted: Networks) -> None:
         self._ingest, self._sites, self._places, self._trusted = ingest, sites, places, trusted
         self._shares = Shares()
         # Has the patterns compiled now, and not while the first visitor waits.
         read_agent("Mozilla/5.0")
 
-    async def answer(self, scope: Any, receive: Receive) -> Answer:
+    async def answer(self, scope: Any, receive: Receive) -> HttpResponse:
         # Of a header given twice the first counts, as everywhere else.
         headers: Headers = dict(reversed(scope["headers"]))
         origin = _text(headers, b"origin").strip()
@@ -104,7 +104,9 @@ class Hits(Endpoint):
             answer = problem_answer(problem)
         return _granted(answer, origin)
 
-    async def _handle(self, site: OpenSite, body: Body, scope: Any, headers: Headers) -> Answer:
+    async def _handle(
+        self, site: ActiveSite, body: Body, scope: Any, headers: Headers
+    ) -> HttpResponse:
         address = client_address(scope, self._trusted)
         try:
             items = body.items()
@@ -120,7 +122,7 @@ class Hits(Endpoint):
             answer.headers += _cookie_headers(browser.token, origin, host)
         return answer
 
-    async def _admit(self, key: str, origin: str) -> OpenSite:
+    async def _admit(self, key: str, origin: str) -> ActiveSite:
         """The site of a report. Raises Unauthorized or Forbidden, and counts it."""
         try:
             _check_origin(origin)
@@ -134,7 +136,7 @@ class Hits(Endpoint):
             raise
         return site
 
-    def _count(self, site: OpenSite, address: str | None, items: int) -> None:
+    def _count(self, site: ActiveSite, address: str | None, items: int) -> None:
         """Raise RateLimited when the sender has used up its share of the Space's minute. Counted
         before anything is read that costs more than its length.
         """
@@ -146,7 +148,7 @@ class Hits(Endpoint):
             refused.labels("share").inc()
             raise
 
-    def _browser(self, ip: str | None, headers: Headers, report: Report) -> Browser:
+    def _browser(self, ip: str | None, headers: Headers, report: BrowserReport) -> Browser:
         user_agent = _text(headers, b"user-agent")[:LONGEST_USER_AGENT]
         kept = _COOKIE.search(_text(headers, b"cookie"))
         return Browser(
@@ -161,7 +163,7 @@ class Hits(Endpoint):
             consent=report.consent,
         )
 
-    async def _take(self, site: OpenSite, items: list[Raw], browser: Browser) -> Answer:
+    async def _take(self, site: ActiveSite, items: list[Raw], browser: Browser) -> HttpResponse:
         """Have what is valid stored, each valid item counted, and tell what became of each."""
         is_bot = browser.agent.is_bot
         told = _count_bot(site, items) if is_bot else _accept_all(items, browser, site)
@@ -178,7 +180,7 @@ class Hits(Endpoint):
             if result["status"] == "queued":
                 result["receipt_id"] = str(next(receipts))
         status, body = _body(told, None if is_bot else browser.token)
-        return Answer(status, body, quota_headers(request.quota))
+        return HttpResponse(status, body, quota_headers(request.quota))
 
 
 def _check_origin(origin: str) -> None:
@@ -187,17 +189,17 @@ def _check_origin(origin: str) -> None:
         raise Forbidden("A report needs the Origin header of a page.")
 
 
-def _count_bot(site: OpenSite, items: list[Raw]) -> Told:
+def _count_bot(site: ActiveSite, items: list[Raw]) -> ItemResults:
     """Of a bot only the number of its page views is kept."""
     results = [{"index": index, "status": "ignored"} for index in range(len(items))]
     hits = sum(map(is_page, items))
     row = msgspec.json.encode(AcceptedBots(site_id=site.id, hits=hits))
     if not hits:
-        return Told(results, [], [], [])
-    return Told(results, [row], ["bots"], [Sender.BROWSER])
+        return ItemResults(results, [], [], [])
+    return ItemResults(results, [row], ["bots"], [Sender.BROWSER])
 
 
-def _accept_all(items: list[Raw], browser: Browser, site: OpenSite) -> Told:
+def _accept_all(items: list[Raw], browser: Browser, site: ActiveSite) -> ItemResults:
     """Each item's result, in order, and the rows of the valid ones."""
     now = time.time()
     results: list[dict[str, Any]] = []
@@ -210,10 +212,10 @@ def _accept_all(items: list[Raw], browser: Browser, site: OpenSite) -> Told:
         else:
             results.append({"index": index, "status": "queued"})
     kinds, rows = [each.kind for each in accepted], [each.row for each in accepted]
-    return Told(results, rows, kinds, [each.sender for each in accepted])
+    return ItemResults(results, rows, kinds, [each.sender for each in accepted])
 
 
-def _body(told: Told, token: str | None) -> tuple[int, bytes]:
+def _body(told: ItemResults, token: str | None) -> tuple[int, bytes]:
     """The status and the body of an answer."""
     of = dict.fromkeys(("queued", "ignored", "invalid"), 0)
     for result in told.results:
@@ -259,7 +261,7 @@ def grant(origin: str) -> list[tuple[bytes, bytes]]:
     ]
 
 
-def _granted(answer: Answer, origin: str) -> Answer:
+def _granted(answer: HttpResponse, origin: str) -> HttpResponse:
     if sent_host(origin) is not None:
         answer.headers += grant(origin)
     return answer

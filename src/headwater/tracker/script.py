@@ -36,7 +36,7 @@ def make_script(script: str, endpoint: str) -> bytes:
     return small.replace(_PLACEHOLDER, there).encode()
 
 
-class Script:
+class ScriptEndpoint:
     """GET and HEAD of the script, as an ASGI application."""
 
     def __init__(self, script: str, endpoint: str) -> None:

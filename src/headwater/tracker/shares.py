@@ -5,7 +5,7 @@ others. Counted in memory, each process for itself: it is a bound, not a figure 
 from __future__ import annotations
 
 from headwater.http.errors import RateLimited
-from headwater.tracker.reports import MAX_ITEMS
+from headwater.tracker.browser_reports import MAX_ITEMS
 
 PART = 10
 """A sender may use up one part in so many of a Space's minute."""

@@ -17,17 +17,17 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from headwater.database.pool import Database
-from headwater.database.statements import Statements
+from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.http.errors import Forbidden, Invalid, NotFound, Unauthorized
 from headwater.spaces.access import Caller
-from headwater.spaces.changes import read_name
-from headwater.spaces.rings import Ring
-from headwater.spaces.sealing import Unsealable, seal, unseal
+from headwater.spaces.credential_cache import CredentialCache
+from headwater.spaces.encryption import Unsealable, seal, unseal
+from headwater.spaces.settings_input import read_name
 from headwater.spaces.spaces import announce_access, fetch_space
 from headwater.tracker.origins import is_among, parse_origins
-from headwater.tracker.signing import SigningSecret, new_secret
+from headwater.tracker.signatures import SigningSecret, new_secret
 
-SQL = Statements(__name__, "sites.sql")
+queries = Queries(__name__, "sites.sql")
 log = structlog.get_logger()
 
 PREFIX = "trk_pk_"
@@ -52,7 +52,7 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenSite:
+class ActiveSite:
     """A site whose key is in use."""
 
     id: int
@@ -99,7 +99,7 @@ async def list_sites(connection: AsyncConnection, space_id: int) -> list[Site]:
     """A Space's sites, revoked ones included, the oldest first. Raises NotFound."""
     await fetch_space(connection, space_id)
     cursor = connection.cursor(row_factory=class_row(Site))
-    return await (await cursor.execute(SQL["list"], {"space_id": space_id})).fetchall()
+    return await fetch_all(cursor, queries["list"], {"space_id": space_id})
 
 
 async def change_site(
@@ -149,7 +149,7 @@ async def rotate_secret(
         "signing_secret": seal(key, secret, site_key.encode()),
         "overlap": overlap,
     }
-    await connection.execute(SQL["rotate"], values)
+    await connection.execute(queries["rotate"], values)
     await announce_access(connection, space_id)
     return secret
 
@@ -157,7 +157,7 @@ async def rotate_secret(
 async def _secret(
     connection: AsyncConnection, space_id: int, site_id: int
 ) -> tuple[str, bytes | None]:
-    cursor = await connection.execute(SQL["secret"], {"space_id": space_id, "site_id": site_id})
+    cursor = await connection.execute(queries["secret"], {"space_id": space_id, "site_id": site_id})
     row = await cursor.fetchone()
     if row is None:
         raise NotFound("Site")
@@ -166,7 +166,7 @@ async def _secret(
 
 async def _one(connection: AsyncConnection, statement: str, values: dict[str, Any]) -> Site:
     cursor = connection.cursor(row_factory=class_row(Site))
-    site = await (await cursor.execute(SQL[statement], values)).fetchone()
+    site = await fetch_optional(cursor, queries[statement], values)
     if site is None:
         raise NotFound("Site")
     await announce_access(connection, values["space_id"])
@@ -180,13 +180,13 @@ def _origins(texts: Sequence[str]) -> list[str]:
         raise Invalid({"origin": [f"origin: {error}"]}) from None
 
 
-class SiteRing(Ring[str, OpenSite]):
+class SiteCache(CredentialCache[str, ActiveSite]):
     """The sites whose pages report, by key."""
 
     def __init__(self, database: Database, sealing_key: bytes) -> None:
-        super().__init__(database, SQL["find"], lambda row: _open(row, sealing_key))
+        super().__init__(database, queries["find"], lambda row: _open(row, sealing_key))
 
-    async def site(self, key: str) -> OpenSite:
+    async def site(self, key: str) -> ActiveSite:
         """The site of a key. Raises Unauthorized, or one of UNAVAILABLE."""
         found = await self.find(key) if _KEY.fullmatch(key) else None
         if found is None:
@@ -194,11 +194,11 @@ class SiteRing(Ring[str, OpenSite]):
         return found
 
 
-def _open(row: tuple[Any, ...], sealing_key: bytes) -> OpenSite:
+def _open(row: tuple[Any, ...], sealing_key: bytes) -> ActiveSite:
     key, space_id, site_id, origins, active, limits, accepts_amounts, *sealed = row
     caller = Caller(space_id, site_id, frozenset({SCOPE}), active, limits)
     signing = _unsealed(key, sealing_key, *sealed)
-    return OpenSite(site_id, caller, tuple(origins), accepts_amounts, signing)
+    return ActiveSite(site_id, caller, tuple(origins), accepts_amounts, signing)
 
 
 def _unsealed(

@@ -16,17 +16,17 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from headwater.database.statements import Statements
+from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.http.errors import Conflict, NotFound
 from headwater.identity.senders import Sender
 from headwater.ingest.inbox import append
 from headwater.masking import Mask
 from headwater.spaces.spaces import fetch_space
-from headwater.webhooks.hooks import fetch_webhook, find_buyer
-from headwater.webhooks.models import Delivery, Message, Outcome, Reader, Status
-from headwater.webhooks.reading import draft_event, finish, headers_kept
+from headwater.webhooks.interpretation import draft_event, finish, headers_kept
+from headwater.webhooks.models import Delivery, ReadContext, Status, WebhookOutcome, WebhookRequest
+from headwater.webhooks.webhooks import fetch_webhook, find_buyer
 
-SQL = Statements(__name__, "deliveries.sql")
+queries = Queries(__name__, "deliveries.sql")
 
 IDENTIFYING = (
     "email", "phone", "full_name", "first_name", "last_name", "ip", "fingerprint", "user_agent",
@@ -39,18 +39,18 @@ UNFINISHED = "It was not finished; the sender will try again."
 
 
 async def outcome_of(
-    connection: AsyncConnection, space_id: int, reader: Reader, message: Message
-) -> Outcome:
+    connection: AsyncConnection, space_id: int, reader: ReadContext, message: WebhookRequest
+) -> WebhookOutcome:
     """What a believed message amounts to."""
     draft = draft_event(reader, message)
-    if isinstance(draft, Outcome):
+    if isinstance(draft, WebhookOutcome):
         return _masked(draft, {})
     order = draft.mapped.order
     buyer = {} if order is None else await find_buyer(connection, space_id, order)
     return _masked(finish(draft, buyer, reader, message.received_at), draft.mapped.payload)
 
 
-def _masked(outcome: Outcome, payload: Mapping[str, Any]) -> Outcome:
+def _masked(outcome: WebhookOutcome, payload: Mapping[str, Any]) -> WebhookOutcome:
     """An outcome whose words quote nobody: a topic is whatever the sender or a mapping says."""
     mask = Mask(str(payload[name]) for name in IDENTIFYING if name in payload)
     return replace(outcome, detail=mask.text(outcome.detail))
@@ -62,13 +62,14 @@ async def begin_delivery(
     """Write a delivery down, drop what is too many, and return its id."""
     kept = KEPT if noted["believed"] else KEPT_REFUSED
     values = {"space_id": space_id, "webhook_id": webhook_id, "kept": kept, **noted}
-    row = await (await connection.execute(SQL["begin"], values)).fetchone()
-    assert row is not None
-    await connection.execute(SQL["trim"], values)
+    row = await fetch_one(connection, queries["begin"], values)
+    await connection.execute(queries["trim"], values)
     return row[0]
 
 
-def note(reader: Reader, message: Message, outcome: Outcome, *, believed: bool) -> dict[str, Any]:
+def note(
+    reader: ReadContext, message: WebhookRequest, outcome: WebhookOutcome, *, believed: bool
+) -> dict[str, Any]:
     """A delivery's columns before its event, if it is one, is accepted. What nobody signed is not
     kept: its body may be anything.
     """
@@ -87,7 +88,7 @@ def note(reader: Reader, message: Message, outcome: Outcome, *, believed: bool) 
 
 
 async def finish_delivery(
-    connection: AsyncConnection, space_id: int, delivery_id: int, outcome: Outcome,
+    connection: AsyncConnection, space_id: int, delivery_id: int, outcome: WebhookOutcome,
     receipt_id: int | None,
 ) -> None:  # fmt: skip
     """Write down what became of a delivery."""
@@ -95,12 +96,12 @@ async def finish_delivery(
         "space_id": space_id, "id": delivery_id, "status": outcome.status,
         "detail": outcome.detail, "receipt_id": receipt_id, "dedup_key": _key(outcome),
     }  # fmt: skip
-    await connection.execute(SQL["finish"], values)
+    await connection.execute(queries["finish"], values)
 
 
 async def forget_delivery(connection: AsyncConnection, space_id: int, delivery_id: int) -> None:
     """Drop a delivery that was turned away and will come again."""
-    await connection.execute(SQL["forget"], {"space_id": space_id, "id": delivery_id})
+    await connection.execute(queries["forget"], {"space_id": space_id, "id": delivery_id})
 
 
 async def list_deliveries(
@@ -112,12 +113,12 @@ async def list_deliveries(
         await fetch_webhook(connection, space_id, webhook_id)
     cursor = connection.cursor(row_factory=class_row(Delivery))
     values = {"space_id": space_id, "webhook_id": webhook_id, "limit": limit}
-    return await (await cursor.execute(SQL["list"], values)).fetchall()
+    return await fetch_all(cursor, queries["list"], values)
 
 
 async def replay_delivery(
     connection: AsyncConnection, space_id: int, delivery_id: int
-) -> tuple[Outcome, int | None]:
+) -> tuple[WebhookOutcome, int | None]:
     """Read a kept delivery once more, by its webhook's settings as they are now, and accept its
     event: the outcome, and the receipt. What was accepted before keeps its key, and so is dropped
     as a duplicate however keys are made by now.
@@ -126,16 +127,16 @@ async def replay_delivery(
     """
     space = await fetch_space(connection, space_id)
     cursor = connection.cursor(row_factory=class_row(Delivery))
-    await cursor.execute(SQL["hold"], {"space_id": space_id, "id": delivery_id})
+    await cursor.execute(queries["hold"], {"space_id": space_id, "id": delivery_id})
     delivery = await cursor.fetchone()
     if delivery is None:
         raise NotFound("Delivery")
     if delivery.body is None:
         raise Conflict("Nothing proved who had sent this delivery, so its body was not kept.")
     webhook = await fetch_webhook(connection, space_id, delivery.webhook_id)
-    reader = Reader(webhook.type, webhook.settings, space.currency)
+    reader = ReadContext(webhook.type, webhook.settings, space.currency)
     received_at = delivery.received_at.timestamp()
-    message = Message(delivery.headers, delivery.body.encode(), received_at)
+    message = WebhookRequest(delivery.headers, delivery.body.encode(), received_at)
     outcome = await outcome_of(connection, space_id, reader, message)
     receipt_id = None
     if outcome.event:
@@ -149,7 +150,7 @@ async def replay_delivery(
     return outcome, receipt_id
 
 
-def _key(outcome: Outcome) -> str | None:
+def _key(outcome: WebhookOutcome) -> str | None:
     return outcome.event.idempotency_key if outcome.event else None
 
 

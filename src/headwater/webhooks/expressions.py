@@ -24,8 +24,8 @@ from jmespath.exceptions import IncompleteExpressionError, JMESPathError, ParseE
 from jmespath.parser import Parser
 
 from headwater.webhooks.functions import FUNCTIONS
-from headwater.webhooks.interpreter import Budget, Interpreter, Node
-from headwater.webhooks.models import Document
+from headwater.webhooks.interpreter import Interpreter, Node, StepBudget
+from headwater.webhooks.models import MappingInput
 from headwater.webhooks.values import EXPRESSION, is_blank
 
 FORBIDDEN_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
@@ -45,11 +45,11 @@ class Expression:
     _tree: Node
     _headers: frozenset[str]
 
-    def find(self, document: Document, budget: Budget | None = None) -> Any:
+    def find(self, document: MappingInput, budget: StepBudget | None = None) -> Any:
         """Its value, or None when that is not there or blank. Raises ValueError, with a rule such
         as "must be a number.", when what is there does not fit or takes more than the budget.
         """
-        interpreter = Interpreter(document.headers, budget or Budget())
+        interpreter = Interpreter(document.headers, budget or StepBudget())
         try:
             value = interpreter.visit(self._tree, document.body)
         except RecursionError:

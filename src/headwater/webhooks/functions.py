@@ -11,7 +11,7 @@ from functools import wraps
 from typing import Any, cast
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
-from headwater.sources.resolve import Parameters, resolve
+from headwater.sources.resolve import SourceParameters, resolve
 from headwater.webhooks.standard_functions import STANDARD_FUNCTIONS
 from headwater.webhooks.values import ANY, TEXT, Function, is_blank, to_number, to_text
 
@@ -89,7 +89,7 @@ def _absolute_url(value: Any, base: Any) -> str:
 
 
 def _url_source(value: Any) -> str | None:
-    name, rule = resolve(Parameters(), to_text(value))
+    name, rule = resolve(SourceParameters(), to_text(value))
     return name if rule != "fallback" else None
 
 

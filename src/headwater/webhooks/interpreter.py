@@ -25,7 +25,7 @@ Node = dict[str, Any]
 """A node of the tree that the package makes of an expression."""
 
 
-class Budget:
+class StepBudget:
     """How many steps are left."""
 
     def __init__(self, steps: int = MAX_STEPS) -> None:
@@ -66,7 +66,7 @@ def _listed(value: Any) -> list[Any]:
 class Interpreter(_Standard):
     """JMESPath's own, with our functions and a budget."""
 
-    def __init__(self, headers: Mapping[str, str], budget: Budget) -> None:
+    def __init__(self, headers: Mapping[str, str], budget: StepBudget) -> None:
         _Standard.__init__(self)
         self._headers, self._budget = headers, budget
 

@@ -21,8 +21,8 @@ from headwater.events.accepted import AcceptedEvent
 from headwater.http.errors import Errors, Invalid
 from headwater.ingest.payload import Check, TrackPayload, accept
 from headwater.webhooks.expressions import parse
-from headwater.webhooks.interpreter import Budget
-from headwater.webhooks.models import Document, Settings
+from headwater.webhooks.interpreter import StepBudget
+from headwater.webhooks.models import MappingInput, WebhookSettings
 from headwater.webhooks.values import to_number, to_text
 
 CURRENCY = "currency"
@@ -79,7 +79,7 @@ DESTINATIONS: Mapping[str, Callable[[Any], Any]] = _converters()
 
 
 @dataclass
-class Mapped:
+class MappedPayload:
     """A payload, and what was left out of it."""
 
     payload: dict[str, Any]
@@ -89,7 +89,7 @@ class Mapped:
 
 
 def expressions_for(
-    topic: str, ready_made: Mapping[str, Mapping[str, str]], settings: Settings
+    topic: str, ready_made: Mapping[str, Mapping[str, str]], settings: WebhookSettings
 ) -> dict[str, str]:
     """Field to expression for a topic. A topic that has no table of its own has that of the one
     it is a case of: `order.completed` that of `order`.
@@ -108,11 +108,11 @@ def expressions_for(
     return {name: text for name, text in found.items() if text}
 
 
-def map_fields(document: Document, expressions: Mapping[str, str]) -> Mapped:
+def map_fields(document: MappingInput, expressions: Mapping[str, str]) -> MappedPayload:
     """The fields that the document has something for. Raises Invalid for indispensable ones that
     do not fit.
     """
-    check, budget = Check(), Budget()
+    check, budget = Check(), StepBudget()
 
     def find(name: str, text: str) -> Any:
         value = parse(text).find(document, budget)
@@ -128,10 +128,12 @@ def map_fields(document: Document, expressions: Mapping[str, str]) -> Mapped:
         payload.pop("ip", None)
     if payload.keys() & {"email", "trk_token", "fingerprint"}:
         order = None
-    return Mapped(payload, order, [told for errors in check.errors.values() for told in errors])
+    return MappedPayload(
+        payload, order, [told for errors in check.errors.values() for told in errors]
+    )
 
 
-def to_event(mapped: Mapped, default_key: str, currency: str, now: float) -> AcceptedEvent:
+def to_event(mapped: MappedPayload, default_key: str, currency: str, now: float) -> AcceptedEvent:
     """The event of a payload; what had to be left out is added to `mapped.left_out`.
 
     `default_key` is the idempotency key unless one was mapped, `currency` the Space's. Raises
@@ -148,7 +150,7 @@ def to_event(mapped: Mapped, default_key: str, currency: str, now: float) -> Acc
         return _accept_the_rest(mapped, invalid, now)
 
 
-def _accept_the_rest(mapped: Mapped, invalid: Invalid, now: float) -> AcceptedEvent:
+def _accept_the_rest(mapped: MappedPayload, invalid: Invalid, now: float) -> AcceptedEvent:
     """The event without the fields that cannot be kept, or else `invalid`."""
     errors: Errors = invalid.errors
     if not errors.keys() <= mapped.payload.keys() - _INDISPENSABLE:

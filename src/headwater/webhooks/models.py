@@ -11,7 +11,7 @@ from headwater.events.accepted import AcceptedEvent
 
 
 @dataclass(frozen=True)
-class Settings:
+class WebhookSettings:
     """How one webhook's deliveries are read, beyond what its type says."""
 
     signature_header: str | None = None
@@ -35,23 +35,23 @@ class Webhook:
     """The last four characters of its URL."""
     signed: bool
     """Whether deliveries have to carry a signature."""
-    settings: Settings
+    settings: WebhookSettings
     created_at: datetime
     revoked_at: datetime | None
 
 
 @dataclass(frozen=True)
-class Reader:
+class ReadContext:
     """What reading a delivery depends on."""
 
     type: str
-    settings: Settings
+    settings: WebhookSettings
     currency: str
     """The Space's; an amount in another one would be a wrong number."""
 
 
 @dataclass(frozen=True)
-class Message:
+class WebhookRequest:
     """A delivery as it came in."""
 
     headers: dict[str, str]
@@ -62,7 +62,7 @@ class Message:
 
 
 @dataclass(frozen=True)
-class Document:
+class MappingInput:
     """What expressions look into: the body as a value, and the headers."""
 
     body: Any
@@ -81,7 +81,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class WebhookOutcome:
     """What a delivery amounts to."""
 
     status: Status
@@ -107,5 +107,5 @@ class Delivery:
     body: str | None
 
 
-class Refused(Exception):
+class UnverifiedRequest(Exception):
     """A delivery that nothing proves to be the sender's; says why."""

@@ -20,7 +20,7 @@ from headwater.http.errors import Invalid, Problem, Unavailable, plain
 from headwater.identity.senders import Sender
 from headwater.ingest.endpoints import BUCKET
 from headwater.ingest.inbox import Request
-from headwater.spaces.sealing import Unsealable
+from headwater.spaces.encryption import Unsealable
 from headwater.webhooks.deliveries import (
     begin_delivery,
     finish_delivery,
@@ -28,10 +28,10 @@ from headwater.webhooks.deliveries import (
     note,
     outcome_of,
 )
-from headwater.webhooks.hooks import PATH, SCOPE, Found, find_webhook
-from headwater.webhooks.models import Message, Outcome, Refused, Status
+from headwater.webhooks.interpretation import check_signature
+from headwater.webhooks.models import Status, UnverifiedRequest, WebhookOutcome, WebhookRequest
 from headwater.webhooks.providers import PROVIDERS
-from headwater.webhooks.reading import check_signature
+from headwater.webhooks.webhooks import PATH, SCOPE, ActiveWebhook, find_webhook
 
 log = structlog.get_logger()
 
@@ -62,26 +62,28 @@ async def receive(request: HttpRequest) -> Response:
     return JSONResponse(told if receipt_id is None else {**told, "receipt_id": str(receipt_id)})
 
 
-async def _read(request: HttpRequest) -> Message:
+async def _read(request: HttpRequest) -> WebhookRequest:
     # Of a header given twice the first counts, as everywhere else.
     headers = dict(reversed(request.headers.items()))
-    return Message(headers, await read_body(request.receive, MAX_BODY), time.time())
+    return WebhookRequest(headers, await read_body(request.receive, MAX_BODY), time.time())
 
 
-def _believe(found: Found, sealing_key: bytes, message: Message) -> tuple[Message, Outcome | None]:
+def _believe(
+    found: ActiveWebhook, sealing_key: bytes, message: WebhookRequest
+) -> tuple[WebhookRequest, WebhookOutcome | None]:
     """What of a message is believed, and why it is not, if it is not. Raises Unavailable when that
     cannot be told.
     """
     try:
         return check_signature(found.reader, found.secret(sealing_key), message), None
-    except Refused as refusal:
-        return message, Outcome(Status.REFUSED, str(refusal))
+    except UnverifiedRequest as refusal:
+        return message, WebhookOutcome(Status.REFUSED, str(refusal))
     except Unsealable:
         log.warning("webhook_secret_unreadable", space_id=found.caller.space_id, webhook=found.id)
         raise Unavailable from None
 
 
-async def _count(request: HttpRequest, found: Found) -> None:
+async def _count(request: HttpRequest, found: ActiveWebhook) -> None:
     """Count a delivery against the Space's minute, before anything of it is stored or read."""
     headwater: Any = request.app.state.headwater
     limit = headwater.keys.limit(found.caller, BUCKET)
@@ -93,7 +95,7 @@ async def _count(request: HttpRequest, found: Found) -> None:
 
 
 async def _accept(
-    request: HttpRequest, found: Found, outcome: Outcome, delivery_id: int
+    request: HttpRequest, found: ActiveWebhook, outcome: WebhookOutcome, delivery_id: int
 ) -> int | None:
     """Have the delivery's event stored, if it is one, and return the receipt. One that cannot be
     stored leaves nothing behind: it will come again.

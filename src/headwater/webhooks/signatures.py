@@ -10,7 +10,7 @@ import base64
 import hmac
 import re
 
-from headwater.webhooks.models import Message, Refused
+from headwater.webhooks.models import UnverifiedRequest, WebhookRequest
 
 _SECONDS = re.compile("[0-9]{1,12}")
 
@@ -25,7 +25,7 @@ STANDARD_TIME = "webhook-timestamp"
 STANDARD_SIGNATURE = "webhook-signature"
 
 
-def check_timestamped(secret: bytes, message: Message, header: str, tolerance: int) -> None:
+def check_timestamped(secret: bytes, message: WebhookRequest, header: str, tolerance: int) -> None:
     """`t=<seconds>,v1=<hex>`, over `<seconds>.<body>`. While a secret is being replaced there is
     a v1 of each; parts with other names are other schemes'. Raises Refused, also when the
     signature is older than `tolerance` seconds.
@@ -34,15 +34,15 @@ def check_timestamped(secret: bytes, message: Message, header: str, tolerance: i
     times = [value for name, _, value in pairs if name == "t"]
     given = [value for name, _, value in pairs if name == "v1"]
     if len(times) != 1 or not _SECONDS.fullmatch(times[0]) or not given:
-        raise Refused(UNREADABLE.format(header=header))
+        raise UnverifiedRequest(UNREADABLE.format(header=header))
     expected = hmac.digest(secret, times[0].encode() + b"." + message.body, "sha256").hex()
     if not _any_equal(given, expected):
-        raise Refused(WRONG)
+        raise UnverifiedRequest(WRONG)
     if int(times[0]) < message.received_at - tolerance:
-        raise Refused(OLD.format(minutes=tolerance // 60))
+        raise UnverifiedRequest(OLD.format(minutes=tolerance // 60))
 
 
-def check_standard(secret: bytes, message: Message, tolerance: int) -> None:
+def check_standard(secret: bytes, message: WebhookRequest, tolerance: int) -> None:
     """The Standard Webhooks scheme: `v1,<base64>` over `<id>.<seconds>.<body>`, several of them
     apart by blanks while a secret is being replaced. Its secrets are `whsec_` and the key in
     base64. Raises Refused, also when the time is more than `tolerance` seconds away.
@@ -51,13 +51,13 @@ def check_standard(secret: bytes, message: Message, tolerance: int) -> None:
     versions = [each.partition(",") for each in _header(message, STANDARD_SIGNATURE).split()]
     given = [text for version, _, text in versions if version == "v1"]
     if not _SECONDS.fullmatch(at) or not given:
-        raise Refused(UNREADABLE.format(header=STANDARD_SIGNATURE))
+        raise UnverifiedRequest(UNREADABLE.format(header=STANDARD_SIGNATURE))
     signed = b".".join((delivery_id.encode("utf-8", "replace"), at.encode(), message.body))
     digest = hmac.digest(_standard_key(secret), signed, "sha256")
     if not _any_equal(given, base64.b64encode(digest).decode()):
-        raise Refused(WRONG)
+        raise UnverifiedRequest(WRONG)
     if abs(int(at) - message.received_at) > tolerance:
-        raise Refused(OFF.format(minutes=tolerance // 60))
+        raise UnverifiedRequest(OFF.format(minutes=tolerance // 60))
 
 
 def _standard_key(secret: bytes) -> bytes:
@@ -67,26 +67,26 @@ def _standard_key(secret: bytes) -> bytes:
         return secret
 
 
-def check_base64(secret: bytes, message: Message, header: str) -> None:
+def check_base64(secret: bytes, message: WebhookRequest, header: str) -> None:
     """The body's HMAC in base64. Raises Refused."""
     expected = base64.b64encode(hmac.digest(secret, message.body, "sha256")).decode()
     if not _any_equal([_header(message, header).strip()], expected):
-        raise Refused(WRONG)
+        raise UnverifiedRequest(WRONG)
 
 
-def check_any_form(secret: bytes, message: Message, header: str) -> None:
+def check_any_form(secret: bytes, message: WebhookRequest, header: str) -> None:
     """The body's HMAC in hex, with or without `sha256=` before it, or in base64. Raises Refused."""
     digest = hmac.digest(secret, message.body, "sha256")
     given = [_header(message, header).strip().removeprefix("sha256=")]
     in_hex = _any_equal([given[0].lower()], digest.hex())
     if not _any_equal(given, base64.b64encode(digest).decode()) and not in_hex:
-        raise Refused(WRONG)
+        raise UnverifiedRequest(WRONG)
 
 
-def _header(message: Message, header: str) -> str:
+def _header(message: WebhookRequest, header: str) -> str:
     value = message.headers.get(header)
     if value is None:
-        raise Refused(MISSING.format(header=header))
+        raise UnverifiedRequest(MISSING.format(header=header))
     return value
 
 

@@ -57,26 +57,28 @@ _is_numbers, _is_texts = _is_list_of(is_number), _is_list_of(is_text)
 
 
 @dataclass(frozen=True)
-class Kind:
+class ValueKind:
     """A kind of argument that a function takes."""
 
     words: str
     fits: Callable[[Any], bool]
 
 
-ANY = Kind("any value", lambda _: True)
-TEXT = Kind("text", is_text)
-NUMBER = Kind("a number", is_number)
-LIST = Kind("a list", lambda value: isinstance(value, list))
-OBJECT = Kind("an object", lambda value: isinstance(value, dict))
-TEXT_OR_LIST = Kind("text or a list", lambda value: isinstance(value, str | list))
-COLLECTION = Kind("text, a list or an object", lambda value: isinstance(value, str | list | dict))
-NUMBERS = Kind("a list of numbers", _is_numbers)
-TEXTS = Kind("a list of texts", _is_texts)
-COMPARABLES = Kind(
+ANY = ValueKind("any value", lambda _: True)
+TEXT = ValueKind("text", is_text)
+NUMBER = ValueKind("a number", is_number)
+LIST = ValueKind("a list", lambda value: isinstance(value, list))
+OBJECT = ValueKind("an object", lambda value: isinstance(value, dict))
+TEXT_OR_LIST = ValueKind("text or a list", lambda value: isinstance(value, str | list))
+COLLECTION = ValueKind(
+    "text, a list or an object", lambda value: isinstance(value, str | list | dict)
+)
+NUMBERS = ValueKind("a list of numbers", _is_numbers)
+TEXTS = ValueKind("a list of texts", _is_texts)
+COMPARABLES = ValueKind(
     "a list of numbers or a list of texts", lambda value: _is_numbers(value) or _is_texts(value)
 )
-EXPRESSION = Kind("an expression after &", callable)
+EXPRESSION = ValueKind("an expression after &", callable)
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class Function:
     """A function that expressions can call, and the kinds of its arguments."""
 
     call: Callable[..., Any]
-    takes: tuple[Kind, ...]
+    takes: tuple[ValueKind, ...]
     least: int | None = None
     """How many arguments there must be, where the last of them may be left out."""
     repeats: bool = False
@@ -96,7 +98,7 @@ class Function:
     reads_headers: bool = False
     """Whether it is passed the delivery's headers first; its argument has to be a literal."""
 
-    def kind(self, index: int) -> Kind:
+    def kind(self, index: int) -> ValueKind:
         """The kind of one argument."""
         return self.takes[min(index, len(self.takes) - 1)]
 

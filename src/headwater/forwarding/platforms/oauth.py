@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlencode
 
-from headwater.forwarding.models import Answer, Call, Held, Retry, Verdict
-from headwater.forwarding.platforms.answers import by_status, read_object, succeeded, words
+from headwater.forwarding.models import Answer, Call, CallDeferred, CredentialsRefused, Verdict
+from headwater.forwarding.platforms.responses import by_status, read_object, succeeded, words
 
 FORM = "application/x-www-form-urlencoded"
 _SHORTEST_LIFE = 60.0
@@ -25,16 +25,16 @@ def read_token(answer: Answer) -> tuple[str, float] | Verdict:
     """
     body = read_object(answer)
     if body is None:
-        return Retry(f"The token endpoint answered HTTP {answer.status} without JSON.")
+        return CallDeferred(f"The token endpoint answered HTTP {answer.status} without JSON.")
     token = body.get("access_token")
     if succeeded(answer) and isinstance(token, str) and token:
         return token, _life(body.get("expires_in"))
     error = body.get("error")
     text = words("No access token", f"HTTP {answer.status}", error, body.get("error_description"))
-    later = not succeeded(answer) and isinstance(by_status(answer, 1), Retry)
+    later = not succeeded(answer) and isinstance(by_status(answer, 1), CallDeferred)
     if error in _LATER or later:
-        return Retry(text)
-    return Held(text)
+        return CallDeferred(text)
+    return CredentialsRefused(text)
 
 
 def _life(seconds: Any) -> float:

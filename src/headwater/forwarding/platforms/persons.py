@@ -12,11 +12,11 @@ from headwater.forwarding.identifiers import (
     phone_digits,
     plain_email,
 )
-from headwater.forwarding.models import Conversion, Person, SkipReason
-from headwater.forwarding.platforms.parts import lacks_currency
+from headwater.forwarding.models import Conversion, ConvertedPerson, SkipReason
+from headwater.forwarding.platforms.payload_parts import lacks_currency
 
 
-def hashed_person(person: Person) -> dict[str, list[str]]:
+def hashed_person(person: ConvertedPerson) -> dict[str, list[str]]:
     """Lists of hashes, in Meta's normal forms."""
     hashes = {
         "em": hash_in_form(person.email, plain_email),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from headwater.attribution.models import MODELS, WINDOWS
-from headwater.events.asking import QUERY_MODE
-from headwater.http.parameters import One, Query, one_of
+from headwater.events.parameters import QUERY_MODE
+from headwater.http.parameters import Parameter, Query, one_of
 from headwater.identity.senders import Sender
-from headwater.mcp.asking import Asking
+from headwater.mcp.context import ToolContext
 from headwater.mcp.tool import ID, Arguments, Tool, arguments_of, object_of
-from headwater.reports.explaining import Explanation, explain_event
+from headwater.reports.explanation import EventExplanation, explain_event
 
-WINDOW = One(
+WINDOW = Parameter(
     name="attribution_window", kind=one_of(WINDOWS), default=30,
     description="How many days before the event a touchpoint may lie; 0 is no limit.",
 )  # fmt: skip
@@ -22,7 +22,7 @@ _NUMBER_OR_NULL = {"type": ["number", "null"]}
 _SENDER = {"enum": [*Sender, None]}
 
 
-async def _explain(asking: Asking, given: Arguments) -> Any:
+async def _explain(asking: ToolContext, given: Arguments) -> Any:
     query = Query.of_body({name: given[name] for name in given if name != "event_id"})
     window, mode = WINDOW.read(query), QUERY_MODE.read(query)
     query.finish()
@@ -40,7 +40,7 @@ async def _explain(asking: Asking, given: Arguments) -> Any:
     }
 
 
-def _told(model: str, found: Explanation) -> dict[str, Any]:
+def _told(model: str, found: EventExplanation) -> dict[str, Any]:
     of_model = found.credits[model]
     credited = of_model.shown
     return {

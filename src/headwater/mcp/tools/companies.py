@@ -6,21 +6,21 @@ from typing import Any
 
 import msgspec
 
-from headwater.companies import asking as parameters
-from headwater.companies.changing import read_change, update_company
-from headwater.companies.documents import BODY_OF_CHANGE, CHANGED, COMPANY, PAGE
-from headwater.companies.reading import fetch_company, list_companies
-from headwater.http.decoding import refuse_bad_text
+from headwater.companies import parameters
+from headwater.companies.queries import fetch_company, list_companies
+from headwater.companies.schemas import BODY_OF_CHANGE, CHANGED, COMPANY, PAGE
+from headwater.companies.updates import read_change, update_company
+from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.parameters import Query
-from headwater.mcp.asking import Asking
-from headwater.mcp.lists import PAGING, paged, told
+from headwater.mcp.context import ToolContext
+from headwater.mcp.pages import PAGING, paged, told
 from headwater.mcp.tool import ID, Arguments, Tool, arguments_of, list_of, rows_schema, schema_of
 
 _COMPANY_ID = {"company_id": {**ID, "description": "The company's id, from list_companies."}}
 _UNKNOWN = "Find the company's id with list_companies."
 
 
-async def _list_companies(asking: Asking, given: Arguments) -> Any:
+async def _list_companies(asking: ToolContext, given: Arguments) -> Any:
     query = Query.of_body(paged(given))
     cursors = parameters.cursors(query, asking.service.signing_key, asking.space_id)
     async with asking.transaction() as connection:
@@ -30,13 +30,13 @@ async def _list_companies(asking: Asking, given: Arguments) -> Any:
     return told(page, cursors)
 
 
-async def _get_company(asking: Asking, given: Arguments) -> Any:
+async def _get_company(asking: ToolContext, given: Arguments) -> Any:
     async with asking.transaction() as connection:
         company = await fetch_company(connection, asking.space_id, given["company_id"])
     return msgspec.json.decode(company)
 
 
-async def _update_company(asking: Asking, given: Arguments) -> Any:
+async def _update_company(asking: ToolContext, given: Arguments) -> Any:
     refuse_bad_text(given)
     change = read_change(given)
     async with asking.transaction() as connection:

@@ -7,19 +7,18 @@ from typing import Any
 
 import msgspec
 
-from headwater.contacts import asking as parameters
-from headwater.contacts import bodies, filters
-from headwater.contacts.changing import create_contact, update_contact
-from headwater.contacts.documents import CONTACT, CONVERSION, PAGE, TOUCHPOINT
-from headwater.contacts.finding import find_by_email, resolve
+from headwater.contacts import filters, inputs, parameters
 from headwater.contacts.journey import fetch_journey
+from headwater.contacts.lookup import find_by_email, resolve
 from headwater.contacts.membership import attach_company, detach_company
-from headwater.contacts.reading import STATEMENTS, fetch_contact, list_contacts
+from headwater.contacts.queries import fetch_contact, list_contacts, queries
 from headwater.contacts.routes import RESTAMPING_SECONDS
-from headwater.http.decoding import refuse_bad_text
-from headwater.http.parameters import One, Query, whole_number
-from headwater.mcp.asking import Asking
-from headwater.mcp.lists import PAGING, paged, told
+from headwater.contacts.schemas import CONTACT, CONVERSION, PAGE, TOUCHPOINT
+from headwater.contacts.updates import create_contact, update_contact
+from headwater.http.json_decoder import refuse_bad_text
+from headwater.http.parameters import Parameter, Query, whole_number
+from headwater.mcp.context import ToolContext
+from headwater.mcp.pages import PAGING, paged, told
 from headwater.mcp.tool import (
     ID,
     Arguments,
@@ -37,14 +36,14 @@ _CONTACT_ID = {
     "contact_id": {**ID, "description": "The contact's id, or that of one merged into it."}
 }
 _UNKNOWN = "Find the contact's id with find_contact_by_email or list_contacts."
-_MOST_ITEMS = One(
+_MOST_ITEMS = Parameter(
     name="limit", kind=whole_number(1, 500), default=100,
     description="How many of the latest items to get at most.",
 )  # fmt: skip
 _INCLUDED = (parameters.TRK_TOKENS, parameters.ALL_EMAILS, parameters.CUSTOM_FIELDS)
 
 
-async def _list_contacts(asking: Asking, given: Arguments) -> Any:
+async def _list_contacts(asking: ToolContext, given: Arguments) -> Any:
     query = Query.of_body(paged(given))
     cursors = parameters.cursors(query, asking.service.signing_key, asking.space_id)
     async with asking.transaction() as connection:
@@ -54,35 +53,35 @@ async def _list_contacts(asking: Asking, given: Arguments) -> Any:
     return told(page, cursors)
 
 
-async def _get_contact(asking: Asking, given: Arguments) -> Any:
+async def _get_contact(asking: ToolContext, given: Arguments) -> Any:
     asked = parameters.read_get_contact(_but(given, "contact_id"))
     async with asking.transaction() as connection:
-        await connection.execute(STATEMENTS["snapshot"])
+        await connection.execute(queries["snapshot"])
         space = await asking.space(connection)
         canonical = await resolve(connection, space.id, given["contact_id"])
         contact = await fetch_contact(connection, space, canonical, asked)
     return msgspec.json.decode(contact)
 
 
-async def _find_contact(asking: Asking, given: Arguments) -> Any:
+async def _find_contact(asking: ToolContext, given: Arguments) -> Any:
     query = Query.of_body(given)
     email = parameters.read_email(query, "")
     asked = parameters.read_get_contact(query)
     async with asking.transaction() as connection:
-        await connection.execute(STATEMENTS["snapshot"])
+        await connection.execute(queries["snapshot"])
         space = await asking.space(connection)
         found = await find_by_email(connection, space.id, email)
         contact = await fetch_contact(connection, space, found, asked)
     return msgspec.json.decode(contact)
 
 
-async def _get_journey(asking: Asking, given: Arguments) -> Any:
+async def _get_journey(asking: ToolContext, given: Arguments) -> Any:
     query = _but(given, "contact_id")
     most = _MOST_ITEMS.read(query) or 0
     hide = parameters.HIDE_DIRECT.read(query)
     query.finish()
     async with asking.transaction() as connection:
-        await connection.execute(STATEMENTS["snapshot"])
+        await connection.execute(queries["snapshot"])
         canonical = await resolve(connection, asking.space_id, given["contact_id"])
         journey = await fetch_journey(
             connection, asking.space_id, canonical, direct=hide == 0, limit=most
@@ -91,26 +90,26 @@ async def _get_journey(asking: Asking, given: Arguments) -> Any:
     return {"id": canonical, "items": items, "left_out": journey.left_out}
 
 
-async def _create_contact(asking: Asking, given: Arguments) -> Any:
+async def _create_contact(asking: ToolContext, given: Arguments) -> Any:
     refuse_bad_text(given)
-    values = bodies.read_new_contact(given)
+    values = inputs.read_new_contact(given)
     async with asking.transaction() as connection:
         space = await asking.space(connection)
         contact_id = await create_contact(connection, space, values)
-    return msgspec.json.decode(bodies.answer(contact_id, values, space.zone, "Contact created."))
+    return msgspec.json.decode(inputs.answer(contact_id, values, space.zone, "Contact created."))
 
 
-async def _update_contact(asking: Asking, given: Arguments) -> Any:
+async def _update_contact(asking: ToolContext, given: Arguments) -> Any:
     refuse_bad_text(given)
-    values = bodies.read_changes(given)
+    values = inputs.read_changes(given)
     async with asking.transaction() as connection:
         space = await asking.space(connection)
         canonical = await update_contact(connection, space, given["contact_id"], values)
-    return msgspec.json.decode(bodies.answer(canonical, values, space.zone, "Contact updated."))
+    return msgspec.json.decode(inputs.answer(canonical, values, space.zone, "Contact updated."))
 
 
-async def _attach_company(asking: Asking, given: Arguments) -> Any:
-    company_id = bodies.read_company_id(given)
+async def _attach_company(asking: ToolContext, given: Arguments) -> Any:
+    company_id = inputs.read_company_id(given)
     async with asking.transaction(RESTAMPING_SECONDS) as connection:
         canonical = await attach_company(
             connection, asking.space_id, given["contact_id"], company_id
@@ -118,13 +117,13 @@ async def _attach_company(asking: Asking, given: Arguments) -> Any:
     return {"id": canonical, "company_id": company_id}
 
 
-async def _detach_company(asking: Asking, given: Arguments) -> Any:
+async def _detach_company(asking: ToolContext, given: Arguments) -> Any:
     async with asking.transaction(RESTAMPING_SECONDS) as connection:
         canonical = await detach_company(connection, asking.space_id, given["contact_id"])
     return {"id": canonical, "company_id": None}
 
 
-async def _delete_pii(asking: Asking, given: Arguments) -> Any:
+async def _delete_pii(asking: ToolContext, given: Arguments) -> Any:
     async with asking.transaction() as connection:
         found = await resolve(connection, asking.space_id, given["contact_id"])
         await request_erasure(connection, asking.space_id, found)
@@ -139,7 +138,7 @@ def _but(given: Arguments, name: str) -> Query:
 
 _LISTED = (parameters.START_DATE, parameters.END_DATE, *PAGING, *_INCLUDED, parameters.LABELS)
 _SHOWN = (parameters.TRK_TOKENS, parameters.LABELS)
-_VALUES = schema_of(bodies.BODY_OF_NEW)["properties"]
+_VALUES = schema_of(inputs.BODY_OF_NEW)["properties"]
 _WHOLE = schema_of(CONTACT)
 # What a contact did is what get_contact_journey tells.
 _CONTACT: Schema = {
@@ -208,7 +207,7 @@ WRITING = (
         ),
         arguments=_VALUES,
         required=("emails",),
-        answer=schema_of(bodies.CREATED),
+        answer=schema_of(inputs.CREATED),
         call=_create_contact,
         writes=True,
     ),
@@ -221,7 +220,7 @@ WRITING = (
         ),
         arguments=_CONTACT_ID | _VALUES,
         required=("contact_id",),
-        answer=schema_of(bodies.UPDATED),
+        answer=schema_of(inputs.UPDATED),
         call=_update_contact,
         writes=True,
         destructive=True,
@@ -235,7 +234,7 @@ WRITING = (
         arguments=_CONTACT_ID
         | {"company_id": {**ID, "description": "The company's id, from list_companies."}},
         required=("contact_id", "company_id"),
-        answer=schema_of(bodies.ATTACHED),
+        answer=schema_of(inputs.ATTACHED),
         call=_attach_company,
         writes=True,
         destructive=True,
@@ -248,7 +247,7 @@ WRITING = (
         description="Take a contact out of its company, with all it has done.",
         arguments=_CONTACT_ID,
         required=("contact_id",),
-        answer=schema_of(bodies.DETACHED),
+        answer=schema_of(inputs.DETACHED),
         call=_detach_company,
         writes=True,
         destructive=True,

@@ -9,19 +9,19 @@ from typing import Any
 import msgspec
 
 from headwater.contacts import filters
-from headwater.events import asking as parameters
-from headwater.events.changing import delete_event, read_change, update_event
-from headwater.events.documents import BODY_OF_CHANGE, EVENT, PAGE
-from headwater.events.reading import STATEMENTS, fetch_event, list_events
-from headwater.http.decoding import refuse_bad_text
+from headwater.events import parameters
+from headwater.events.queries import fetch_event, list_events, queries
+from headwater.events.schemas import BODY_OF_CHANGE, EVENT, PAGE
+from headwater.events.updates import delete_event, read_change, update_event
+from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.parameters import Query
 from headwater.identity.senders import Sender
-from headwater.ingest.documents import INGEST_SCHEMAS
 from headwater.ingest.endpoints import BUCKET
 from headwater.ingest.inbox import Request
 from headwater.ingest.payload import EVENT_FORM
-from headwater.mcp.asking import Asking
-from headwater.mcp.lists import PAGING, paged, told
+from headwater.ingest.schemas import INGEST_SCHEMAS
+from headwater.mcp.context import ToolContext
+from headwater.mcp.pages import PAGING, paged, told
 from headwater.mcp.tool import (
     ID,
     Arguments,
@@ -40,24 +40,24 @@ _ENCODER = msgspec.json.Encoder(decimal_format="number")
 _UNKNOWN = "Find the event's id with list_events."
 
 
-async def _list_events(asking: Asking, given: Arguments) -> Any:
+async def _list_events(asking: ToolContext, given: Arguments) -> Any:
     query = Query.of_body(paged(given))
     cursors = parameters.cursors(query, asking.service.signing_key, asking.space_id)
     async with asking.transaction() as connection:
-        await connection.execute(STATEMENTS["snapshot"])
+        await connection.execute(queries["snapshot"])
         space = await asking.space(connection)
         asked = parameters.read_list_events(query, space, cursors, datetime.now(UTC))
         page = await list_events(connection, space.id, asked)
     return told(page, cursors)
 
 
-async def _get_event(asking: Asking, given: Arguments) -> Any:
+async def _get_event(asking: ToolContext, given: Arguments) -> Any:
     async with asking.transaction() as connection:
         event = await fetch_event(connection, asking.space_id, given["event_id"])
     return msgspec.json.decode(event)
 
 
-async def _track_event(asking: Asking, given: Arguments) -> Any:
+async def _track_event(asking: ToolContext, given: Arguments) -> Any:
     refuse_bad_text(given)
     row = msgspec.json.encode(EVENT_FORM.accept(_ENCODER.encode(given), time.time()))
     limit = asking.limit(BUCKET)
@@ -66,14 +66,14 @@ async def _track_event(asking: Asking, given: Arguments) -> Any:
     return {"message": "The event is queued.", "receipt_id": str(request.receipts[0])}
 
 
-async def _update_amount(asking: Asking, given: Arguments) -> Any:
+async def _update_amount(asking: ToolContext, given: Arguments) -> Any:
     change = read_change({"amount": given["amount"]})
     async with asking.transaction() as connection:
         await update_event(connection, asking.space_id, given["event_id"], change)
     return {"message": "Event updated."}
 
 
-async def _delete_event(asking: Asking, given: Arguments) -> Any:
+async def _delete_event(asking: ToolContext, given: Arguments) -> Any:
     async with asking.transaction() as connection:
         await fetch_event(connection, asking.space_id, given["event_id"])
         await delete_event(connection, asking.space_id, given["event_id"])

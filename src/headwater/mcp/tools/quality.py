@@ -5,33 +5,33 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from headwater.forwarding import bodies
+from headwater.forwarding import parameters
+from headwater.forwarding.delivery_log import list_deliveries
 from headwater.forwarding.destinations import fetch_destination
-from headwater.forwarding.documents import PAGE as DELIVERIES
-from headwater.forwarding.journal import list_deliveries
+from headwater.forwarding.schemas import PAGE as DELIVERIES
 from headwater.http.pagination import Cursors
-from headwater.http.parameters import One, Query, whole_number
-from headwater.mcp.asking import Asking
-from headwater.mcp.lists import PAGING, PER_PAGE, paged, told
+from headwater.http.parameters import Parameter, Query, whole_number
+from headwater.mcp.context import ToolContext
+from headwater.mcp.pages import PAGING, PER_PAGE, paged, told
 from headwater.mcp.tool import Arguments, Tool, arguments_of, list_of, object_of, rows_schema
 from headwater.pipeline.batch import RejectReason
 from headwater.pipeline.rejected import list_rejected_events
 
-_DESTINATION_ID = One(
+_DESTINATION_ID = Parameter(
     name="destination_id", kind=whole_number(1, 10**18 - 1),
     description="Only what went, or should have gone, to this destination.",
 )  # fmt: skip
-_SOUGHT = (_DESTINATION_ID, bodies.EVENT_ID, bodies.STATUS, bodies.REASON)
+_SOUGHT = (_DESTINATION_ID, parameters.EVENT_ID, parameters.STATUS, parameters.REASON)
 
 _TEXT = {"type": "string"}
 
 
-async def _list_deliveries(asking: Asking, given: Arguments) -> Any:
+async def _list_deliveries(asking: ToolContext, given: Arguments) -> Any:
     query = Query.of_body(paged(given))
     destination_id = _DESTINATION_ID.read(query)
-    sought = replace(bodies.read_sought(query, 0), destination_id=destination_id)
-    cursors = bodies.cursors(asking.service.signing_key, asking.space_id, sought)
-    per_page, at = bodies.read_page(query, cursors)
+    sought = replace(parameters.read_sought(query, 0), destination_id=destination_id)
+    cursors = parameters.cursors(asking.service.signing_key, asking.space_id, sought)
+    per_page, at = parameters.read_page(query, cursors)
     async with asking.transaction() as connection:
         if destination_id is not None:
             await fetch_destination(connection, asking.space_id, destination_id)
@@ -39,7 +39,7 @@ async def _list_deliveries(asking: Asking, given: Arguments) -> Any:
     return told(page, cursors)
 
 
-async def _list_rejected(asking: Asking, given: Arguments) -> Any:
+async def _list_rejected(asking: ToolContext, given: Arguments) -> Any:
     query = Query.of_body(paged(given))
     cursors = Cursors(asking.service.signing_key, asking.space_id, "/rejected", [])
     per_page, at = PER_PAGE.read(query) or 0, cursors.read_from(query)

@@ -10,30 +10,37 @@ from datetime import UTC, datetime, time
 from typing import Any
 
 from headwater.attribution.models import MODELS
-from headwater.companies.asking import END_DATE, START_DATE
+from headwater.companies.parameters import END_DATE, START_DATE
 from headwater.contacts import filters
-from headwater.events.asking import EVENT_NAMES_PARAMETER, QUERY_MODE
-from headwater.http.parameters import Kind, Many, One, Query, one_of, whole_number
-from headwater.mcp.asking import Asking
+from headwater.events.parameters import EVENT_NAMES_PARAMETER, QUERY_MODE
+from headwater.http.parameters import (
+    ListParameter,
+    Parameter,
+    ParameterType,
+    Query,
+    one_of,
+    whole_number,
+)
+from headwater.mcp.context import ToolContext
 from headwater.mcp.dates import EXAMPLES, read_dates
-from headwater.mcp.lists import MOST_ROWS
+from headwater.mcp.pages import MOST_ROWS
 from headwater.mcp.tool import Arguments, Schema, Tool, arguments_of, object_of
 from headwater.mcp.tools.attribution import WINDOW
-from headwater.reports.checking import LONGEST_CAMPAIGN, MOST_GROUPS
 from headwater.reports.models import (
     CREDITED,
-    Compare,
+    Comparison,
+    DateTimeSpan,
     Figure,
     Filters,
     Group,
-    Key,
+    GroupKey,
     Measure,
     Report,
     ReportQuery,
-    Row,
-    Span,
+    ReportRow,
 )
-from headwater.reports.querying import CONNECTION_SECONDS, query_report
+from headwater.reports.report import CONNECTION_SECONDS, query_report
+from headwater.reports.validation import LONGEST_CAMPAIGN, MOST_GROUPS
 from headwater.sources.catalogue import SOURCES
 from headwater.spaces.models import Space
 
@@ -43,7 +50,7 @@ NAMED = frozenset(
 )  # fmt: skip
 """Groups whose key is not what people call them: they get a second column."""
 
-_MEASURES = Many(
+_MEASURES = ListParameter(
     name="measures", kind=one_of([str(each) for each in Measure]), most=len(Measure),
     default=[Measure.CREDITED_REVENUE, Measure.CREDITED_EVENTS],
     description=(
@@ -53,42 +60,44 @@ _MEASURES = Many(
         "in each group that has a credited one."
     ),
 )  # fmt: skip
-_GROUP_BY = Many(
+_GROUP_BY = ListParameter(
     name="group_by", kind=one_of([str(each) for each in Group]), most=MOST_GROUPS,
     description=(
         "By what to group; at most two, [] for totals only. If left out: source where credit is "
         "asked for, else none. channel is paid, organic, direct or other."
     ),
 )  # fmt: skip
-_PERIOD = One(
-    name="period", kind=Kind({"type": "string", "maxLength": 100}, str), default=DEFAULT_PERIOD,
+_PERIOD = Parameter(
+    name="period",
+    kind=ParameterType({"type": "string", "maxLength": 100}, str),
+    default=DEFAULT_PERIOD,
     description=f"The time in words, instead of start_date and end_date. One of: {EXAMPLES}.",
-)  # fmt: skip
+)
 _START = replace(
     START_DATE, description="First second of the range, on the Space's clock; with end_date."
 )
 _END = replace(END_DATE, description="Last second of the range, included; with start_date.")
-_MODEL = One(
+_MODEL = Parameter(
     name="attribution_model", kind=one_of(tuple(MODELS)), default="last_touch",
     description="How credit is shared out over the touchpoints before an event.",
 )  # fmt: skip
-_SOURCES = Many(
+_SOURCES = ListParameter(
     name="sources", kind=one_of(SOURCES), most=len(SOURCES),
     description="Only the credit of these sources.",
 )  # fmt: skip
-_CAMPAIGN = One(
-    name="campaign", kind=Kind({"type": "string", "maxLength": LONGEST_CAMPAIGN}, str),
+_CAMPAIGN = Parameter(
+    name="campaign", kind=ParameterType({"type": "string", "maxLength": LONGEST_CAMPAIGN}, str),
     description="Only the credit of campaigns whose name or id contains this.",
 )  # fmt: skip
-_COMPARE = One(
-    name="compare", kind=one_of([str(each) for each in Compare]), default="none",
+_COMPARE = Parameter(
+    name="compare", kind=one_of([str(each) for each in Comparison]), default="none",
     description="With which time to compare every figure.",
 )  # fmt: skip
-_LIMIT = One(
+_LIMIT = Parameter(
     name="limit", kind=whole_number(1, MOST_ROWS), default=50,
     description="How many groups to show at most. The totals are of all.",
 )  # fmt: skip
-_ORDER_BY = One(
+_ORDER_BY = Parameter(
     name="order_by", kind=one_of([str(each) for each in (*Measure, *Group)]),
     description="A measure (largest first) or group (in order) of those asked for; the first "
     "measure if left out, or the time if grouped by one.",
@@ -100,7 +109,7 @@ _ARGUMENTS = (
 _TIMES = (Group.DAY, Group.WEEK, Group.MONTH)
 
 
-async def _query_report(asking: Asking, given: Arguments) -> Any:
+async def _query_report(asking: ToolContext, given: Arguments) -> Any:
     async with asking.transaction() as connection:
         space = await asking.space(connection)
     asked = _read(given, space, datetime.now(UTC))
@@ -119,7 +128,7 @@ def _read(given: Arguments, space: Space, now: datetime) -> ReportQuery:
     if not groups and not none and not CREDITED.isdisjoint(measures):
         groups = (Group.SOURCE,)
     by = _read_order(query, measures, groups)
-    clock = filters.Clock(space.zone, now.astimezone(space.zone).date())
+    clock = filters.DateContext(space.zone, now.astimezone(space.zone).date())
     asked = ReportQuery(
         start=span.start, end=span.end, measures=measures, group_by=groups,
         model=_MODEL.read(query) or "", window_days=WINDOW.read(query) or 0,
@@ -129,14 +138,14 @@ def _read(given: Arguments, space: Space, now: datetime) -> ReportQuery:
             filters.read_conditions(query, space.field_labels, clock),
             _SOURCES.read(query), _CAMPAIGN.read(query),
         ),
-        compare=Compare(_COMPARE.read(query) or Compare.NONE),
+        compare=Comparison(_COMPARE.read(query) or Comparison.NONE),
         limit=_LIMIT.read(query) or 0, order_by=by, descending=by not in groups,
     )  # fmt: skip
     query.finish()
     return asked
 
 
-def _read_span(query: Query, space: Space, now: datetime) -> Span:
+def _read_span(query: Query, space: Space, now: datetime) -> DateTimeSpan:
     start, end = _START.read(query), _END.read(query)
     dated = [each.name for each in (_START, _END) if query.one(each.name) is not None]
     words = query.one(_PERIOD.name)
@@ -147,14 +156,14 @@ def _read_span(query: Query, space: Space, now: datetime) -> Span:
     elif start is not None and end is not None:
         if end <= start:
             query.refuse(_END.name, "must be after start_date.")
-        return Span(start, end)
+        return DateTimeSpan(start, end)
     today = now.astimezone(space.zone).date()
     try:
         dates = read_dates(words or DEFAULT_PERIOD, today)
     except ValueError as error:
         query.refuse(_PERIOD.name, str(error))
         dates = read_dates(DEFAULT_PERIOD, today)
-    return Span(
+    return DateTimeSpan(
         datetime.combine(dates.first, time()), datetime.combine(dates.last, time(23, 59, 59))
     )
 
@@ -200,32 +209,32 @@ def _key_columns(asked: ReportQuery) -> Iterator[str]:
 def _figure_columns(asked: ReportQuery) -> Iterator[str]:
     for measure in asked.measures:
         yield measure
-        if asked.compare is not Compare.NONE:
+        if asked.compare is not Comparison.NONE:
             yield f"{measure}_before"
             yield f"{measure}_change"
 
 
-def _keys(asked: ReportQuery, row: Row) -> Iterator[str | None]:
+def _keys(asked: ReportQuery, row: ReportRow) -> Iterator[str | None]:
     for group, key in zip(asked.group_by, row.keys, strict=True):
         yield _shown(group, key)
         if group in NAMED:
             yield key.label
 
 
-def _shown(group: Group, key: Key) -> str | None:
+def _shown(group: Group, key: GroupKey) -> str | None:
     return key.label if group is Group.MONTH else key.value
 
 
-def _figures(asked: ReportQuery, row: Row) -> Iterator[float | None]:
+def _figures(asked: ReportQuery, row: ReportRow) -> Iterator[float | None]:
     for measure in asked.measures:
         yield _number(row.figures[measure])
-        if asked.compare is not Compare.NONE:
+        if asked.compare is not Comparison.NONE:
             change = row.changes.get(measure) if row.changes is not None else None
             yield None if row.compared is None else _number(row.compared[measure])
             yield None if change is None else _number(change.ratio)
 
 
-def _named(asked: ReportQuery, row: Row) -> dict[str, float | None]:
+def _named(asked: ReportQuery, row: ReportRow) -> dict[str, float | None]:
     return dict(zip(_figure_columns(asked), _figures(asked, row), strict=True))
 
 
@@ -234,7 +243,7 @@ def _number(figure: Figure) -> float | None:
     return figure if figure is None or isinstance(figure, int) else round(float(figure), 4)
 
 
-def _written(span: Span) -> dict[str, str]:
+def _written(span: DateTimeSpan) -> dict[str, str]:
     return {"start_date": f"{span.start}", "end_date": f"{span.end}"}
 
 

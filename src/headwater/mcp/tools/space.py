@@ -7,28 +7,28 @@ from typing import Any
 
 from headwater.events.accepted import CUSTOM_NAMES
 from headwater.http.errors import Invalid
-from headwater.mcp.asking import Asking
-from headwater.mcp.dates import EXAMPLES, Dates, read_dates
+from headwater.mcp.context import ToolContext
+from headwater.mcp.dates import EXAMPLES, DateSpan, read_dates
+from headwater.mcp.descriptions import describe_space
 from headwater.mcp.tool import ID, Arguments, Tool, object_of
-from headwater.mcp.words import describe_space
 
 _TEXT = {"type": "string"}
 _LABELS = {"type": "object", "additionalProperties": _TEXT}
 
 
-async def _get_space(asking: Asking, _: Arguments) -> Any:
+async def _get_space(asking: ToolContext, _: Arguments) -> Any:
     async with asking.transaction() as connection:
         return describe_space(await asking.space(connection), asking.bearer.role)
 
 
-async def _list_custom_events(asking: Asking, _: Arguments) -> Any:
+async def _list_custom_events(asking: ToolContext, _: Arguments) -> Any:
     async with asking.transaction() as connection:
         labels = (await asking.space(connection)).event_labels
     named = [{"name": name, "label": labels[name]} for name in CUSTOM_NAMES if name in labels]
     return {"custom_events": named, "unnamed": len(CUSTOM_NAMES) - len(named)}
 
 
-async def _resolve_date_range(asking: Asking, given: Arguments) -> Any:
+async def _resolve_date_range(asking: ToolContext, given: Arguments) -> Any:
     async with asking.transaction() as connection:
         space = await asking.space(connection)
     words, today = given["words"], datetime.now(UTC).astimezone(space.zone).date()
@@ -48,7 +48,7 @@ async def _resolve_date_range(asking: Asking, given: Arguments) -> Any:
     }
 
 
-def _written(dates: Dates) -> dict[str, str]:
+def _written(dates: DateSpan) -> dict[str, str]:
     return {"start_date": f"{dates.first} 00:00:00", "end_date": f"{dates.last} 23:59:59"}
 
 

@@ -7,18 +7,18 @@ nobody booked twice.
 from __future__ import annotations
 
 from headwater.webhooks.expressions import parse
-from headwater.webhooks.models import Document, Message, Settings
+from headwater.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
 from headwater.webhooks.providers.provider import Provider, first
 from headwater.webhooks.signatures import check_timestamped
 
 TOLERANCE_SECONDS = 180
 
 
-def _check(secret: bytes, message: Message, _: Settings) -> None:
+def _check(secret: bytes, message: WebhookRequest, _: WebhookSettings) -> None:
     check_timestamped(secret, message, "calendly-webhook-signature", TOLERANCE_SECONDS)
 
 
-def _topic(document: Document, _: Settings) -> str | None:
+def _topic(document: MappingInput, _: WebhookSettings) -> str | None:
     topic = parse("event").find(document)
     if not isinstance(topic, str):
         return None
@@ -26,7 +26,7 @@ def _topic(document: Document, _: Settings) -> str | None:
     return f"{topic}.rescheduled" if moved else topic
 
 
-def _identity(document: Document, topic: str) -> str | None:
+def _identity(document: MappingInput, topic: str) -> str | None:
     uri = parse("payload.uri").find(document)
     return f"{topic}:{uri}" if isinstance(uri, str) else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headwater.webhooks.expressions import parse
-from headwater.webhooks.models import Document, Message, Settings
+from headwater.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
 from headwater.webhooks.providers.provider import Provider
 from headwater.webhooks.signatures import (
     STANDARD_ID,
@@ -21,21 +21,21 @@ DEFAULT_HEADER = "x-signature"
 TOLERANCE_SECONDS = 300
 
 
-def _check(secret: bytes, message: Message, settings: Settings) -> None:
+def _check(secret: bytes, message: WebhookRequest, settings: WebhookSettings) -> None:
     if _is_standard(message, settings):
         check_standard(secret, message, TOLERANCE_SECONDS)
     else:
         check_any_form(secret, message, settings.signature_header or DEFAULT_HEADER)
 
 
-def _is_standard(message: Message, settings: Settings) -> bool:
+def _is_standard(message: WebhookRequest, settings: WebhookSettings) -> bool:
     """Whether a message is to be checked by the scheme that signs the delivery's id as well."""
     header = settings.signature_header or STANDARD_SIGNATURE
     # Others may use a header of that name for a signature of the body in a form of their own.
     return header == STANDARD_SIGNATURE and "v1," in message.headers.get(STANDARD_SIGNATURE, "")
 
 
-def _believed(message: Message, settings: Settings) -> Message:
+def _believed(message: WebhookRequest, settings: WebhookSettings) -> WebhookRequest:
     """Where only the body is signed, the id is anybody's: with another one for each copy, a single
     delivery that somebody got hold of would make any number of events.
     """
@@ -45,7 +45,7 @@ def _believed(message: Message, settings: Settings) -> Message:
     return replace(message, headers=headers)
 
 
-def _topic(document: Document, settings: Settings) -> str | None:
+def _topic(document: MappingInput, settings: WebhookSettings) -> str | None:
     if settings.topic is None:
         return ANYTHING
     try:
@@ -56,7 +56,7 @@ def _topic(document: Document, settings: Settings) -> str | None:
     return topic if topic in settings.events or ANYTHING not in settings.events else ANYTHING
 
 
-def _identity(document: Document, _: str) -> str | None:
+def _identity(document: MappingInput, _: str) -> str | None:
     return document.headers.get(STANDARD_ID)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from headwater.webhooks.models import Document, Message, Settings
+from headwater.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
 
 Fields = Mapping[str, str]
 """Payload field to expression."""
@@ -17,13 +17,13 @@ class Provider:
 
     type: str
     needs_secret: bool
-    check: Callable[[bytes, Message, Settings], None]
+    check: Callable[[bytes, WebhookRequest, WebhookSettings], None]
     """Raises Refused unless the message is signed with the secret."""
-    topic: Callable[[Document, Settings], str | None]
+    topic: Callable[[MappingInput, WebhookSettings], str | None]
     """What a delivery reports, or None when it does not say. Where a case of it decides what it
     means, like an order's status, that follows after a dot.
     """
-    identity: Callable[[Document, str], str | None]
+    identity: Callable[[MappingInput, str], str | None]
     """The sender's id of what happened, the same in every retry and taken from what is signed;
     None has the body's hash be it."""
     events: Mapping[str, str]
@@ -36,10 +36,12 @@ class Provider:
     """Whether a body that cannot be mapped is answered 422. A shop or payment service would repeat
     it byte for byte and then stop sending anything at all.
     """
-    believed: Callable[[Message, Settings], Message] = lambda message, _: message
+    believed: Callable[[WebhookRequest, WebhookSettings], WebhookRequest] = lambda message, _: (
+        message
+    )
     """A message that passed the check, without headers that the signature does not cover and that
     must not decide which event it is."""
-    not_json: Callable[[Message], str | None] = lambda _: None
+    not_json: Callable[[WebhookRequest], str | None] = lambda _: None
     """What an unsigned message that is no JSON is for, if the sender has such."""
 
 

@@ -7,7 +7,7 @@ shop that sends both counts one purchase.
 from __future__ import annotations
 
 from headwater.webhooks.expressions import parse
-from headwater.webhooks.models import Document, Message, Settings
+from headwater.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
 from headwater.webhooks.providers.provider import (
     Fields,
     Provider,
@@ -23,18 +23,18 @@ _ONCE = ("/create", "/paid")
 _LANDING = "absolute_url(landing_site, order_status_url)"
 
 
-def _check(secret: bytes, message: Message, _: Settings) -> None:
+def _check(secret: bytes, message: WebhookRequest, _: WebhookSettings) -> None:
     check_base64(secret, message, "x-shopify-hmac-sha256")
 
 
-def _topic(document: Document, _: Settings) -> str | None:
+def _topic(document: MappingInput, _: WebhookSettings) -> str | None:
     topic = document.headers.get("x-shopify-topic")
     if topic is not None and document.headers.get("x-shopify-test", "").lower() == "true":
         return f"{topic}.test"
     return topic
 
 
-def _identity(document: Document, topic: str) -> str | None:
+def _identity(document: MappingInput, topic: str) -> str | None:
     """The body's own id where the topic happens once to it. Of one that happens again and again,
     such as orders/updated, only the body tells one time from another. The header with the event's
     id is not signed.

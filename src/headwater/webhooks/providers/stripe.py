@@ -7,18 +7,18 @@ invoice, else the payment intent), so that an endpoint that sends two of them co
 from __future__ import annotations
 
 from headwater.webhooks.expressions import parse
-from headwater.webhooks.models import Document, Message, Settings
+from headwater.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
 from headwater.webhooks.providers.provider import Fields, Provider, first, utm_fields
 from headwater.webhooks.signatures import check_timestamped
 
 TOLERANCE_SECONDS = 300
 
 
-def _check(secret: bytes, message: Message, _: Settings) -> None:
+def _check(secret: bytes, message: WebhookRequest, _: WebhookSettings) -> None:
     check_timestamped(secret, message, "stripe-signature", TOLERANCE_SECONDS)
 
 
-def _topic(document: Document, _: Settings) -> str | None:
+def _topic(document: MappingInput, _: WebhookSettings) -> str | None:
     topic = parse("type").find(document)
     if not isinstance(topic, str):
         return None
@@ -30,7 +30,7 @@ def _topic(document: Document, _: Settings) -> str | None:
     return topic
 
 
-def _identity(document: Document, _: str) -> str | None:
+def _identity(document: MappingInput, _: str) -> str | None:
     identity = parse("id").find(document)
     return identity if isinstance(identity, str) else None
 

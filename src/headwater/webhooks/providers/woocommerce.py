@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from headwater.webhooks.expressions import parse
-from headwater.webhooks.models import Document, Message, Settings
+from headwater.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
 from headwater.webhooks.providers.provider import Fields, Provider, first, listed, listed_fields
 from headwater.webhooks.signatures import check_base64
 
@@ -19,15 +19,15 @@ _PING_BODY = re.compile(rb"webhook_id=[0-9]{1,18}")
 _META = ("meta_data", "key")
 
 
-def _check(secret: bytes, message: Message, _: Settings) -> None:
+def _check(secret: bytes, message: WebhookRequest, _: WebhookSettings) -> None:
     check_base64(secret, message, "x-wc-webhook-signature")
 
 
-def _not_json(message: Message) -> str | None:
+def _not_json(message: WebhookRequest) -> str | None:
     return PING if _PING_BODY.fullmatch(message.body.strip()) else None
 
 
-def _topic(document: Document, _: Settings) -> str | None:
+def _topic(document: MappingInput, _: WebhookSettings) -> str | None:
     topic = document.headers.get("x-wc-webhook-topic")
     if topic in ("order.created", "order.updated"):
         status = parse("status").find(document)
@@ -35,7 +35,7 @@ def _topic(document: Document, _: Settings) -> str | None:
     return topic
 
 
-def _identity(document: Document, topic: str) -> str | None:
+def _identity(document: MappingInput, topic: str) -> str | None:
     number = parse("id").find(document)
     if number is None:
         return None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from headwater.forwarding.platforms.google.answers import classify
 from headwater.forwarding.platforms.google.payload import build, fits, redact, request, why_not
+from headwater.forwarding.platforms.google.responses import classify
 from headwater.forwarding.platforms.google.settings import GoogleSettings
 from headwater.forwarding.platforms.google.token import URL, ask, secrets_wrong
 from headwater.forwarding.platforms.oauth import read_token

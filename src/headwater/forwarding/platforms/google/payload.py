@@ -16,7 +16,7 @@ from headwater.forwarding.amounts import as_number
 from headwater.forwarding.identifiers import google_email, hash_in_form, phone_with_plus
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
 from headwater.forwarding.platforms.google.settings import GoogleSettings
-from headwater.forwarding.platforms.parts import present
+from headwater.forwarding.platforms.payload_parts import present
 from headwater.forwarding.platforms.persons import is_refused, why_never
 from headwater.forwarding.platforms.platform import mapped_name
 from headwater.masking import mask_fields

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from headwater.forwarding.platforms.linkedin.answers import classify
 from headwater.forwarding.platforms.linkedin.payload import (
     RULE,
     build,
@@ -11,6 +10,7 @@ from headwater.forwarding.platforms.linkedin.payload import (
     why_no_trial,
     why_not,
 )
+from headwater.forwarding.platforms.linkedin.responses import classify
 from headwater.forwarding.platforms.linkedin.settings import LinkedInSettings
 from headwater.forwarding.platforms.linkedin.token import URL, ask, secrets_wrong
 from headwater.forwarding.platforms.oauth import read_token

@@ -11,7 +11,7 @@ from headwater.forwarding.amounts import as_text
 from headwater.forwarding.identifiers import hash_in_form, plain_email
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
 from headwater.forwarding.platforms.linkedin.settings import LinkedInSettings
-from headwater.forwarding.platforms.parts import one, present
+from headwater.forwarding.platforms.payload_parts import one, present
 from headwater.forwarding.platforms.persons import why_never
 from headwater.forwarding.platforms.platform import mapped_name
 from headwater.masking import mask_fields

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from headwater.forwarding.platforms.meta.answers import classify
 from headwater.forwarding.platforms.meta.payload import (
     EVENT_NAMES,
     build,
@@ -11,6 +10,7 @@ from headwater.forwarding.platforms.meta.payload import (
     why_no_trial,
     why_not,
 )
+from headwater.forwarding.platforms.meta.responses import classify
 from headwater.forwarding.platforms.meta.settings import MetaSettings
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 

@@ -12,7 +12,7 @@ import msgspec
 from headwater.forwarding.amounts import as_number
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
 from headwater.forwarding.platforms.meta.settings import MetaSettings
-from headwater.forwarding.platforms.parts import present, seconds
+from headwater.forwarding.platforms.payload_parts import present, seconds
 from headwater.forwarding.platforms.persons import hashed_person, is_limited, why_never
 from headwater.forwarding.platforms.platform import mapped_name
 from headwater.masking import mask_fields

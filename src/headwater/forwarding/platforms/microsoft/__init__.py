@@ -1,6 +1,5 @@
 """Microsoft Advertising's UET Conversions API."""
 
-from headwater.forwarding.platforms.microsoft.answers import QUOTES, classify
 from headwater.forwarding.platforms.microsoft.payload import (
     EVENT_NAMES,
     build,
@@ -9,6 +8,7 @@ from headwater.forwarding.platforms.microsoft.payload import (
     why_no_trial,
     why_not,
 )
+from headwater.forwarding.platforms.microsoft.responses import QUOTES, classify
 from headwater.forwarding.platforms.microsoft.settings import MicrosoftSettings
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 from headwater.forwarding.platforms.sizes import MEGABYTE, within

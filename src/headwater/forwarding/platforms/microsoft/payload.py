@@ -17,7 +17,7 @@ from headwater.forwarding.identifiers import (
 )
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
 from headwater.forwarding.platforms.microsoft.settings import MicrosoftSettings
-from headwater.forwarding.platforms.parts import present, seconds
+from headwater.forwarding.platforms.payload_parts import present, seconds
 from headwater.forwarding.platforms.persons import is_limited, why_never
 from headwater.forwarding.platforms.platform import mapped_name
 from headwater.masking import mask_fields

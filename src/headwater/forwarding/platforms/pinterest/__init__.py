@@ -1,6 +1,5 @@
 """Pinterest's API for Conversions v5."""
 
-from headwater.forwarding.platforms.pinterest.answers import classify
 from headwater.forwarding.platforms.pinterest.payload import (
     EVENT_NAMES,
     build,
@@ -8,6 +7,7 @@ from headwater.forwarding.platforms.pinterest.payload import (
     request,
     why_not,
 )
+from headwater.forwarding.platforms.pinterest.responses import classify
 from headwater.forwarding.platforms.pinterest.settings import PinterestSettings
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 

@@ -10,7 +10,7 @@ import msgspec
 from headwater.events.accepted import CUSTOM_NAMES
 from headwater.forwarding.amounts import as_text
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
-from headwater.forwarding.platforms.parts import present, seconds
+from headwater.forwarding.platforms.payload_parts import present, seconds
 from headwater.forwarding.platforms.persons import hashed_person, is_limited, why_never
 from headwater.forwarding.platforms.pinterest.settings import PinterestSettings
 from headwater.forwarding.platforms.platform import mapped_name

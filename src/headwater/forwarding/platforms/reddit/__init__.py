@@ -1,7 +1,6 @@
 """Reddit's Conversions API v3."""
 
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
-from headwater.forwarding.platforms.reddit.answers import QUOTES, classify
 from headwater.forwarding.platforms.reddit.payload import (
     EVENT_NAMES,
     build,
@@ -10,6 +9,7 @@ from headwater.forwarding.platforms.reddit.payload import (
     why_no_trial,
     why_not,
 )
+from headwater.forwarding.platforms.reddit.responses import QUOTES, classify
 from headwater.forwarding.platforms.reddit.settings import RedditSettings
 
 REDDIT = Platform(

@@ -16,7 +16,7 @@ from headwater.forwarding.identifiers import (
     reddit_email,
 )
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
-from headwater.forwarding.platforms.parts import present
+from headwater.forwarding.platforms.payload_parts import present
 from headwater.forwarding.platforms.persons import is_limited, why_never
 from headwater.forwarding.platforms.platform import mapped_name
 from headwater.forwarding.platforms.reddit.settings import RedditSettings

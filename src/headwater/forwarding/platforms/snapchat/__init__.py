@@ -2,7 +2,6 @@
 
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 from headwater.forwarding.platforms.sizes import MEGABYTE, within
-from headwater.forwarding.platforms.snapchat.answers import classify
 from headwater.forwarding.platforms.snapchat.payload import (
     EVENT_NAMES,
     build,
@@ -10,6 +9,7 @@ from headwater.forwarding.platforms.snapchat.payload import (
     request,
     why_not,
 )
+from headwater.forwarding.platforms.snapchat.responses import classify
 from headwater.forwarding.platforms.snapchat.settings import SnapchatSettings
 
 SNAPCHAT = Platform(

@@ -11,7 +11,7 @@ import msgspec
 from headwater.events.accepted import CUSTOM_NAMES
 from headwater.forwarding.amounts import as_text
 from headwater.forwarding.models import Call, Conversion, Destination, SkipReason
-from headwater.forwarding.platforms.parts import present, seconds
+from headwater.forwarding.platforms.payload_parts import present, seconds
 from headwater.forwarding.platforms.persons import hashed_person, is_limited, why_never
 from headwater.forwarding.platforms.platform import mapped_name
 from headwater.forwarding.platforms.snapchat.settings import SnapchatSettings

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
-from headwater.forwarding.platforms.tiktok.answers import classify
 from headwater.forwarding.platforms.tiktok.payload import (
     EVENT_NAMES,
     build,
@@ -12,6 +11,7 @@ from headwater.forwarding.platforms.tiktok.payload import (
     why_no_trial,
     why_not,
 )
+from headwater.forwarding.platforms.tiktok.responses import classify
 from headwater.forwarding.platforms.tiktok.settings import TikTokSettings
 
 TIKTOK = Platform(

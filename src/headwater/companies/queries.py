@@ -1,0 +1,41 @@
+"""Companies read back: one page of them, or one."""
+
+from __future__ import annotations
+
+from psycopg import AsyncConnection
+from psycopg.sql import SQL
+
+from headwater.companies.models import ListCompanies
+from headwater.database.queries import Queries, fetch_optional
+from headwater.http.errors import NotFound
+from headwater.http.pagination import Page, page_of, places, to_key
+
+queries = Queries(__name__, "companies.sql")
+
+_NEWEST_FIRST, _OLDEST_FIRST = SQL("DESC"), SQL("ASC")
+
+
+async def list_companies(connection: AsyncConnection, space_id: int, asked: ListCompanies) -> Page:
+    """One page, newest first."""
+    backward = asked.at is not None and asked.at.backward
+    statement = queries["page"].format(order=_OLDEST_FIRST if backward else _NEWEST_FIRST)
+    bound = {"space_id": space_id, "limit": asked.per_page + 1, **places(asked.created, asked.at)}
+    # Not prepared: a plan that does not know the limit and the range may not stop early.
+    cursor = await connection.execute(statement, bound, prepare=False)
+    return page_of(await cursor.fetchall(), asked.per_page, asked.at, to_key)
+
+
+async def fetch_company(connection: AsyncConnection, space_id: int, company_id: int) -> str:
+    """One company as JSON. Raises NotFound."""
+    values = {"space_id": space_id, "company_id": company_id}
+    row = await fetch_optional(connection, queries["fetch"], values)
+    if row is None:
+        raise NotFound("Company")
+    return row[0]
+
+
+async def require_company(connection: AsyncConnection, space_id: int, company_id: int) -> None:
+    """Raises NotFound unless the Space has this company."""
+    values = {"space_id": space_id, "company_id": company_id}
+    if await fetch_optional(connection, queries["exists"], values) is None:
+        raise NotFound("Company")

@@ -1,0 +1,80 @@
+"""What the endpoints of companies take and answer, as JSON schemas for the document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headwater.companies.updates import (
+    LONGEST_DOMAIN,
+    LONGEST_EXTERNAL_ID,
+    LONGEST_NAME,
+    NOT_IN_A_HOST,
+)
+from headwater.http.openapi import answer, body, conflict
+from headwater.http.pagination import envelope_schema
+
+_ID: dict[str, Any] = {"type": "integer"}
+_FIELDS: dict[str, dict[str, Any]] = {
+    "id": _ID,
+    "domain": {
+        "type": ["string", "null"],
+        "description": (
+            "Unique in the Space, letters beyond ASCII as `xn--…`; null when known by an external "
+            "id only, or released."
+        ),
+    },
+    "external_id": {
+        "type": ["string", "null"],
+        "description": "Your own id; unique in the Space; null when never given, or released.",
+    },
+    "name": {"type": "string"},
+}
+
+
+def _object(*names: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "required": list(names),
+        "properties": {name: _FIELDS[name] for name in names},
+    }
+
+
+PAGE = answer("One page.", envelope_schema(_object("id", "domain", "external_id")))
+COMPANY = answer("The company.", _object("id", "domain", "name", "external_id"))
+CHANGED = answer("The company as it is now.", _object("id", "domain", "external_id", "name"))
+CLAIMED = conflict(
+    "Another company of the Space has the domain or the external id.",
+    field={"type": "string", "enum": ["domain", "external_id"]},
+    conflicting_company_id=_ID,
+)
+BODY_OF_CHANGE = body(
+    {
+        "type": "object",
+        "anyOf": [{"required": [name]} for name in ("domain", "external_id", "name")],
+        "properties": {
+            "domain": {
+                "description": (
+                    "A registrable domain, which may begin with `www.` and is none at which "
+                    "anybody can have an address. Null or blank releases it."
+                ),
+                "anyOf": [
+                    {
+                        "type": "string",
+                        "pattern": rf"^\s*[^{NOT_IN_A_HOST}]*\s*$",
+                        "maxLength": LONGEST_DOMAIN,
+                    },
+                    {"type": "null"},
+                ],
+            },
+            "external_id": {
+                "description": "Trimmed, compared as written. Null or blank releases it.",
+                "anyOf": [
+                    {"type": "string", "maxLength": LONGEST_EXTERNAL_ID},
+                    {"type": "integer"},
+                    {"type": "null"},
+                ],
+            },
+            "name": {"type": "string", "pattern": r"\S", "maxLength": LONGEST_NAME},
+        },
+    }
+)

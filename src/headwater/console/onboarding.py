@@ -1,0 +1,249 @@
+"""Pages that one-time links open: the first account, a new password, an invitation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from psycopg import AsyncConnection
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.accounts import invitations, links
+from headwater.accounts.invitations import InvitationOffer
+from headwater.accounts.members import MemberRefused, add_member, adopt_spaces
+from headwater.accounts.passwords import check_password
+from headwater.accounts.roles import Role
+from headwater.accounts.users import (
+    EmailTaken,
+    User,
+    change_password,
+    create_user,
+    fetch_user,
+    read_email,
+)
+from headwater.console.flash import FlashMessage
+from headwater.console.forms import PostedForm, read_form, without_keys
+from headwater.console.login import begin_session
+from headwater.console.pages import redirect, render
+from headwater.console.visitor import HOME, LOGIN, find_visitor, guest_key, log_in
+from headwater.http.errors import Errors, Invalid, NotFound
+from headwater.spaces.settings_input import read_changes, zone_names
+from headwater.spaces.spaces import any_space, create_space
+
+
+def check_new_account(form: PostedForm) -> Errors:
+    """What is wrong with the e-mail address and the password of a form."""
+    errors: Errors = {}
+    for check, name in ((read_email, "email"), (check_password, "password")):
+        try:
+            check(form.text(name))
+        except Invalid as error:
+            errors.update(error.errors)
+    return errors
+
+
+async def show_set_up(request: Request) -> Response:
+    """The form for the first account, and the first Space if there is none."""
+    token = request.path_params["token"]
+    async with request.app.state.headwater.database.connection() as connection:
+        if not await links.set_up_link_works(connection, token):
+            return _used_up(request)
+        asks_space = not await any_space(connection)
+    guest_key(request)
+    return _set_up_page(request, None, {}, asks_space=asks_space)
+
+
+async def post_set_up(request: Request) -> Response:
+    """Make the first account, with a Space to own: a new one, or all that there are."""
+    form = await read_form(request, guest_key(request), "set-up")
+    before = await find_visitor(request)
+    headwater = request.app.state.headwater
+    token = request.path_params["token"]
+    async with headwater.database.connection() as connection:
+        if not await links.set_up_link_works(connection, token):
+            return _used_up(request)
+        asks_space = not await any_space(connection)
+    errors = check_new_account(form) | (_check_space(form) if asks_space else {})
+    if errors:
+        return _set_up_page(request, form, errors, asks_space=asks_space, status=422)
+    password_hash = await headwater.passwords.hash(form.text("password"))
+    try:
+        async with headwater.database.transaction() as connection:
+            if not await links.use_set_up_link(connection, token):
+                return _used_up(request)
+            name = form.text("name")
+            user = await create_user(connection, form.text("email"), password_hash, name)
+            await _give_spaces(connection, user, form)
+            session = await begin_session(connection, request, user, before)
+    except Invalid as error:
+        return _set_up_page(request, form, error.errors, asks_space=asks_space, status=422)
+    response = redirect(request, HOME, FlashMessage.SET_UP)
+    log_in(request, response, session)
+    return response
+
+
+async def _give_spaces(connection: AsyncConnection, user: User, form: PostedForm) -> None:
+    if await any_space(connection):
+        await adopt_spaces(connection, user.id)
+    else:
+        space = await create_space(connection, read_changes(_space_given(form)))
+        await add_member(connection, space.id, user.id, Role.OWNER)
+
+
+def _space_given(form: PostedForm) -> dict[str, str]:
+    return {
+        "name": form.text("space_name"),
+        "timezone": form.text("timezone"),
+        "currency": form.text("currency"),
+    }
+
+
+def _check_space(form: PostedForm) -> Errors:
+    try:
+        read_changes(_space_given(form))
+    except Invalid as error:
+        errors = without_keys(error.errors)
+        return {"space_name" if key == "name" else key: rules for key, rules in errors.items()}
+    return {}
+
+
+def _set_up_page(
+    request: Request,
+    form: PostedForm | None,
+    errors: Errors,
+    *,
+    asks_space: bool,
+    status: int = 200,
+) -> Response:
+    names = ("email", "name", "space_name", "timezone", "currency")
+    given = {name: form.text(name) if form else "" for name in names}
+    zones = sorted(zone_names())
+    return render(
+        request, "set_up.html", status=status,
+        given=given, errors=errors, asks_space=asks_space, zones=zones,
+    )  # fmt: skip
+
+
+async def show_reset(request: Request) -> Response:
+    """The form for choosing a password."""
+    user = await _forgetful(request)
+    if user is None:
+        return _used_up(request)
+    guest_key(request)
+    return render(request, "reset.html", email=user.email)
+
+
+async def post_reset(request: Request) -> Response:
+    """Change the password; whoever was logged in with the old one is so no longer."""
+    form = await read_form(request, guest_key(request), "reset")
+    user = await _forgetful(request)
+    if user is None:
+        return _used_up(request)
+    try:
+        check_password(form.text("password"))
+    except Invalid as error:
+        return render(request, "reset.html", status=422, errors=error.errors, email=user.email)
+    headwater = request.app.state.headwater
+    password_hash = await headwater.passwords.hash(form.text("password"))
+    async with headwater.database.transaction() as connection:
+        user_id = await links.use_reset_link(connection, request.path_params["token"])
+        if user_id is None:
+            return _used_up(request)
+        await change_password(connection, user_id, password_hash, revoke_tokens=True)
+    return redirect(request, LOGIN, FlashMessage.PASSWORD_CHOSEN)
+
+
+async def _forgetful(request: Request) -> User | None:
+    """Whose password the link of the path changes."""
+    async with request.app.state.headwater.database.connection() as connection:
+        user_id = await links.find_reset_link(connection, request.path_params["token"])
+        return None if user_id is None else await fetch_user(connection, user_id)
+
+
+async def show_join(request: Request) -> Response:
+    """What is offered, and how to take it: as who is logged in, or with a new account."""
+    await find_visitor(request)
+    offer = await _offer(request)
+    if offer is None:
+        return _used_up(request)
+    return _join_page(request, offer)
+
+
+async def post_join(request: Request) -> Response:
+    """Take an offer up."""
+    visitor = await find_visitor(request)
+    key = visitor.form_key if visitor else guest_key(request)
+    form = await read_form(request, key, "join")
+    offer = await _offer(request)
+    if offer is None:
+        return _used_up(request)
+    token = request.path_params["token"]
+    try:
+        if visitor is None:
+            return await _join_anew(request, form, offer)
+        async with request.app.state.headwater.database.transaction() as connection:
+            await invitations.accept(connection, token, visitor.user.id)
+    except (EmailTaken, MemberRefused) as error:
+        return _join_page(request, offer, form, {"email": [error.message]}, status=409)
+    except NotFound:
+        return _used_up(request)
+    return redirect(request, f"{HOME}/spaces/{offer.space_id}", FlashMessage.JOINED)
+
+
+async def _join_anew(request: Request, form: PostedForm, offer: InvitationOffer) -> Response:
+    """With a new account. Raises EmailTaken, NotFound."""
+    errors = check_new_account(form)
+    if errors:
+        return _join_page(request, offer, form, errors, status=422)
+    headwater = request.app.state.headwater
+    password_hash = await headwater.passwords.hash(form.text("password"))
+    try:
+        async with headwater.database.transaction() as connection:
+            name = form.text("name")
+            user = await create_user(connection, form.text("email"), password_hash, name)
+            await invitations.accept(connection, request.path_params["token"], user.id)
+            session = await begin_session(connection, request, user, None)
+    except Invalid as error:
+        return _join_page(request, offer, form, error.errors, status=422)
+    response = redirect(request, f"{HOME}/spaces/{offer.space_id}", FlashMessage.JOINED)
+    log_in(request, response, session)
+    return response
+
+
+async def _offer(request: Request) -> InvitationOffer | None:
+    async with request.app.state.headwater.database.connection() as connection:
+        return await invitations.find_offer(connection, request.path_params["token"])
+
+
+def _join_page(
+    request: Request, offer: InvitationOffer, form: PostedForm | None = None,
+    errors: Errors | None = None,
+    status: int = 200,
+) -> Response:  # fmt: skip
+    given: dict[str, Any] = {"email": offer.email, "name": ""}
+    if form is not None:
+        given = {name: form.text(name) for name in given}
+    return render(
+        request, "join.html", status=status, offer=offer, given=given, errors=errors or {}
+    )
+
+
+def _used_up(request: Request) -> Response:
+    """One answer for links that were used, are too old, or never were."""
+    return render(
+        request, "error.html", status=404, title="This link does not work",
+        message="It was used before, has expired, or was taken back. Ask for a new one.",
+    )  # fmt: skip
+
+
+_PAGES = (
+    (f"{links.SET_UP_PATH}/{{token}}", show_set_up, post_set_up),
+    (f"{links.RESET_PATH}/{{token}}", show_reset, post_reset),
+    (f"{invitations.INVITATION_PATH}/{{token}}", show_join, post_join),
+)
+ROUTES = [
+    Route(path, endpoint, methods=[method])
+    for path, show, post in _PAGES
+    for method, endpoint in (("GET", show), ("POST", post))
+]

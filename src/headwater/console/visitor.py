@@ -1,0 +1,203 @@
+"""Who looks at a page: somebody logged in, or a guest; and the cookies that tell.
+
+Cookies are for this host and path alone, out of reach of scripts, and not sent with what other
+sites post. With https their names begin with `__Host-`, which holds browsers to all of that.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import quote
+
+from psycopg import AsyncConnection
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Match
+
+from headwater.accounts.members import Member, fetch_member
+from headwater.accounts.roles import Permission, Role
+from headwater.accounts.sessions import LIFETIME, Session, fetch_session
+from headwater.accounts.users import User
+from headwater.http.errors import Forbidden, Invalid, NotFound
+from headwater.http.ids import parse_id
+from headwater.reports.alerts import Alert, list_alerts
+from headwater.spaces.models import Space
+from headwater.spaces.spaces import fetch_space
+
+LOGIN = "/login"
+HOME = "/console"
+MAX_NEXT = 16 * 1024
+_LOCAL = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e\xa1-\u2027\u202a-\ud7ff\ue000-\U0010ffff]*")
+
+Cookie = Literal["session", "guest", "said", "browser"]
+
+
+class SeeOther(Exception):
+    """The answer is another page, to be fetched with GET."""
+
+    def __init__(self, location: str) -> None:
+        super().__init__(location)
+        self.location = location
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Somebody logged in."""
+
+    session: Session
+
+    @property
+    def user(self) -> User:
+        """Whose session it is."""
+        return self.session.user
+
+    @property
+    def form_key(self) -> bytes:
+        """What the forms on this visitor's pages are signed with."""
+        return self.session.csrf_key
+
+
+@dataclass(frozen=True)
+class SpaceVisitor:
+    """A visitor in a Space of theirs."""
+
+    visitor: Visitor
+    space: Space
+    member: Member
+    alerts: Sequence[Alert]
+    """What is wrong in the Space."""
+
+    @property
+    def role(self) -> Role:
+        """The visitor's, as of this request."""
+        return self.member.role
+
+    def may(self, permission: str) -> bool:
+        """For templates: whether to offer something."""
+        return self.role.may(Permission(permission))
+
+    def require(self, permission: Permission) -> None:
+        """Raise Forbidden unless the visitor's role allows it."""
+        if not self.role.may(permission):
+            raise Forbidden(f"Your role in this Space, {self.role}, does not allow this.")
+
+
+async def find_visitor(request: Request) -> Visitor | None:
+    """Who is logged in, if anybody is. Asked once a request."""
+    if not hasattr(request.state, "visitor"):
+        token = request.cookies.get(cookie_name(request, "session"))
+        session = None
+        if token:
+            async with request.app.state.headwater.database.connection() as connection:
+                session = await fetch_session(connection, token)
+        request.state.visitor = Visitor(session) if session else None
+    return request.state.visitor
+
+
+async def require_visitor(request: Request) -> Visitor:
+    """Who is logged in. Raises SeeOther to the login page, which leads back to this one."""
+    visitor = await find_visitor(request)
+    if visitor is None:
+        asked = request.url.path
+        if request.url.query:
+            asked += f"?{request.url.query}"
+        if request.method != "GET":
+            asked = f"{_page_of_form(request)}?again"
+        fits = len(asked) <= MAX_NEXT
+        raise SeeOther(f"{LOGIN}?next={quote(asked, safe='/')}" if fits else LOGIN)
+    return visitor
+
+
+def _page_of_form(request: Request) -> str:
+    """The page with the form that was sent: the longest beginning of its path that is a page.
+    `again` has the page's script fill in what was typed.
+    """
+    path = request.url.path
+    while path.startswith(f"{HOME}/"):
+        scope = {**request.scope, "path": path, "method": "GET"}
+        if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes):
+            return path
+        path = path.rpartition("/")[0]
+    return HOME
+
+
+async def enter(
+    connection: AsyncConnection,
+    request: Request,
+    visitor: Visitor,
+    permission: Permission = Permission.READ,
+) -> SpaceVisitor:
+    """The visitor in the Space of the path, with a role that allows `permission` at this moment.
+
+    Raises NotFound for a Space that is not theirs, as for one that is not; Forbidden for a role
+    that does not.
+    """
+    space_id = read_space_id(request)
+    member = await fetch_member(connection, space_id, visitor.user.id)
+    if member is None:
+        raise NotFound("Page")
+    space, alerts = await fetch_space(connection, space_id), await list_alerts(connection, space_id)
+    inside = SpaceVisitor(visitor, space, member, alerts)
+    request.state.inside = inside
+    inside.require(permission)
+    return inside
+
+
+def read_space_id(request: Request) -> int:
+    """The Space that the path names. Raises NotFound."""
+    try:
+        return parse_id("space", request.path_params["space_id"])
+    except Invalid:
+        raise NotFound("Page") from None
+
+
+def guest_key(request: Request) -> bytes:
+    """What forms are signed with while nobody is logged in: made from a cookie that the page sets
+    with them, so that no other site can have a form of its own accepted.
+    """
+    token = request.cookies.get(cookie_name(request, "guest"), "")
+    if len(token) != 43:
+        token = getattr(request.state, "new_guest", None) or secrets.token_urlsafe(32)
+        request.state.new_guest = token
+    return hmac.digest(token.encode("utf-8", "surrogatepass"), b"headwater guest", "sha256")
+
+
+def local_path(text: str | None) -> str:
+    """A `next` that leads nowhere but to this host; what would not is HOME."""
+    fits = text is not None and len(text) <= MAX_NEXT and _LOCAL.fullmatch(text)
+    return text if text is not None and fits else HOME
+
+
+def cookie_name(request: Request, cookie: Cookie) -> str:
+    """What a cookie is called."""
+    return f"{'__Host-' if _is_https(request) else ''}headwater_{cookie}"
+
+
+def set_cookie(
+    request: Request, response: Response, cookie: Cookie, value: str, seconds: int | None = None
+) -> None:
+    """Set a cookie, until the browser closes unless told for how long."""
+    response.set_cookie(
+        cookie_name(request, cookie), value, max_age=seconds, path="/",
+        secure=_is_https(request), httponly=True, samesite="lax",
+    )  # fmt: skip
+
+
+def delete_cookie(request: Request, response: Response, cookie: Cookie) -> None:
+    """Take a cookie away."""
+    set_cookie(request, response, cookie, "", 0)
+
+
+def log_in(request: Request, response: Response, token: str) -> None:
+    """Give the browser its new session; the guest that it was is forgotten."""
+    set_cookie(request, response, "session", token, int(LIFETIME.total_seconds()))
+    delete_cookie(request, response, "guest")
+
+
+def _is_https(request: Request) -> bool:
+    return request.app.state.headwater.base_url.startswith("https://")

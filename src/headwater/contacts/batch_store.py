@@ -1,0 +1,105 @@
+"""Reading the contacts a batch touches and writing back those it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from psycopg import Connection
+
+from headwater.companies.assignment import Companies
+from headwater.contacts.names import Parts
+from headwater.contacts.profiles import DETAILS, Profile
+from headwater.database.json_rows import rows
+from headwater.database.queries import Queries
+from headwater.identity.directory import Contact, Directory
+
+queries = Queries(__name__, "profiles.sql")
+
+_COLUMNS_BEFORE_DETAILS = 10
+
+
+class Profiles:
+    """The profile of every contact of a batch."""
+
+    def __init__(self) -> None:
+        self._of: dict[Contact, Profile] = {}
+
+    def of(self, contact: Contact) -> Profile:
+        """The contact's profile; a new contact begins with an empty one."""
+        profile = self._of.get(contact)
+        if profile is None:
+            profile = self._of[contact] = Profile(contact)
+        return profile
+
+    def __iter__(self) -> Iterator[Profile]:
+        return iter(self._of.values())
+
+    def changed(self) -> list[Profile]:
+        return [profile for profile in self._of.values() if profile.changed]
+
+
+def load_contacts(
+    connection: Connection[Any], space_id: int, ids: Iterable[int], directory: Directory
+) -> list[tuple[Any, ...]]:
+    """Put these stored contacts in the directory and return their rows for `read_profiles`."""
+    found = connection.execute(queries["load"], {"space_id": space_id, "ids": list(ids)}).fetchall()
+    for row in found:
+        contact = directory.add_stored(row[0], row[1])
+        contact.has_email, contact.has_tracking_id, contact.has_token = row[2:5]
+    return found
+
+
+def read_profiles(
+    found: Iterable[tuple[Any, ...]], directory: Directory, companies: Companies
+) -> Profiles:
+    """The profiles of the contacts that `load_contacts` found."""
+    profiles = Profiles()
+    for row in found:
+        profile = profiles.of(directory.contacts[row[0]])
+        company_id, profile.source_mask = row[5], row[6]
+        if company_id is not None:
+            profile.company = profile.original_company = companies.by_id(company_id)
+        profile.email, profile.name, profile.phone = row[7], row[8], row[9]
+        details = zip(DETAILS, row[_COLUMNS_BEFORE_DETAILS:], strict=True)
+        profile.details = {column: value for column, value in details if value is not None}
+    return profiles
+
+
+def write_profiles(connection: Connection[Any], space_id: int, profiles: Profiles) -> None:
+    """Store every contact that is new or changed."""
+    changed = profiles.changed()
+    if changed:
+        contacts = rows(map(as_row, changed))
+        connection.execute(queries["write"], {"space_id": space_id, "contacts": contacts})
+
+
+def as_row(profile: Profile) -> dict[str, object]:
+    """A profile as the statement `write` takes it."""
+    contact = profile.contact
+    merged_into = contact.merged_into and contact.final().id
+    company = None if merged_into else profile.company
+    return {
+        "id": contact.id,
+        "created_at": contact.created_at,
+        "merged_into": merged_into,
+        "company_id": company and company.id,
+        "source_mask": profile.source_mask,
+        "email": profile.email,
+        "name": profile.name,
+        "phone": profile.phone,
+        "details": profile.details,
+    }
+
+
+def write_name_parts(
+    connection: Connection[Any], space_id: int, names: Iterable[tuple[Contact, str, Parts]]
+) -> None:
+    """Store how names divide, on identifiers that are stored; the last word on a name counts."""
+    latest = {(contact.final().id, name): parts for contact, name, parts in names}
+    if latest:
+        each = [
+            {"contact_id": contact_id, "name": name, "first_name": first, "last_name": last}
+            for (contact_id, name), (first, last) in latest.items()
+        ]
+        connection.execute(queries["name_parts"], {"space_id": space_id, "names": rows(each)})

@@ -1,0 +1,30 @@
+"""A Space's contacts as lines of an export: a list's row with every address and every field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from psycopg import Connection
+from psycopg.sql import SQL
+
+from headwater.contacts.field_labels import COLUMNS
+from headwater.contacts.models import ContactRow
+from headwater.contacts.queries import queries, row_line
+from headwater.database.json_lines import Lines
+from headwater.http.pagination import places
+from headwater.http.timerange import TimeRange
+
+
+def contact_lines(
+    connection: Connection[Any], space_id: int, created: TimeRange, *, trk_tokens: bool
+) -> Lines:
+    """The contacts made in a time, the highest id first."""
+    row = connection.execute(queries["timezone"], {"space_id": space_id}).fetchone()
+    assert row is not None
+    fields = {column: column for column in COLUMNS}
+    line, bound = row_line(ContactRow(trk_tokens, emails=True, fields=fields))
+    bound = {"space_id": space_id, "timezone": row[0], **bound, **places(created, None)}
+    only = queries["listed"]
+    query = queries["lines"].format(line=line, only=only)
+    count = SQL("SELECT count(*) FROM ({}) k").format(queries["of_time"].format(only=only))
+    return Lines(query, count, "contacts", bound)

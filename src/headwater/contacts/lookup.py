@@ -1,0 +1,46 @@
+"""Which contact is meant: by an id, perhaps one merged since, or by an address."""
+
+from __future__ import annotations
+
+from psycopg import AsyncConnection
+
+from headwater.database.queries import Queries, fetch_optional
+from headwater.http.errors import Conflict, NotFound
+
+queries = Queries(__name__, "lookup.sql")
+
+
+async def resolve(connection: AsyncConnection, space_id: int, contact_id: int) -> int:
+    """The canonical id of a contact. Raises NotFound."""
+    values = {"space_id": space_id, "contact_id": contact_id}
+    row = await fetch_optional(connection, queries["resolve"], values)
+    if row is None:
+        raise NotFound("Contact")
+    return row[0]
+
+
+async def find_by_email(connection: AsyncConnection, space_id: int, email: str) -> int:
+    """The only contact with an address (trimmed, lower-case). Raises NotFound, or Conflict with
+    the sorted `contact_ids` when there are several.
+    """
+    ids = await _ids(connection, "by_email", space_id, email)
+    return _only(ids, "Several contacts have this e-mail address.")
+
+
+async def find_by_any_email(connection: AsyncConnection, space_id: int, email: str) -> int:
+    """The only contact that has the address or had it before an update. Raises likewise."""
+    ids = await _ids(connection, "by_any_email", space_id, email)
+    return _only(ids, "Several contacts have or had this e-mail address.")
+
+
+async def _ids(connection: AsyncConnection, statement: str, space_id: int, email: str) -> list[int]:
+    cursor = await connection.execute(queries[statement], {"space_id": space_id, "email": email})
+    return [row[0] for row in await cursor.fetchall()]
+
+
+def _only(ids: list[int], several: str) -> int:
+    if not ids:
+        raise NotFound("Contact")
+    if len(ids) > 1:
+        raise Conflict(several, contact_ids=ids)
+    return ids[0]

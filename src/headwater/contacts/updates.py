@@ -1,0 +1,68 @@
+"""Contacts made and changed by request: their collections and custom fields, replaced whole."""
+
+from __future__ import annotations
+
+from zoneinfo import ZoneInfo
+
+import msgspec
+from psycopg import AsyncConnection
+
+from headwater.contacts.fields import DATE_SLOTS, SLOTS
+from headwater.contacts.inputs import COLLECTIONS, ContactValues
+from headwater.contacts.lookup import resolve
+from headwater.contacts.profiles import instant
+from headwater.database.json_rows import rows
+from headwater.database.queries import Queries, fetch_one
+from headwater.spaces.models import Space
+from headwater.spaces.spaces import lock_identities
+
+queries = Queries(__name__, "updates.sql")
+
+
+async def create_contact(connection: AsyncConnection, space: Space, values: ContactValues) -> int:
+    """The id of a new contact with these values."""
+    await lock_identities(connection, space.id)
+    row = await fetch_one(connection, queries["create"], {"space_id": space.id})
+    await _replace(connection, space, row[0], values)
+    return row[0]
+
+
+async def update_contact(
+    connection: AsyncConnection, space: Space, contact_id: int, values: ContactValues
+) -> int:
+    """Replace what `values` mentions, and return the contact's canonical id. Raises NotFound."""
+    await lock_identities(connection, space.id)
+    canonical = await resolve(connection, space.id, contact_id)
+    await _replace(connection, space, canonical, values)
+    return canonical
+
+
+async def _replace(
+    connection: AsyncConnection, space: Space, contact_id: int, values: ContactValues
+) -> None:
+    bound = {
+        "space_id": space.id,
+        "contact_id": contact_id,
+        "columns": msgspec.json.encode(_columns(values, space.zone)).decode(),
+        "kinds": [COLLECTIONS[name].kind for name in values.collections],
+        "values": rows(
+            {"kind": COLLECTIONS[name].kind, "value": value}
+            for name, items in values.collections.items()
+            for value in items
+        ),
+    }
+    for name in ("set_columns", "drop_values", "put_values"):
+        await connection.execute(queries[name], bound)
+
+
+def _columns(values: ContactValues, zone: ZoneInfo) -> dict[str, str | None]:
+    """The contact's columns that change, and what they become."""
+    columns = {
+        COLLECTIONS[name].kind: items[0] if items else None
+        for name, items in values.collections.items()
+    }
+    fields = values.custom_fields
+    if fields is not None:
+        dates = {slot: instant(fields[slot], zone) for slot in DATE_SLOTS if slot in fields}
+        columns |= {name: (fields | dates).get(slot) for slot, name in SLOTS}
+    return columns

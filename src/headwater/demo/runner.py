@@ -1,0 +1,218 @@
+"""`headwater demo`: runs `headwater serve`, sends it the sample journeys, reports, and stays."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import psycopg
+from psycopg import AsyncConnection
+
+from headwater.accounts.members import add_member, fetch_member
+from headwater.accounts.passwords import Passwords
+from headwater.accounts.roles import Role
+from headwater.accounts.users import change_password, create_user, find_user
+from headwater.cli.connect import database_url, in_transaction
+from headwater.cli.encryption_key import sealing_key
+from headwater.cli.failure import Failure
+from headwater.cli.output import say, table
+from headwater.demo.client import ApiClient
+from headwater.demo.journeys import DAYS, Payload, journeys
+from headwater.demo.report import WINDOW_DAYS, make_report, render
+from headwater.demo.shops import SHOPS, Shop
+from headwater.pipeline.inbox import wait_until_processed
+from headwater.settings import Settings
+from headwater.spaces import keys, spaces
+from headwater.spaces.models import Space
+from headwater.spaces.settings_input import read_changes
+from headwater.tracker import sites
+
+BATCH = 500
+SINGLY = 50
+PROCESS_SECONDS = 300.0
+LOGIN = "demo@example.com"
+
+
+@dataclass(frozen=True)
+class SampleSpace:
+    """A sample Space and a key to it."""
+
+    shop: Shop
+    space: Space
+    key: str
+
+
+class ServiceProcess:
+    """`headwater serve` as a process of ours, which ends with us."""
+
+    def __init__(self, options: list[str]) -> None:
+        command = [sys.executable, "-P", "-m", "headwater", "serve", "--leash"]
+        command += ["--no-set-up-link", *options]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def base_url(self) -> str:
+        """Where it serves, once it does. Raises Failure."""
+        assert self._process.stdout is not None
+        word, _, url = self._process.stdout.readline().strip().partition(" ")
+        if word != "ready":
+            raise Failure("the service did not start")
+        return url
+
+    def stop(self) -> int:
+        """Stop it and return its exit code."""
+        self._process.send_signal(signal.SIGTERM)
+        return self._process.wait()
+
+    def wait(self) -> int:
+        """Return its exit code when it has ended."""
+        return self._process.wait()
+
+
+def demonstrate(settings: Settings, options: list[str]) -> int:
+    """Serve with `options`, fill, report, and go on serving until told to stop."""
+    server = ServiceProcess(options)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        base_url = server.base_url()
+        opened = [_open(settings, shop) for shop in SHOPS]
+        now = datetime.now(UTC)
+        for one in opened:
+            _send(base_url, one, now)
+        _wait(settings)
+        for one in opened:
+            say(_report(base_url, one, now))
+        say(_invitation(base_url, opened, _make_login(settings, opened), now))
+        return server.wait()
+    except KeyboardInterrupt:
+        return server.stop()
+    except BaseException:
+        server.stop()
+        raise
+
+
+def _interrupt(_: int, __: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def _open(settings: Settings, shop: Shop) -> SampleSpace:
+    """The shop's Space, made unless there is one by its name, and a new key."""
+    changes = read_changes({"name": shop.name, **shop.settings})
+    key = sealing_key(settings)
+
+    async def act(connection: AsyncConnection) -> SampleSpace:
+        named = [one for one in await spaces.list_spaces(connection) if one.name == shop.name]
+        space = named[0] if named else await spaces.create_space(connection, changes)
+        if not await sites.list_sites(connection, space.id):
+            site = sites.NewSite("Shop", [f"https://{shop.domain}"])
+            await sites.create_site(connection, space.id, site, key)
+        api_key, _ = await keys.create_key(connection, space.id, "demo")
+        return SampleSpace(shop, space, api_key)
+
+    return in_transaction(settings, act)
+
+
+def _make_login(settings: Settings, opened: list[SampleSpace]) -> str:
+    """An account that owns the sample Spaces, under a new password, which is returned."""
+    password = secrets.token_urlsafe(12)
+    password_hash = asyncio.run(Passwords().hash(password))
+
+    async def act(connection: AsyncConnection) -> None:
+        user = await find_user(connection, LOGIN)
+        if user is None:
+            user = await create_user(connection, LOGIN, password_hash)
+        else:
+            await change_password(connection, user.id, password_hash)
+        for one in opened:
+            if await fetch_member(connection, one.space.id, user.id) is None:
+                await add_member(connection, one.space.id, user.id, Role.OWNER)
+
+    in_transaction(settings, act)
+    return password
+
+
+def _send(base_url: str, opened: SampleSpace, now: datetime) -> None:
+    """Send the visits and most events in batches, and the latest events one by one."""
+    client = ApiClient(base_url, opened.key)
+    sent = journeys(opened.shop, now)
+    if not _has_events(client, opened.space, now):  # of a run before, with visits of its own
+        for batch in _batches(sent.visits):
+            client.post("/touchpoints/batch", {"touchpoints": batch})
+    many, single = sent.events[:-SINGLY], sent.events[-SINGLY:]
+    for batch in _batches(many):
+        client.post("/events/batch", {"events": batch})
+    for event in single:
+        client.post("/events/track", event)
+    say(f"{opened.space.name}: sent {len(sent.visits)} visits and {len(sent.events)} events")
+
+
+def _batches(items: list[Payload]) -> list[list[Payload]]:
+    return [items[start : start + BATCH] for start in range(0, len(items), BATCH)]
+
+
+def _has_events(client: ApiClient, space: Space, now: datetime) -> bool:
+    start, end = _period(space, now)
+    asked = [("start_date", start), ("end_date", end), ("per_page", "1")]
+    return next(client.pages("/events", asked), None) is not None
+
+
+def _wait(settings: Settings) -> None:
+    with psycopg.connect(database_url(settings), autocommit=True) as connection:
+        if not wait_until_processed(connection, PROCESS_SECONDS):
+            raise Failure("the events were not processed in time; see the log above")
+
+
+def _report(base_url: str, opened: SampleSpace, now: datetime) -> str:
+    space = opened.space
+    report = make_report(ApiClient(base_url, opened.key), *_period(space, now))
+    title = (
+        f"\n{space.name}, space {space.id}, {space.timezone}: revenue by source, "
+        f"last {DAYS} days, {WINDOW_DAYS}-day window"
+    )
+    return f"{title}\n\n{render(report, space.currency)}\n\nall sales: {report.total:,.2f}"
+
+
+def _period(space: Space, now: datetime) -> tuple[str, str]:
+    local = now.astimezone(ZoneInfo(space.timezone))
+    day = timedelta(days=1)
+    bounds = (local - (DAYS + 1) * day, local + day)
+    return f"{bounds[0]:%Y-%m-%d %H:%M:%S}", f"{bounds[1]:%Y-%m-%d %H:%M:%S}"
+
+
+def _invitation(base_url: str, opened: list[SampleSpace], password: str, now: datetime) -> str:
+    start, end = _period(opened[0].space, now)
+    key = opened[0].key
+    keys_told = table([("API key      ", one.key, f"of {one.space.name}") for one in opened])
+    return f"""
+Console        {base_url}/console
+Login          {LOGIN}
+Password       {password}
+Address        {base_url}
+API reference  {base_url}/docs
+{keys_told}
+
+Send an event:
+
+  curl -X POST {base_url}/public-api/v1/events/track \\
+    -H 'Authorization: Bearer {key}' \\
+    -H 'Content-Type: application/json' \\
+    -d '{{"event_name": "purchase", "email": "you@example.com", "amount": 49.9,
+         "trk_source": "google_ads"}}'
+
+Ask where revenue came from:
+
+  curl -G {base_url}/public-api/v1/events \\
+    -H 'Authorization: Bearer {key}' \\
+    --data-urlencode 'start_date={start}' --data-urlencode 'end_date={end}' \\
+    -d sources=google_ads -d sources=email -d attribution_model=u_shaped \\
+    -d attribution_window={WINDOW_DAYS} -d fields=event_name -d fields=amount -d per_page=5
+
+It goes on serving; Ctrl-C stops it."""

@@ -1,0 +1,43 @@
+"""An answer's body, unpacked no further than it is kept: what is a kilobyte on the wire can be a
+gigabyte.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+_PACKED = {"gzip": 31, "x-gzip": 31, "deflate": 15}
+"""Encodings that are undone, though none is asked for, to zlib's window bits."""
+
+
+class BoundedBody:
+    """Collects a body of at most `most` bytes; `cut` says that there was more, or that it could
+    not be unpacked to its end.
+    """
+
+    def __init__(self, encoding: str, most: int) -> None:
+        bits = _PACKED.get(encoding.strip().lower())
+        self._unpacker = None if bits is None else zlib.decompressobj(bits)
+        self._most = most
+        self._kept = bytearray()
+        self.cut = False
+
+    @property
+    def bytes(self) -> bytes:
+        """What has been kept."""
+        return bytes(self._kept)
+
+    def feed(self, piece: bytes) -> bool:
+        """Take what came. Returns whether more is wanted."""
+        room = self._most - len(self._kept) + 1
+        if self._unpacker is not None:
+            try:
+                piece = self._unpacker.decompress(piece, room)
+            except zlib.error:
+                self.cut = True
+                return False
+        self._kept += piece[:room]
+        if len(self._kept) > self._most:
+            del self._kept[self._most :]
+            self.cut = True
+        return not self.cut

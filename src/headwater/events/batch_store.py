@@ -1,0 +1,180 @@
+"""The writing side of events: duplicates found and recorded, events stored and kept in step with
+their contacts. Whoever calls holds the Space's lock; the unique indexes are the last guard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+from psycopg import Connection, Cursor
+
+from headwater.database.json_rows import rows
+from headwater.database.queries import Queries
+from headwater.identity.senders import Sender
+
+queries = Queries(__name__, "batch_store.sql")
+
+Key = tuple[str, str]
+"""An event name with an idempotency key or an order id."""
+
+
+class StoredEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, gc=False):
+    """An event's row as it is first written. Times are µs since 1970."""
+
+    id: int
+    contact_id: int
+    event_name: str
+    event_time: int
+    received_at: int
+    source_mask: int
+    origin_id: int | None = None
+    company_id: int | None = None
+    amount: str | None = None
+    is_upsell: bool = False
+    order_id: str | None = None
+    order_name: str | None = None
+    checkout_token: str | None = None
+    upsell_common_id: str | None = None
+    idempotency_key: str | None = None
+    company_external_id: str | None = None
+    event_url: str | None = None
+    user_agent: str | None = None
+    ip: str | None = None
+    do_not_capi: bool = False
+    currency: str | None = None
+    ad_user_data: bool | None = None
+    ad_personalization: bool | None = None
+    cookies: dict[str, str] | None = None
+    warnings: list[str] | None = None
+    sender: Sender = Sender.API_KEY
+
+
+class Duplicate(msgspec.Struct, frozen=True, gc=False):
+    """A request dropped because of what it repeats."""
+
+    id: int
+    reason: Literal["idempotency_key", "order_id", "repeated_touch", "repeated_hit"]
+    event_id: int | None
+    """The stored event; of a touchpoint that was sent, and of a page view, none."""
+    received_at: int
+    sender: Sender
+
+
+class Replaced(msgspec.Struct, frozen=True, gc=False):
+    """A page's event whose place an event of the business takes, and what of it repeats the other:
+    it becomes the duplicate.
+    """
+
+    id: int
+    event_id: int
+    reason: Literal["idempotency_key", "order_id"]
+
+
+class Recorded(NamedTuple):
+    """The ids of events by what others may repeat: of the business's own, and of pages'."""
+
+    business: dict[Key, int]
+    browsers: dict[Key, int]
+
+    def of(self, sender: Sender) -> dict[Key, int]:
+        """Those that an event of this sender joins."""
+        return self.business if sender.is_trusted else self.browsers
+
+
+class SourceSeen(msgspec.Struct, frozen=True, gc=False):
+    """A touchpoint's source, as bits, on a contact's path from a moment on."""
+
+    contact_id: int
+    occurred_at: int
+    source_mask: int
+
+
+def request_recorded(
+    connection: Connection[Any], space_id: int, keys: Collection[Key], orders: Collection[Key]
+) -> Callable[[], tuple[Recorded, Recorded]]:
+    """Ask which idempotency keys and orders are stored; calling the result fetches the ids of
+    their events.
+    """
+    asked = [
+        connection.execute(queries[name], {"space_id": space_id, "keys": _named(wanted)})
+        if wanted
+        else None
+        for name, wanted in (("find_by_idempotency_key", keys), ("find_by_order", orders))
+    ]
+
+    def fetch() -> tuple[Recorded, Recorded]:
+        by_key, by_order = map(_recorded, asked)
+        return by_key, by_order
+
+    return fetch
+
+
+def _recorded(cursor: Cursor[Any] | None) -> Recorded:
+    recorded = Recorded({}, {})
+    for name, key, event_id, by_browser in cursor.fetchall() if cursor else ():
+        (recorded.browsers if by_browser else recorded.business)[name, key] = event_id
+    return recorded
+
+
+def _named(keys: Iterable[Key]) -> str:
+    return rows({"event_name": name, "key": key} for name, key in keys)
+
+
+def record_events(
+    connection: Connection[Any], space_id: int, events: Collection[StoredEvent]
+) -> None:
+    """Store new events."""
+    if events:
+        connection.execute(queries["record"], {"space_id": space_id, "events": rows(events)})
+
+
+def record_duplicates(
+    connection: Connection[Any], space_id: int, duplicates: Collection[Duplicate]
+) -> None:
+    """Keep what was dropped visible."""
+    if duplicates:
+        values = {"space_id": space_id, "duplicates": rows(duplicates)}
+        connection.execute(queries["record_duplicates"], values)
+
+
+def replace_events(
+    connection: Connection[Any], space_id: int, replaced: Collection[Replaced]
+) -> None:
+    """Make duplicates of events whose place others have taken."""
+    if replaced:
+        values = {"space_id": space_id, "replaced": rows(replaced)}
+        connection.execute(queries["replace"], values)
+
+
+def request_later(
+    connection: Connection[Any], space_id: int, touches: Collection[SourceSeen]
+) -> Callable[[], dict[int, int]]:
+    """Ask for the stored events that these touches precede; calling the result fetches, by event
+    id, the sources they lack.
+    """
+    if not touches:
+        return dict
+    values = {"space_id": space_id, "touches": rows(touches)}
+    cursor = connection.execute(queries["find_later"], values)
+    return lambda: dict(cursor.fetchall())
+
+
+def add_sources(connection: Connection[Any], space_id: int, sources: dict[int, int]) -> None:
+    """Put sources, as bits by event id, on stored events."""
+    values = [
+        {"space_id": space_id, "id": event_id, "source_mask": bits}
+        for event_id, bits in sources.items()
+    ]
+    if values:
+        connection.cursor().executemany(queries["add_sources"], values)
+
+
+def add_seen(connection: Connection[Any], space_id: int, touches: Collection[SourceSeen]) -> None:
+    """Put the sources of touches on the stored events after them, without asking for these first:
+    nearly always there are none.
+    """
+    each = [{"space_id": space_id, **msgspec.structs.asdict(touch)} for touch in touches]
+    if each:
+        connection.cursor().executemany(queries["add_seen"], each)

@@ -1,0 +1,177 @@
+"""Stored events read back: one page of a selection, or one event.
+
+A page is one statement, put together from closed tables: the attribution's rows, the conditions
+on events, the chosen fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.sql import SQL, Composable, Composed, Placeholder
+
+from headwater.attribution.models import MODELS
+from headwater.attribution.query import credited_rows, narrow
+from headwater.database.queries import Queries
+from headwater.events import fields
+from headwater.events.models import EventSelection, ListEvents
+from headwater.http.errors import NotFound
+from headwater.http.pagination import Page, Position, from_key, page_of, to_key
+from headwater.sources.catalogue import SOURCES
+
+queries = Queries(__name__, "events.sql")
+
+NEWEST_FIRST, _OLDEST_FIRST = SQL("DESC"), SQL("ASC")
+
+# What rows are sorted by, newest first: inside the page's query, and in its result.
+EVENT_KEY = ((SQL("e.event_time"), SQL("e.id")), (SQL("c.event_time"), SQL("c.event_id")))
+CREDIT_KEY = (
+    (*EVENT_KEY[0], SQL("t.occurred_at"), SQL("t.id")),
+    (*EVENT_KEY[1], SQL("c.occurred_at"), SQL("c.touchpoint_id")),
+)
+_NTH = SQL("e.nth")
+
+
+async def list_events(connection: AsyncConnection, space_id: int, asked: ListEvents) -> Page:
+    """One page, newest first. Wants a transaction in which all statements see the same rows.
+
+    First it is found which events come next, then their rows one event after another until the
+    page is full: however long their paths are, no more of them is worked out than is shown.
+    """
+    selection, at = asked.selection, asked.at
+    conditions, bound = conditions_of(selection)
+    bound |= {"space_id": space_id, "source_names": list(SOURCES)}
+    if selection.attribution:
+        narrowing = await narrow(connection, space_id, selection.attribution)
+        conditions.append(narrowing.only)
+        bound |= narrowing.parameters | selection.attribution.parameters()
+    most = asked.per_page + 1
+    walk = _Walk(connection, asked, conditions, bound)
+    rows: list[tuple[Any, ...]] = []
+    while len(rows) < most and (event_ids := await walk.next_events(most)):
+        rows += await walk.rows_of(event_ids, most - len(rows))
+    return page_of(rows[::-1] if walk.backward else rows, asked.per_page, at, to_key)
+
+
+class _Walk:
+    """Goes through the events that meet conditions, from the position asked for on."""
+
+    def __init__(
+        self,
+        connection: AsyncConnection,
+        asked: ListEvents,
+        conditions: list[Composable],
+        bound: dict[str, Any],
+    ) -> None:
+        self._connection, self._selection, self._at = connection, asked.selection, asked.at
+        self.backward = bool(asked.at and asked.at.backward)
+        self._direction = _OLDEST_FIRST if self.backward else NEWEST_FIRST
+        self._bound = bound
+        self._conditions = [*conditions, *_beyond(asked.at, events=True)]
+        if asked.at:
+            bound |= {f"key_{place}": value for place, value in enumerate(from_key(asked.at.key))}
+        self._over = False
+
+    async def next_events(self, limit: int) -> list[int]:
+        """The ids of the next events, at most `limit`; none when there are no more."""
+        if self._over:
+            return []
+        statement = queries["walk"].format(
+            only=SQL(" AND ").join(self._conditions),
+            order=sorted_by(EVENT_KEY[0], self._direction),
+        )
+        # Not prepared: a plan that does not know the limit and the sources may not stop early.
+        bound = self._bound | {"limit": limit}
+        cursor = await self._connection.execute(statement, bound, prepare=False)
+        walked = await cursor.fetchall()
+        self._over = len(walked) < limit
+        if not self._over:
+            self._bound |= {"seen_time": walked[-1][0], "seen_id": walked[-1][1]}
+            beyond = SQL("(e.event_time, e.id) {} (%(seen_time)s, %(seen_id)s)")
+            self._conditions.append(beyond.format(_comparison(backward=self.backward)[0]))
+        return [event_id for _, event_id in walked]
+
+    async def rows_of(self, event_ids: list[int], limit: int) -> list[tuple[Any, ...]]:
+        """The first rows of these events, at most `limit`."""
+        await self._connection.execute(queries["keep_order"])
+        only = [SQL("true"), *_beyond(self._at, events=False)]
+        statement = _page(self._selection, SQL(" AND ").join(only), self._direction)
+        bound = self._bound | {"event_ids": event_ids, "limit": limit}
+        cursor = await self._connection.execute(statement, bound, prepare=False)
+        return await cursor.fetchall()
+
+
+async def fetch_event(connection: AsyncConnection, space_id: int, event_id: int) -> str:
+    """One event as JSON. Raises NotFound."""
+    cursor = await connection.execute(
+        queries["fetch"], {"space_id": space_id, "event_id": event_id}
+    )
+    row = await cursor.fetchone()
+    if row is None:
+        raise NotFound("Event")
+    return row[0]
+
+
+def conditions_of(selection: EventSelection) -> tuple[list[Composable], dict[str, Any]]:
+    """What a selection asks of events `e`, and what that binds."""
+    conditions: list[Composable] = [
+        SQL("e.event_time >= %(start)s AND e.event_time < %(end)s"),
+    ]
+    bound: dict[str, Any] = {"start": selection.time.start, "end": selection.time.end}
+    if selection.event_names:
+        conditions.append(SQL("e.event_name = ANY(%(event_names)s)"))
+        bound["event_names"] = list(selection.event_names)
+    if selection.conditions:
+        composed = [each.compose(number) for number, each in enumerate(selection.conditions)]
+        asked = SQL(" AND ").join(fragment for fragment, _ in composed)
+        conditions.append(queries["of_contacts"].format(asked=asked))
+        for _, values in composed:
+            bound |= values
+    return conditions, bound
+
+
+def _comparison(*, backward: bool) -> tuple[SQL, SQL]:
+    """What is strictly beyond a position, and what is at or beyond it."""
+    return (SQL(">"), SQL(">=")) if backward else (SQL("<"), SQL("<="))
+
+
+def _beyond(at: Position | None, *, events: bool) -> list[Composable]:
+    """Rows past a position, or the events that can have some: of the event at a position between
+    two of its touches there are more.
+    """
+    if at is None:
+        return []
+    strictly, first = _comparison(backward=at.backward)
+    key = CREDIT_KEY[0] if len(at.key) > len(EVENT_KEY[0]) else EVENT_KEY[0]
+    places = [Placeholder(f"key_{place}") for place in range(len(key))]
+    if events and len(key) > len(EVENT_KEY[0]):
+        strictly, key, places = first, key[:2], places[:2]
+    comma = SQL(", ")
+    return [SQL("({}) {} ({})").format(comma.join(key), strictly, comma.join(places))]
+
+
+def _page(selection: EventSelection, only: Composable, direction: SQL) -> Composed:
+    attribution = selection.attribution
+    chosen = queries["chosen"]
+    if attribution:
+        rows = credited_rows(attribution, only, chosen)
+        credit, (inner, outer) = MODELS[attribution.model].credit, CREDIT_KEY
+    else:
+        rows = queries["plain_rows"].format(events=chosen, only=only)
+        credit, (inner, outer) = SQL("c.amount"), EVENT_KEY
+    touches = inner[len(EVENT_KEY[0]) :]
+    in_turn = [_NTH, *(SQL("{} {}").format(part, direction) for part in touches)]
+    return queries["page"].format(
+        rows=rows,
+        order=SQL(", ").join(in_turn),
+        columns=fields.columns(selection.fields, credit),
+        key=SQL(", ").join(outer),
+        joins=fields.joins_by_key(selection.fields),
+        page_order=sorted_by(outer, direction),
+    )
+
+
+def sorted_by(key: Sequence[SQL], direction: SQL) -> Composed:
+    return SQL(", ").join(SQL("{} {}").format(part, direction) for part in key)

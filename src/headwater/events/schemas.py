@@ -1,0 +1,62 @@
+"""What the endpoints of stored events take and answer, as JSON schemas for the document."""
+
+from __future__ import annotations
+
+from headwater.events.fields import FIELDS
+from headwater.events.updates import NUMERIC
+from headwater.http.openapi import answer, body
+from headwater.http.pagination import envelope_schema
+
+_EVENT_FIELDS = (
+    "id", "profile_id", "company_id", "space_id", "event_name", "configured_name", "amount",
+    "is_upsell", "event_time_utc", "order_id", "order_name",
+)  # fmt: skip
+
+
+PAGE = answer(
+    "One page; each row has the chosen fields.",
+    envelope_schema(
+        {
+            "type": "object",
+            "required": ["id", "event_time_utc"],
+            "properties": {name: field.schema for name, field in FIELDS.items()},
+        }
+    ),
+)
+EVENT = answer(
+    "The event.",
+    {
+        "type": "object",
+        "required": list(_EVENT_FIELDS),
+        "properties": {name: FIELDS[name].schema for name in _EVENT_FIELDS}
+        | {"id": {"type": "string"}},
+    },
+)
+CHANGED = answer(
+    "Done.",
+    {"type": "object", "required": ["message"], "properties": {"message": {"type": "string"}}},
+)
+DELETED = answer(
+    "Done, or there was no such event.",
+    {
+        "type": "object",
+        "required": ["status", "message"],
+        "properties": {"status": {"type": "integer", "const": 200}, "message": {"type": "string"}},
+    },
+)
+BODY_OF_CHANGE = body(
+    {
+        "type": "object",
+        "required": ["amount"],
+        "properties": {
+            "amount": {
+                "description": "From 0 to 1e14; a numeric string is taken; null clears it.",
+                "anyOf": [
+                    {"type": "number", "minimum": 0, "maximum": 1e14},
+                    {"type": "string", "pattern": rf"^\s*{NUMERIC}\s*$"},
+                    {"type": "null"},
+                ],
+            }
+        },
+    }
+)

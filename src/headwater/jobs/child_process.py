@@ -1,0 +1,80 @@
+"""Processes of ours that another one starts: each lives no longer than whoever started it.
+
+The work that a worker leaves to a process of its own takes neither the pipeline's time, nor memory
+while there is none.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from psycopg import Connection
+
+from headwater.jobs.duties import Duty, Waiting
+from headwater.settings import Settings
+
+PAUSE_SECONDS = 0.5
+"""Between two starts: a process that cannot work must not be started in a tight loop."""
+
+
+class ChildProcess:
+    """One of our own processes, on its leash."""
+
+    def __init__(
+        self,
+        *arguments: str,
+        pass_fds: tuple[int, ...] = (),
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        self._command = [sys.executable, "-P", "-m", "headwater", *arguments, "--leash"]
+        self._pass_fds = pass_fds
+        self._environment = {**os.environ, **(variables or {})}
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def launch(self) -> None:
+        self._forget()
+        self.process = subprocess.Popen(
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=sys.stderr.fileno(),  # standard output has the `ready` line alone
+            pass_fds=self._pass_fds,
+            env=self._environment,
+            start_new_session=True,  # a Ctrl-C in the terminal is the supervisor's to pass on
+        )
+
+    def died(self) -> bool:
+        return self.process is None or self.process.poll() is not None
+
+    def tell(self, number: signal.Signals) -> None:
+        if self.process is not None:
+            self.process.send_signal(number)
+
+    def _forget(self) -> None:
+        if self.process is not None and self.process.stdin is not None:
+            self.process.stdin.close()
+
+
+def make_process_duty(command: str, settings: Settings, waiting: Waiting) -> Duty:
+    """Have `headwater <command>` at work while `waiting` names Spaces."""
+    child = ChildProcess(command, "--data-dir", str(settings.data_dir.absolute()))
+    launched = -PAUSE_SECONDS
+
+    def look(connection: Connection[Any]) -> list[int]:
+        # Asking whether it has died also lets go of one that has.
+        return waiting(connection) if child.died() else []
+
+    def attend(_: Connection[Any], __: int) -> bool:
+        nonlocal launched
+        now = time.monotonic()
+        if child.died() and now - launched >= PAUSE_SECONDS:
+            launched = now
+            child.launch()
+        return False  # the work is the child's
+
+    return Duty(look, attend)

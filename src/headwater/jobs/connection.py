@@ -1,0 +1,49 @@
+"""A worker's connection to the database, and which of its failures pass by themselves."""
+
+from __future__ import annotations
+
+import psycopg
+from psycopg import Connection
+from psycopg.rows import TupleRow
+
+from headwater.database.queries import Queries
+
+queries = Queries(__name__, "connection.sql")
+
+TRANSIENT_ERRORS = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    psycopg.ProgrammingError,
+    psycopg.errors.ReadOnlySqlTransaction,
+    MemoryError,
+)
+"""What no row can be blamed for: the database is away, full, read-only or of another version, or
+another transaction was in the way. Trying later is right; rejecting would not be."""
+
+
+class WorkerConnection(Connection[TupleRow]):
+    """A worker's connection. Every statement looks rows up by key, so the planner is told to use
+    the keys whatever young statistics say, and to plan each statement once. As a plan fits the
+    size its tables had then, plans are made anew whenever the batches have doubled.
+    """
+
+    batches = 0
+
+    def count_batch(self) -> None:
+        self.batches += 1
+        if self.batches & (self.batches - 1) == 0 or self.batches % 1024 == 0:
+            self.execute(queries["plan_anew"])
+
+
+def connect(url: str) -> WorkerConnection:
+    """A connection for a worker, in autocommit."""
+    connection = WorkerConnection.connect(
+        url,
+        autocommit=True,
+        prepare_threshold=0,
+        connect_timeout=3,
+        tcp_user_timeout=10_000,
+        application_name="headwater worker",
+    )
+    connection.execute(queries["plan_by_key"])
+    return connection

@@ -1,0 +1,16 @@
+-- name: plan_by_key
+-- For a worker's session: every statement finds rows by key, whatever young statistics say, and
+-- each is planned once. A worker that stops in the middle of a batch (frozen, or cut off from the
+-- network) loses its session, or the Space would stay locked; PostgreSQL 16 only notices when the
+-- session is idle.
+SELECT set_config('plan_cache_mode', 'force_generic_plan', false),
+       set_config('enable_seqscan', 'off', false),
+       set_config('enable_hashjoin', 'off', false),
+       set_config('enable_mergejoin', 'off', false),
+       set_config('idle_in_transaction_session_timeout', '60s', false),
+       (SELECT set_config(s.name, '1800s', false) FROM pg_settings s
+        WHERE s.name = 'transaction_timeout');
+
+-- name: plan_anew
+-- For a worker's session: forget plans made when tables were smaller.
+DISCARD PLANS;

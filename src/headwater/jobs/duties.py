@@ -1,0 +1,38 @@
+"""What a worker does: kinds of work, each for one Space at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg import Connection
+
+Waiting = Callable[[Connection[Any]], list[int]]
+"""Finds the Spaces where work waits."""
+
+
+@dataclass(frozen=True)
+class Duty:
+    """A kind of work that is done for one Space at a time, each time in a transaction."""
+
+    waiting: Waiting
+    """The Spaces where it waits."""
+    attend: Callable[[Connection[Any], int], bool]
+    """Do a piece of it for a Space; returns whether there was one."""
+
+
+def look_every(seconds: float, waiting: Waiting) -> Waiting:
+    """`waiting`, looked up at most every so many seconds; between two looks nothing waits."""
+    looked = -seconds
+
+    def look(connection: Connection[Any]) -> list[int]:
+        nonlocal looked
+        now = time.monotonic()
+        if now - looked < seconds:
+            return []
+        looked = now
+        return waiting(connection)
+
+    return look

@@ -1,0 +1,81 @@
+"""The worker: goes round the Spaces where work waits, a piece for each, until told to stop."""
+
+from __future__ import annotations
+
+import gc
+import random
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+import structlog
+from psycopg import Connection
+
+from headwater.jobs.connection import TRANSIENT_ERRORS, connect
+from headwater.jobs.duties import Duty
+
+IDLE_SECONDS = 0.05
+LONGEST_PAUSE_SECONDS = 5.0
+
+log = structlog.get_logger()
+
+
+class Worker:
+    """Does its duties in turn until `stop` is set. A piece under way is finished first."""
+
+    def __init__(self, url: str, stop: threading.Event, duties: Sequence[Duty]) -> None:
+        self._url = url
+        self._stop = stop
+        self._duties = duties
+
+    def run(self) -> None:
+        """Work; when the database goes away, come back to it, waiting longer each time."""
+        _collect_rarely()
+        pause = IDLE_SECONDS
+        while not self._stop.is_set():
+            try:
+                with connect(self._url) as connection:
+                    while not self._stop.is_set():
+                        self._turn(connection)
+                        pause = IDLE_SECONDS
+            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+                log.warning("database unavailable", error=type(error).__name__, pause=pause)
+                self._stop.wait(pause)
+                pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
+
+    def _turn(self, connection: Connection[Any]) -> None:
+        """A piece of every duty for every Space where it waits; rest when there was none."""
+        worked = False
+        for duty in self._duties:
+            spaces = duty.waiting(connection)
+            random.shuffle(spaces)  # several workers should not queue up for the same Space
+            for space_id in spaces:
+                if self._stop.is_set():
+                    return
+                worked |= self._attend(connection, duty, space_id)
+        if not worked:
+            self._stop.wait(IDLE_SECONDS)
+
+    def _attend(self, connection: Connection[Any], duty: Duty, space_id: int) -> bool:
+        """A piece of a duty for one Space; returns whether there was one. A failure no row is to
+        blame for leaves the Space for the next turn, unless the connection itself is gone.
+        """
+        try:
+            return duty.attend(connection, space_id)
+        except TRANSIENT_ERRORS as error:
+            if connection.closed:
+                raise
+            with suppress(psycopg.Error):
+                connection.rollback()
+            log.warning("space put off", space_id=space_id, error=type(error).__name__)
+            return False
+
+
+def _collect_rarely() -> None:
+    """A batch makes tens of thousands of objects and no cycles among them, so that looking for
+    cycles as often as Python does by default would only cost, about a fifth of a worker's time.
+    """
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 50)

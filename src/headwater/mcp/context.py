@@ -1,0 +1,63 @@
+"""Who asks, in which Space, and what the process has to answer with."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from functools import cached_property
+
+from psycopg import AsyncConnection
+
+from headwater.accounts.roles import Permission
+from headwater.accounts.tokens import Bearer
+from headwater.database.allowance import DEADLINE_SECONDS
+from headwater.database.pool import Database
+from headwater.http.rate_limits import PER_MINUTE
+from headwater.ingest.inbox import Inbox
+from headwater.spaces.models import Space
+from headwater.spaces.spaces import fetch_space
+
+
+@dataclass(frozen=True)
+class McpServices:
+    """What all requests of a process share."""
+
+    database: Database
+    inbox: Inbox
+    base_url: str
+    signing_key: bytes
+    """Signs the cursors of lists, the same as the public API's."""
+    rate_limit_factor: float
+
+
+@dataclass(frozen=True)
+class ToolContext:
+    """One request of an assistant."""
+
+    service: McpServices
+    bearer: Bearer
+    limits: dict[str, int]
+    """The Space's own rate limits; other buckets have the general one."""
+
+    @property
+    def space_id(self) -> int:
+        return self.bearer.space_id
+
+    @cached_property
+    def may_write(self) -> bool:
+        """Whether the person who connected the assistant may change data."""
+        return self.bearer.role.may(Permission.WRITE_DATA)
+
+    def limit(self, bucket: str) -> int:
+        """What the Space may do in a bucket a minute."""
+        return int(self.limits.get(bucket, PER_MINUTE[bucket]) * self.service.rate_limit_factor)
+
+    def transaction(
+        self, seconds: float = DEADLINE_SECONDS
+    ) -> AbstractAsyncContextManager[AsyncConnection]:
+        """A transaction of at most so many seconds."""
+        return self.service.database.transaction(seconds)
+
+    async def space(self, connection: AsyncConnection) -> Space:
+        """The Space and its settings."""
+        return await fetch_space(connection, self.space_id)

@@ -1,0 +1,32 @@
+"""Pages of lists as assistants get them: rows and the next cursor, nothing of the web."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from headwater.http.pagination import CURSOR, Cursors, Page
+from headwater.http.parameters import Parameter, Query, whole_number
+
+MOST_ROWS = 200
+
+PER_PAGE = Parameter(
+    name="per_page", kind=whole_number(1, MOST_ROWS), default=50,
+    description="How many rows to get at most. Ask for few and page on when needed.",
+)  # fmt: skip
+PAGING = (PER_PAGE, CURSOR)
+
+
+def paged(given: dict[str, Any]) -> dict[str, Any]:
+    """Arguments with the number of rows that a page has. Raises Invalid when that is too many."""
+    query = Query.of_body({PER_PAGE.name: given.get(PER_PAGE.name)})
+    most = PER_PAGE.read(query)
+    query.finish()
+    return {**given, PER_PAGE.name: most}
+
+
+def told(page: Page, cursors: Cursors) -> dict[str, Any]:
+    """A page of a list."""
+    rows = [msgspec.json.decode(line) for line in page.lines]
+    return {"rows": rows, "next_cursor": cursors.write(page.next) if page.next else None}

@@ -1,0 +1,66 @@
+"""A body as a message of the protocol: one JSON object whose texts can be stored. The rest of its
+form is the protocol's own business.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+from mcp_types import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
+
+from headwater.http.errors import Invalid, Problem
+from headwater.http.json_decoder import decode_json, refuse_bad_text
+
+ONE_AT_A_TIME = "The body must be one JSON-RPC message: an object."
+
+
+class BadMessage(Problem):
+    """400: no message that the protocol could answer, told in its own form."""
+
+    def __init__(self, code: int, message: str, request_id: Any = None) -> None:
+        super().__init__(message, 400)
+        self._code, self._id = code, request_id if isinstance(request_id, str | int) else None
+
+    def body(self) -> bytes:
+        return _error(self._code, self.message, self._id)
+
+
+def tell(problem: Problem) -> bytes:
+    """The body of a refusal: the service's own form, which clients of the protocol read as an error
+    of it as well, so that people see the reason rather than a status.
+    """
+    if isinstance(problem, BadMessage):
+        return problem.body()
+    return _error(INVALID_REQUEST, problem.message)[:-1] + b"," + problem.body()[1:]
+
+
+def _error(code: int, message: str, request_id: Any = None) -> bytes:
+    error = {"code": code, "message": message}
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": request_id, "error": error})
+
+
+def check_message(body: bytes) -> None:
+    """Raises BadMessage for what is no JSON, more than one message, or holds bad text."""
+    try:
+        message = decode_json(body)
+    except Invalid as error:
+        raise BadMessage(PARSE_ERROR, error.message) from None
+    if not isinstance(message, dict):
+        raise BadMessage(INVALID_REQUEST, ONE_AT_A_TIME)
+    if b"\\u0000" not in body:  # what else cannot be stored has not been decoded
+        return
+    try:
+        refuse_bad_text(cast("dict[str, Any]", message))
+    except Invalid as error:
+        request_id = cast("dict[str, Any]", message).get("id")
+        raise BadMessage(INVALID_PARAMS, error.message, _sound(request_id)) from None
+
+
+def _sound(request_id: Any) -> Any:
+    """An id that can be said again."""
+    try:
+        refuse_bad_text(request_id)
+    except Invalid:
+        return None
+    return request_id

@@ -1,0 +1,86 @@
+"""A tool called: arguments checked, the person's role minded, the answer or the problem told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import structlog
+from mcp_types import CallToolResult, TextContent
+from psycopg.errors import QueryCanceled
+
+from headwater.database.pool import UNAVAILABLE
+from headwater.http.errors import Invalid, Problem, shorten
+from headwater.mcp.coercion import tidy
+from headwater.mcp.context import ToolContext
+from headwater.mcp.tool import ID, Arguments, Tool
+
+log = structlog.get_logger()
+
+READ_ONLY = "This connection may only read: the person who made it is a viewer of this Space."
+TOO_LONG = "This took too long. Ask for a shorter time range, or for fewer rows."
+AWAY = "Headwater cannot answer just now. Try again in a few seconds."
+BROKEN = "Something went wrong inside Headwater. It has been logged; trying again may not help."
+
+
+async def call_tool(
+    tools: Mapping[str, Tool], asking: ToolContext, name: str, given: Arguments
+) -> CallToolResult:
+    """What a tool answers. Whatever the assistant or a person can mend is told as an error of the
+    tool, in words that say how.
+    """
+    tool = tools.get(name)
+    if tool is None:
+        return _failed(f"There is no tool {shorten(name)}. There are: {', '.join(tools)}.")
+    if tool.writes and not asking.may_write:
+        return _failed(READ_ONLY)
+    given = tidy(given, tool.arguments)
+    try:
+        tool.check(given)
+        _check_ids(tool, given)
+        return _answered(await tool.call(asking, given))
+    except Exception as error:  # noqa: BLE001 - an assistant gets words, whatever it was
+        return _failed(_explain(tool, error))
+
+
+def _explain(tool: Tool, error: Exception) -> str:
+    """A failure in words that say what to do. What nobody outside can mend is logged."""
+    if isinstance(error, Problem):
+        return tool.explain(error)
+    if isinstance(error, QueryCanceled):
+        return TOO_LONG
+    if isinstance(error, UNAVAILABLE):
+        log.warning("tool_failed", tool=tool.name, error=type(error).__name__)
+        return AWAY
+    log.error("tool_failed", tool=tool.name, exc_info=error)
+    return BROKEN
+
+
+def visible_tools(tools: Sequence[Tool], asking: ToolContext) -> list[Tool]:
+    """The tools that the person who connected the assistant may use."""
+    return [tool for tool in tools if asking.may_write or not tool.writes]
+
+
+def _check_ids(tool: Tool, given: Arguments) -> None:
+    """Raises Invalid for an id that is none. What reads the other arguments checks them."""
+    wrong = [
+        name
+        for name, schema in tool.arguments.items()
+        if schema.items() >= ID.items() and name in given and not _is_id(given[name])
+    ]
+    if wrong:
+        raise Invalid({name: [f"The {name} must be a whole number from 1 on."] for name in wrong})
+
+
+def _is_id(value: Any) -> bool:
+    return type(value) is int and 1 <= value < 10**18
+
+
+def _answered(content: Any) -> CallToolResult:
+    text = msgspec.json.encode(content).decode()
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=content)
+
+
+def _failed(words: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=words)], is_error=True)

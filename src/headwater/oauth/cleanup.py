@@ -1,0 +1,35 @@
+"""What a worker forgets of the authorization server: codes of long ago, and assistants that
+registered themselves and never came back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from psycopg import Connection
+
+from headwater.database.queries import Queries
+from headwater.jobs.duties import Duty, look_every
+
+queries = Queries(__name__, "cleanup.sql")
+
+LOOK_SECONDS = 600.0
+INSTALLATION = 0
+"""No Space has this id: what is forgotten belongs to none."""
+
+
+def make_cleanup_duty(seconds: float = LOOK_SECONDS) -> Duty:
+    """Forget, every so many seconds."""
+
+    def attend(connection: Connection[Any], _: int) -> bool:
+        forget(connection)
+        return False
+
+    return Duty(look_every(seconds, lambda _: [INSTALLATION]), attend)
+
+
+def forget(connection: Connection[Any]) -> None:
+    """Forget what is of no use any more."""
+    with connection.transaction():
+        connection.execute(queries["codes"])
+        connection.execute(queries["clients"])

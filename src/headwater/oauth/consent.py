@@ -1,0 +1,112 @@
+"""What a person can agree to: into which of their Spaces an assistant may be let, and what it will
+be able to do there. It never gets more than the person has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from headwater.accounts.roles import Permission, Role
+from headwater.accounts.tokens import MAX_TOKENS
+from headwater.database.queries import Queries, fetch_all
+
+queries = Queries(__name__, "consent.sql")
+
+_READS = "see the reports, events, contacts, companies and deliveries of the Space"
+_WRITES = (
+    "record, change and delete events; change contacts and companies; "
+    "erase a contact's personal data"
+)
+
+
+@dataclass(frozen=True)
+class SpaceChoice:
+    """A Space of the person's."""
+
+    space_id: int
+    name: str
+    role: Role
+    active: bool
+    """Whether its subscription is."""
+    tokens: int
+    """How many of its tokens work."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "role", Role(self.role))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it has all the tokens that a Space may have."""
+        return self.tokens >= MAX_TOKENS
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an assistant can be let in."""
+        return self.active and not self.is_full and self.role.may(Permission.MAKE_TOKENS)
+
+    @property
+    def abilities(self) -> tuple[str, ...]:
+        """What the assistant will be able to do there, in words."""
+        return (_READS, _WRITES) if self.role.may(Permission.WRITE_DATA) else (_READS,)
+
+
+class NoSpaceReason(StrEnum):
+    """Why no Space can be chosen, in words for the person."""
+
+    NO_MEMBER = "The assistant asks for a Space that you are no member of."
+    NO_SPACE = "You are a member of no Space."
+    INACTIVE = "The Space's subscription is inactive."
+    FULL = f"The Space has {MAX_TOKENS} tokens, which is all it may have: revoke one first."
+    NONE_OPEN = "None of your Spaces can take an assistant now."
+
+
+@dataclass(frozen=True)
+class ConsentOffer:
+    """The Spaces between which the person chooses."""
+
+    choices: Sequence[SpaceChoice]
+    locked: bool
+    """Whether the request names the Space."""
+
+    @property
+    def hindrance(self) -> NoSpaceReason | None:
+        """Why there is nothing to choose, if there is not."""
+        if not self.choices:
+            return NoSpaceReason.NO_MEMBER if self.locked else NoSpaceReason.NO_SPACE
+        if any(choice.is_open for choice in self.choices):
+            return None
+        if len(self.choices) > 1:
+            return NoSpaceReason.NONE_OPEN
+        return NoSpaceReason.FULL if self.choices[0].active else NoSpaceReason.INACTIVE
+
+    @property
+    def kinds(self) -> dict[tuple[str, ...], str]:
+        """What the assistant will be able to do, with the roles from which it follows."""
+        roles: dict[tuple[str, ...], dict[Role, None]] = {}
+        for one in self.choices:
+            if one.is_open:
+                roles.setdefault(one.abilities, {})[one.role] = None
+        return {abilities: " or ".join(found) for abilities, found in roles.items()}
+
+    def find(self, space_id: str) -> SpaceChoice | None:
+        """The open choice with this id, as a form sends it."""
+        found = (one for one in self.choices if one.is_open and str(one.space_id) == space_id)
+        return next(found, None)
+
+
+async def list_choices(
+    connection: AsyncConnection, user_id: int, asked_space_id: int | None
+) -> ConsentOffer:
+    """What a user can choose from; of a request that names a Space, this one alone. Of a Space that
+    is not theirs nothing is told, not even whether there is one.
+    """
+    cursor = connection.cursor(row_factory=class_row(SpaceChoice))
+    joined = await fetch_all(cursor, queries["choices"], {"user_id": user_id})
+    if asked_space_id is None:
+        return ConsentOffer(joined, locked=False)
+    return ConsentOffer([one for one in joined if one.space_id == asked_space_id], locked=True)

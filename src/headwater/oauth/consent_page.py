@@ -1,0 +1,229 @@
+"""The page on which a person lets an assistant in, or does not. Everything is read anew from the
+address when the form comes back, and the form's token is bound to that address to the letter.
+
+Nothing is asked of another server, and nothing is sent on, before somebody is logged in: strangers
+use us neither to fetch nor to redirect. What is known here to be wrong they are told at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import structlog
+from psycopg import AsyncConnection
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from headwater.accounts.sessions import close_session
+from headwater.accounts.tokens import MAX_TOKENS
+from headwater.console.forms import TOKEN, once_token, read_form_once
+from headwater.console.pages import add_templates, hidden_token, pages_app, render
+from headwater.console.visitor import (
+    LOGIN,
+    Visitor,
+    delete_cookie,
+    find_visitor,
+    require_visitor,
+)
+from headwater.http.errors import Forbidden
+from headwater.oauth.clients import OAuthClient
+from headwater.oauth.codes import ConsentGiven, make_code
+from headwater.oauth.consent import ConsentOffer, list_choices
+from headwater.oauth.errors import OAuthError
+from headwater.oauth.metadata import AUTHORIZE
+from headwater.oauth.registrations import fetch_client
+from headwater.oauth.requests import (
+    LONGEST_QUERY,
+    AuthorizationRequest,
+    RefusedRequest,
+    ReplyTarget,
+    UntrustedRequest,
+    client_id_of,
+    read_parameters,
+    read_request,
+    reply_of,
+)
+from headwater.oauth.routes import find_client, hosts_document
+
+FORM = "authorize"
+_USED = "This page was used before: go back to the assistant and connect it again."
+
+add_templates("headwater.oauth")
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class ConsentRequest:
+    """A request that somebody who is logged in can decide on."""
+
+    visitor: Visitor
+    query: str
+    """The address's, as it came."""
+    request: AuthorizationRequest
+    reply: ReplyTarget
+
+
+Decide = Callable[[Request, ConsentRequest], Awaitable[Response]]
+
+
+def _deciding(decide: Decide) -> Callable[[Request], Awaitable[Response]]:
+    """A handler of requests that can be decided on. What cannot be believed is told to the person;
+    anything else that is wrong, to the client.
+    """
+
+    async def answer(request: Request) -> Response:
+        try:
+            query = _read_query(request)
+            if await find_visitor(request) is None:
+                await _check_before_login(request.app.state.headwater, query)
+                if request.method == "POST":
+                    return _see(_here(query))  # where the login leads back to
+            visitor = await require_visitor(request)
+            return await _believed(request, visitor, query, decide)
+        except (UntrustedRequest, OAuthError) as error:
+            why = error.description if isinstance(error, OAuthError) else str(error)
+            log.info("oauth_request_untrusted", why=why)
+            return render(request, "untrusted.html", status=400, why=why)
+
+    return answer
+
+
+async def _check_before_login(headwater: Any, query: str) -> None:
+    """Raise Untrusted for an unknown client or a redirect address that is not its own, as far as
+    that is known without asking another server: nobody should log in for nothing.
+    """
+    parameters = read_parameters(query.encode())
+    client_id = client_id_of(parameters)
+    if hosts_document(headwater, client_id):
+        client = headwater.hosted_clients.recall(client_id)
+        if client is None:
+            return  # its document is fetched for people who are logged in
+    else:
+        async with headwater.database.connection() as connection:
+            client = _known(await fetch_client(connection, client_id))
+    reply_of(parameters, client, headwater.base_url)
+
+
+def _known(client: OAuthClient | None) -> OAuthClient:
+    if client is None:
+        raise UntrustedRequest("The assistant's client_id is not known here.")
+    return client
+
+
+async def _believed(request: Request, visitor: Visitor, query: str, decide: Decide) -> Response:
+    """Decide on a request, once its client and redirect address are believed. Raises Untrusted,
+    OAuthError when they are not.
+    """
+    headwater = request.app.state.headwater
+    parameters = read_parameters(query.encode())
+    client = _known(await find_client(headwater, client_id_of(parameters)))
+    redirect, reply = reply_of(parameters, client, headwater.base_url)
+    try:
+        asked = read_request(parameters, client, redirect, headwater.base_url)
+    except RefusedRequest as refused:
+        log.info("oauth_request_refused", error=refused.error, client=client.shown)
+        return _see(reply.failure(refused.error, refused.description))
+    return await decide(request, ConsentRequest(visitor, query, asked, reply))
+
+
+async def show_consent(request: Request, asked: ConsentRequest) -> Response:
+    """Who asks, for what, and where it leads. This never agrees by itself."""
+    async with request.app.state.headwater.database.connection() as connection:
+        offer = await _offer(connection, asked)
+    return _page(request, asked, offer)
+
+
+async def post_consent(request: Request, asked: ConsentRequest) -> Response:
+    """What the person decided: yes, no, or to be somebody else."""
+    form = await read_form_once(request, asked.visitor.form_key, FORM, asked.query)
+    decision = form.text("decision")
+    if decision == "switch":
+        return await _switch(request, asked)
+    if decision != "approve":
+        return _see(asked.reply.failure("access_denied", "The person said no."))
+    async with request.app.state.headwater.database.transaction() as connection:
+        offer = await _offer(connection, asked)
+        choice = offer.find(form.text("space_id"))
+        if choice is None:
+            return _page(request, asked, offer, status=422, problem="Choose a Space.")
+        user_id = asked.visitor.user.id
+        yes = ConsentGiven(asked.request, choice.space_id, user_id, form.text(TOKEN))
+        code = await make_code(connection, yes)
+    if code is None:
+        raise Forbidden(_USED)
+    log.info(
+        "oauth_consent", space_id=choice.space_id, user_id=user_id,
+        client=asked.request.client.shown,
+    )  # fmt: skip
+    return _see(asked.reply.success(code))
+
+
+async def _switch(request: Request, asked: ConsentRequest) -> Response:
+    """Log out, and back to the same request as somebody else."""
+    visitor = asked.visitor
+    async with request.app.state.headwater.database.connection() as connection:
+        await close_session(connection, visitor.user.id, visitor.session.id)
+    response = _see(f"{LOGIN}?next={quote(_here(asked.query), safe='/')}")
+    delete_cookie(request, response, "session")
+    return response
+
+
+async def _offer(connection: AsyncConnection, asked: ConsentRequest) -> ConsentOffer:
+    return await list_choices(connection, asked.visitor.user.id, asked.request.space_id)
+
+
+def _page(
+    request: Request,
+    asked: ConsentRequest,
+    offer: ConsentOffer,
+    *,
+    status: int = 200,
+    problem: str | None = None,
+) -> Response:
+    key = asked.visitor.form_key
+    values: dict[str, Any] = {
+        "client": asked.request.client,
+        "redirect": asked.request.redirect,
+        "offer": offer,
+        "most": MAX_TOKENS,
+        "action": _here(asked.query),
+        "once": hidden_token(once_token(key, FORM, asked.query)),
+        "problem": problem,
+    }
+    target = asked.request.redirect.form_target
+    return render(request, "consent.html", status=status, form_action=[target], **values)
+
+
+def _read_query(request: Request) -> str:
+    query: bytes = request.scope["query_string"]
+    if len(query) > LONGEST_QUERY:
+        raise UntrustedRequest(f"The address is longer than {LONGEST_QUERY // 1024} KB.")
+    if not query.isascii():
+        request.scope["query_string"] = b""  # the page cannot be rendered at such an address
+        raise UntrustedRequest("The address cannot be read.")
+    return query.decode()
+
+
+def _here(query: str) -> str:
+    return f"{AUTHORIZE}?{query}"
+
+
+def _see(location: str) -> RedirectResponse:
+    return RedirectResponse(location, 303)
+
+
+_PAGES = [
+    Route(AUTHORIZE, _deciding(show_consent), methods=["GET"]),
+    Route(AUTHORIZE, _deciding(post_consent), methods=["POST"]),
+]
+
+
+def authorize_routes(headwater: Any) -> list[Route]:
+    """The page as a route of the service's application, whatever the method."""
+    pages = pages_app(headwater, _PAGES, opened=[AUTHORIZE])
+    return [Route(AUTHORIZE, pages, include_in_schema=False)]

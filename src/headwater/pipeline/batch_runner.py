@@ -1,0 +1,160 @@
+"""Running the pipeline: one batch in one transaction, and what happens when a row breaks it."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from typing import Any
+
+import psycopg
+import structlog
+from psycopg import Connection
+
+from headwater.failpoints import failpoint
+from headwater.jobs.connection import TRANSIENT_ERRORS, WorkerConnection
+from headwater.pipeline.batch import Batch, BatchResult, Rejection, RejectReason
+from headwater.pipeline.batch_loader import load_known, load_paths
+from headwater.pipeline.batch_writer import write
+from headwater.pipeline.inbox import (
+    claim,
+    delete_rows,
+    reject_rows,
+    waiting_ids,
+    waiting_spaces,
+)
+from headwater.pipeline.steps import (
+    describe_contacts,
+    group_companies,
+    match_identities,
+    parse,
+    read_views,
+    settle,
+    walk_paths,
+)
+
+BATCH_ROWS = 2000
+
+log = structlog.get_logger()
+
+
+def process(connection: Connection[Any], batch: Batch) -> None:
+    """The steps from waiting rows to stored facts. The caller owns the transaction."""
+    parse(batch)
+    load_known(connection, batch)  # drops duplicates
+    match_identities(batch)  # merges contacts
+    read_views(batch)
+    describe_contacts(batch)
+    group_companies(batch)
+    load_paths(connection, batch)
+    walk_paths(batch)
+    settle(batch)
+    write(connection, batch)
+
+
+def run_batch(
+    connection: Connection[Any],
+    space_id: int,
+    limit: int = BATCH_ROWS,
+    ids: list[int] | None = None,
+) -> BatchResult:
+    """Process a Space's oldest rows, or those of `ids`, in one transaction.
+
+    Raises whatever a row or the database made fail; nothing has happened then.
+    """
+    started = time.perf_counter()
+    with connection.pipeline(), connection.transaction():
+        batch = claim(connection, space_id, limit, ids)
+        if batch is None:
+            return BatchResult(skipped=1)
+        if not batch.arrivals:
+            return BatchResult()
+        failpoint("worker_after_claim")
+        process(connection, batch)
+        failpoint("worker_before_commit")
+    failpoint("worker_after_commit")
+    result = _result(batch)
+    log.debug(
+        "batch processed",
+        space_id=space_id,
+        rows=result.rows,
+        stored=result.stored,
+        seconds=round(time.perf_counter() - started, 4),
+    )
+    return result
+
+
+def _result(batch: Batch) -> BatchResult:
+    return BatchResult(
+        rows=len(batch.arrivals),
+        stored=sum(item.is_stored for item in batch.items),
+        duplicates=len(batch.duplicates),
+        rejected=len(batch.rejections),
+        contacts=len(batch.directory.created),
+        merges=len(batch.directory.merges),
+        touchpoints=sum(item.touch is not None for item in batch.items)
+        + sum(view.is_touch and not view.was_touch for view in batch.views.values()),
+    )
+
+
+def process_space(
+    connection: Connection[Any], space_id: int, limit: int = BATCH_ROWS
+) -> BatchResult:
+    """Process a batch of the Space; rows that make it fail are found and rejected."""
+    if isinstance(connection, WorkerConnection):
+        connection.count_batch()
+    try:
+        return run_batch(connection, space_id, limit)
+    except TRANSIENT_ERRORS:
+        raise
+    except Exception as error:  # noqa: BLE001 - any fault of a row must end with that row alone
+        log.warning("batch failed", space_id=space_id, error=describe(error))
+    return _isolate(connection, space_id, waiting_ids(connection, space_id, limit))
+
+
+def _isolate(connection: Connection[Any], space_id: int, ids: list[int]) -> BatchResult:
+    """Process rows in ever smaller batches, in order, until those that fail stand alone."""
+    try:
+        return run_batch(connection, space_id, ids=ids)
+    except TRANSIENT_ERRORS:
+        raise
+    except Exception as error:  # noqa: BLE001 - see process_space
+        if len(ids) == 1:
+            return _reject(connection, space_id, ids[0], describe(error))
+    middle = len(ids) // 2
+    first = _isolate(connection, space_id, ids[:middle])
+    if first.skipped:
+        return first
+    return first + _isolate(connection, space_id, ids[middle:])
+
+
+def _reject(connection: Connection[Any], space_id: int, row_id: int, detail: str) -> BatchResult:
+    with connection.transaction():
+        batch = claim(connection, space_id, 1, [row_id])
+        if batch is None:
+            return BatchResult(skipped=1)
+        rejection = Rejection(row_id, RejectReason.PROCESSING_ERROR, detail)
+        reject_rows(connection, space_id, [rejection])
+        delete_rows(connection, space_id, [row_id])
+    log.error("row rejected", space_id=space_id, row=row_id, detail=detail)
+    return BatchResult(rows=1, rejected=1)
+
+
+def describe(error: Exception) -> str:
+    """An error in words that hold nothing of the data it arose from."""
+    if isinstance(error, psycopg.Error):
+        name = error.diag.constraint_name or error.diag.column_name or ""
+        return f"{type(error).__name__} {error.sqlstate or ''} {name}".strip()
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {where.name}"
+
+
+def drain(connection: Connection[Any], limit: int = BATCH_ROWS) -> BatchResult:
+    """Process everything that waits, and return when nothing does. Spaces that another worker has
+    are left to it.
+    """
+    total = BatchResult()
+    while True:
+        results = [process_space(connection, each, limit) for each in waiting_spaces(connection)]
+        total = sum(results, total)
+        if all(result.skipped for result in results):
+            return total

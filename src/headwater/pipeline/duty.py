@@ -1,0 +1,27 @@
+"""The worker's duty of the pipeline: batches of accepted items become facts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from psycopg import Connection
+
+from headwater.contacts.merge_alerts import warn_of_burst
+from headwater.jobs.duties import Duty
+from headwater.pipeline.batch_runner import BATCH_ROWS, process_space
+from headwater.pipeline.inbox import waiting_spaces
+from headwater.settings import MERGE_ALERT
+
+
+def make_pipeline_duty(limit: int = BATCH_ROWS, *, merge_alert: int = MERGE_ALERT) -> Duty:
+    """Process what waits, in batches of at most `limit` rows. From `merge_alert` merges in an
+    hour on a Space's are an alert.
+    """
+
+    def attend(connection: Connection[Any], space_id: int) -> bool:
+        result = process_space(connection, space_id, limit)
+        if result.merges:
+            warn_of_burst(connection, space_id, result.merges, merge_alert)
+        return result.rows > 0
+
+    return Duty(waiting_spaces, attend)

@@ -1,0 +1,93 @@
+"""Carrying erasures out: one at a time, each in one transaction under its Space's lock."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import structlog
+from psycopg import Connection
+
+from headwater.failpoints import failpoint
+from headwater.jobs.duties import Duty
+from headwater.pipeline import inbox
+from headwater.pipeline.batch_runner import BATCH_ROWS, describe, process_space
+from headwater.privacy.erasures import queries
+from headwater.privacy.scrub import scrub
+
+_HOP = inbox.queries["hop"].format(queue=queries["due"])
+SPACES_WITH_ERASURES = inbox.queries["spaces"].format(hop=_HOP)
+
+log = structlog.get_logger()
+
+
+class _Job(NamedTuple):
+    id: int
+    contact_id: int
+    receipt_mark: int
+
+
+def erase_next(connection: Connection[Any], space_id: int, limit: int = BATCH_ROWS) -> bool:
+    """Carry out the Space's next due erasure and return whether there was one. The connection
+    must be in autocommit.
+
+    A failure is noted on the erasure, which is then put off; without a connection it is raised.
+    """
+    started = time.perf_counter()
+    job: _Job | None = None
+    try:
+        with connection.transaction():
+            job = _take(connection, space_id)
+            if job is None:
+                return False
+            erased = _erase(connection, space_id, job, limit)
+    except Exception as error:
+        if job is None or connection.closed:
+            raise
+        _put_off(connection, space_id, job, error)
+        return True
+    if erased:
+        failpoint("erasure_after_commit")
+        seconds = round(time.perf_counter() - started, 4)
+        log.info("contact erased", space_id=space_id, erasure=job.id, seconds=seconds)
+    return True
+
+
+def _take(connection: Connection[Any], space_id: int) -> _Job | None:
+    """The next job, with the Space locked; None as well when another has the Space."""
+    values = {"space_id": space_id}
+    if connection.execute(queries["lock_space"], values).fetchone() is None:
+        return None
+    row = connection.execute(queries["next"], values).fetchone()
+    return _Job(*row) if row is not None else None
+
+
+def _erase(connection: Connection[Any], space_id: int, job: _Job, limit: int) -> bool:
+    """Erase, and return whether it is done: not while anything waits that was accepted before it
+    was asked for. Such events are the contact's first, and go the way of the others.
+    """
+    process_space(connection, space_id, limit)
+    values = {"space_id": space_id, **job._asdict()}
+    row = connection.execute(queries["waits"], values).fetchone()
+    if row is None or row[0]:
+        return False
+    failpoint("erasure_after_processing")
+    scrub(connection, space_id, job.contact_id)
+    connection.execute(queries["done"], values)
+    failpoint("erasure_before_commit")
+    return True
+
+
+def _put_off(connection: Connection[Any], space_id: int, job: _Job, error: Exception) -> None:
+    told = describe(error)
+    values = {"space_id": space_id, "id": job.id, "last_error": told}
+    connection.execute(queries["put_off"], values)
+    log.error("erasure failed", space_id=space_id, erasure=job.id, error=told)
+
+
+def _waiting(connection: Connection[Any]) -> list[int]:
+    return [row[0] for row in connection.execute(SPACES_WITH_ERASURES)]
+
+
+ERASURE_DUTY = Duty(_waiting, erase_next)
+"""The worker's duty of privacy: erasures that were asked for are carried out."""

@@ -1,0 +1,81 @@
+"""What is erased of a person. Whoever calls holds the Space's lock and owns the transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import psycopg.sql
+from psycopg import Connection
+from psycopg.sql import Composed, Identifier
+
+from headwater.database.queries import Queries
+from headwater.failpoints import failpoint
+from headwater.privacy.columns import personal
+from headwater.privacy.redaction import PayloadMatcher
+
+queries = Queries(__name__, "scrub.sql")
+
+WITHDRAWN = "The file held a person who has been erased since. Ask for the export again."
+
+
+def scrub(connection: Connection[Any], space_id: int, contact_id: int) -> None:
+    """Erase a person, wherever something of them is stored. Everything that is erased is listed
+    here, and whatever comes to store personal data joins the list.
+    """
+    values = {"space_id": space_id, "contact_id": contact_id}
+    group = [row[0] for row in connection.execute(queries["group"], values)]
+    values = {"space_id": space_id, "group": group}
+    person = PayloadMatcher(connection.execute(queries["identifiers"], values).fetchall())
+    # Before the queues: until it is deleted, a delivery can be replayed into one.
+    _delete_deliveries(connection, space_id, group, person)
+    _redact(connection, space_id, "inbox", person)
+    _redact(connection, space_id, "rejected", person)
+    connection.execute(queries["forget_identifiers"], values)
+    connection.execute(_CLEAR_CONTACTS, values)
+    failpoint("erasure_half_done")
+    for statement in (_CLEAR_EVENTS, _CLEAR_TOUCHPOINTS, _CLEAR_ATTEMPTS, _CLEAR_DELIVERIES):
+        connection.execute(statement, values)
+    connection.execute(queries["delete_clicks"], values)
+    connection.execute(queries["delete_hits"], values)
+    connection.execute(queries["delete_visits"], values)
+    connection.execute(queries["withdraw_exports"], {**values, "withdrawn": WITHDRAWN})
+
+
+def _redact(connection: Connection[Any], space_id: int, queue: str, person: PayloadMatcher) -> None:
+    """Redact the rows of a queue that name the person, reading all of it once."""
+    table = {"queue": Identifier(queue)}
+    rows = connection.cursor().stream(queries["payloads"].format(**table), {"space_id": space_id})
+    redacted = [
+        {"space_id": space_id, "id": row_id, "payload": left}
+        for row_id, kind, payload in rows
+        if (left := person.redact(kind, payload)) != payload
+    ]
+    if redacted:
+        connection.cursor().executemany(queries["redact"].format(**table), redacted)
+
+
+def _delete_deliveries(
+    connection: Connection[Any], space_id: int, group: list[int], person: PayloadMatcher
+) -> None:
+    """Delete the webhooks' deliveries that became the person's events, or name them."""
+    values = {"space_id": space_id, "group": group}
+    rows = connection.cursor().stream(queries["deliveries"], values)
+    found = [row_id for row_id, theirs, texts in rows if theirs or any(map(person.is_in, texts))]
+    if found:
+        connection.execute(queries["delete_deliveries"], {"space_id": space_id, "ids": found})
+
+
+def _clear(statement: str, alias: str, columns: Iterable[str]) -> Composed:
+    names = [Identifier(column) for column in columns]
+    comma = psycopg.sql.SQL(", ")
+    cleared = comma.join(psycopg.sql.SQL("{} = NULL").format(name) for name in names)
+    held = comma.join(psycopg.sql.SQL("{}.{}").format(Identifier(alias), name) for name in names)
+    return queries[statement].format(cleared=cleared, held=held)
+
+
+_CLEAR_CONTACTS = _clear("clear_contacts", "c", personal("contacts"))
+_CLEAR_EVENTS = _clear("clear_events", "e", personal("events"))
+_CLEAR_TOUCHPOINTS = _clear("clear_touchpoints", "t", personal("touchpoints"))
+_CLEAR_ATTEMPTS = _clear("clear_attempts", "a", personal("delivery_attempts"))
+_CLEAR_DELIVERIES = _clear("clear_deliveries", "d", personal("deliveries"))

@@ -1,0 +1,122 @@
+"""Days, weeks and months of a range on a Space's clock, and the times that ranges are compared
+with. Pure; the database only ever sees the instants at which they begin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from headwater.http.errors import Invalid
+from headwater.http.timerange import between, first_instant
+from headwater.reports.models import Comparison, DateTimeSpan, Group
+
+MOST_STEPS = 4_000
+"""Eleven years of days."""
+
+SHORTEST = {Group.DAY: 1, Group.WEEK: 7, Group.MONTH: 28}
+"""The groups that are times, by their least number of days."""
+
+_SECOND = timedelta(seconds=1)
+
+
+@dataclass(frozen=True)
+class TimeBuckets:
+    """The days, weeks or months that a range touches, oldest first."""
+
+    group: Group
+    days: list[date]
+    """The first of each."""
+    starts: list[datetime]
+    """When each begins."""
+
+
+def cut(span: DateTimeSpan, group: Group, zone: ZoneInfo) -> TimeBuckets:
+    """The steps of a range. A day that the zone skipped is none. Raises Invalid for too many."""
+    if (span.end - span.start).days / SHORTEST[group] > MOST_STEPS:
+        rule = f"cannot have {group}: the range has more than {MOST_STEPS} of them."
+        raise Invalid({"group_by": [rule]})
+    instants = between(span.start, span.end, zone)
+    first, last = _first_of(span.start.date(), group), span.end.date()
+    days: list[date] = []
+    starts: list[datetime] = []
+    while first <= last:
+        start = max(first_instant(datetime.combine(first, time()), zone), instants.start)
+        if starts and start <= starts[-1]:  # the one before had no extent in the range
+            days.pop()
+            starts.pop()
+        days.append(first)
+        starts.append(start)
+        following = _next(first, group)
+        if following is None:
+            break
+        first = following
+    return TimeBuckets(group, days, starts)
+
+
+def compared_span(span: DateTimeSpan, compare: Comparison) -> DateTimeSpan:
+    """The time that a range is compared with. Raises Invalid when the calendar has none."""
+    try:
+        if compare is Comparison.PREVIOUS_PERIOD:
+            length = span.end - span.start + _SECOND
+            return DateTimeSpan(span.start - length, span.start - _SECOND)
+        return DateTimeSpan(_year_before(span.start), _year_before(span.end))
+    except (OverflowError, ValueError):
+        rule = f"cannot be {compare}: the calendar does not reach that far back."
+        raise Invalid({"compare": [rule]}) from None
+
+
+def counterpart(
+    place: int, compare: Comparison, steps: TimeBuckets, others: TimeBuckets
+) -> int | None:
+    """The place among `others`, from 1, of what the step at a place is compared with.
+
+    Of the period before, the same place. Of the year before, the same date, month or ISO week, of
+    which a leap day and a 53rd week may have none.
+    """
+    if compare is Comparison.PREVIOUS_PERIOD:
+        return place if place <= len(others.days) else None
+    day = steps.days[place - 1]
+    try:
+        if steps.group is Group.WEEK:
+            year, week, _ = day.isocalendar()
+            wanted = date.fromisocalendar(year - 1, week, 1)
+        else:
+            wanted = day.replace(year=day.year - 1)
+        return others.days.index(wanted) + 1
+    except ValueError:
+        return None
+
+
+def named(place: int, steps: TimeBuckets) -> tuple[str, str]:
+    """The first day of the step at a place, and what it is called: `2026-05-13`, `2026-W20` or
+    `2026-05`.
+    """
+    day = steps.days[place - 1]
+    if steps.group is Group.WEEK:
+        year, week, _ = day.isocalendar()
+        return day.isoformat(), f"{year:04}-W{week:02}"
+    return day.isoformat(), day.isoformat()[: 7 if steps.group is Group.MONTH else 10]
+
+
+def _first_of(day: date, group: Group) -> date:
+    if group is Group.WEEK:
+        return day - timedelta(days=day.weekday())
+    return day.replace(day=1) if group is Group.MONTH else day
+
+
+def _next(day: date, group: Group) -> date | None:
+    """None at the calendar's end."""
+    try:
+        if group is Group.MONTH:
+            return (day + timedelta(days=31)).replace(day=1)
+        return day + timedelta(days=SHORTEST[group])
+    except OverflowError:
+        return None
+
+
+def _year_before(moment: datetime) -> datetime:
+    if (moment.month, moment.day) == (2, 29):
+        moment = moment.replace(day=28)
+    return moment.replace(year=moment.year - 1)

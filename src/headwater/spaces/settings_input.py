@@ -1,0 +1,178 @@
+"""What people may change about a Space: the words they type, checked and typed. Pure.
+
+One table names every key; the command line, the console and the documentation's test read it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+
+from headwater.http.errors import Errors, Invalid
+from headwater.http.rate_limits import PER_MINUTE
+from headwater.sources.addresses import read_address
+from headwater.spaces.currencies import parse_currency
+
+MAX_TEXT = 255
+MAX_IGNORED = 1000
+CUSTOM_EVENTS = tuple(f"custom_event_{number}" for number in range(1, 51))
+PROFILE_FIELDS = tuple(f"profile_field_{number}" for number in range(1, 31))
+_UNSTORABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+Setting = str | list[str]
+
+
+@dataclass(slots=True)
+class SpaceChanges:
+    """Checked changes to one Space. An empty text or None removes what it names."""
+
+    settings: dict[str, Setting] = field(default_factory=dict[str, Setting])
+    """Column of `spaces` to its new value."""
+    event_labels: dict[str, str] = field(default_factory=dict[str, str])
+    field_labels: dict[str, str] = field(default_factory=dict[str, str])
+    limits: dict[str, int | None] = field(default_factory=dict[str, "int | None"])
+
+    @property
+    def touch_access(self) -> bool:
+        """Whether what the API remembers about callers of this Space is out of date."""
+        return "subscription" in self.settings or bool(self.limits)
+
+
+def read_changes(given: Mapping[str, str]) -> SpaceChanges:
+    """Changes from `key: value` texts. Raises Invalid naming every key that cannot be used."""
+    changes, errors = SpaceChanges(), Errors()
+    for key, value in given.items():
+        try:
+            _read_one(changes, key, value.strip())
+        except ValueError as error:
+            errors[key] = [f"{key}: {error}"]
+    if errors:
+        raise Invalid(errors)
+    return changes
+
+
+def _read_one(changes: SpaceChanges, key: str, value: str) -> None:
+    if key in SETTINGS:
+        changes.settings[key] = SETTINGS[key](value)
+        return
+    group, dot, name = key.partition(".")
+    if not dot or group not in GROUPS:
+        raise ValueError(f"no such setting; there are {', '.join(KEYS)}")
+    if name not in GROUPS[group]:
+        raise ValueError(f"no such name; there are {_told(GROUPS[group])}")
+    if group == "event_label":
+        changes.event_labels[name] = _text(value)
+    elif group == "field_label":
+        changes.field_labels[name] = _text(value)
+    else:
+        changes.limits[name] = _limit(value)
+
+
+def _told(names: Iterable[str]) -> str:
+    listed = list(names)
+    return f"{listed[0]} to {listed[-1]}" if len(listed) > 12 else ", ".join(listed)
+
+
+def _text(value: str) -> str:
+    if len(value) > MAX_TEXT:
+        raise ValueError(f"must not be longer than {MAX_TEXT} characters")
+    if _UNSTORABLE.search(value):
+        raise ValueError("must not hold control characters")
+    return value
+
+
+def read_name(value: str) -> str:
+    """A name people give to something. Raises Invalid."""
+    try:
+        return _name(value.strip())
+    except ValueError as error:
+        raise Invalid({"name": [f"name: {error}"]}) from None
+
+
+def _name(value: str) -> str:
+    if not value:
+        raise ValueError("must not be empty")
+    return _text(value)
+
+
+def _timezone(value: str) -> str:
+    if value not in zone_names():
+        raise ValueError("must be an IANA time zone, such as Europe/Berlin")
+    return value
+
+
+@cache
+def zone_names() -> frozenset[str]:
+    """The IANA zones Headwater ships."""
+    return frozenset(files("tzdata").joinpath("zones").read_text(encoding="ascii").split())
+
+
+def _phone_region(value: str) -> str:
+    if not re.fullmatch("([A-Z]{2})?", value.upper(), re.ASCII):
+        raise ValueError("must be a country code of two letters, such as DE, or empty")
+    return value.upper()
+
+
+def _one_of(*choices: str) -> Callable[[str], str]:
+    def read(value: str) -> str:
+        if value not in choices:
+            raise ValueError(f"must be {' or '.join(choices)}")
+        return value
+
+    return read
+
+
+def _ignored(value: str) -> list[str]:
+    values = sorted({part.strip() for part in value.split(",")} - {""})
+    if len(values) > MAX_IGNORED:
+        raise ValueError(f"must not hold more than {MAX_IGNORED} values")
+    return [_text(part) for part in values]
+
+
+def _hosts(value: str) -> list[str]:
+    hosts: set[str] = set()
+    for part in filter(None, map(str.strip, value.split(","))):
+        address = read_address(part)
+        if address is None or "." not in address.host:
+            raise ValueError(f"{part!r} is no host")
+        hosts.add(address.host)
+    if len(hosts) > MAX_IGNORED:
+        raise ValueError(f"must not hold more than {MAX_IGNORED} hosts")
+    return sorted(hosts)
+
+
+def _limit(value: str) -> int | None:
+    if not value:
+        return None
+    if not re.fullmatch("[0-9]{1,9}", value, re.ASCII):
+        raise ValueError("must be a whole number of requests a minute, or empty")
+    return int(value)
+
+
+SETTINGS: dict[str, Callable[[str], Setting]] = {
+    "name": _name,
+    "timezone": _timezone,
+    "currency": parse_currency,
+    "company_identity_mode": _one_of("auto", "external_id"),
+    "subscription": _one_of("active", "inactive"),
+    "phone_region": _phone_region,
+    "ignored_identifiers": _ignored,
+    "own_domains": _hosts,
+    "excluded_referrers": _hosts,
+    "heeded_referrers": _hosts,
+    "ad_consent": _one_of("granted", "denied", "unknown"),
+}
+GROUPS: dict[str, tuple[str, ...]] = {
+    "event_label": CUSTOM_EVENTS,
+    "field_label": PROFILE_FIELDS,
+    "limit": tuple(PER_MINUTE),
+}
+KEYS = (
+    *SETTINGS,
+    "event_label.custom_event_<N>",
+    "field_label.profile_field_<N>",
+    "limit.<bucket>",
+)

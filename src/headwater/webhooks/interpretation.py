@@ -1,0 +1,127 @@
+"""What a delivery amounts to: believed or not, of a topic that matters or not, an event or not.
+Pure, in two halves, as between them somebody may have to look up whose order was refunded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from headwater.http.errors import Errors, Invalid
+from headwater.http.json_decoder import NOT_AN_OBJECT, decode_json
+from headwater.webhooks.expressions import parse
+from headwater.webhooks.mapping import MappedPayload, expressions_for, key_of, map_fields, to_event
+from headwater.webhooks.models import (
+    MappingInput,
+    ReadContext,
+    Status,
+    WebhookOutcome,
+    WebhookRequest,
+)
+from headwater.webhooks.providers import PROVIDERS
+from headwater.webhooks.providers.generic import ANYTHING
+
+NO_TOPIC = "Nothing says what it reports."
+NOBODY = "The order it belongs to is not known, or its buyer is not."
+
+_TOPIC_SHOWN = 80
+
+
+@dataclass(frozen=True)
+class EventDraft:
+    """A delivery that is to become an event."""
+
+    topic: str
+    event_name: str
+    mapped: MappedPayload
+    key: str
+    """The idempotency key, unless one was mapped."""
+
+
+def check_signature(
+    reader: ReadContext, secret: bytes | None, message: WebhookRequest
+) -> WebhookRequest:
+    """What of a message is believed. Raises Refused unless it is the sender's, as far as the
+    webhook asks for that.
+    """
+    provider = PROVIDERS[reader.type]
+    if secret is None or provider.not_json(message) is not None:
+        return message
+    provider.check(secret, message, reader.settings)
+    return provider.believed(message, reader.settings)
+
+
+def draft_event(reader: ReadContext, message: WebhookRequest) -> EventDraft | WebhookOutcome:
+    """What is to be made of a message: a draft, or an outcome if it is to be nothing."""
+    provider = PROVIDERS[reader.type]
+    purpose = provider.not_json(message)
+    if purpose is not None:
+        return WebhookOutcome(Status.IGNORED, purpose)
+    try:
+        document = MappingInput(_read_body(message.body), message.headers)
+    except Invalid as invalid:
+        return refused(invalid.errors)
+    topic = provider.topic(document, reader.settings)
+    if topic is None:
+        return WebhookOutcome(Status.IGNORED, NO_TOPIC)
+    event_name = (dict(provider.events) | reader.settings.events).get(topic)
+    if not event_name:
+        return WebhookOutcome(Status.IGNORED, f"Nothing is made of {_shown(topic)}.")
+    expressions = expressions_for(topic, provider.fields, reader.settings)
+    try:
+        mapped = map_fields(document, expressions)
+    except Invalid as invalid:
+        return refused(invalid.errors, f"{_shown(topic)}: ")
+    identity = provider.identity(document, topic) or hashlib.sha256(message.body).hexdigest()
+    return EventDraft(topic, event_name, mapped, key_of(reader.type, identity))
+
+
+def finish(
+    draft: EventDraft, buyer: dict[str, str], reader: ReadContext, now: float
+) -> WebhookOutcome:
+    """The outcome of a draft. `buyer` is what identifies the one whose order it is about, if the
+    draft does not say who it is about and that is known.
+    """
+    payload = {**draft.mapped.payload, **buyer, "event_name": draft.event_name}
+    mapped = replace(draft.mapped, payload=payload, left_out=[*draft.mapped.left_out])
+    if mapped.order is not None and not buyer:
+        return refused({"buyer_of_order": [NOBODY]}, f"{_shown(draft.topic)}: ")
+    try:
+        event = to_event(mapped, draft.key, reader.currency, now)
+    except Invalid as invalid:
+        return refused(invalid.errors, f"{_shown(draft.topic)}: ")
+    detail = f"{_shown(draft.topic)} became {draft.event_name}."
+    if mapped.left_out:
+        detail += f" Left out: {' '.join(mapped.left_out)}"
+    return WebhookOutcome(Status.ACCEPTED, detail, event)
+
+
+def refused(errors: Errors, before: str = "") -> WebhookOutcome:
+    """The outcome of a body with these faults."""
+    told = " ".join(rule for rules in errors.values() for rule in rules)
+    return WebhookOutcome(Status.REFUSED, before + told, errors=errors)
+
+
+def headers_kept(reader: ReadContext) -> frozenset[str]:
+    """The headers of a delivery that are kept with it: those that its reading depends on."""
+    named = {"content-type", "user-agent", *PROVIDERS[reader.type].headers}
+    texts = [*reader.settings.mapping.values(), reader.settings.topic or ""]
+    for text in filter(None, texts):
+        named |= parse(text).headers()
+    return frozenset(named)
+
+
+def _read_body(body: bytes) -> Any:
+    value = decode_json(body)
+    if isinstance(value, dict | list):
+        return cast("Any", value)
+    raise Invalid(NOT_AN_OBJECT)
+
+
+def _shown(topic: str) -> str:
+    """A topic as a sentence can quote it."""
+    if topic == ANYTHING:
+        return "The body"
+    shown = "".join(letter if letter.isprintable() else "?" for letter in topic)
+    return shown if len(shown) <= _TOPIC_SHOWN else shown[:_TOPIC_SHOWN] + "…"

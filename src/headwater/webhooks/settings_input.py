@@ -1,0 +1,103 @@
+"""A webhook's settings as an operator writes them: KEY=VALUE pairs, checked when they are given
+and not when a delivery comes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from headwater.events.accepted import EVENT_NAMES
+from headwater.http.errors import Errors, Invalid
+from headwater.webhooks.expressions import FORBIDDEN_HEADERS, parse
+from headwater.webhooks.former_expressions import modernise
+from headwater.webhooks.mapping import DESTINATIONS
+from headwater.webhooks.models import WebhookSettings
+from headwater.webhooks.providers import PROVIDERS
+from headwater.webhooks.providers.generic import ANYTHING, GENERIC
+
+KEYS = ("event", "event.<topic>", "map.<field>", "map.<field>@<topic>", "topic", "signature_header")
+
+MAX_PAIRS = 200
+_LONGEST_TOPIC = 200
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+
+
+def check_type(kind: str, *, has_secret: bool) -> None:
+    """Raise Invalid for a type that there is not, or one that cannot be without a secret."""
+    if kind not in PROVIDERS:
+        raise Invalid({"type": [f"type: {kind} is none of {', '.join(PROVIDERS)}"]})
+    if PROVIDERS[kind].needs_secret and not has_secret:
+        rule = f"secret: {kind} signs what it sends; give its signing secret with --secret-stdin"
+        raise Invalid({"secret": [rule]})
+
+
+def read_settings(
+    kind: str, pairs: Mapping[str, str], before: WebhookSettings | None = None
+) -> WebhookSettings:  # fmt: skip
+    """`before` with the changes that the pairs say. Raises Invalid, naming each bad key."""
+    settings, errors = before or WebhookSettings(), Errors()
+    for key, text in pairs.items():
+        try:
+            settings = _with(kind, settings, key, text.strip())
+        except ValueError as error:
+            errors[key] = [f"{key}: {error}"]
+    if not errors and kind == GENERIC.type and not any(settings.events.values()):
+        errors["event"] = ["event: a generic webhook needs event=NAME or event.<topic>=NAME"]
+    if not errors and len(settings.events) + len(settings.mapping) > MAX_PAIRS:
+        errors["map"] = [f"a webhook has at most {MAX_PAIRS} settings"]
+    if errors:
+        raise Invalid(errors)
+    return settings
+
+
+def _with(kind: str, settings: WebhookSettings, key: str, text: str) -> WebhookSettings:
+    group, _, name = key.partition(".")
+    if group == "map" and name:
+        _check_mapping(name, text)
+        return replace(settings, mapping={**settings.mapping, name: text})
+    if group == "event":
+        topic = name or ANYTHING
+        _check_event(kind, topic, text)
+        return replace(settings, events={**settings.events, topic: text})
+    if key not in ("topic", "signature_header"):
+        raise ValueError(f"there is no such setting; there are {', '.join(KEYS)}")
+    if kind != GENERIC.type:
+        raise ValueError("is for generic webhooks only")
+    if key == "topic":
+        _check_expression(text)
+        return replace(settings, topic=text or None)
+    if text and not _HEADER.fullmatch(text):
+        raise ValueError("must be the name of a header")
+    if text.lower() in FORBIDDEN_HEADERS:
+        raise ValueError(f"must not be {text}")
+    return replace(settings, signature_header=text.lower() or None)
+
+
+def _check_event(kind: str, topic: str, name: str) -> None:
+    if topic == ANYTHING and kind != GENERIC.type:
+        raise ValueError(f"{kind} says what it reports: use event.<topic>=NAME")
+    if len(topic) > _LONGEST_TOPIC:
+        raise ValueError(f"a topic has at most {_LONGEST_TOPIC} characters")
+    if name and name not in EVENT_NAMES:
+        raise ValueError(f"{name} is no standard event name and no custom_event_<N>")
+
+
+def _check_mapping(name: str, text: str) -> None:
+    field, at, topic = name.partition("@")
+    if field not in DESTINATIONS:
+        raise ValueError(f"{field} is no field of an event that can be mapped to")
+    if at and not 0 < len(topic) <= _LONGEST_TOPIC:
+        raise ValueError("name a topic after @")
+    _check_expression(text)
+
+
+def _check_expression(text: str) -> None:
+    """Raise ValueError unless it can be used; without any, a field or topic is left out."""
+    if not text:
+        return
+    modern = modernise(text)
+    if modern is not None:
+        raise ValueError(f"is written as in version 0.1.0; in JMESPath it is: {modern}")
+    parse(text)

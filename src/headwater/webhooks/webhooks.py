@@ -1,0 +1,161 @@
+"""Webhooks: made, listed, changed, revoked, and found by the token in their URL. The token is
+shown once; only its hash is stored.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+
+from headwater.database.queries import Queries, fetch_one, fetch_optional
+from headwater.events.accepted import EVENT_NAMES
+from headwater.http.errors import NotFound
+from headwater.spaces.access import Caller
+from headwater.spaces.encryption import seal, unseal
+from headwater.spaces.secret_hash import hash_secret
+from headwater.spaces.settings_input import read_name
+from headwater.spaces.spaces import fetch_space
+from headwater.webhooks.former_expressions import translate
+from headwater.webhooks.models import ReadContext, Webhook, WebhookSettings
+
+queries = Queries(__name__, "webhooks.sql")
+
+PATH = "/webhooks"
+SCOPE = "events:write"
+
+_LANGUAGE = "jmespath"
+_FORMER_LANGUAGE = "paths"
+"""That of rows which 0.1.0 wrote; they are translated as they are read."""
+
+
+@dataclass(frozen=True)
+class NewWebhook:
+    """A webhook to be made; `secret` is what its sender signs with."""
+
+    type: str
+    name: str
+    settings: WebhookSettings
+    secret: str | None = None
+
+
+@dataclass(frozen=True)
+class ActiveWebhook:
+    """The webhook that a token opens."""
+
+    id: int
+    caller: Caller
+    """Its token may do what a key for sending events may."""
+    reader: ReadContext
+    token_hash: bytes
+    sealed: bytes | None
+
+    def secret(self, key: bytes) -> bytes | None:
+        """The signing secret. Raises Unsealable."""
+        return None if self.sealed is None else unseal(key, self.sealed, self.token_hash)
+
+
+async def create_webhook(
+    connection: AsyncConnection, space_id: int, new: NewWebhook, key: bytes
+) -> tuple[str, int]:
+    """A new webhook as (its token, its id); `key` seals its secret. Raises Invalid for a name that
+    cannot be used, NotFound for an unknown Space.
+    """
+    token = secrets.token_urlsafe(32)
+    token_hash = hash_secret(token)
+    values = {
+        "space_id": (await fetch_space(connection, space_id)).id,
+        "type": new.type,
+        "name": read_name(new.name),
+        "token_hash": token_hash,
+        "hint": token[-4:],
+        "secret": None if new.secret is None else seal(key, new.secret, token_hash),
+        **_columns(new.settings),
+    }
+    row = await fetch_one(connection, queries["create"], values)
+    return token, row[0]
+
+
+async def list_webhooks(connection: AsyncConnection, space_id: int) -> list[Webhook]:
+    """A Space's webhooks, revoked ones included, the oldest first. Raises NotFound."""
+    await fetch_space(connection, space_id)
+    return await _read(connection, space_id, None)
+
+
+async def fetch_webhook(connection: AsyncConnection, space_id: int, webhook_id: int) -> Webhook:
+    """One of them. Raises NotFound."""
+    found = await _read(connection, space_id, webhook_id)
+    if not found:
+        raise NotFound("Webhook")
+    return found[0]
+
+
+async def change_webhook(
+    connection: AsyncConnection, space_id: int, webhook_id: int, settings: WebhookSettings
+) -> None:
+    """Have its deliveries read otherwise from now on."""
+    values = {"space_id": space_id, "webhook_id": webhook_id, **_columns(settings)}
+    await connection.execute(queries["change"], values)
+
+
+async def revoke_webhook(connection: AsyncConnection, space_id: int, webhook_id: int) -> Webhook:
+    """End a webhook, from the commit on. Raises NotFound; revoking twice changes nothing."""
+    values = {"space_id": space_id, "webhook_id": webhook_id}
+    await connection.execute(queries["revoke"], values)
+    return await fetch_webhook(connection, space_id, webhook_id)
+
+
+async def find_webhook(connection: AsyncConnection, token: str) -> ActiveWebhook | None:
+    """The webhook of a token that is not revoked."""
+    token_hash = hash_secret(token)
+    cursor = connection.cursor(row_factory=dict_row)
+    row = await fetch_optional(cursor, queries["find"], {"token_hash": token_hash})
+    if row is None:
+        return None
+    scopes = frozenset({SCOPE})
+    caller = Caller(row["space_id"], row["id"], scopes, row["active"], row["limits"])
+    reader = ReadContext(row["type"], _settings(row), row["currency"])
+    return ActiveWebhook(row["id"], caller, reader, token_hash, row["secret"])
+
+
+async def find_buyer(connection: AsyncConnection, space_id: int, order_id: str) -> dict[str, str]:
+    """What identifies the contact who placed an order, as payload fields; nothing if unknown."""
+    cursor = connection.cursor(row_factory=dict_row)
+    values = {"space_id": space_id, "order_id": order_id, "event_names": list(EVENT_NAMES)}
+    row = await fetch_optional(cursor, queries["buyer"], values) or {}
+    known = [name for name in ("email", "trk_token") if row.get(name)]
+    return {name: row[name] for name in known[:1]}
+
+
+async def _read(
+    connection: AsyncConnection, space_id: int, webhook_id: int | None
+) -> list[Webhook]:
+    cursor = connection.cursor(row_factory=dict_row)
+    await cursor.execute(queries["list"], {"space_id": space_id, "webhook_id": webhook_id})
+    shown = ("id", "type", "name", "hint", "signed", "created_at", "revoked_at")
+    return [
+        Webhook(settings=_settings(row), **{name: row[name] for name in shown})
+        for row in await cursor.fetchall()
+    ]
+
+
+def _settings(row: dict[str, Any]) -> WebhookSettings:
+    topic, mapping = row["topic"], row["mapping"]
+    if row["language"] == _FORMER_LANGUAGE:
+        topic = topic and translate(topic)
+        mapping = {name: text and translate(text) for name, text in mapping.items()}
+    return WebhookSettings(row["signature_header"], topic, row["event_names"], mapping)
+
+
+def _columns(settings: WebhookSettings) -> dict[str, Any]:
+    return {
+        "language": _LANGUAGE,
+        "signature_header": settings.signature_header,
+        "topic": settings.topic,
+        "event_names": Jsonb(settings.events),
+        "mapping": Jsonb(settings.mapping),
+    }

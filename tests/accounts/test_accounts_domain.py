@@ -1,0 +1,305 @@
+"""Accounts: users and passwords, members and roles, sessions, links, invitations."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from functools import partial
+
+import psycopg
+import pytest
+from argon2 import PasswordHasher
+
+from headwater.accounts import invitations, links, members, sessions, tokens, users
+from headwater.accounts.members import MemberReason, MemberRefused
+from headwater.accounts.passwords import Passwords, check_password
+from headwater.accounts.roles import Permission, Role, managing
+from headwater.accounts.users import EmailTaken
+from headwater.http.errors import Invalid, NotFound
+from tests.support.accounts import CHEAP, HASH, PASSWORD, Accounts, unique_email
+from tests.support.waiting import PATIENCE_SECONDS
+
+
+@pytest.fixture
+def accounts(database_url: str) -> Accounts:
+    return Accounts(database_url)
+
+
+def refusal(accounts: Accounts, act: object) -> MemberReason:
+    with pytest.raises(MemberRefused) as refused:
+        accounts.run(act)  # type: ignore[arg-type]
+    assert refused.value.extra["reason"] == refused.value.reason
+    return refused.value.reason
+
+
+def test_it_works(accounts: Accounts, space_id: int) -> None:
+    email = unique_email()
+    user = accounts.run(lambda c: users.create_user(c, f"  {email.upper()} ", HASH, " Ada "))
+    assert (user.email, user.name, user.shown) == (email, "Ada", "Ada")
+    assert accounts.run(lambda c: users.find_user(c, email)) == user
+    accounts.run(lambda c: members.add_member(c, space_id, user.id, Role.OWNER))
+    (joined,) = accounts.run(lambda c: members.list_joined(c, user.id))
+    assert (joined.space_id, joined.role, joined.active) == (space_id, Role.OWNER, True)
+    (member,) = accounts.run(lambda c: members.list_members(c, space_id))
+    assert (member.user_id, member.email, member.role) == (user.id, email, Role.OWNER)
+    token, opened = accounts.run(lambda c: sessions.open_session(c, user.id, "Firefox on Linux"))
+    assert accounts.run(lambda c: sessions.fetch_session(c, token)) == opened
+    assert opened.user == user
+
+
+@pytest.mark.parametrize(
+    "email", ["", "ada", "ada@", "a b@example.com", "x" * 300 + "@example.com"]
+)
+def test_what_is_no_address(accounts: Accounts, email: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        accounts.run(lambda c: users.create_user(c, email, HASH))
+    assert list(refused.value.errors) == ["email"]
+    assert accounts.run(lambda c: users.find_user(c, email)) is None
+
+
+@pytest.mark.parametrize("name", ["x" * 121, "a\nb", "a\x00b", "a\x7fb"])
+def test_what_is_no_name(accounts: Accounts, name: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        accounts.run(lambda c: users.create_user(c, unique_email(), HASH, name))
+    assert list(refused.value.errors) == ["name"]
+
+
+def test_one_account_an_address(accounts: Accounts) -> None:
+    email = unique_email()
+    made = accounts.at_once([lambda c: users.create_user(c, email, HASH)] * 5)
+    assert sum(isinstance(one, EmailTaken) for one in made) == 4
+
+
+@pytest.mark.parametrize(
+    ("password", "rule"),
+    [("short", "at least 10"), ("x" * 257, "at most 256"), ("abcdefghi\0j", "text"),
+     ("abcdefghi\ud800", "text")],
+)  # fmt: skip
+def test_what_is_no_password(password: str, rule: str) -> None:
+    with pytest.raises(Invalid, match=rule):
+        check_password(password)
+
+
+def test_any_composition_will_do() -> None:
+    for password in ("aaaaaaaaaa", "          ", "ß" * 10, "x" * 256):
+        check_password(password)
+
+
+def test_passwords() -> None:
+    async def act() -> None:
+        passwords = Passwords(PasswordHasher(**CHEAP))
+        stored = await passwords.hash("Å pass word")
+        assert stored.startswith("$argon2id$")
+        assert (await passwords.verify(stored, "A\u030a pass word")).matches, "another form of it"
+        assert not (await passwords.verify(stored, "å pass word")).matches
+        assert not (await passwords.verify(stored, "")).matches
+        for nobody in (None, "", "no hash"):
+            assert not (await passwords.verify(nobody, "nobody's password")).matches
+        assert not (await passwords.verify(stored, "x" * 10_000)).matches
+
+    asyncio.run(act())
+
+
+def test_a_hash_of_older_parameters_is_made_anew(accounts: Accounts) -> None:
+    user = accounts.user()
+    newer = Passwords(PasswordHasher(**{**CHEAP, "time_cost": 2}))
+    verdict = asyncio.run(newer.verify(user.password_hash, PASSWORD))
+    assert verdict.matches
+    renewed = verdict.rehashed
+    assert renewed is not None
+    accounts.run(lambda c: users.renew_hash(c, user, renewed))
+    stored = accounts.run(lambda c: users.fetch_user(c, user.id)).password_hash
+    assert stored == renewed
+    assert asyncio.run(newer.verify(stored, PASSWORD)).rehashed is None
+    accounts.run(lambda c: users.renew_hash(c, user, "late"))
+    assert accounts.run(lambda c: users.fetch_user(c, user.id)).password_hash == renewed
+
+
+def test_who_may_do_what() -> None:
+    for permission in Permission:
+        assert Role.OWNER.may(permission)
+        assert Role.ADMIN.may(permission) == (permission is not Permission.MANAGE_OWNERS)
+        seen = permission in {Permission.READ, Permission.MAKE_TOKENS}
+        assert Role.VIEWER.may(permission) == seen
+    assert managing(Role.OWNER) is Permission.MANAGE_OWNERS
+    assert managing(Role.VIEWER) is managing(Role.ADMIN) is Permission.MANAGE_MEMBERS
+
+
+def test_the_last_owner_stays(accounts: Accounts, space_id: int) -> None:
+    first, second = accounts.member(space_id), accounts.member(space_id)
+    accounts.member(space_id, Role.ADMIN)
+    remove = partial(members.remove_member, space_id=space_id)
+    accounts.run(
+        partial(members.change_role, space_id=space_id, user_id=first.id, role=Role.VIEWER)
+    )
+    for act in (
+        partial(members.change_role, space_id=space_id, user_id=second.id, role=Role.ADMIN),
+        partial(remove, user_id=second.id),
+    ):
+        assert refusal(accounts, act) is MemberReason.LAST_OWNER
+    accounts.run(
+        partial(members.change_role, space_id=space_id, user_id=second.id, role=Role.OWNER)
+    )
+    accounts.run(partial(remove, user_id=first.id))
+
+
+def test_of_owners_who_leave_at_once_one_stays(accounts: Accounts, space_id: int) -> None:
+    owners = [accounts.member(space_id) for _ in range(4)]
+    left = accounts.at_once(
+        [partial(members.remove_member, space_id=space_id, user_id=one.id) for one in owners]
+    )
+    assert sum(isinstance(one, MemberRefused) for one in left) == 1
+    assert len(accounts.run(lambda c: members.list_members(c, space_id))) == 1
+
+
+def test_no_member_twice(accounts: Accounts, space_id: int) -> None:
+    user = accounts.member(space_id)
+    again = partial(members.add_member, space_id=space_id, user_id=user.id, role=Role.VIEWER)
+    assert refusal(accounts, again) is MemberReason.ALREADY_MEMBER
+    with pytest.raises(NotFound):
+        accounts.run(partial(members.remove_member, space_id=space_id, user_id=0))
+
+
+def test_removing_takes_tokens_codes_and_invitations(
+    accounts: Accounts, make_space: Iterator[int], connection: psycopg.Connection
+) -> None:
+    here, elsewhere = make_space(), make_space()  # type: ignore[operator]
+    accounts.member(here)
+    user = accounts.member(here, Role.ADMIN)
+    accounts.run(partial(members.add_member, space_id=elsewhere, user_id=user.id, role=Role.OWNER))
+    new = tokens.NewToken(user.id, "personal", "mine")
+    gone, _ = accounts.run(lambda c: tokens.issue_token(c, here, new))
+    kept, _ = accounts.run(lambda c: tokens.issue_token(c, elsewhere, new))
+    link, _ = accounts.run(
+        lambda c: invitations.invite(c, here, unique_email(), Role.VIEWER, user.id)
+    )
+    connection.execute(
+        "INSERT INTO oauth_codes (space_id, code_hash, consent_hash, user_id, client_id,"
+        " client_name, redirect_uri, code_challenge, expires_at)"
+        " VALUES (%s, sha256(%s::bytea), sha256('x'), %s, 'c', 'c', 'r', 'h',"
+        " now() + interval '1 minute')",
+        (here, f"{here}".encode(), user.id),
+    )
+    connection.execute("LISTEN headwater_access")
+    accounts.run(partial(members.remove_member, space_id=here, user_id=user.id))
+    told = [
+        notice.payload for notice in connection.notifies(timeout=PATIENCE_SECONDS, stop_after=1)
+    ]
+    assert told == [str(here)]
+    assert accounts.run(lambda c: tokens.find_token(c, gone)) is None
+    assert accounts.run(lambda c: tokens.find_token(c, kept)) is not None
+    assert accounts.run(lambda c: invitations.find_offer(c, link.rpartition("/")[2])) is None
+    codes = "SELECT count(*) FROM oauth_codes WHERE space_id = %s AND used_at IS NULL"
+    assert connection.execute(codes, (here,)).fetchone() == (0,)
+
+
+def test_sessions_end(accounts: Accounts, connection: psycopg.Connection) -> None:
+    user = accounts.user()
+    opened = [accounts.run(lambda c: sessions.open_session(c, user.id)) for _ in range(4)]
+    assert len({session.csrf_key for _, session in opened}) == 4
+
+    def alive() -> list[bool]:
+        return [
+            accounts.run(partial(sessions.fetch_session, token=token)) is not None
+            for token, _ in opened
+        ]
+
+    ids = [session.id for _, session in opened]
+    accounts.run(lambda c: sessions.close_session(c, user.id + 1, ids[0]))
+    assert alive() == [True] * 4
+    accounts.run(lambda c: sessions.close_session(c, user.id, ids[0]))
+    change = "UPDATE sessions SET {} WHERE id = %s"
+    connection.execute(change.format("expires_at = now()"), (ids[1],))
+    connection.execute(change.format("last_seen_at = now() - interval '7 days'"), (ids[2],))
+    assert alive() == [False, False, False, True]
+    (listed,) = accounts.run(lambda c: sessions.list_sessions(c, user.id))
+    assert listed.id == ids[3]
+    connection.execute("UPDATE users SET disabled_at = now() WHERE id = %s", (user.id,))
+    assert alive() == [False] * 4
+    connection.execute("UPDATE users SET disabled_at = NULL WHERE id = %s", (user.id,))
+    accounts.run(lambda c: sessions.close_sessions(c, user.id))
+    assert alive() == [False] * 4
+
+
+def test_use_prolongs_a_session_and_not_for_ever(
+    accounts: Accounts, connection: psycopg.Connection
+) -> None:
+    user = accounts.user()
+    token, opened = accounts.run(partial(sessions.open_session, user_id=user.id))
+    connection.execute(
+        "UPDATE sessions SET last_seen_at = now() - interval '6 days',"
+        " created_at = now() - interval '29 days' WHERE id = %s", (opened.id,)
+    )  # fmt: skip
+    accounts.run(lambda c: sessions.fetch_session(c, token))
+    row = connection.execute(
+        "SELECT now() - last_seen_at < interval '1 minute',"
+        " expires_at <= now() + interval '30 days' FROM sessions WHERE id = %s", (opened.id,)
+    ).fetchone()  # fmt: skip
+    assert row == (True, True)
+    for nonsense in ("", "x" * 1000, "ü\ud800", token[:-1]):
+        assert accounts.run(partial(sessions.fetch_session, token=nonsense)) is None
+
+
+def test_only_hashes_are_stored(accounts: Accounts, connection: psycopg.Connection) -> None:
+    user = accounts.user()
+    token, _ = accounts.run(lambda c: sessions.open_session(c, user.id))
+    link = accounts.run(lambda c: links.make_reset_link(c, user.id))
+    secrets = [token, link.rpartition("/")[2], PASSWORD]
+    for table in ("users", "sessions", "one_time_links"):
+        text = str(connection.execute(f"SELECT to_jsonb(t) FROM {table} t").fetchall())  # type: ignore[call-overload]
+        assert [secret for secret in secrets if secret in text] == []
+
+
+def test_a_password_chosen_by_link(accounts: Accounts, connection: psycopg.Connection) -> None:
+    user = accounts.user()
+    token, _ = accounts.run(lambda c: sessions.open_session(c, user.id))
+    older = accounts.run(lambda c: links.make_reset_link(c, user.id)).rpartition("/")[2]
+    link = accounts.run(lambda c: links.make_reset_link(c, user.id)).rpartition("/")[2]
+    assert accounts.run(lambda c: links.use_reset_link(c, older)) is None
+    assert accounts.run(lambda c: links.find_reset_link(c, link)) == user.id
+    used = accounts.at_once([lambda c: links.use_reset_link(c, link)] * 4)
+    assert sorted(used, key=str) == [user.id, None, None, None]
+    accounts.run(lambda c: users.change_password(c, user.id, "new"))
+    assert accounts.run(lambda c: sessions.fetch_session(c, token)) is None
+    late = accounts.run(lambda c: links.make_reset_link(c, user.id)).rpartition("/")[2]
+    connection.execute("UPDATE one_time_links SET expires_at = now() WHERE used_at IS NULL")
+    assert accounts.run(lambda c: links.find_reset_link(c, late)) is None
+    assert accounts.run(lambda c: links.use_set_up_link(c, late)) is False
+
+
+def test_an_invitation(accounts: Accounts, space_id: int) -> None:
+    owner, guest, third = accounts.member(space_id), accounts.user(), accounts.user()
+    older, _ = accounts.run(
+        lambda c: invitations.invite(c, space_id, guest.email, Role.OWNER, owner.id)
+    )
+    path, email = accounts.run(
+        lambda c: invitations.invite(c, space_id, f" {guest.email.upper()}", Role.ADMIN, owner.id)
+    )
+    assert email == guest.email
+    token = path.removeprefix(invitations.INVITATION_PATH + "/")
+    (listed,) = accounts.run(lambda c: invitations.list_invitations(c, space_id))
+    assert (listed.email, listed.role) == (guest.email, Role.ADMIN)
+    offer = accounts.run(lambda c: invitations.find_offer(c, token))
+    assert offer is not None
+    assert (offer.space_id, offer.role, offer.email) == (space_id, Role.ADMIN, guest.email)
+    refused = partial(invitations.accept, token=token, user_id=owner.id)
+    assert refusal(accounts, refused) is MemberReason.ALREADY_MEMBER
+    accepted = accounts.at_once(
+        [partial(invitations.accept, token=token, user_id=one.id) for one in (guest, third)]
+    )
+    assert sum(isinstance(one, NotFound) for one in accepted) == 1
+    assert accounts.run(lambda c: invitations.find_offer(c, older.rpartition("/")[2])) is None
+    assert accounts.run(lambda c: invitations.list_invitations(c, space_id)) == []
+
+
+def test_an_invitation_taken_back(accounts: Accounts, make_space: Iterator[int]) -> None:
+    here, elsewhere = make_space(), make_space()  # type: ignore[operator]
+    path, _ = accounts.run(lambda c: invitations.invite(c, here, unique_email(), Role.VIEWER, None))
+    token = path.rpartition("/")[2]
+    (listed,) = accounts.run(lambda c: invitations.list_invitations(c, here))
+    accounts.run(lambda c: invitations.revoke_invitation(c, elsewhere, listed.id))
+    assert accounts.run(lambda c: invitations.find_offer(c, token)) is not None
+    accounts.run(lambda c: invitations.revoke_invitation(c, here, listed.id))
+    user = accounts.user()
+    with pytest.raises(NotFound):
+        accounts.run(lambda c: invitations.accept(c, token, user.id))

@@ -1,0 +1,112 @@
+"""The throttle: in any window no more than the limit, whoever comes at once, and no less."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from uuid import uuid4
+
+import psycopg
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headwater.accounts.attempts import (
+    FREE,
+    give_back,
+    seconds_to_wait,
+    take_attempt,
+    tidy_attempts,
+)
+from tests.support.accounts import Accounts
+
+START = datetime(2026, 5, 13, tzinfo=UTC)
+WINDOW = timedelta(seconds=900)
+
+
+@pytest.fixture
+def accounts(database_url: str) -> Accounts:
+    return Accounts(database_url)
+
+
+def take(accounts: Accounts, subject: str, **options: bool) -> tuple[bool, int]:
+    taken = accounts.run(
+        lambda c: take_attempt(c, "login", subject, limit=10, window_seconds=900, **options)
+    )
+    return taken.admitted, taken.retry_after
+
+
+def test_it_works(accounts: Accounts) -> None:
+    subject = uuid4().hex
+    assert [take(accounts, subject) for _ in range(10)] == [(True, 0)] * 10
+    admitted, retry_after = take(accounts, subject)
+    assert not admitted
+    assert 890 < retry_after <= 900
+    assert take(accounts, uuid4().hex)[0], "another subject"
+    other = accounts.run(lambda c: take_attempt(c, "register", subject, 10, 3600))
+    assert other.admitted, "another thing"
+
+
+def test_of_forty_at_once_ten(accounts: Accounts) -> None:
+    act = partial(take_attempt, what="login", subject=uuid4().hex, limit=10, window_seconds=900)
+    taken = accounts.at_once([act] * 40)
+    assert sum(one.admitted for one in taken) == 10  # type: ignore[union-attr]
+
+
+def test_what_is_given_back_does_not_count(accounts: Accounts) -> None:
+    subject = uuid4().hex
+    for _ in range(30):
+        assert take(accounts, subject)[0]
+        accounts.run(lambda c: give_back(c, "login", subject))
+    accounts.run(lambda c: give_back(c, "login", "nobody ever"))
+
+
+def test_ever_longer_waits(accounts: Accounts, connection: psycopg.Connection) -> None:
+    subject = uuid4().hex
+    waits: list[int] = []
+    for _ in range(10):
+        admitted, retry_after = take(accounts, subject, slowing=True)
+        if not admitted:
+            waits.append(retry_after)
+            connection.execute(
+                "UPDATE attempts SET taken_at = ARRAY(SELECT t - make_interval(secs => %s)"
+                " FROM unnest(taken_at) t ORDER BY t)"
+                " WHERE subject = sha256(convert_to('login', 'UTF8') || '\\x00' || %s::bytea)",
+                (retry_after, subject.encode()),
+            )
+    assert waits == [1, 2, 4]
+
+
+def test_it_forgets(accounts: Accounts, connection: psycopg.Connection) -> None:
+    connection.execute("DELETE FROM attempts")  # of other tests: it forgets a thousand at a time
+    subject = uuid4().hex
+    for _ in range(11):
+        take(accounts, subject)
+    connection.execute(
+        "UPDATE attempts SET expires_at = now() - interval '1 second', taken_at ="
+        " ARRAY(SELECT t - interval '900 seconds' FROM unnest(taken_at) t)"
+    )
+    assert take(accounts, subject)[0]
+    connection.execute("UPDATE attempts SET expires_at = now() - interval '1 second'")
+    accounts.run(tidy_attempts)
+    assert connection.execute("SELECT count(*) FROM attempts").fetchone() == (0,)
+
+
+@given(
+    gaps=st.lists(st.floats(0, 400), max_size=60), limit=st.integers(1, 12), slowing=st.booleans()
+)
+def test_no_window_holds_more_than_the_limit(gaps: list[float], limit: int, slowing: bool) -> None:
+    now, taken = START, list[datetime]()
+    for gap in gaps:
+        now += timedelta(seconds=gap)
+        counted = [moment for moment in taken if moment > now - WINDOW]
+        wait = seconds_to_wait(counted, now, limit, WINDOW, slowing=slowing)
+        if wait <= 0:
+            taken.append(now)
+        else:
+            later = now + timedelta(seconds=wait)
+            still = [moment for moment in counted if moment > later - WINDOW]
+            assert seconds_to_wait(still, later, limit, WINDOW, slowing=slowing) <= 0
+            assert len(counted) >= limit or (slowing and len(counted) > FREE)
+    for moment in taken:
+        assert sum(moment <= one < moment + WINDOW for one in taken) <= limit

@@ -1,0 +1,146 @@
+"""MCP tokens: issued up to 25 a Space whoever asks at once, found, expired, revoked."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import partial
+
+import psycopg
+import pytest
+
+from headwater.accounts import members, tokens
+from headwater.accounts.roles import Role
+from headwater.accounts.tokens import MAX_TOKENS, NewToken, TooManyTokens
+from headwater.http.errors import Invalid, NotFound
+from tests.support.accounts import Accounts
+
+
+@pytest.fixture
+def accounts(database_url: str) -> Accounts:
+    return Accounts(database_url)
+
+
+def issue(accounts: Accounts, space_id: int, new: NewToken) -> tuple[str, int]:
+    return accounts.run(lambda c: tokens.issue_token(c, space_id, new))
+
+
+def test_it_works(accounts: Accounts, space_id: int) -> None:
+    user = accounts.member(space_id, Role.VIEWER, name="Ada")
+    token, token_id = issue(accounts, space_id, NewToken(user.id, "personal", " Laptop "))
+    assert token.startswith("trk_mcp_")
+    assert len(token) == len("trk_mcp_") + 43
+    bearer = accounts.run(lambda c: tokens.find_token(c, token))
+    assert bearer == tokens.Bearer(
+        space_id, user.id, Role.VIEWER, True, token_id, "personal", None, "Laptop"
+    )
+    (listed,) = accounts.run(lambda c: tokens.list_tokens(c, space_id))
+    assert (listed.hint, listed.owner.shown, listed.expires_at) == (token[-4:], "Ada", None)
+    assert listed.last_used_at is not None
+    accounts.run(lambda c: tokens.revoke_token(c, space_id, token_id))
+    assert accounts.run(lambda c: tokens.find_token(c, token)) is None
+    assert accounts.run(lambda c: tokens.list_tokens(c, space_id)) == []
+    accounts.run(lambda c: tokens.revoke_token(c, space_id, token_id))
+
+
+def test_of_forty_at_once_twenty_five(accounts: Accounts, space_id: int) -> None:
+    user = accounts.member(space_id)
+    accounts.member(space_id)
+    new = [NewToken(user.id, kind, "t") for kind in ("oauth", "personal")] * 20
+    made = accounts.at_once(
+        [partial(tokens.issue_token, space_id=space_id, new=one) for one in new]
+    )
+    assert sum(isinstance(one, TooManyTokens) for one in made) == 40 - MAX_TOKENS
+    listed = accounts.run(lambda c: tokens.list_tokens(c, space_id))
+    assert len(listed) == MAX_TOKENS
+    accounts.run(lambda c: tokens.revoke_token(c, space_id, listed[0].id))
+    issue(accounts, space_id, new[0])
+    with pytest.raises(TooManyTokens):
+        issue(accounts, space_id, new[0])
+
+
+def test_an_expired_one_counts_no_more(
+    accounts: Accounts, space_id: int, connection: psycopg.Connection
+) -> None:
+    user = accounts.member(space_id)
+    new = NewToken(user.id, "oauth", "Assistant", "client", timedelta(days=365))
+    made = [issue(accounts, space_id, new) for _ in range(MAX_TOKENS)]
+    expire = "UPDATE mcp_tokens SET expires_at = now() WHERE id = %s"
+    connection.execute(expire, (made[0][1],))
+    assert accounts.run(lambda c: tokens.find_token(c, made[0][0])) is None
+    bearer = accounts.run(lambda c: tokens.find_token(c, made[1][0]))
+    assert bearer is not None
+    assert (bearer.client_id, bearer.kind) == ("client", "oauth")
+    issue(accounts, space_id, new)
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 121, "a\x00b", "a\x1fb", "a\x7fb"])
+def test_a_name_is_a_label(accounts: Accounts, space_id: int, name: str) -> None:
+    user = accounts.member(space_id)
+    with pytest.raises(Invalid) as refused:
+        issue(accounts, space_id, NewToken(user.id, "personal", name))
+    assert list(refused.value.errors) == ["name"]
+
+
+def test_only_for_members(accounts: Accounts, space_id: int) -> None:
+    accounts.member(space_id)
+    with pytest.raises(NotFound):
+        issue(accounts, space_id, NewToken(accounts.user().id, "personal", "t"))
+
+
+def test_membership_and_role_are_of_the_moment(
+    accounts: Accounts, space_id: int, connection: psycopg.Connection
+) -> None:
+    user = accounts.member(space_id)
+    accounts.member(space_id)
+    token, _ = issue(accounts, space_id, NewToken(user.id, "personal", "t"))
+    accounts.run(lambda c: members.change_role(c, space_id, user.id, Role.VIEWER))
+    connection.execute("UPDATE spaces SET subscription = 'inactive' WHERE id = %s", (space_id,))
+    bearer = accounts.run(lambda c: tokens.find_token(c, token))
+    assert bearer is not None
+    assert (bearer.role, bearer.active) == (Role.VIEWER, False)
+    # Even a membership that ends in some other way takes the token's use away.
+    connection.execute("DELETE FROM memberships WHERE user_id = %s", (user.id,))
+    assert accounts.run(lambda c: tokens.find_token(c, token)) is None
+
+
+def test_use_is_noted_once_a_minute(
+    accounts: Accounts, space_id: int, connection: psycopg.Connection
+) -> None:
+    user = accounts.member(space_id)
+    token, token_id = issue(accounts, space_id, NewToken(user.id, "personal", "t"))
+    used = "SELECT last_used_at, xmin::text FROM mcp_tokens WHERE id = %s"
+    accounts.run(lambda c: tokens.find_token(c, token))
+    first = connection.execute(used, (token_id,)).fetchone()
+    accounts.run(lambda c: tokens.find_token(c, token))
+    assert connection.execute(used, (token_id,)).fetchone() == first
+    earlier = "UPDATE mcp_tokens SET last_used_at = now() - interval '61 seconds' WHERE id = %s"
+    connection.execute(earlier, (token_id,))
+    accounts.run(lambda c: tokens.find_token(c, token))
+    assert connection.execute(used, (token_id,)).fetchone() > first  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "trk_mcp_", "trk_sk_x", "trk_mcp_" + "x" * 10_000, "trk_mcp_ü"]
+)
+def test_what_is_no_token(accounts: Accounts, text: str) -> None:
+    assert accounts.run(lambda c: tokens.find_token(c, text)) is None
+
+
+def test_another_space_cannot_revoke(accounts: Accounts, space_id: int, make_space: object) -> None:
+    user = accounts.member(space_id)
+    token, token_id = issue(accounts, space_id, NewToken(user.id, "personal", "t"))
+    elsewhere: int = make_space()  # type: ignore[operator]
+    with pytest.raises(NotFound):
+        accounts.run(lambda c: tokens.revoke_token(c, elsewhere, token_id))
+    assert accounts.run(lambda c: tokens.find_token(c, token)) is not None
+
+
+def test_a_viewer_cannot_take_all_of_them(accounts: Accounts, space_id: int) -> None:
+    viewer = accounts.member(space_id, Role.VIEWER)
+    new = NewToken(viewer.id, "personal", "t")
+    for _ in range(tokens.MAX_OF_A_VIEWER):
+        issue(accounts, space_id, new)
+    with pytest.raises(tokens.TooManyTokens) as refused:
+        issue(accounts, space_id, new)
+    assert refused.value.message.startswith("A viewer has 5 tokens")
+    issue(accounts, space_id, NewToken(accounts.member(space_id).id, "personal", "t"))

@@ -1,0 +1,146 @@
+"""Visits and their touchpoints are the same in whatever order page views and events arrive, and
+however they fall into batches: what a plain model makes of them, sorted by time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import psycopg
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headwater.sources.catalogue import SOURCES
+from tests.models.visits import PageView, touches_of, visits_of
+from tests.pipeline.test_pipeline_properties import SETTINGS, check_sources, run
+from tests.support.pipeline import DAY, MINUTE, T0, Accepted, Stage, event, hit, new_stage
+
+FEW = settings(SETTINGS, max_examples=100)
+
+PAGE = "https://shop.example/shoes"
+ARRIVALS: dict[str, tuple[str, str | None, str | None, str | None]] = {
+    "typed": (PAGE, None, "direct", None),
+    "inside": (PAGE, "https://www.shop.example/", None, None),
+    "search": (PAGE, "https://www.google.com/", "google_organic", None),
+    "ad a": (f"{PAGE}?utm_source=fb&utm_medium=cpc&utm_campaign=a", None, "facebook_ads", "a"),
+    "ad b": (f"{PAGE}?utm_source=fb&utm_medium=cpc&utm_campaign=b", None, "facebook_ads", "b"),
+    "paid": (f"{PAGE}?utm_source=fb&utm_medium=cpc&utm_campaign=a", "https://paypal.com/",
+             None, "a"),
+    "said": (f"{PAGE}?trk_source=direct", None, "direct", "said"),
+}  # fmt: skip
+"""URL and referrer, then the source and the campaign that they tell."""
+
+CONTACTS = {"t1": "ada", "t2": "ada", "t3": "bob"}
+"""By the token of a browser."""
+
+moments = st.builds(
+    lambda steps, offset: T0 + steps * 10 * MINUTE + offset,
+    st.integers(0, 14),
+    st.sampled_from([0, 0, -1, 1]),
+)
+views = st.tuples(
+    st.sampled_from(["t1", "t1", "t2", "t2", "t3"]), moments, st.sampled_from(sorted(ARRIVALS))
+)
+
+rows = views | views | views | moments
+told = st.lists(rows, min_size=1, max_size=6) | st.lists(rows, min_size=12, max_size=24)
+batches = st.just([1] * 30) | st.lists(st.integers(1, 6), max_size=8)
+
+
+@st.composite
+def stories(draw: st.DrawFn) -> tuple[list[Accepted], list[PageView], list[tuple[str, int]]]:
+    """Rows in order of arrival, and the same for the model."""
+    sent: list[Accepted] = []
+    seen: list[PageView] = []
+    others: list[tuple[str, int]] = []
+    for number, each in enumerate(draw(told)):
+        if isinstance(each, int):
+            sent.append(event(email="ada@acme.com", event_time=each, trk_source="sms",
+                              trk_campaign=f"campaign {number}"))  # fmt: skip
+            others.append(("ada", each))
+        else:
+            token, at, how = each
+            url, referrer, source, campaign = ARRIVALS[how]
+            sent.append(hit(trk_token=token, occurred_at=at, url=url, referrer=referrer))
+            seen.append(PageView(number, CONTACTS[token], token, at, source, campaign))
+    for repeated in draw(st.lists(st.integers(0, len(sent) - 1), max_size=3)):
+        if not isinstance(sent[repeated], type(event())):
+            sent.append(sent[repeated])
+    return sent, seen, others
+
+
+def known(stage: Stage) -> None:
+    """Whose browsers they are, told long before."""
+    stage.run(*(event(trk_token=token, email=f"{name}@acme.com", event_time=T0 - 300 * DAY)
+                for token, name in CONTACTS.items()))  # fmt: skip
+
+
+def numbering(stage: Stage) -> dict[int, int]:
+    """Receipts of a story's rows to their numbers in it."""
+    return {receipt: number for number, receipt in enumerate(stage.receipts[len(CONTACTS) :])}
+
+
+def stored_visits(stage: Stage) -> set[tuple[Any, ...]]:
+    numbers = numbering(stage)
+    members: dict[int, set[int]] = {}
+    for hit_id, visit_id in stage.rows("hits", "id", "visit_id"):
+        members.setdefault(visit_id, set()).add(numbers[hit_id])
+    return {
+        (frozenset(members.pop(visit_id)), first, last)
+        for visit_id, first, last in stage.rows(
+            "visits", "id", "extract(epoch FROM started_at) * 1000",
+            "extract(epoch FROM last_hit_at) * 1000",
+        )
+    } | {("of no visit", each) for each in members}  # fmt: skip
+
+
+@FEW
+@given(story=stories(), sizes=batches)
+def test_it_works(
+    connection: psycopg.Connection,
+    story: tuple[list[Accepted], list[PageView], list[tuple[str, int]]],
+    sizes: list[int],
+) -> None:
+    sent, seen, others = story
+    stage = new_stage(connection)
+    known(stage)
+    run(stage, sent, sizes)
+    visits = visits_of(seen)
+    assert stored_visits(stage) == {
+        (frozenset(view.number for view in visit.views), visit.views[0].at, visit.views[-1].at)
+        for visit in visits
+    }
+    numbers = numbering(stage)
+    assert {
+        numbers[touchpoint]: SOURCES[source - 1]
+        for touchpoint, source, by_hit in stage.rows("touchpoints", "id", "source_id", "by_hit")
+        if by_hit
+    } == touches_of(visits, others)
+    check_sources(stage)
+
+
+@FEW
+@given(story=stories(), sizes=batches)
+def test_batches_make_no_difference(
+    connection: psycopg.Connection,
+    story: tuple[list[Accepted], list[PageView], list[tuple[str, int]]],
+    sizes: list[int],
+) -> None:
+    sent, _, _ = story
+    dumps = []
+    for split in ([], [1] * len(sent), sizes):
+        stage = new_stage(connection)
+        known(stage)
+        run(stage, sent, split)
+        dumps.append(stage.dump())
+    assert dumps[0] == dumps[1]
+    assert dumps[0] == dumps[2]
+
+
+def test_the_model_tells_visits_apart() -> None:
+    first = PageView(0, "ada", "t1", T0, "direct")
+    near = dataclasses.replace(first, number=1, at=T0 + 30 * MINUTE - 1)
+    later = dataclasses.replace(first, number=2, at=T0 + 60 * MINUTE - 1)
+    assert [len(visit.views) for visit in visits_of([later, near, first])] == [2, 1]
+    assert touches_of(visits_of([first, near, later]), [("ada", T0 + 40 * MINUTE)]) == {0: "direct"}

@@ -1,0 +1,259 @@
+"""`headwater destination …` and `headwater delivery …`."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.cli import main
+from headwater.forwarding.credentials import open_secrets
+from headwater.spaces.encryption import derive_key
+from tests.forwarding.fake_platform import Answer, FakePlatform
+from tests.support.destinations import NAME, PIXEL, TOKEN, Forwarder
+from tests.support.factories import make_stage
+
+CREATE = ["--platform", NAME, "--set", f"pixel_id={PIXEL}"]
+VISIBLE = "shows the value to everybody on this machine"
+GIVEN = [*CREATE, "--secret", f"token={TOKEN}"]
+
+
+@pytest.fixture(autouse=True)
+def _database(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
+
+
+class Terminal:
+    """Commands of a Space, whose output never shows the token."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], forwarder: Forwarder) -> None:
+        self.capsys, self.forwarder = capsys, forwarder
+        self.space_id = forwarder.stage.space_id
+
+    def run(self, group: str, command: str, *words: str) -> tuple[int, str, str]:
+        code = main([group, command, *words, "--space", str(self.space_id)])
+        out, err = self.capsys.readouterr()
+        assert TOKEN not in out + err
+        return code, out, err
+
+    def json(self, group: str, command: str, *words: str, code: int = 0) -> Any:
+        told, out, err = self.run(group, command, *words, "--json")
+        warnings = [line for line in err.splitlines() if VISIBLE not in line]
+        assert (told, warnings) == (code, []), err
+        return json.loads(out)
+
+    def fails(self, group: str, command: str, *words: str) -> str:
+        code, out, err = self.run(group, command, *words)
+        assert (code, out) == (2, "")
+        return err
+
+
+@pytest.fixture
+def terminal(capsys: pytest.CaptureFixture[str], forwarder: Forwarder) -> Terminal:
+    return Terminal(capsys, forwarder)
+
+
+def at(destination: dict[str, Any]) -> list[str]:
+    return ["--destination", str(destination["id"])]
+
+
+def test_it_works(terminal: Terminal) -> None:
+    made = terminal.json(
+        "destination", "create", *GIVEN, "--name", "Shop", "--set", "strict=true",
+        "--event", "contact=Contact", "--event", "purchase=", "--all-events",
+    )  # fmt: skip
+    assert (made["name"], made["status"], made["all_events"], made["secrets"]) == (
+        "Shop", "active", True, ["token"],
+    )  # fmt: skip
+    assert made["settings"] == {"pixel_id": PIXEL, "test_code": None, "strict": True}
+    assert made["event_names"] == {"contact": "Contact", "purchase": None}
+    assert terminal.json("destination", "list") == [made]
+    assert terminal.json("destination", "show", *at(made)) == made
+    assert terminal.json("destination", "pause", *at(made))["status"] == "paused"
+    assert terminal.json("destination", "resume", *at(made))["status"] == "active"
+    removed = terminal.json("destination", "remove", *at(made))
+    assert removed == {"id": made["id"], "status": "removed"}
+    assert terminal.json("destination", "list") == []
+    assert "Destination not found" in terminal.fails("destination", "pause", *at(made))
+
+
+def test_changing(terminal: Terminal) -> None:
+    made = terminal.json(
+        "destination", "create", *GIVEN, "--set", "test_code=T1",
+        "--event", "contact=C", "--event", "schedule=S", "--all-events",
+    )  # fmt: skip
+    changed = terminal.json(
+        "destination", "set", *at(made), "--name", "New", "--set", "strict=1", "--event",
+        "purchase=", "--default-event", "contact", "--no-all-events", "--secret", "backup=b",
+    )  # fmt: skip
+    assert (changed["name"], changed["all_events"], changed["secrets"]) == (
+        "New", False, ["backup", "token"],
+    )  # fmt: skip
+    assert changed["settings"] == {"pixel_id": PIXEL, "test_code": "T1", "strict": True}
+    assert changed["event_names"] == {"schedule": "S", "purchase": None}
+    again = terminal.json("destination", "set", *at(made), "--set", "test_code=",
+                          "--secret", "backup=")  # fmt: skip
+    assert (again["settings"]["test_code"], again["secrets"]) == (None, ["token"])
+    assert (again["event_names"], again["name"]) == (changed["event_names"], "New")
+    assert "secrets.token is required" in terminal.fails(
+        "destination", "set", *at(made), "--secret", "token="
+    )
+
+
+def test_secrets_from_elsewhere(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "token"
+    file.write_text(f"{TOKEN}\n")
+    terminal.json("destination", "create", *CREATE, "--secret", f"token=@{file}")
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{TOKEN}\n"))
+    terminal.json("destination", "create", *CREATE, "--secret", "token=@-")
+    (key,) = terminal.forwarder.stage.connection.execute(
+        "SELECT secret_key FROM installation"
+    ).fetchone() or ("",)
+    for destination_id, sealed in terminal.forwarder.stage.connection.execute(
+        "SELECT id, secrets FROM destinations WHERE space_id = %s", (terminal.space_id,)
+    ).fetchall():
+        opened = open_secrets(derive_key(key), terminal.space_id, destination_id, sealed)
+        assert opened == {"token": TOKEN}
+
+
+@pytest.mark.parametrize(
+    ("secret", "warned"), [(f"token={TOKEN}", True), ("token=@-", False), ("token=@FILE", False)]
+)
+def test_a_secret_in_the_command_is_warned_of(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secret: str, *,
+    warned: bool,
+) -> None:  # fmt: skip
+    (tmp_path / "FILE").write_text(TOKEN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.StringIO(TOKEN))
+    code, _, err = terminal.run("destination", "create", *CREATE, "--secret", secret)
+    assert (code, VISIBLE in err) == (0, warned)
+    if not warned:
+        assert err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--platform", "myspace"], "The platform must be one of meta"),
+        (["--platform", NAME], "The settings.pixel_id is required.; The secrets.token is"),
+        ([*GIVEN, "--set", "pixle=1"], "settings.pixle is none of pixel_id, test_code, strict"),
+        ([*GIVEN, "--set", "strict=perhaps"], "settings.strict must be true or false."),
+        ([*GIVEN, "--event", "purchse=P"], "event_names.purchse is none of our event names"),
+        ([*GIVEN, "--name", " "], "name must be a text"),
+        ([*CREATE, "--secret", TOKEN], "--secret: must be KEY=VALUE"),
+        ([*GIVEN, "--secret", f"token={TOKEN}2"], "token: given twice"),
+        ([*CREATE, "--secret", "token=@/nowhere"], "token: /nowhere: No such file"),
+        ([*CREATE, "--secret", "token=@-", "--secret", "backup=@-"], "only one can be read"),
+    ],
+)
+def test_what_create_refuses(terminal: Terminal, words: list[str], why: str) -> None:
+    assert why in terminal.fails("destination", "create", *words)
+
+
+def test_nothing_to_change(terminal: Terminal) -> None:
+    made = terminal.json("destination", "create", *GIVEN)
+    assert "at least one of name" in terminal.fails("destination", "set", *at(made))
+    told = terminal.fails("destination", "set", *at(made), "--default-event", "contact")
+    assert "contact: has no name of its own" in told
+
+
+def test_an_unknown_space(terminal: Terminal) -> None:
+    terminal.space_id = 10**12
+    assert "Space not found" in terminal.fails("destination", "create", *GIVEN)
+    for group in ("destination", "delivery"):
+        assert "Space not found" in terminal.fails(group, "list")
+
+
+def test_another_space(terminal: Terminal) -> None:
+    made = terminal.json("destination", "create", *GIVEN)
+    delivery_id = terminal.forwarder.delivery(made["id"], status="failed")
+    terminal.space_id = make_stage(terminal.forwarder.stage.connection).space_id
+    for command in ("show", "pause", "resume", "remove", "test", "set"):
+        words = ["--name", "x"] if command == "set" else []
+        told = terminal.fails("destination", command, *at(made), *words)
+        assert "Destination not found" in told
+    assert "Delivery not found" in terminal.fails("delivery", "show", str(delivery_id))
+    assert "Destination not found" in terminal.fails("delivery", "replay", *at(made))
+    assert terminal.json("delivery", "list") == []
+
+
+def test_trying_one_out(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = terminal.json("destination", "create", *GIVEN)
+    with FakePlatform(Answer(200), Answer(401)) as platform:
+        monkeypatch.setenv("HEADWATER_META_URL", platform.url)
+        told = terminal.json("destination", "test", *at(made))
+        assert told == {"ok": True, "http_status": 200, "message": "Probe took the test event."}
+        told = terminal.json("destination", "test", *at(made), code=1)
+        assert (told["ok"], told["http_status"]) == (False, 401)
+        assert platform.bodies[0]["token"] == TOKEN
+
+
+def test_deliveries(terminal: Terminal) -> None:
+    forwarder = terminal.forwarder
+    here, there = forwarder.make(), forwarder.make()
+    failed = forwarder.delivery(here, status="failed", error="No.")
+    skipped = forwarder.delivery(there, status="skipped", reason="paused")
+    listed = terminal.json("delivery", "list")
+    assert [each["id"] for each in listed] == [skipped, failed]
+    events = {each["id"]: str(each["event_id"]) for each in listed}
+    for words, found in (
+        (["--destination", str(here)], [failed]), (["--status", "skipped"], [skipped]),
+        (["--reason", "paused"], [skipped]), (["--event", events[failed]], [failed]),
+        (["--limit", "1"], [skipped]),
+    ):  # fmt: skip
+        assert [each["id"] for each in terminal.json("delivery", "list", *words)] == found
+    assert terminal.json("delivery", "show", str(failed))["error"] == "No."
+    assert "paused" in terminal.run("delivery", "list")[1]
+    told = terminal.json("delivery", "replay", "--destination", str(here))
+    assert told == {"queued": 1, "too_old": 0, "more": False}
+    told = terminal.json("delivery", "replay", "--destination", str(there), "--status", "skipped",
+                         "--reason", "paused", str(skipped))  # fmt: skip
+    assert told["queued"] == 1
+    refused = terminal.fails("delivery", "replay", "--destination", str(here), "--status", "sent")
+    assert "The status must be one of failed, expired, skipped." in refused
+
+
+def test_waiting(terminal: Terminal) -> None:
+    forwarder = terminal.forwarder
+
+    def wait() -> int:
+        return terminal.run("delivery", "wait", "--timeout", "0")[0]
+
+    assert wait() == 0
+    destination_id = forwarder.make()
+    forwarder.delivery(destination_id, status="delivered")
+    forwarder.delivery(destination_id, status="retrying", due_at="infinity")
+    assert wait() == 0
+    delivery_id = forwarder.delivery(destination_id, status="queued")
+    assert wait() == 1
+    forwarder.execute(
+        "UPDATE deliveries SET status = 'retrying' WHERE space_id = %(space_id)s AND id = %(id)s",
+        id=delivery_id,
+    )
+    assert wait() == 1
+    terminal.json("destination", "pause", "--destination", str(destination_id))
+    assert wait() == 0
+
+
+def test_people_read_sections_no_wider_than_a_terminal(terminal: Terminal) -> None:
+    made = terminal.json(
+        "destination", "create", *GIVEN, "--name", "Shop", "--event", "contact=Contact",
+        "--event", "purchase=",
+    )  # fmt: skip
+    _, out, _ = terminal.run("destination", "show", *at(made))
+    lines = out.splitlines()
+    assert "“Shop”, destination" in lines[0]
+    assert max(map(len, lines)) <= 100
+    assert [line for line in lines if line and not line.startswith(" ")][1:] == [
+        "Settings", "Deliveries", "Sent as", "Not sent", "Warnings",
+    ]  # fmt: skip
+    assert re.search(r"^  contact +Contact \(own\)$", out, re.MULTILINE)
+    assert "purchase" in out.partition("Not sent")[2]
+    assert "token (stored encrypted, never shown)" in out

@@ -1,0 +1,183 @@
+"""`headwater space …`, `key …`, `queue …` and `migrate`: options, output and exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.cli import main
+from headwater.jobs.connection import connect
+from headwater.pipeline.batch_runner import drain
+from headwater.spaces.keys import SCOPES
+
+
+@pytest.fixture(autouse=True)
+def on_database(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
+
+
+class Cli:
+    """Runs commands in this process."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *arguments: object, code: int = 0) -> str:
+        assert main([str(argument) for argument in arguments]) == code
+        out, err = self._capsys.readouterr()
+        assert bool(err) == (code == 2)
+        return err if code == 2 else out
+
+    def json(self, *arguments: object) -> Any:
+        return json.loads(self(*arguments, "--json"))
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
+    return Cli(capsys)
+
+
+@pytest.fixture
+def space(cli: Cli) -> Any:
+    return cli.json("space", "create", "--name", "Alice")
+
+
+def test_it_works(cli: Cli) -> None:
+    space = cli.json(
+        "space", "create", "--name", "Café 東京", "--timezone", "America/New_York",
+        "--currency", "EUR", "--company-identity-mode", "external_id",
+    )  # fmt: skip
+    assert space == {
+        "id": space["id"], "name": "Café 東京", "timezone": "America/New_York",
+        "currency": "EUR", "company_identity_mode": "external_id", "subscription": "active",
+        "phone_region": None, "ignored_identifiers": [], "own_domains": [],
+        "excluded_referrers": [], "heeded_referrers": [], "ad_consent": "unknown",
+        "event_labels": {}, "field_labels": {},
+        "limits": {},
+    }  # fmt: skip
+    assert cli.json("space", "show", "--space", space["id"]) == space
+    assert space["id"] in [one["id"] for one in cli.json("space", "list")]
+    assert "Café 東京" in cli("space", "list")
+
+
+def test_set(cli: Cli, space: Any) -> None:
+    changed = cli.json(
+        "space", "set", "--space", space["id"], "limit.track=9", "event_label.custom_event_7=a=b"
+    )
+    assert changed == space | {"limits": {"track": 9}, "event_labels": {"custom_event_7": "a=b"}}
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["currency=EUR", "colour=red"], "colour: no such setting"),
+        (["currency=EUR", "timezone=x"], "timezone: must be an IANA time zone"),
+        (["currency=EUR", "timezone"], "timezone: must be KEY=VALUE"),
+        (["currency=EUR", "currency=USD"], "currency: given twice"),
+    ],
+)
+def test_set_is_all_or_nothing(cli: Cli, space: Any, given: list[str], told: str) -> None:
+    assert told in cli("space", "set", "--space", space["id"], *given, code=2)
+    assert cli.json("space", "show", "--space", space["id"]) == space
+
+
+def test_unknown_space(cli: Cli) -> None:
+    assert cli("space", "show", "--space", 10**12, code=2) == "headwater: Space not found.\n"
+    assert cli("space", "show", "--space", 10**30, code=2) == "headwater: Space not found.\n"
+
+
+def test_key(cli: Cli, space: Any) -> None:
+    made = cli.json("key", "create", "--space", space["id"], "--name", "app", "--scope",
+                    "events:write", "--scope", "events:read")  # fmt: skip
+    assert list(made) == ["key", "id", "name", "scopes"]
+    assert made["scopes"] == ["events:read", "events:write"]
+    listed = cli("key", "list", "--space", space["id"], "--json")
+    assert made["key"] not in listed
+    assert cli.json("key", "revoke", "--space", space["id"], made["id"])["revoked_at"]
+    told = cli("key", "create", "--space", space["id"], "--name", "app", "--scope", "x", code=2)
+    assert told.startswith("headwater: scope: x is none of events:read, ")
+
+
+def test_queue(cli: Cli, space: Any, connection: psycopg.Connection, database_url: str) -> None:
+    with connect(database_url) as worker:  # other tests leave rows and erasures behind
+        drain(worker)
+    connection.execute("UPDATE erasures SET erased_at = now() WHERE erased_at IS NULL")
+    assert cli("queue", "wait") == ""
+    connection.execute(
+        "INSERT INTO inbox (space_id, kind, received_at, payload)"
+        " VALUES (%s, 'event', now(), '{}')",
+        (space["id"],),
+    )
+    try:
+        assert cli("queue", "wait", "--timeout", "0", code=1) == ""
+    finally:
+        connection.execute("DELETE FROM inbox WHERE space_id = %s", (space["id"],))
+    assert isinstance(cli.json("queue", "rejected"), list)
+    assert list(cli.json("queue", "replay")) == ["replayed"]
+
+
+def test_migrate_twice_does_nothing(cli: Cli) -> None:
+    assert cli.json("migrate") == {"applied": []}
+
+
+def test_terminal_is_not_driven_by_a_name(cli: Cli, connection: psycopg.Connection) -> None:
+    connection.execute("INSERT INTO spaces (name) VALUES (E'\\x1b[2Jx\\u202e')")
+    listed = cli("space", "list")
+    assert "\x1b" not in listed
+    assert "\u202e" not in listed
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [], ["fly"], ["space"], ["space", "create"], ["key", "create", "--space", "1"],
+        ["space", "set", "--space", "1"], ["serve", "--port", "70000"],
+        ["serve", "--workers", "0"], ["queue", "wait", "--timeout", "-1"],
+        ["key", "revoke", "--space", "x", "1"],
+    ],
+)  # fmt: skip
+def test_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert capsys.readouterr().err.startswith("usage: headwater")
+
+
+def test_nothing_runs(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HEADWATER_DATABASE_URL")
+    told = cli("space", "list", "--data-dir", tmp_path / "none", code=2)
+    assert "no Headwater data in" in told
+    assert "headwater serve" in told
+    (tmp_path / "postgresql.password").write_text("x")
+    (tmp_path / "postgresql").mkdir()
+    told = cli("space", "list", "--data-dir", tmp_path, code=2)
+    assert "is `headwater serve` running on it?" in told
+
+
+def test_bad_setting(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADWATER_RATE_LIMIT_FACTOR", "fast")
+    assert "HEADWATER_RATE_LIMIT_FACTOR" in cli("space", "list", code=2)
+
+
+def test_unreachable_database(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = "postgresql://me:hunter2@127.0.0.1:1/x"
+    monkeypatch.setenv("HEADWATER_DATABASE_URL", secret)
+    told = cli("space", "list", code=2)
+    assert "cannot reach the database of HEADWATER_DATABASE_URL" in told
+    assert "hunter2" not in told
+
+
+def test_keys_fit_a_terminal(cli: Cli, space: Any) -> None:
+    where = ("--space", space["id"])
+    cli("key", "create", *where, "--name", "the shop's server " * 5)
+    cli("key", "create", *where, "--name", "x" * 200, "--scope", "events:write")
+    most = [scope for scope in SCOPES if scope != "contacts:delete"]
+    cli("key", "create", *where, "--name", "y", *(f"--scope={scope}" for scope in most))
+    printed = cli("key", "list", *where)
+    assert max(map(len, printed.splitlines())) <= 100
+    for told in (" all ", "events:write", "all but contacts:delete"):
+        assert told in printed

@@ -1,0 +1,171 @@
+"""`headwater webhook …`: made, changed, listed, revoked; deliveries looked at, replayed, tried."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.cli import main
+from headwater.database.installation import DEFAULT_BASE_URL
+from tests.support.factories import Stage, make_stage
+from tests.support.webhook_samples import ORDER, REFUND, SESSION, stripe
+from tests.support.webhooks import SECRET, Hook, Hooks
+
+
+@pytest.fixture(autouse=True)
+def _database(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
+
+
+class Terminal:
+    def __init__(self, capsys: pytest.CaptureFixture[str], space_id: int) -> None:
+        self.capsys, self.space = capsys, ["--space", str(space_id)]
+
+    def json(self, command: str, *words: str, space: bool = True) -> Any:
+        code = main(["webhook", command, *words, *(self.space if space else []), "--json"])
+        out, err = self.capsys.readouterr()
+        assert (code, err) == (0, ""), err
+        return json.loads(out)
+
+    def fails(self, command: str, *words: str, space: bool = True) -> str:
+        assert main(["webhook", command, *words, *(self.space if space else [])]) == 2
+        return self.capsys.readouterr().err
+
+
+@pytest.fixture
+def terminal(capsys: pytest.CaptureFixture[str], stage: Stage) -> Terminal:
+    return Terminal(capsys, stage.space_id)
+
+
+def test_it_works(terminal: Terminal, webhooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{SECRET}\n"))
+    made = terminal.json("create", "--type", "stripe", "--name", "Pay", "--secret-stdin",
+                         "--set", "event.customer.created=contact")  # fmt: skip
+    assert made.keys() == {"url", "id", "type", "name"}
+    base, _, token = made["url"].rpartition("/")
+    assert base == f"{DEFAULT_BASE_URL}/webhooks"
+    assert len(token) == 43
+    server = webhooks.server.base_url
+    hook = Hook(webhooks.stage, server, "stripe", made["id"], token, SECRET)
+    body = stripe("customer.created", {"email": "ada@example.com"})
+    assert hook.deliver(body).json()["status"] == "accepted"
+    (listed,) = terminal.json("list")
+    assert (listed["hint"], listed["signed"], listed["events"], listed["revoked_at"]) == (
+        token[-4:], True, {"customer.created": "contact"}, None,
+    )  # fmt: skip
+    assert token not in json.dumps(listed)
+    (delivery,) = terminal.json("deliveries", str(made["id"]))
+    assert (delivery["status"], delivery["dedup_key"]) == ("accepted", "stripe:evt_1")
+    assert delivery.keys().isdisjoint({"body", "headers"})
+    (whole,) = terminal.json("deliveries", "--bodies", "--limit", "1")
+    assert json.loads(whole["body"]) == body
+    assert terminal.json("revoke", str(made["id"]))["revoked_at"]
+    assert hook.deliver(body).status_code == 404
+
+
+def test_the_url_begins_with_the_base_url(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADWATER_BASE_URL", "https://t.example.com")
+    made = terminal.json("create", "--type", "generic", "--name", "n", "--set", "event=contact")
+    assert made["url"].startswith("https://t.example.com/webhooks/")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--type", "paypal", "--name", "n"], "type: paypal is none of generic, stripe"),
+        (["--type", "stripe", "--name", "n"], "secret: stripe signs what it sends"),
+        (["--type", "generic", "--name", "n"], "needs event=NAME"),
+        (["--type", "generic", "--name", " ", "--set", "event=contact"], "name"),
+        (["--type", "generic", "--name", "n", "--set", "event"], "must be KEY=VALUE"),
+        (["--type", "generic", "--name", "n", "--set", "event=contact",
+          "--set", "signature_header=X-Sig"], "--secret-stdin"),
+        (["--type", "generic", "--name", "n", "--set", "event=contact",
+          "--set", "map.email=mail)"], "map.email: cannot be read at character 5, “)”."),
+    ],
+)  # fmt: skip
+def test_what_create_refuses(terminal: Terminal, words: list[str], why: str) -> None:
+    assert why in terminal.fails("create", *words)
+
+
+def test_ids_of_another_space(terminal: Terminal, webhooks: Hooks) -> None:
+    twin = make_stage(webhooks.stage.connection)
+    theirs = webhooks.make("shopify", stage=twin)
+    theirs.deliver(ORDER)
+    (delivery,) = theirs.deliveries("id")
+    for command, words in (
+        ("set", [str(theirs.id), "event.x=contact"]), ("revoke", [str(theirs.id)]),
+        ("deliveries", [str(theirs.id)]),
+    ):  # fmt: skip
+        assert "Webhook not found" in terminal.fails(command, *words)
+    assert "Delivery not found" in terminal.fails("replay", str(delivery))
+    assert terminal.json("deliveries") == terminal.json("list") == []
+
+
+def test_a_mapping_is_corrected_and_the_delivery_replayed(
+    terminal: Terminal, webhooks: Hooks
+) -> None:
+    hook = webhooks.generic()
+    hook.deliver({"mail": "ada@example.com", "amount": 5})
+    (refused,) = terminal.json("deliveries")
+    assert refused["status"] == "refused"
+    assert "email is required" in refused["detail"]
+    assert terminal.json("replay", str(refused["id"]))["status"] == "refused"
+    changed = terminal.json("set", str(hook.id), "map.email=mail")
+    assert changed["mapping"] == {"email": "mail", "amount": "amount"}
+    replayed = terminal.json("replay", str(refused["id"]))
+    assert (replayed["status"], type(replayed["receipt_id"])) == ("accepted", int)
+    assert hook.deliveries("status", "receipt_id") == [("accepted", replayed["receipt_id"])]
+    again = terminal.json("replay", str(refused["id"]))
+    hook.queue().process()
+    assert hook.queue().values("events", "id") == [replayed["receipt_id"]]
+    assert hook.queue().values("duplicates", "id") == [again["receipt_id"]]
+
+
+def test_a_replay_happened_when_it_was_delivered(terminal: Terminal, webhooks: Hooks) -> None:
+    hook = webhooks.generic()
+    hook.deliver({"email": "ada@example.com"})
+    connection, space_id = hook.stage.connection, hook.stage.space_id
+    connection.execute(
+        "UPDATE webhook_deliveries SET received_at = '2026-01-02T03:04:05Z' WHERE space_id = %s",
+        (space_id,),
+    )
+    connection.execute("DELETE FROM inbox WHERE space_id = %s", (space_id,))
+    terminal.json("replay", str(hook.deliveries("id")[0]))
+    hook.queue().process()
+    (moment,) = hook.queue().values("events", "event_time")
+    assert moment.isoformat().startswith("2026-01-02T03:04:05")
+
+
+def test_what_nobody_signed_cannot_be_replayed(terminal: Terminal, webhooks: Hooks) -> None:
+    hook = webhooks.make("shopify")
+    hook.post(b"{}", {})
+    assert "its body was not kept" in terminal.fails("replay", str(hook.deliveries("id")[0]))
+
+
+def test_trying_a_body(terminal: Terminal, tmp_path: Path, stage: Stage) -> None:
+    file = tmp_path / "body.json"
+    file.write_text(json.dumps(stripe("checkout.session.completed", SESSION)))
+    told = terminal.json("test", str(file), "--type", "stripe", space=False)
+    assert told["status"] == "accepted"
+    assert (told["event"]["event_name"], told["event"]["amount"]) == ("purchase", "49")
+    changed = ["--set", "map.amount=subtract(number('99.90'), from_minor_units(`1990`))"]
+    told = terminal.json("test", str(file), "--type", "stripe", *changed, space=False)
+    assert told["event"]["amount"] == "80"
+    file.write_text(json.dumps(REFUND))
+    header = ["--header", "X-Shopify-Topic=refunds/create"]
+    told = terminal.json("test", str(file), "--type", "shopify", *header, space=False)
+    assert told["event"]["amount"] == "-15.5"
+    told = terminal.json("test", str(file), "--type", "shopify", space=False)
+    assert (told["status"], told["event"]) == ("ignored", None)
+    assert "No such file" in terminal.fails("test", str(tmp_path / "none"), "--type", "stripe",
+                                            space=False)  # fmt: skip
+    count = stage.connection.execute(
+        "SELECT count(*) FROM webhook_deliveries WHERE space_id = %s", (stage.space_id,)
+    ).fetchone()
+    assert count == (0,)

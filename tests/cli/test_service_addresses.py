@@ -1,0 +1,66 @@
+"""Commands print and use the addresses of the running service, whatever the shell they are typed in
+knows of it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.forwarding.fake_platform import Answer, FakePlatform
+from tests.support.processes import Serve, headwater
+
+PIXEL = ("--platform", "meta", "--set", "pixel_id=1234567890")
+
+
+def command(data_dir: Path, *words: str, **variables: str) -> Any:
+    """What a command prints as JSON."""
+    ran = headwater(*words, "--data-dir", str(data_dir), "--json", **variables)
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+def test_it_works(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    taken = Answer(body=b'{"events_received": 1}')
+    with (
+        FakePlatform(otherwise=taken) as meta,
+        Serve(data_dir, HEADWATER_META_URL=meta.url, HEADWATER_TRACKER_SCRIPT="/a.js") as serve,
+    ):
+        url = serve.url()
+        space = ("--space", str(command(data_dir, "space", "create", "--name", "Shop")["id"]))
+        wrong = {"HEADWATER_BASE_URL": "http://elsewhere.example"}
+        site = command(
+            data_dir, "site", "create", *space, "--name", "x", "--origin", "https://x.example",
+            **wrong,
+        )  # fmt: skip
+        assert f'src="{url}/a.js"' in site["snippet"]
+        (listed,) = command(data_dir, "site", "list", *space)
+        assert listed["snippet"] == site["snippet"]
+        hook = command(
+            data_dir, "webhook", "create", *space, "--type", "generic", "--name", "n", "--set",
+            "event=contact",
+        )  # fmt: skip
+        assert hook["url"].startswith(f"{url}/webhooks/")
+        who = ("--email", "a@example.com", "--role", "admin")
+        invited = command(data_dir, "user", "invite", *space, *who)
+        assert invited["url"].startswith(f"{url}/console/")
+        made = command(
+            data_dir, "destination", "create", *space, *PIXEL, "--secret", "access_token=x"
+        )
+        assert try_out(data_dir, *space, "--destination", str(made["id"])) == []
+        assert len(meta.requests) == 1, "the service's platform was called"
+        assert serve.stop() == 0
+
+
+def try_out(data_dir: Path, *where: str) -> list[str]:
+    """Try a new destination out as the documentation says, and return what stood in the way."""
+    at = ("--data-dir", str(data_dir))
+    refused = headwater("destination", "test", *where, *at)
+    assert refused.returncode == 1
+    assert "test_event_code" in refused.stdout
+    advice = refused.stdout.rpartition("headwater ")[2].strip().replace("CODE", "TEST1")
+    assert headwater(*advice.split(), *at).returncode == 0
+    taken = headwater("destination", "test", *where, *at)
+    return [] if taken.returncode == 0 else [taken.stdout, taken.stderr]

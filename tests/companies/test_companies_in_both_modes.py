@@ -1,0 +1,163 @@
+"""What a change of a company's claims means to the events that come after it, in both modes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from headwater.events.accepted import AcceptedEvent
+from tests.support.factories import make_stage
+from tests.support.pipeline import Stage as Pipeline
+from tests.support.pipeline import event
+from tests.support.reading_fixtures import Api
+
+
+@dataclass
+class Both:
+    """A Space in one of the modes: its API, its pipeline, and the claim that mode goes by."""
+
+    api: Api
+    pipeline: Pipeline
+    mode: str
+
+    @property
+    def claim(self) -> str:
+        return "domain" if self.mode == "auto" else "external_id"
+
+    def of(self, person: str, company: str) -> AcceptedEvent:
+        """An event of a person of the company that has the claim `company`."""
+        if self.mode == "auto":
+            return event(email=f"{person}@{company}", trk_source="sms")
+        return event(email=f"{person}@gmail.com", company_external_id=company, trk_source="sms")
+
+    def run(self, person: str, company: str) -> int:
+        """Process an event of a person; the id of the company it is then in."""
+        (receipt,) = self.pipeline.run(self.of(person, company))
+        return dict(self.pipeline.rows("events", "id", "company_id"))[receipt]
+
+    def put(self, company_id: int, **body: Any) -> httpx.Response:
+        return self.api.send("PUT", f"/companies/{company_id}", json=body)
+
+    def set_claim(self, company_id: int, value: str | None) -> None:
+        response = self.put(company_id, **{self.claim: value})
+        assert response.status_code == 200, response.text
+
+    def members(self) -> dict[int, set[int]]:
+        """The contacts by company, and every stamp agreeing with them."""
+        company_of = dict(self.pipeline.rows("contacts", "id", "company_id"))
+        for table in ("events", "touchpoints"):
+            rows = self.pipeline.rows(table, "contact_id", "company_id")
+            assert all(company_of[contact] == company for contact, company in rows)
+        return {
+            company: {contact for contact, its in company_of.items() if its == company}
+            for company in company_of.values()
+        }
+
+
+@pytest.fixture(params=["auto", "external_id"])
+def both(
+    client: httpx.Client, connection: psycopg.Connection, request: pytest.FixtureRequest
+) -> Both:
+    stage = make_stage(connection)
+    connection.execute(
+        "UPDATE spaces SET company_identity_mode = %s WHERE id = %s",
+        (request.param, stage.space_id),
+    )
+    pipeline = Pipeline(connection, stage.space_id)
+    return Both(Api(client, stage.key), pipeline, request.param)
+
+
+def test_it_works(both: Both) -> None:
+    acme = both.run("ann", "acme.com")
+    assert both.run("ben", "acme.com") == acme
+    both.set_claim(acme, "acme.org")
+    assert both.run("cid", "acme.org") == acme
+    new = both.run("dan", "acme.com")
+    assert new != acme
+    assert [len(both.members()[company]) for company in (acme, new)] == [3, 1]
+
+
+def test_a_released_claim_makes_another_company(both: Both) -> None:
+    acme = both.run("ann", "acme.com")
+    members = both.members()
+    both.set_claim(acme, None)
+    assert both.members() == members
+    new = both.run("ben", "acme.com")
+    assert new != acme
+    assert both.run("cid", "acme.com") == new
+    assert both.members()[acme] == members[acme]
+    assert both.api.get(f"/companies/{new}").json()[both.claim] == "acme.com"
+    assert both.api.get(f"/companies/{acme}").json()[both.claim] is None
+
+
+def test_a_claim_that_moved_leads_new_contacts_to_its_new_company(both: Both) -> None:
+    acme, other = both.run("ann", "acme.com"), both.run("ben", "other.com")
+    members = both.members()
+    both.set_claim(acme, None)
+    both.set_claim(other, "acme.com")
+    assert both.members() == members
+    assert both.run("cid", "acme.com") == other
+    assert both.members()[acme] == members[acme]
+    assert both.run("dan", "other.com") not in (acme, other)
+
+
+def test_members_of_a_company_that_lost_its_claim(both: Both) -> None:
+    """By domain a contact stays where it is; by external id it goes where its events point."""
+    acme = both.run("ann", "acme.com")
+    both.set_claim(acme, None)
+    later = both.run("ann", "acme.com")
+    assert (later == acme) == (both.mode == "auto")
+    assert set(both.members()) == {later}
+    companies = both.pipeline.values("companies", "id")
+    assert len(companies) == (1 if both.mode == "auto" else 2)
+
+
+def test_a_claim_given_back_finds_the_same_company(both: Both) -> None:
+    acme = both.run("ann", "acme.com")
+    both.set_claim(acme, None)
+    both.set_claim(acme, "acme.com")
+    assert both.run("ben", "acme.com") == acme
+
+
+def test_a_claim_that_events_took_is_taken(both: Both) -> None:
+    acme = both.run("ann", "acme.com")
+    both.set_claim(acme, None)
+    new = both.run("ben", "acme.com")
+    response = both.put(acme, **{both.claim: "acme.com"})
+    assert (response.status_code, response.json()["field"]) == (409, both.claim)
+    assert response.json()["conflicting_company_id"] == new
+
+
+def test_a_claim_of_the_other_mode_leads_nobody(both: Both) -> None:
+    acme = both.run("ann", "acme.com")
+    other = "external_id" if both.mode == "auto" else "domain"
+    assert both.put(acme, **{other: "linked.com"}).status_code == 200
+    assert both.run("ben", "linked.com") != acme
+
+
+def test_a_claim_counts_from_the_day_the_mode_is_chosen(both: Both) -> None:
+    acme = both.run("ann", "acme.com")
+    other_mode = "external_id" if both.mode == "auto" else "auto"
+    other_claim = "external_id" if other_mode == "external_id" else "domain"
+    assert both.put(acme, **{other_claim: "linked.com"}).status_code == 200
+    both.pipeline.connection.execute(
+        "UPDATE spaces SET company_identity_mode = %s WHERE id = %s",
+        (other_mode, both.pipeline.space_id),
+    )
+    both.mode = other_mode
+    assert both.run("ben", "linked.com") == acme
+
+
+def test_a_name_set_by_hand_stays_until_an_event_brings_one(both: Both) -> None:
+    acme = both.run("ann", "acme.com")
+    assert both.put(acme, name="Acme GmbH").status_code == 200
+    both.run("ben", "acme.com")
+    assert both.pipeline.values("companies", "name") == ["Acme GmbH"]
+    named = event(email="a@acme.com", company_external_id="acme.com", company_name="Acme Inc")
+    both.pipeline.run(named)
+    renamed = "Acme Inc" if both.mode == "external_id" else "Acme GmbH"
+    assert both.pipeline.values("companies", "name") == [renamed]

@@ -1,0 +1,100 @@
+"""The first start: a link for the first account on standard error, and none once there is one."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+
+from tests.support.accounts import PASSWORD
+from tests.support.processes import Serve, environment, headwater
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
+
+
+def links(serve: Serve) -> list[str]:
+    """The links in a service's log, the oldest first."""
+    lines = [json.loads(line) for line in serve.log.read_text().splitlines() if line[:1] == "{"]
+    return [line["open_once"] for line in lines if line["event"] == "set_up"]
+
+
+def test_it_works(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    where = ("--data-dir", str(data_dir))
+    with Serve(data_dir) as serve:
+        url = serve.url()
+        login = httpx.get(url, follow_redirects=True)
+        assert "There is no account yet." in login.text, "whoever opens the address is told"
+        wait_until(lambda: links(serve))
+        (link,) = links(serve)
+        assert link.startswith(f"{url}/console/set-up/")
+        page = httpx.get(link)
+        assert page.status_code == 200
+        assert "first Space" in page.text
+        space = json.loads(headwater("space", "create", "--name", "Shop", *where, "--json").stdout)
+        command = [
+            sys.executable, "-m", "headwater", "user", "create", "--email", "a@example.com",
+            "--password-stdin", "--space", str(space["id"]), "--role", "owner", *where,
+        ]  # fmt: skip
+        subprocess.run(
+            command, input=f"{PASSWORD}\n", text=True, check=True, env=environment(),
+            capture_output=True,
+        )  # fmt: skip
+        assert httpx.get(link).status_code == 404
+        assert "There is no account yet." not in httpx.get(f"{url}/login").text
+        assert serve.stop() == 0
+    with Serve(data_dir) as serve:
+        serve.url()
+        assert links(serve) == [link], "no other"
+        assert serve.stop() == 0
+
+
+def at_terminal(data_dir: Path, **variables: str) -> tuple[str, str]:
+    """What a first start prints to standard output, and what to a terminal on standard error."""
+    terminal, theirs = pty.openpty()
+    command = [sys.executable, "-m", "headwater", "serve", "--port", "0", "--data-dir"]
+    process = subprocess.Popen(
+        [*command, str(data_dir)], stdout=subprocess.PIPE, stderr=theirs, text=True,
+        env=environment(**variables),
+    )  # fmt: skip
+    os.close(theirs)
+    assert process.stdout is not None
+    said = process.stdout.readline()
+    written = b""
+    while b"/console/set-up/" not in written:
+        written += os.read(terminal, 65536)
+    process.send_signal(signal.SIGTERM)
+    try:
+        while more := os.read(terminal, 65536):
+            written += more
+    except OSError:  # how Linux tells that nobody writes to a terminal any more
+        os.close(terminal)
+    assert process.wait(PATIENCE_SECONDS) == 0
+    process.stdout.close()
+    return said, written.decode().replace("\r\n", "\n")
+
+
+def test_at_a_terminal_it_is_for_people(tmp_path: Path) -> None:
+    said, written = at_terminal(tmp_path / "data")
+    assert re.fullmatch(r"ready http://127\.0\.0\.1:\d+\n", said)
+    box = re.search(r"\n(-{60,})\n\n(.*?)\n\1\n", written, re.DOTALL)
+    assert box is not None, written
+    told, _, link, _ = box[2].split("\n")
+    assert "create the first account" in told
+    assert link.strip().startswith(said.split()[1] + "/console/set-up/")
+    log = written.replace(box[0], "")
+    assert re.search(r"^\d\d:\d\d:\d\d info +migrated +migration=0001", log, re.MULTILINE)
+    assert "{" not in log
+    assert "/console/set-up/" not in log
+
+
+def test_json_can_be_had_at_a_terminal(tmp_path: Path) -> None:
+    _, written = at_terminal(tmp_path / "data", HEADWATER_LOG_FORMAT="json")
+    lines = [json.loads(line) for line in written.splitlines()]
+    assert [line["event"] for line in lines].count("set_up") == 1

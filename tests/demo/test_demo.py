@@ -1,0 +1,100 @@
+"""`headwater demo`: the main job from end to end, through the public API only."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from html import unescape
+from pathlib import Path
+
+import httpx
+
+from headwater.demo.journeys import journeys
+from headwater.demo.shops import SHOPS
+from headwater.sources.classify import explain
+from headwater.sources.evidence import Landing, SourceParameters
+from headwater.sources.outcomes import Source
+from tests.console.browsing import Forms
+from tests.support.processes import Serve, is_ready
+from tests.support.waiting import wait_until
+
+LAST_LINE = "It goes on serving; Ctrl-C stops it.\n"
+NOW = datetime(2026, 3, 29, 1, 30, tzinfo=UTC)
+
+
+def show(data_dir: Path) -> str:
+    """Everything a demonstration prints, once it serves; then it is stopped."""
+    with Serve(data_dir, command="demo") as demo:
+        lines = [demo.line()]
+        while lines[-1] != LAST_LINE:
+            assert lines[-1], demo.log.read_text()
+            lines.append(demo.line())
+        url = re.search(r"^Address +(\S+)$", "".join(lines), re.MULTILINE)
+        assert url is not None
+        assert is_ready(url[1])
+        check_login("".join(lines))
+        demo.stop()
+        wait_until(lambda: not is_ready(url[1]), what="the end of the service")
+    return "".join(lines)
+
+
+def check_login(printed: str) -> None:
+    """The login that is printed opens every sample Space."""
+    told = dict(re.findall(r"^(Console|Login|Password) +(\S+)$", printed, re.MULTILINE))
+    console = told["Console"].removesuffix("/console")
+    with httpx.Client(base_url=console, follow_redirects=True) as client:
+        (form,) = Forms(client.get("/login").text).forms
+        typed = {"email": told["Login"], "password": told["Password"]}
+        page = client.post(form.action, data={**dict(form.fields), **typed})
+    assert [shop.name for shop in SHOPS if shop.name not in unescape(page.text)] == []
+
+
+def tables(printed: str) -> list[list[str]]:
+    """The reports' rows: a name and two amounts."""
+    rows = re.findall(r"^(\w+) +(-?[\d,]+\.\d\d) +(-?[\d,]+\.\d\d)$", printed, re.MULTILINE)
+    return [list(row) for row in rows]
+
+
+def test_it_works_and_again_adds_nothing(tmp_path: Path) -> None:
+    first, again = show(tmp_path / "data"), show(tmp_path / "data")
+    assert tables(first) == tables(again)
+    assert len(re.findall(r"API key +trk_sk_", again)) == len(SHOPS)
+    totals = [row[1:] for row in tables(first) if row[0] == "total"]
+    sales = re.findall(r"^all sales: (.*)$", first, re.MULTILINE)
+    assert totals == [[amount, amount] for amount in sales]
+    assert "set_up" not in first
+    assert "unattributed" in first
+    assert len(tables(first)) > 16
+
+
+def test_journeys_are_the_same_every_time() -> None:
+    for shop in SHOPS:
+        sent = journeys(shop, NOW)
+        assert sent == journeys(shop, NOW)
+        events = sent.events
+        keys = [event["idempotency_key"] for event in events]
+        assert 0.01 < 1 - len(set(keys)) / len(keys) < 0.03  # what is sent twice
+        assert any(event.get("amount", 0) < 0 for event in events)
+        later = journeys(shop, NOW.replace(month=5)).events
+        assert {event["idempotency_key"] for event in later} == set(keys)
+
+
+def test_two_periods_can_be_compared_and_today_has_something() -> None:
+    for shop in SHOPS:
+        at = [event["event_time"] for event in journeys(shop, NOW).events]
+        middle = f"{NOW - timedelta(days=90):%Y-%m-%d}"
+        older = sum(moment < middle for moment in at)
+        assert 0.2 < older / len(at) < 0.6
+        assert f"{NOW - timedelta(minutes=10):%Y-%m-%dT%H:%M:%SZ}" < max(at)
+
+
+def test_the_classifier_tells_where_visits_come_from() -> None:
+    """Nothing names a source: what a visit comes from is found out from its page and referrer."""
+    rules: set[str] = set()
+    for shop in SHOPS:
+        sent = journeys(shop, NOW)
+        assert not [event for event in sent.events if "trk_source" in event]
+        for visit in sent.visits:
+            told = explain(Landing(visit["url"], visit.get("referrer"), SourceParameters(None)))
+            rules.add(told.outcome.rule if isinstance(told.outcome, Source) else "nothing")
+    assert {"gclid", "utm_source_paid", "utm_source", "referrer", "other_site"} <= rules

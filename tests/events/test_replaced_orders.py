@@ -1,0 +1,163 @@
+"""What a page says of an order keeps out nothing the business says of it: the later one takes the
+page's place, which becomes the duplicate.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.identity.senders import Sender
+from headwater.webhooks.webhooks import find_buyer
+from tests.support.destinations import Forwarder
+from tests.support.factories import Stage as ApiStage
+from tests.support.pipeline import Accepted, Stage, by, event, page
+from tests.support.reading_fixtures import Api
+
+TRUSTED = [each.value for each in Sender if each.is_trusted]
+
+
+@pytest.fixture
+def queue(stage: ApiStage) -> Stage:
+    return Stage(stage.connection, stage.space_id)
+
+
+def bought(**values: Any) -> Any:
+    """What a page says: somebody bought for next to nothing."""
+    return page(event(trk_token="t1", amount="0.01", **values))
+
+
+def sold(**values: Any) -> Any:
+    """What the shop's server says."""
+    return event(email="ann@a-corp.com", amount="5000", **values)
+
+
+@pytest.mark.parametrize("apart", [True, False])
+@pytest.mark.parametrize("sender", TRUSTED)
+@pytest.mark.parametrize("key", ["order_id", "idempotency_key"])
+def test_it_works(queue: Stage, api: Api, key: str, sender: str, *, apart: bool) -> None:
+    said, true, again = queue.put(
+        bought(**{key: "1007"}), by(sender, sold(**{key: "1007"})), bought(**{key: "1007"})
+    )
+    queue.process(limit=1 if apart else 10)
+    assert [str(row[1]) for row in queue.rows("events", "id", "amount")] == ["5000.0000"]
+    assert queue.rows("duplicates", "id", "reason", "event_id", "sender") == [
+        (said, key, true, "browser"), (again, key, true, "browser"),
+    ]  # fmt: skip
+    for receipt, status, event_id, by_whom in (
+        (said, "duplicate", str(true), "browser"),
+        (true, "stored", str(true), sender),
+    ):
+        told = api.get(f"/receipts/{receipt}").json()
+        assert (told["status"], told["event_id"], told["sender"]) == (status, event_id, by_whom)
+
+
+def test_pages_among_themselves(queue: Stage, api: Api) -> None:
+    first, again = queue.run(bought(order_id="1"), bought(order_id="1"))
+    assert queue.rows("duplicates", "id", "event_id") == [(again, first)]
+    (true,) = queue.run(sold(order_id="1"))
+    assert queue.values("events", "id") == [true]
+    assert api.get(f"/receipts/{again}").json()["event_id"] == str(true)
+
+
+def test_the_business_among_itself(queue: Stage) -> None:
+    first, again = queue.run(sold(order_id="1"), by("webhook", sold(order_id="1")))
+    assert queue.values("events", "id") == [first]
+    assert queue.rows("duplicates", "id", "sender") == [(again, "webhook")]
+
+
+def test_one_takes_the_place_of_two(queue: Stage) -> None:
+    said = queue.run(bought(order_id="1"), bought(idempotency_key="k"))
+    (true,) = queue.run(sold(order_id="1", idempotency_key="k"))
+    assert queue.values("events", "id") == [true]
+    assert queue.rows("duplicates", "id", "reason") == [
+        (said[0], "order_id"), (said[1], "idempotency_key"),
+    ]  # fmt: skip
+
+
+def test_an_upsell_takes_no_place(queue: Stage) -> None:
+    queue.run(bought(order_id="1"))
+    queue.run(sold(order_id="1", is_upsell=True))
+    assert len(queue.values("events", "id")) == 2
+
+
+def test_orders_of_the_time_before_senders_were_kept(queue: Stage) -> None:
+    (old,) = queue.run(sold(order_id="1"))
+    queue.connection.execute("UPDATE events SET sender = NULL WHERE id = %s", (old,))
+    queue.run(bought(order_id="1"), sold(order_id="1"))
+    assert queue.values("events", "id") == [old]
+
+
+def test_whose_order_it_is_the_business_says(queue: Stage, database_url: str) -> None:
+    """A refund that names only its order goes to the buyer, not to who made up the order first."""
+    queue.run(
+        page(event(email="mallory@evil.com", order_id="1", event_name="lead_generated")),
+        sold(order_id="1"),
+    )
+
+    async def buyer() -> dict[str, str]:
+        async with await psycopg.AsyncConnection.connect(database_url) as connection:
+            return await find_buyer(connection, queue.space_id, "1")
+
+    assert asyncio.run(buyer()) == {"email": "ann@a-corp.com"}
+
+
+def run(forwarder: Forwarder, *items: Accepted) -> list[int]:
+    return forwarder.queue().run(*items)
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_what_waits_to_be_forwarded_is_the_business_s(forwarder: Forwarder, *, apart: bool) -> None:
+    """Under the id that the page's own pixel has told, by which a platform tells repeats."""
+    forwarder.make()
+    queue = forwarder.queue()
+    said, true = queue.put(bought(order_id="1", idempotency_key="of-the-page"), sold(order_id="1"))
+    queue.process(limit=1 if apart else 10)
+    assert said != true
+    assert forwarder.deliveries("event_id", "dedup_id", "status", "attempts") == [
+        (true, "of-the-page", "queued", 0)
+    ]
+
+
+def test_who_was_told_is_not_told_again(forwarder: Forwarder) -> None:
+    told, waiting = forwarder.make(), forwarder.make()
+    (said,) = run(forwarder, bought(order_id="1", idempotency_key="k"))
+    forwarder.execute(
+        "UPDATE deliveries SET status = 'delivered', attempts = 1, finished_at = now()"
+        " WHERE space_id = %(space_id)s AND destination_id = %(told)s", told=told,
+    )  # fmt: skip
+    later = forwarder.make()
+    (true,) = run(forwarder, sold(order_id="1", idempotency_key="server"))
+    assert true != said
+    assert forwarder.deliveries("destination_id", "event_id", "dedup_id", "status") == [
+        (told, true, "k", "delivered"),
+        (waiting, true, "k", "queued"),
+        (later, true, "server", "queued"),
+    ]
+
+
+def test_what_failed_or_was_skipped_is_decided_anew(forwarder: Forwarder) -> None:
+    destination = forwarder.make()
+    (said,) = run(forwarder, page(event(trk_token="t1", order_id="1", do_not_capi=True)))
+    (true,) = run(forwarder, sold(order_id="1", idempotency_key="server"))
+    assert forwarder.deliveries("destination_id", "event_id", "status", "reason") == [
+        (destination, said, "skipped", "do_not_capi"), (destination, true, "queued", None),
+    ]  # fmt: skip
+
+
+def test_of_two_places_one_is_handed_over(forwarder: Forwarder) -> None:
+    forwarder.make()
+    first, second = run(
+        forwarder, bought(order_id="1", idempotency_key="a"), bought(idempotency_key="b")
+    )
+    forwarder.execute(
+        "UPDATE deliveries SET status = 'delivered', attempts = 1, finished_at = now(),"
+        " request = '{}' WHERE space_id = %(space_id)s AND event_id = %(second)s", second=second,
+    )  # fmt: skip
+    (true,) = run(forwarder, sold(order_id="1", idempotency_key="b"))
+    assert forwarder.deliveries("event_id", "status", "reason") == [
+        (first, "skipped", "replaced"), (true, "delivered", None),
+    ]  # fmt: skip

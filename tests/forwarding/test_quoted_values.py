@@ -1,0 +1,169 @@
+"""A platform that quotes whom it was told of, in every way there is: nothing of it is in the
+database, the API's answers, the commands' output or the logs.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from headwater.cli import main
+from headwater.forwarding.credentials import seal_secrets
+from headwater.forwarding.platforms.registry import PLATFORMS
+from tests.forwarding.fake_platform import Answer, FakePlatform, Received
+from tests.forwarding.staging import KEY
+from tests.forwarding.staging import Stage as Sending
+from tests.support import factories
+from tests.support.canaries import Canaries, places
+from tests.support.reading_fixtures import Api
+
+SETTINGS = {
+    "meta": {"pixel_id": "1234567890"},
+    "google": {"customer_id": "1234567890"},
+    "tiktok": {"pixel_code": "PIXEL1"},
+    "linkedin": {},
+    "reddit": {"pixel_id": "a2_abc"},
+    "pinterest": {"ad_account_id": "1234567890"},
+    "snapchat": {"pixel_id": "abc"},
+    "microsoft": {"tag_id": "1234567890"},
+}
+TABLES = {"deliveries", "delivery_attempts", "destinations"}
+
+
+class Scene:
+    """A Space with somebody of whom everything is known, and an event to be sent."""
+
+    def __init__(self, stage: factories.Stage, database_url: str, url: str, name: str) -> None:
+        platform = PLATFORMS[name]
+        self.sending = Sending(stage, database_url, platform=platform, urls={name: url})
+        self.secret = "geheim-" + "s" * 20
+        secrets = {key: self.secret for key in platform.secrets if key != "service_account_json"}
+        if name == "linkedin":
+            secrets = {"access_token": self.secret}
+        self.destination_id = self.sending.destination(
+            settings=json.dumps(SETTINGS[name]),
+            event_names=json.dumps({} if platform.event_names else {"purchase": "1234567890"}),
+        )
+        stage.connection.execute(
+            "UPDATE destinations SET secrets = %s WHERE space_id = %s AND id = %s",
+            (seal_secrets(KEY, stage.space_id, self.destination_id, secrets),
+             stage.space_id, self.destination_id),
+        )  # fmt: skip
+        self.personal = Canaries()
+        self.delivery_id = self.sending.delivery(self.destination_id, self._event(stage))
+
+    def _event(self, stage: factories.Stage) -> int:
+        known = self.personal
+        contact = stage.contact(
+            email=known.email(), phone="+49 170 1234567", city=known.text("City"),
+            name=f"{known.text('First')} {known.text('Last')}", country="DE",
+        )  # fmt: skip
+        stage.identifier(contact, "tracking_id", known.text("tracking"))
+        clicks = [f"{name}={known.text(name)}" for name in ("fbclid", "gclid", "ttclid", "msclkid")]
+        known.append("491701234567")
+        return stage.event(
+            contact, event_time=self.sending.moment(-60), ip=known.ip(), currency="USD", amount=5,
+            user_agent=known.text("agent"), order_id="1007",
+            event_url=f"https://shop.example/thanks?{'&'.join(clicks)}",
+        )  # fmt: skip
+
+    def quoting(self, request: Received) -> str:
+        """Whatever is known of the person, and the whole request."""
+        return " | ".join([*self.personal, "+49 170 1234567", self.secret, request.body.decode()])
+
+
+def _answers(scene: Scene, status: int) -> Any:
+    """A platform that quotes in the members that platforms have for it, and in some of its own."""
+
+    def answer(request: Received) -> Answer:
+        if request.target.startswith(("/token", "/oauth")):
+            return Answer(200, {"access_token": "token-" + "t" * 30, "expires_in": 3600})
+        said = scene.quoting(request)
+        detail = {"index": 0, "propertyName": "ph", "errorMessage": said, "attemptedValue": said}
+        return Answer(status, {
+            "error": {"message": said, "code": 100, "details": [detail, *scene.personal],
+                      "fields": [{"field": "$.data.events[0].user", "message": said}]},
+            "message": said, "reason": said, "status": "INVALID", "code": 40002,
+            "invalid_events": [{"event": json.loads(request.body), "error_message": said}],
+            "events": [{"status": "failed", "error_message": said}],
+            "event": json.loads(request.body), said: 1, "number": 491701234567,
+        })  # fmt: skip
+
+    return answer
+
+
+def _html(scene: Scene) -> Any:
+    return lambda request: Answer(502, f"<html>{scene.quoting(request)}</html>".encode())
+
+
+@pytest.fixture
+def platform() -> Iterator[FakePlatform]:
+    with FakePlatform() as platform:
+        yield platform
+
+
+@dataclass
+class Shown:
+    """Everything by which people come to see a delivery."""
+
+    api: Api
+    stage: factories.Stage
+    capsys: pytest.CaptureFixture[str]
+    caplog: pytest.LogCaptureFixture
+
+    def texts(self, scene: Scene) -> dict[str, str]:
+        destination = f"/destinations/{scene.destination_id}"
+        paths = [f"/deliveries/{scene.delivery_id}", destination, f"{destination}/deliveries"]
+        return {
+            "API": "".join(self.api.get(path).text for path in paths),
+            "commands": self._commands(scene),
+            "logs": self.caplog.text,
+        }
+
+    def tables(self, scene: Scene, sought: list[str]) -> set[str]:
+        found = places(scene.sending.rows, sought).values()
+        return {table for at in found for table, _ in at} & TABLES
+
+    def _commands(self, scene: Scene) -> str:
+        space, number = ["--space", str(self.stage.space_id)], str(scene.delivery_id)
+        assert main(["delivery", "show", *space, number]) == 0
+        assert main(["destination", "list", *space]) == 0
+        out, err = self.capsys.readouterr()
+        assert number in out
+        return out + err
+
+
+@pytest.fixture
+def shown(
+    api: Api, stage: factories.Stage, database_url: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture,
+) -> Shown:  # fmt: skip
+    # What another test has left waiting is not this one's.
+    stage.connection.execute("UPDATE destinations SET status = 'removed'")
+    monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
+    caplog.set_level(logging.DEBUG)
+    return Shown(api, stage, capsys, caplog)
+
+
+@pytest.mark.parametrize("kind", [400, 200, 401, 422, 500, "html"])
+@pytest.mark.parametrize("name", PLATFORMS)
+def test_nothing_that_a_platform_quotes_is_kept(
+    name: str, kind: int | str, platform: FakePlatform, shown: Shown, database_url: str
+) -> None:
+    scene = Scene(shown.stage, database_url, platform.url, name)
+    react = _answers(scene, kind) if isinstance(kind, int) else _html(scene)
+    platform.then(*[react] * 4)
+    scene.sending.run()
+    status, answer = scene.sending.of(scene.delivery_id, "status", "answer")
+    assert platform.requests, "it was sent"
+    assert status != "delivered"
+    assert answer or PLATFORMS[name].quotes, "something of the answer is kept"
+    sought = [*scene.personal, "170 1234567", scene.secret]
+    assert shown.tables(scene, sought) == set()
+    texts = shown.texts(scene)
+    assert [(place, value) for place in texts for value in sought if value in texts[place]] == []

@@ -1,0 +1,234 @@
+"""The documentation names everything there is: settings, commands, limits, statuses, packages,
+models, sources, filters, receipts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import re
+import tokenize
+import tomllib
+from collections.abc import Iterator
+from http import HTTPStatus
+from pathlib import Path
+
+import pytest
+
+from headwater.attribution.models import MODELS, WINDOWS
+from headwater.cli.parser import build_parser
+from headwater.contacts.filters import OPERATORS
+from headwater.events.fields import FIELDS
+from headwater.forwarding.destinations import DELIVERY_STATUSES
+from headwater.forwarding.models import SkipReason
+from headwater.forwarding.platforms.platform import DAY
+from headwater.forwarding.platforms.registry import PLATFORMS
+from headwater.http.rate_limits import PER_MINUTE
+from headwater.mcp.endpoint import AccessRefusal as AssistantRefusal
+from headwater.mcp.prompts import PROMPTS
+from headwater.mcp.resources import RESOURCES
+from headwater.mcp.tools import TOOLS
+from headwater.pipeline.batch import RejectReason
+from headwater.reports.errors import ReportProblem
+from headwater.reports.models import Comparison, Group, Measure
+from headwater.settings import PREFIX, READERS, Settings
+from headwater.sources import clicks
+from headwater.sources.catalogue import SOURCES
+from headwater.sources.outcomes import NothingReason
+from headwater.sources.rules import RULES
+from headwater.spaces.keys import SCOPES
+from headwater.spaces.settings_input import KEYS
+from tests.support.sizes import ROOT
+
+DOCS = ROOT / "docs"
+CONFIGURATION = (DOCS / "configuration.md").read_text()
+COMMANDS = (DOCS / "commands.md").read_text()
+OPERATIONS = (DOCS / "operations.md").read_text()
+API = (DOCS / "api.md").read_text()
+ATTRIBUTION = (DOCS / "attribution.md").read_text()
+IDENTITY = (DOCS / "identity.md").read_text()
+REPORTS = (DOCS / "reports.md").read_text()
+ASSISTANTS = (DOCS / "assistants.md").read_text()
+
+
+def section(page: str, title: str) -> str:
+    """What stands under a heading, up to the next heading of any level."""
+    return re.split(r"^#+ ", page.partition(f"# {title}")[2], maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def row_names(text: str) -> list[str]:
+    """The code words in the first column of tables, in order."""
+    columns = re.findall(r"^\| ([^|]*`[^|]*) \|", text, re.MULTILINE)
+    return [name for column in columns for name in re.findall(r"`([^`]+)`", column)]
+
+
+def test_every_setting() -> None:
+    assert set(READERS) == set(Settings.__slots__)
+    documented = re.findall(r"^\| `(HEADWATER_\w+)` \|", CONFIGURATION, re.MULTILINE)
+    assert documented == [PREFIX + name.upper() for name in READERS]
+
+
+def commands(
+    parser: argparse.ArgumentParser, name: str = "headwater"
+) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Every command that can be run, as (its words, its parser)."""
+    groups = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
+    if not groups:
+        yield name, parser
+    for group in groups:
+        for word, inner in group.choices.items():
+            yield from commands(inner, f"{name} {word}")
+
+
+@pytest.mark.parametrize(("name", "parser"), list(commands(build_parser())))
+def test_every_command_and_option(name: str, parser: argparse.ArgumentParser) -> None:
+    told = re.search(rf"`{name}\b.*?(?=\n\n(?!\|)|`headwater |\Z)", COMMANDS, re.DOTALL)
+    assert told is not None
+    where = COMMANDS if name == "headwater demo" else told[0]
+    options = {
+        option for action in parser._actions for option in action.option_strings
+        if action.help != argparse.SUPPRESS and option not in {"-h", "--help", "--data-dir"}
+    }  # fmt: skip
+    assert {option for option in options if option not in where} == set()
+
+
+def test_no_command_that_is_not() -> None:
+    known = {name for name, _ in commands(build_parser())}
+    told = re.findall(r"`(headwater [a-z-]+(?: [a-z-]+)?)", COMMANDS)
+    assert {name for name in told if name not in known} == set()
+
+
+def test_every_space_setting_and_scope() -> None:
+    keys = re.findall(r"^\| `([^`]+)` \|", COMMANDS, re.MULTILINE)
+    assert keys == list(KEYS)
+    for page in (COMMANDS, section(API, "Authentication")):
+        assert [scope for scope in SCOPES if f"`{scope}`" not in page] == []
+
+
+def test_every_limit_and_in_one_place() -> None:
+    rows = {page: re.findall(r"^\| `(\w+)` \| (\d+) \|", page, re.MULTILINE)
+            for page in (CONFIGURATION, API)}  # fmt: skip
+    assert {bucket: int(limit) for bucket, limit in rows[API]} == PER_MINUTE
+    assert rows[CONFIGURATION] == []
+    assert "api.md#rate-limits" in CONFIGURATION
+
+
+def statuses() -> set[int]:
+    """Every error status the code names."""
+    files = [*(ROOT / "src" / "headwater").rglob("*.py")]
+    numbers = {
+        int(token.string)
+        for path in files
+        if path.parent.name in {"http", "ingest", "spaces", "events"} or path.name == "app.py"
+        for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline)
+        if token.type == tokenize.NUMBER and token.string.isdigit()
+    }
+    return {int(status) for status in HTTPStatus if status >= 400} & numbers
+
+
+@pytest.mark.parametrize(
+    ("page", "title"), [(OPERATIONS, "What the API answers when it refuses"), (API, "Errors")]
+)
+def test_every_status(page: str, title: str) -> None:
+    rows = re.findall(r"^\| ([\d, ]+) \|", section(page, title), re.MULTILINE)
+    documented = {int(number) for row in rows for number in row.split(",")}
+    assert statuses() - documented == set()
+
+
+def test_every_model_and_window() -> None:
+    assert row_names(section(ATTRIBUTION, "Models"))[1:] == list(MODELS)
+    days = re.search(r"`attribution_window` is ((?:`\d+`(?:, | or )?)+)", ATTRIBUTION)
+    assert days is not None
+    assert re.findall(r"\d+", days[1]) == [str(window) for window in WINDOWS]
+
+
+def test_every_measure_group_and_comparison() -> None:
+    assert row_names(section(REPORTS, "Measures")) == list(Measure)
+    assert row_names(section(REPORTS, "Groups")) == list(Group)
+    compared = row_names(section(REPORTS, "Comparisons"))
+    assert compared[1:] == [each for each in Comparison if each is not Comparison.NONE]
+    assert [reason for reason in ReportProblem if f"`{reason}`" not in REPORTS] == []
+
+
+def test_every_source() -> None:
+    told = re.findall(r"`(\w+)`", section(ATTRIBUTION, "Sources").partition("|---|")[2])
+    assert told == list(SOURCES)
+    parameters = {*clicks.ADS, *clicks.CLICK_IDS, *clicks.MAIL}
+    assert [
+        name for name in {*parameters, *RULES, *NothingReason} if f"`{name}`" not in ATTRIBUTION
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("title", "kind"), [("Text,", "text"), ("Numbers,", "number"), ("Dates,", "date")]
+)
+def test_every_filter_operator(title: str, kind: str) -> None:
+    assert set(row_names(section(API, title))) == set(OPERATORS[kind])
+
+
+def test_every_field() -> None:
+    assert set(row_names(section(API, "Fields"))) == set(FIELDS)
+
+
+def test_every_receipt_status_and_reason() -> None:
+    sql = (ROOT / "src" / "headwater" / "ingest" / "inbox.sql").read_text()
+    statuses = re.findall(r"^SELECT '(\w+)'", sql.partition("-- name: receipt")[2], re.MULTILINE)
+    assert row_names(section(IDENTITY, "Receipts"))[1:] == list(dict.fromkeys(statuses))
+    assert [status for status in statuses if f"`{status}`" not in section(API, "Receipts")] == []
+    assert [reason for reason in RejectReason if f"`{reason}`" not in IDENTITY] == []
+
+
+def test_everything_of_forwarding() -> None:
+    page = (DOCS / "forwarding.md").read_text()
+    rows = re.findall(
+        r"^\| `(\w+)` \| \[.+\]\(\S+/platforms/(\w+)/README\.md\) \| (\d+) days \|$",
+        page, re.MULTILINE,
+    )  # fmt: skip
+    assert rows == [(name, name, f"{each.limits.age / DAY:g}") for name, each in PLATFORMS.items()]
+    told = row_names(section(page, "What is forwarded, and when"))
+    assert told == [*DELIVERY_STATUSES, *SkipReason]
+
+
+def test_every_dependency_has_its_reason() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    asked = project["project"]["dependencies"] + project["dependency-groups"]["dev"]
+    names = {re.split(r"[\[><=;~! ]", one)[0] for one in asked}
+    text = (DOCS / "ARCHITECTURE.md").read_text()
+    assert {name for name in names if not re.search(rf"\b{name}\b", text)} == set()
+
+
+def test_every_room_is_on_the_map() -> None:
+    text = (DOCS / "ARCHITECTURE.md").read_text()
+    rooms = [path.name for path in (ROOT / "src" / "headwater").iterdir() if path.is_dir()]
+    rooms = [f"{name}/" for name in rooms if not name.startswith("__")]
+    assert [room for room in rooms if f"`{room}`" not in text] == []
+
+
+def test_every_make_target() -> None:
+    targets = re.findall(r"^([a-z]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert {"setup", "serve", "demo", "test", "check", "bench"} <= set(targets)
+
+
+def pages() -> list[Path]:
+    return [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s]+)(?:#[\w-]+)?\)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_changes_are_collected() -> None:
+    assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_everything_an_assistant_can_ask() -> None:
+    tools = row_names(section(ASSISTANTS, "Tools"))
+    assert sorted(name for name in tools if "custom_event_" not in name) == sorted(
+        tool.name for tool in TOOLS
+    )
+    told = row_names(section(ASSISTANTS, "Resources and prompts"))
+    assert told == [*RESOURCES, *PROMPTS]
+    named = section(ASSISTANTS, "Behind a reverse proxy")
+    assert [reason for reason in AssistantRefusal if f"`{reason}`" not in named] == []

@@ -1,0 +1,232 @@
+"""Rules of the house that no linter knows: tenants in SQL, and what may stand in the files."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.support.sizes import ROOT
+
+SOURCE = ROOT / "src" / "headwater"
+STATEMENT = re.compile(r"^-- name: (\w+)\n(.*?)(?=^-- name: |\Z)", re.MULTILINE | re.DOTALL)
+KEYWORDS = {
+    "ORDER", "GROUP", "LIMIT", "RETURNING", "LEFT", "CROSS", "INNER", "JOIN", "FOR", "VALUES",
+    "SELECT", "ON", "SET", "WHERE", "USING", "UNION",
+}  # fmt: skip
+COMMENT = re.compile(r"--[^\n]*")
+MENTION = re.compile(
+    r"\b(FROM|JOIN|INTO|UPDATE|USING|,)\s+(\w+)(?:\s+(?:AS\s+)?(\w+))?",
+    re.IGNORECASE,
+)
+
+SPANS_SPACES: dict[str, str] = {
+    "spaces/spaces.sql::list_ids": "an operator lists the installation's Spaces",
+    "spaces/spaces.sql::create": "the Space does not exist yet",
+    "http/rate_limits.sql::take": "one statement counts many Spaces, each in its own row",
+    "http/health.sql::queue": "the operator's figures are the installation's",
+    "ingest/inbox.sql::append": "one commit takes the events of many Spaces, each under its own",
+    "pipeline/inbox.sql::newest": "the operator waits for the whole installation",
+    "pipeline/inbox.sql::any_up_to": "likewise",
+    "forwarding/queue.sql::destinations_due": "a forwarder asks where deliveries are due",
+    "forwarding/queue.sql::spaces_due": "a worker asks likewise",
+    "forwarding/queue.sql::figures": "the operator's figures are the installation's",
+    "contacts/merge_log.sql::figures": "likewise",
+    "reports/alerts.sql::backlogs": "a worker looks for backlogs of the whole installation",
+    "exports/jobs.sql::waiting": "a worker takes the job that has waited longest, of any Space",
+    "exports/jobs.sql::spaces_to_tidy": "a worker asks which Spaces have old files",
+    "privacy/erasures.sql::newest": "the operator waits for the whole installation",
+    "privacy/erasures.sql::any_up_to": "likewise",
+    "privacy/erasures.sql::due": "the worker asks where erasures wait",
+    "webhooks/webhooks.sql::find": "the token says which Space it opens, likewise",
+    "tracker/sites.sql::find": "the site key says which Space it writes to, likewise",
+    "spaces/spaces.sql::any": "an operator sets the installation up",
+    "accounts/members.sql::adopt": "likewise",
+    "accounts/members.sql::joined": "which Spaces a user belongs to is the question",
+    "accounts/users.sql::revoke_tokens": "an account is of no Space: its password opens them all",
+    "accounts/users.sql::end_codes": "likewise",
+    "accounts/tokens.sql::find": "the token says which Space it opens, likewise",
+    "accounts/tokens.sql::list_of_user": "which Spaces a user's tokens open is the question",
+    "accounts/invitations.sql::find": "the link says which Space it offers, likewise",
+    "accounts/invitations.sql::accept": "likewise",
+    "oauth/codes.sql::use": "the code says which Space it is for, likewise",
+    "oauth/codes.sql::revoke_token": "likewise",
+    "oauth/cleanup.sql::codes": "the operator's side: codes of long ago, of any Space",
+    "oauth/consent.sql::choices": "which Spaces a user can choose is the question",
+    "spaces/access.sql::callers": "the key says which Space it opens: that is the question",
+}
+"""Statements that do not bind space_id, and why they may not."""
+
+
+@cache
+def tenant_tables() -> frozenset[str]:
+    """Every table whose primary key begins with space_id, and `spaces` itself."""
+    schema = "\n".join(
+        COMMENT.sub("", path.read_text())
+        for path in sorted((SOURCE / "database" / "migrations").glob("*.sql"))
+    )
+    tables = re.findall(r"CREATE (?:UNLOGGED )?TABLE (\w+) \((.*?)\n\)", schema, re.DOTALL)
+    return frozenset({name for name, body in tables if "space_id" in body} | {"spaces"})
+
+
+def statements() -> list[tuple[str, str]]:
+    """Every named statement as (`room/file.sql::name`, SQL without comments)."""
+    return [
+        (f"{path.relative_to(SOURCE)}::{name}", COMMENT.sub("", body))
+        for path in sorted(SOURCE.rglob("*.sql"))
+        if path.parent.name != "migrations"
+        for name, body in STATEMENT.findall(path.read_text())
+    ]
+
+
+def unbound(sql: str) -> list[str]:
+    """The mentions of tenant tables whose space_id is not bound: as `alias.space_id =
+    %(space_id)s`, or, for a table without an alias, as a bare one; an INSERT names the column
+    and gives the parameter.
+    """
+    missing: list[str] = []
+    spent: dict[str, int] = {}
+    for verb, table, alias in MENTION.findall(sql):
+        if table not in tenant_tables():
+            continue
+        name = alias if alias and alias.upper() not in KEYWORDS else ""
+        column = "id" if table == "spaces" else "space_id"
+        if verb.upper() == "INTO":
+            pattern = rf"\b{table}\b[\w\s]*\([^)]*space_id[^)]*\)(?=.*%\(space_id\)s)"
+        elif name:
+            pattern = rf"\b{name}\.{column}\s*=\s*%\(space_id\)s"
+        else:
+            pattern = rf"(?<![\w])(?:{table}\.)?{column}\s*=\s*%\(space_id\)s"
+        spent[pattern] = spent.get(pattern, 0) + 1
+        if len(re.findall(pattern, sql, re.DOTALL)) < spent[pattern]:
+            missing.append(f"{table} {name}".strip())
+    return missing
+
+
+def test_the_rule_finds_what_it_looks_for() -> None:
+    assert {"spaces", "events", "contacts", "api_keys"} <= tenant_tables()
+    assert "installation" not in tenant_tables()
+    assert unbound("SELECT 1 FROM events WHERE id = %(id)s") == ["events"]
+    assert unbound("SELECT 1 FROM events e JOIN contacts c ON c.space_id = e.space_id"
+                   " WHERE e.space_id = %(space_id)s") == ["contacts c"]  # fmt: skip
+    assert unbound("SELECT 1 FROM events WHERE space_id = %(space_id)s") == []
+
+
+@pytest.mark.parametrize(("place", "sql"), statements(), ids=lambda value: value.split("\n")[0])
+def test_every_statement_binds_its_space(place: str, sql: str) -> None:
+    if place not in SPANS_SPACES:
+        assert unbound(sql) == []
+
+
+def test_no_exception_is_left_over() -> None:
+    known = dict(statements())
+    assert [
+        place for place in SPANS_SPACES if place not in known or not unbound(known[place])
+    ] == []
+
+
+def tracked() -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if listed.returncode:  # an unpacked archive, without its history
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in listed.stdout.split("\0") if name]
+
+
+def test_no_index_or_registry_in_any_file() -> None:
+    forbidden = re.compile(
+        rb"--(?:extra-)?index-url|--find-links|pypi\.org|pythonhosted\.org|registry\.npmjs|file:///",
+    )
+    mine = Path(__file__).resolve()
+    found = [
+        str(path) for path in tracked()
+        if path.is_file() and path.resolve() != mine and forbidden.search(path.read_bytes())
+    ]  # fmt: skip
+    assert found == []
+
+
+def test_there_is_one_way_out() -> None:
+    """Only egress/ calls servers; the demo is a client of its own service."""
+    client = re.compile(
+        r"^\s*(?:import|from) (?:httpx2?|httpcore2?|requests|aiohttp|urllib\.request|urllib3"
+        r"|http\.client|google\.auth\.transport)\b", re.MULTILINE,
+    )  # fmt: skip
+    found = {
+        path.relative_to(SOURCE).parts[0]
+        for path in SOURCE.rglob("*.py")
+        if client.search(path.read_text())
+    }
+    assert found == {"egress", "demo"}
+
+
+def test_every_requirement_is_pinned_by_hash() -> None:
+    for path in (ROOT / "requirements").glob("*.txt"):
+        entries = path.read_text().replace("\\\n", "").splitlines()
+        assert entries
+        assert [
+            entry for entry in entries if "==" not in entry or "--hash=sha256:" not in entry
+        ] == []
+
+
+def test_locks_hold_what_the_project_asks_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    asked = {
+        "base.txt": project["project"]["dependencies"],
+        "dev.txt": project["project"]["dependencies"] + project["dependency-groups"]["dev"],
+    }
+    for file, entries in asked.items():
+        text = (ROOT / "requirements" / file).read_text()
+        names = {re.split(r"[\[><=;~! ]", entry)[0] for entry in entries}
+        assert {name for name in names if f"\n{name}==" not in f"\n{text}"} == set(), "make lock"
+
+
+def test_locks_agree() -> None:
+    base, dev = (
+        set(re.findall(r"^(\S+==\S+)", (ROOT / "requirements" / name).read_text(), re.MULTILINE))
+        for name in ("base.txt", "dev.txt")
+    )
+    assert base <= dev
+
+
+def test_sizes() -> None:
+    """In a process of its own: Python 3.11 may fail to parse while another thread does."""
+    command = [sys.executable, str(ROOT / "tests" / "support" / "sizes.py")]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def modules() -> list[Path]:
+    return sorted(path for path in SOURCE.rglob("*.py") if path.stem != "__init__")
+
+
+GERUNDS: dict[str, str] = {
+    "forwarding": "the trade's word for sending conversions on to ad platforms",
+    "browsing": "what visitors do: the page views and visits of one room",
+    "onboarding": "the trade's word for a first account and Space",
+    "masking": "the trade's word for keeping values out of texts",
+    "mapping": "the trade's word for which field of a body becomes which of ours",
+    "setting": "a noun",
+}
+"""Names of rooms and modules that end in -ing, each with its reason."""
+
+
+def test_modules_are_nouns() -> None:
+    names = {part for path in modules() for part in path.relative_to(SOURCE).with_suffix("").parts}
+    gerunds = {name for name in names if name.endswith("ing")}
+    assert sorted(gerunds - set(GERUNDS)) == []
+    assert sorted(set(GERUNDS) - gerunds) == []
+
+
+def test_a_public_class_stands_in_one_room() -> None:
+    rooms: dict[str, set[str]] = {}
+    for path in modules():
+        for name in re.findall(r"^class ([A-Za-z]\w*)", path.read_text(), re.MULTILINE):
+            rooms.setdefault(name, set()).add(path.relative_to(SOURCE).parts[0])
+    assert {name: places for name, places in rooms.items() if len(places) > 1} == {}

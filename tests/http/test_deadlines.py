@@ -1,0 +1,149 @@
+"""No wait for the database outlives its request, here or in PostgreSQL, and heavy work never takes
+all connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import httpx
+import psycopg
+import pytest
+from psycopg_pool import PoolTimeout
+
+from headwater.database import pool
+from headwater.database.allowance import begin_request
+from headwater.database.pool import UNAVAILABLE, Database
+from tests.conftest import Running, client_for
+from tests.support.factories import Stage
+from tests.support.reading_fixtures import RANGE
+from tests.support.waiting import wait_until
+
+
+@contextmanager
+def locked(database_url: str, *tables: str) -> Iterator[None]:
+    """While this lasts nobody reads the tables."""
+    with psycopg.connect(database_url) as holder:
+        holder.execute(f"LOCK TABLE {', '.join(tables)} IN ACCESS EXCLUSIVE MODE")
+        yield
+
+
+async def sleep_twice(database: Database) -> None:
+    for _ in range(2):
+        async with database.connection(1.0) as connection:
+            await connection.execute("SELECT pg_sleep(0.7)")
+
+
+def run(database_url: str, work: Callable[[Database], object]) -> None:
+    async def opened() -> None:
+        database = Database(database_url)
+        await database.open()
+        try:
+            await work(database)  # type: ignore[misc]
+        finally:
+            await database.close()
+
+    asyncio.run(opened())
+
+
+def test_a_request_has_one_allowance_for_all_its_waits(database_url: str) -> None:
+    async def as_request(database: Database) -> None:
+        begin_request()
+        await sleep_twice(database)
+
+    run(database_url, sleep_twice)
+    with pytest.raises(UNAVAILABLE):
+        run(database_url, as_request)
+
+
+def test_what_a_client_was_refused_does_not_go_on(
+    client: httpx.Client, connection: psycopg.Connection, database_url: str
+) -> None:
+    waiting = (
+        "SELECT count(*) FROM pg_stat_activity WHERE state = 'active'"
+        " AND query LIKE '%FROM companies%' AND pid <> pg_backend_pid()"
+    )
+    with locked(database_url, "companies"):
+        answers: list[int] = []
+        senders = [
+            threading.Thread(
+                target=lambda: answers.append(client.get("/companies", params=RANGE).status_code)
+            )
+            for _ in range(8)
+        ]
+        for sender in senders:
+            sender.start()
+        for sender in senders:
+            sender.join()
+        assert answers == [503] * 8
+        wait_until(lambda: connection.execute(waiting).fetchone() == (0,), 20)
+
+
+def test_journeys_end_in_time_and_leave_connections_to_others(
+    stage: Stage, server: Running, make_key: Callable[..., str], database_url: str
+) -> None:
+    contact_id = stage.contact()
+    key = make_key(stage.space_id)
+    answers: list[int] = []
+
+    def ask() -> None:
+        with client_for(server, key) as client:
+            params = {"include_events": 1}
+            answers.append(client.get(f"/contacts/{contact_id}", params=params).status_code)
+
+    with locked(database_url, "events"):
+        started = time.monotonic()
+        senders = [threading.Thread(target=ask) for _ in range(pool.POOL_SIZE)]
+        for sender in senders:
+            sender.start()
+        with client_for(server, key) as client:
+            while any(sender.is_alive() for sender in senders):
+                assert client.get("/companies", params=RANGE).status_code == 200
+        assert time.monotonic() - started < 20  # it was a minute
+    assert answers == [503] * pool.POOL_SIZE
+
+
+def test_heavy_work_has_a_few_places(database_url: str) -> None:
+    async def fill_places(database: Database) -> None:
+        release = asyncio.Event()
+        holding = asyncio.Semaphore(0)
+
+        async def hold() -> None:
+            async with database.transaction(20.0):
+                holding.release()
+                await release.wait()
+
+        tasks = [asyncio.create_task(hold()) for _ in range(pool.HEAVY_PLACES)]
+        for _ in tasks:
+            await holding.acquire()
+        with pytest.raises(PoolTimeout):
+            async with database.transaction(20.0):
+                pass
+        async with database.transaction() as connection:
+            await connection.execute("SELECT 1")
+        release.set()
+        await asyncio.gather(*tasks)
+
+    run(database_url, fill_places)
+
+
+def test_long_work_gets_its_own_time_for_a_statement(database_url: str) -> None:
+    async def read_timeouts(database: Database) -> None:
+        shown: list[int] = []
+        for seconds in (pool.DEADLINE_SECONDS, 20.0):
+            async with database.transaction(seconds) as connection:
+                cursor = await connection.execute(
+                    "SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout'"
+                )
+                row = await cursor.fetchone()
+                assert row is not None
+                shown.append(row[0])
+        usual, longer = shown
+        assert 0 < usual <= 5_000
+        assert 15_000 < longer <= 20_000
+
+    run(database_url, read_timeouts)

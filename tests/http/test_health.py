@@ -1,0 +1,177 @@
+"""/healthz, /readyz and /metrics, with the database there and away."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import psycopg
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from headwater.http import health
+from headwater.settings import Settings
+from tests.conftest import Running, run_application
+from tests.support.processes import is_ready
+from tests.support.waiting import wait_until
+
+EVENT = {"event_name": "purchase", "email": "ada@example.com"}
+AWAY = {"status": "database unavailable"}
+
+
+@pytest.fixture(scope="module")
+def cut_off(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """The application with a database that is not there."""
+    nowhere = tmp_path_factory.mktemp("nowhere")
+    url = f"postgresql://headwater@/headwater?host={nowhere}"
+    running = run_application(Settings(secret_key="test" * 8), url)
+    yield running
+    running.stop()
+
+
+def samples(running: Running) -> dict[str, float]:
+    response = httpx.get(f"{running.base_url}/metrics", timeout=10)
+    assert response.status_code == 200
+    assert response.headers["content-type"].startswith("text/plain; version=")
+    return {
+        sample.name: sample.value
+        for family in text_string_to_metric_families(response.text)
+        for sample in family.samples
+        if not sample.labels
+    }
+
+
+@pytest.mark.parametrize(("path", "status"), [("/healthz", "ok"), ("/readyz", "ready")])
+def test_it_works(server: Running, path: str, status: str) -> None:
+    response = httpx.get(server.base_url + path)
+    assert (response.status_code, response.json()) == (200, {"status": status})
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+def test_they_only_answer_get_and_head(server: Running, path: str) -> None:
+    head = httpx.head(server.base_url + path)
+    assert (head.status_code, head.content) == (200, b"")
+    refused = httpx.post(server.base_url + path)
+    assert (refused.status_code, refused.headers["allow"]) == (405, "GET, HEAD")
+
+
+def test_counters_move(server: Running, client: httpx.Client) -> None:
+    before = samples(server)
+    batch = {"events": [EVENT, EVENT]}
+    assert client.post("/events/batch", json=batch).status_code == 202
+    after = samples(server)
+    assert after["headwater_accepted_rows_total"] == before["headwater_accepted_rows_total"] + 2
+    assert after["headwater_flush_seconds_count"] > before["headwater_flush_seconds_count"]
+
+
+def test_the_queue_is_measured(
+    server: Running, client: httpx.Client, connection: psycopg.Connection, space_id: int
+) -> None:
+    assert client.post("/events/track", json=EVENT).status_code == 202
+    connection.execute(
+        "UPDATE inbox SET received_at = now() - interval '1 hour' WHERE space_id = %s", (space_id,)
+    )
+    connection.execute(
+        "INSERT INTO rejected (space_id, id, kind, received_at, payload, reason, detail)"
+        " VALUES (%s, 1, 'event', now(), '{}', 'test', '')",
+        (space_id,),
+    )
+    rows = connection.execute("SELECT count(*) FROM inbox").fetchone()
+    found = samples(server)
+    assert rows == (found["headwater_inbox_rows"],)
+    assert found["headwater_inbox_oldest_seconds"] >= 3600
+    assert found["headwater_rejected_rows"] >= 1
+
+
+def test_waiting_erasures_are_measured(
+    server: Running, connection: psycopg.Connection, space_id: int
+) -> None:
+    before = samples(server)
+    connection.execute(
+        "INSERT INTO erasures (space_id, contact_id, receipt_mark, requested_at, erased_at)"
+        " VALUES (%(space)s, 1, 1, now() - interval '1 hour', NULL),"
+        " (%(space)s, 1, 1, now() - interval '1 day', now())",
+        {"space": space_id},
+    )
+    found = samples(server)
+    connection.execute("DELETE FROM erasures WHERE space_id = %s", (space_id,))
+    assert found["headwater_erasures"] == before["headwater_erasures"] + 1
+    assert 3600 <= found["headwater_erasures_oldest_seconds"] < 86_400
+
+
+def test_exports_under_way_are_measured(
+    server: Running, connection: psycopg.Connection, space_id: int
+) -> None:
+    before = samples(server)
+    connection.execute(
+        "INSERT INTO exports (space_id, kind, request, range_start, range_end, created_at)"
+        " VALUES (%s, 'events', '{}', now(), now(), now() - interval '2 hours')",
+        (space_id,),
+    )
+    found = samples(server)
+    connection.execute("DELETE FROM exports WHERE space_id = %s", (space_id,))
+    assert found["headwater_exports"] == before["headwater_exports"] + 1
+    assert found["headwater_exports_oldest_seconds"] >= 7200
+
+
+def test_without_a_database_it_lives_but_is_not_ready(cut_off: Running) -> None:
+    assert httpx.get(f"{cut_off.base_url}/healthz").status_code == 200
+    response = httpx.get(f"{cut_off.base_url}/readyz", timeout=10)
+    assert (response.status_code, response.json()) == (503, AWAY)
+    assert response.headers["retry-after"]
+
+
+def test_and_still_tells_its_counters(cut_off: Running) -> None:
+    found = samples(cut_off)
+    assert "headwater_accepted_rows_total" in found
+    assert "headwater_inbox_rows" not in found
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("POST", "/events/track"), ("POST", "/events/batch"), ("GET", "/events/1")]
+)
+def test_and_refuses_for_now_within_five_seconds(cut_off: Running, method: str, path: str) -> None:
+    started = time.monotonic()
+    response = httpx.request(
+        method, f"{cut_off.base_url}/public-api/v1{path}", timeout=10,
+        headers={"Authorization": "Bearer trk_sk_any"}, content=b"{}",
+    )  # fmt: skip
+    assert time.monotonic() - started < 5
+    assert (response.status_code, list(response.json())) == (503, ["message"])
+    assert response.headers["retry-after"]
+
+
+def test_many_who_ask_at_a_time_share_one_trial(
+    server: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    connect = health.connect
+
+    async def counting(url: str) -> psycopg.AsyncConnection:
+        opened.append(url)
+        return await connect(url)
+
+    monkeypatch.setattr(health, "connect", counting)
+    with ThreadPoolExecutor(40) as pool:
+        answers = list(pool.map(lambda _: is_ready(server.base_url), range(160)))
+    assert all(answers)
+    assert len(opened) <= 40  # one a second, however long this machine takes
+
+
+def test_it_is_not_ready_while_no_event_could_be_stored(
+    server: Running, connection: psycopg.Connection
+) -> None:
+    connection.execute(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$BEGIN RAISE SQLSTATE '53100' USING MESSAGE = 'no space left on device'; END$$"
+    )
+    connection.execute(
+        "CREATE TRIGGER full_disk BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION refuse()"
+    )
+    try:
+        wait_until(lambda: not is_ready(server.base_url))
+    finally:
+        connection.execute("DROP FUNCTION refuse CASCADE")
+    wait_until(lambda: is_ready(server.base_url))

@@ -1,0 +1,383 @@
+"""HTTP as it may really arrive, over raw sockets: smuggling, floods, stalls and odd forms."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from typing import cast
+
+import httpx
+import pytest
+
+from headwater.app import create_app
+from headwater.http import server as http_server
+from headwater.http.server import Protocol, Server, make_server
+from headwater.settings import Settings
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
+
+EVENT = b'{"event_name":"purchase","email":"ada@example.com"}'
+API = b"/public-api/v1"
+
+
+@dataclass
+class Listening:
+    """The application in a thread, with a hand on its clock."""
+
+    server: Server
+    port: int
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), 10)
+
+    def send(self, request: bytes) -> bytes:
+        """All that comes back until the server closes."""
+        with closing(self.connect()) as client:
+            client.sendall(request)
+            return read_all(client)
+
+    def later(self, seconds: float) -> None:
+        """Do what the server does every second, as if `seconds` had passed."""
+        loop = self.server.servers[0].get_loop()
+        done = threading.Event()
+
+        def look() -> None:
+            self.server.close_overdue(loop.time() + seconds)
+            done.set()
+
+        loop.call_soon_threadsafe(look)
+        assert done.wait(PATIENCE_SECONDS)
+
+    def connections(self) -> list[Protocol]:
+        """Those the server holds now."""
+        return cast("list[Protocol]", list(self.server.server_state.connections))
+
+
+@pytest.fixture(scope="module")
+def listening(database_url: str) -> Iterator[Listening]:
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    app = create_app(Settings(rate_limit_factor=1000), database_url, f"http://127.0.0.1:{port}")
+    server = make_server(app)
+    thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
+    thread.start()
+    wait_until(lambda: server.started or not thread.is_alive())
+    yield Listening(server, port)
+    server.should_exit = True
+    thread.join(PATIENCE_SECONDS)
+    assert not thread.is_alive()
+
+
+@pytest.fixture
+def key(space_id: int, make_key: Callable[..., str]) -> bytes:
+    return make_key(space_id).encode()
+
+
+def read_all(client: socket.socket) -> bytes:
+    received = b""
+    try:
+        while piece := client.recv(65536):
+            received += piece
+    except ConnectionResetError:
+        pass
+    return received
+
+
+def statuses(answers: bytes) -> list[int]:
+    return [int(status) for status in re.findall(rb"HTTP/1\.1 ([0-9]{3}) ", answers)]
+
+
+def answer(received: bytes) -> tuple[int, dict[str, str], bytes]:
+    """Status, headers and body of the only answer."""
+    assert statuses(received) == [int(received[9:12])], received
+    head, _, body = received.partition(b"\r\n\r\n")
+    lines = [line.decode().partition(": ") for line in head.split(b"\r\n")[1:]]
+    return int(received[9:12]), {name.lower(): value for name, _, value in lines}, body
+
+
+def refused(received: bytes, status: int) -> None:
+    """One JSON answer that tells the client not to go on."""
+    found, headers, body = answer(received)
+    assert found == status
+    assert headers["content-type"] == "application/json"
+    assert headers["connection"] == "close"
+    assert list(json.loads(body)) == ["message"]
+
+
+def post(key: bytes, *headers: bytes, body: bytes = b"", path: bytes = b"/events/track") -> bytes:
+    lines = [b"POST " + API + path + b" HTTP/1.1", b"Host: h", b"Authorization: Bearer " + key]
+    return b"\r\n".join([*lines, *headers, b"", body])
+
+
+def sized(body: bytes) -> bytes:
+    return b"Content-Length: %d" % len(body)
+
+
+GET = b"GET /healthz HTTP/1.1\r\nHost: h\r\n"
+CLOSE = b"Connection: close\r\n\r\n"
+CHUNKED = b"Transfer-Encoding: chunked"
+
+MALFORMED = {
+    "content-length with transfer-encoding": (sized(EVENT), CHUNKED),
+    "transfer-encoding with content-length": (CHUNKED, sized(EVENT)),
+    "equal content-lengths": (sized(EVENT), sized(EVENT)),
+    "different content-lengths": (b"Content-Length: 5", sized(EVENT)),
+    "a list of content-lengths": (b"Content-Length: 5, 5",),
+    "a negative content-length": (b"Content-Length: -1",),
+    "a signed content-length": (b"Content-Length: +5",),
+    "a hexadecimal content-length": (b"Content-Length: 0x5",),
+    "a content-length past 64 bits": (b"Content-Length: 99999999999999999999999",),
+    "an unknown transfer-encoding": (b"Transfer-Encoding: xchunked",),
+    "chunked not last": (b"Transfer-Encoding: chunked, identity",),
+    "a folded header": (sized(EVENT), b"X-Folded: a", b" b"),
+    "a space before the colon": (sized(EVENT), b"X-Space : a"),
+    "a header without a colon": (sized(EVENT), b"nonsense"),
+    "an empty header name": (sized(EVENT), b": a"),
+    "a NUL in a header": (sized(EVENT), b"X-Nul: a\0b"),
+    "a bare CR in a header": (sized(EVENT), b"X-Cr: a\rb"),
+    "two hosts": (sized(EVENT), b"Host: other"),
+    "two equal hosts": (sized(EVENT), b"host: h"),
+}
+
+
+@pytest.mark.parametrize("headers", MALFORMED.values(), ids=MALFORMED)
+def test_malformed_headers_are_400(
+    listening: Listening, key: bytes, headers: tuple[bytes, ...]
+) -> None:
+    refused(listening.send(post(key, *headers, body=EVENT)), 400)
+
+
+LINES = {
+    "no host": b"GET /healthz HTTP/1.1\r\n\r\n",
+    "bare line feeds": b"GET /healthz HTTP/1.1\nHost: h\n\n",
+    "no version": b"GET /healthz\r\n\r\n",
+    "an unknown version": b"GET /healthz HTTP/3.9\r\nHost: h\r\n\r\n",
+    "the preface of HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "an unknown method": b"BREW /healthz HTTP/1.1\r\nHost: h\r\n\r\n",
+    "a method in lower case": b"get /healthz HTTP/1.1\r\nHost: h\r\n\r\n",
+    "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    "no target": b"GET  HTTP/1.1\r\nHost: h\r\n\r\n",
+    "a space in the target": b"GET /a b HTTP/1.1\r\nHost: h\r\n\r\n",
+    "bytes beyond ASCII in the target": b"GET /\xff\xfe HTTP/1.1\r\nHost: h\r\n\r\n",
+    "a NUL in the target": b"GET /\0 HTTP/1.1\r\nHost: h\r\n\r\n",
+    "a relative target": b"GET healthz HTTP/1.1\r\nHost: h\r\n\r\n",
+    "an authority as target": b"CONNECT h:443 HTTP/1.1\r\nHost: h\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("request_bytes", LINES.values(), ids=LINES)
+def test_malformed_requests_are_400(listening: Listening, request_bytes: bytes) -> None:
+    refused(listening.send(request_bytes), 400)
+
+
+CHUNKS = {
+    "no hexadecimal size": b"zz\r\nabc\r\n0\r\n\r\n",
+    "a negative size": b"-1\r\nabc\r\n0\r\n\r\n",
+    "a size past 64 bits": b"fffffffffffffffff\r\nabc\r\n0\r\n\r\n",
+    "a chunk without its end": b"3\r\nabcdef\r\n0\r\n\r\n",
+    "bare line feeds": b"3\nabc\n0\n\n",
+}
+
+
+@pytest.mark.parametrize("body", CHUNKS.values(), ids=CHUNKS)
+def test_bad_chunks_are_400(listening: Listening, key: bytes, body: bytes) -> None:
+    refused(listening.send(post(key, CHUNKED, body=body)), 400)
+
+
+FLOODS = {
+    "one large header": (431, GET + b"X-Large: " + b"a" * 100_000 + b"\r\n\r\n"),
+    "a header that does not end": (431, GET + b"X-Large: " + b"a" * 2_000_000),
+    "many headers": (431, GET + b"X-Many: a\r\n" * 2_000 + b"\r\n"),
+    "a large header name": (431, GET + b"a" * 100_000 + b": a\r\n\r\n"),
+    "a large target": (414, b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: h\r\n\r\n"),
+    "a large query": (414, b"GET /?" + b"a&" * 50_000 + b" HTTP/1.1\r\nHost: h\r\n\r\n"),
+    "a target that does not end": (414, b"GET /" + b"a" * 2_000_000),
+}
+
+
+@pytest.mark.parametrize(("status", "flood"), FLOODS.values(), ids=FLOODS)
+def test_large_heads_are_refused_and_the_answer_arrives(
+    listening: Listening, status: int, flood: bytes
+) -> None:
+    refused(listening.send(flood), status)
+
+
+def test_what_fits_is_taken(listening: Listening, key: bytes) -> None:
+    headers = [b"X-Large: " + b"a" * 30_000, sized(EVENT), b"Connection: close"]
+    assert answer(listening.send(post(key, *headers, body=EVENT)))[0] == 202
+
+
+@pytest.mark.parametrize("path", [b"/events/track", b"/events/batch", b"/events/1"])
+def test_a_large_body_is_413_however_it_is_sent(
+    listening: Listening, key: bytes, path: bytes
+) -> None:
+    size = 9 * 1024 * 1024
+    method = b"PUT" if path == b"/events/1" else b"POST"
+    in_one = post(key, b"Content-Length: %d" % size, b"Connection: close", path=path)
+    chunked = post(key, CHUNKED, b"Connection: close", path=path)
+    piece = b"10000\r\n" + b" " * 65536 + b"\r\n"
+    for head, body in ((in_one, b" " * size), (chunked, piece * (size // 65536) + b"0\r\n\r\n")):
+        with closing(listening.connect()) as client:
+            sender = threading.Thread(target=send_what_is_taken, args=(client, method, head, body))
+            sender.start()
+            received = read_all(client)
+            sender.join(10)
+        assert answer(received)[0] == 413
+
+
+def send_what_is_taken(client: socket.socket, method: bytes, head: bytes, body: bytes) -> None:
+    with suppress(OSError):  # the server may close before it has read all
+        client.sendall(head.replace(b"POST", method, 1) + body)
+
+
+# ------------------------------------------------------------------------------------- deadlines
+
+HALF_HEAD = b"GET /healthz HTTP/1.1\r\nHost: h\r\nX-Sl"
+STALLS = {
+    "silence": (b"", http_server.HEAD_SECONDS),
+    "empty lines": (b"\r\n\r\n", http_server.HEAD_SECONDS),
+    "half a head": (HALF_HEAD, http_server.HEAD_SECONDS),
+    "half a head after a request": (GET + b"\r\n" + HALF_HEAD, http_server.HEAD_SECONDS),
+    "half a body": (post(b"key", sized(EVENT), body=EVENT[:9]), http_server.REQUEST_SECONDS),
+    "half a chunk": (post(b"key", CHUNKED, body=b"ff\r\nabc"), http_server.REQUEST_SECONDS),
+}
+
+
+@pytest.mark.parametrize(("sent", "limit"), STALLS.values(), ids=STALLS)
+def test_a_stalled_request_is_closed_in_time(
+    listening: Listening, key: bytes, sent: bytes, limit: float
+) -> None:
+    before = set(listening.connections())
+    with closing(listening.connect()) as client:
+        client.sendall(sent.replace(b"Bearer key", b"Bearer " + key))
+        wait_until(lambda: len(set(listening.connections()) - before) == 1)
+        (connection,) = set(listening.connections()) - before
+        wait_until(lambda: sent == b"" or arrived(connection, sent))
+        listening.later(limit - 1)
+        assert connection in listening.connections()
+        listening.later(limit + 1)
+        read_all(client)  # returns because the server has closed
+    wait_until(lambda: connection not in listening.connections())
+
+
+def arrived(connection: Protocol, sent: bytes) -> bool:
+    """Whether the server has seen as much of the request as it can."""
+    if HALF_HEAD in sent:
+        return connection.in_head and connection.arriving_since is not None
+    return connection.head_done or b"POST" not in sent
+
+
+def test_an_idle_connection_is_not_overdue(listening: Listening) -> None:
+    with closing(listening.connect()) as client:
+        client.sendall(GET + b"\r\n")
+        assert client.recv(65536).startswith(b"HTTP/1.1 200")
+        listening.later(http_server.REQUEST_SECONDS + 1)
+        client.sendall(GET + CLOSE)
+        assert answer(read_all(client))[0] == 200
+
+
+def test_one_that_does_not_take_its_refusal_is_closed(listening: Listening) -> None:
+    before = set(listening.connections())
+    with closing(listening.connect()) as client:
+        client.sendall(b"nonsense\r\n\r\n")
+        assert client.recv(65536).startswith(b"HTTP/1.1 400")
+        (connection,) = set(listening.connections()) - before
+        listening.later(http_server.LINGER_SECONDS + 0.1)
+        wait_until(lambda: connection not in listening.connections())
+
+
+# ----------------------------------------------------------------------------------- other forms
+
+
+def test_pipelined_requests_are_answered_in_order(listening: Listening, key: bytes) -> None:
+    event = post(key, sized(EVENT), body=EVENT)
+    unknown = b"GET /nowhere HTTP/1.1\r\nHost: h\r\n\r\n"
+    received = listening.send(event + GET + b"\r\n" + unknown + GET + CLOSE)
+    assert statuses(received) == [202, 200, 404, 200]
+
+
+def test_a_malformed_one_behind_them_ends_the_line(listening: Listening, key: bytes) -> None:
+    event = post(key, sized(EVENT), body=EVENT)
+    assert statuses(listening.send(event + b"nonsense\r\n\r\n")) == [202]
+
+
+def test_http_1_0(listening: Listening) -> None:
+    assert answer(listening.send(b"GET /healthz HTTP/1.0\r\n\r\n"))[0] == 200
+
+
+def test_the_host_may_stand_in_the_target(listening: Listening) -> None:
+    received = listening.send(b"GET http://elsewhere/healthz HTTP/1.1\r\nHost: h\r\n" + CLOSE)
+    assert answer(received)[0] == 200
+
+
+def test_the_whole_server_has_no_options(listening: Listening) -> None:
+    assert answer(listening.send(b"OPTIONS * HTTP/1.1\r\nHost: h\r\n" + CLOSE))[0] == 404
+
+
+@pytest.mark.parametrize("upgrade", [b"h2c", b"websocket", b"nonsense"])
+def test_an_upgrade_is_not_taken(listening: Listening, key: bytes, upgrade: bytes) -> None:
+    offer = (b"Connection: Upgrade", b"Upgrade: " + upgrade)
+    whole = post(key, *offer, sized(EVENT), body=EVENT)
+    chunked = post(key, *offer, CHUNKED, body=b"%x\r\n%s\r\n0\r\n\r\n" % (len(EVENT), EVENT))
+    bare = GET + b"\r\n".join(offer) + b"\r\n\r\n"
+    assert statuses(listening.send(whole + chunked + bare + GET + CLOSE)) == [202, 202, 200, 200]
+
+
+def test_a_body_is_sent_on_request(listening: Listening, key: bytes) -> None:
+    with closing(listening.connect()) as client:
+        client.sendall(post(key, sized(EVENT), b"Expect: 100-continue", b"Connection: close"))
+        assert client.recv(65536) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        client.sendall(EVENT)
+        assert answer(read_all(client))[0] == 202
+
+
+def test_and_not_asked_for_without_a_key(listening: Listening) -> None:
+    with closing(listening.connect()) as client:
+        headers = [sized(EVENT), b"Expect: 100-continue", b"Connection: close"]
+        client.sendall(post(b"unknown", *headers))
+        assert answer(read_all(client))[0] == 401
+
+
+def test_head_is_answered_without_a_body(listening: Listening) -> None:
+    status, headers, body = answer(listening.send(b"HEAD /healthz HTTP/1.1\r\nHost: h\r\n" + CLOSE))
+    assert (status, body) == (200, b"")
+    assert headers["content-length"] == str(len(b'{"status":"ok"}'))
+
+
+@pytest.mark.parametrize("method", [b"OPTIONS", b"PATCH", b"TRACE", b"PROPFIND"])
+def test_other_methods_are_405_with_those_that_work(listening: Listening, method: bytes) -> None:
+    request = method + b" " + API + b"/events/1 HTTP/1.1\r\nHost: h\r\n" + CLOSE
+    status, headers, body = answer(listening.send(request))
+    assert status == 405
+    assert headers["allow"] == "DELETE, GET, HEAD, PUT"
+    assert json.loads(body) == {"message": "Method Not Allowed."}
+
+
+@pytest.mark.parametrize(
+    "path", [b"", b"/", b"/nowhere", b"/events/", b"/events/1/", b"/events/1/2", b"/%00", b"/%ff"]
+)
+def test_unknown_paths_are_404_in_json(listening: Listening, path: bytes) -> None:
+    request = b"GET " + API + path + b" HTTP/1.1\r\nHost: h\r\n" + CLOSE
+    status, headers, body = answer(listening.send(request))
+    assert (status, headers["content-type"]) == (404, "application/json")
+    assert json.loads(body) == {"message": "Not Found."}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("PUT", "/contacts/pii", "DELETE"),
+        ("DELETE", "/contacts/by-email", "GET, HEAD"),
+        ("PUT", "/contacts", "GET, HEAD, POST"),
+        ("GET", "/events/track", "POST"),
+    ],
+)
+def test_a_fixed_path_is_never_taken_for_an_id(
+    client: httpx.Client, method: str, path: str, allowed: str
+) -> None:
+    told = client.request(method, path)
+    assert (told.status_code, told.headers["allow"]) == (405, allowed)

@@ -1,0 +1,104 @@
+"""A list costs as many statements for many rows as for one: nothing is asked row by row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+from fastapi.routing import APIRoute
+
+from headwater.app import ROUTERS
+from headwater.http.pagination import CURSOR
+from headwater.spaces.access import queries as key_lookups
+from tests.support.factories import Stage
+from tests.support.people import person
+from tests.support.reading_fixtures import RANGE, Api
+
+MANY = 30
+
+
+def lists() -> dict[str, APIRoute]:
+    """Every operation that takes a cursor, by its name."""
+    routes = [each for router in ROUTERS for each in router.routes if isinstance(each, APIRoute)]
+    return {
+        route.operation_id or route.path: route
+        for route in routes
+        if CURSOR.name in names_of_parameters(route)
+    }
+
+
+def names_of_parameters(route: APIRoute) -> list[str]:
+    told = (route.openapi_extra or {}).get("parameters", [])
+    return [parameter["name"] for parameter in told]
+
+
+def everything(route: APIRoute) -> dict[str, Any]:
+    """The whole of 2026, with all there is to include."""
+    flags = [name for name in names_of_parameters(route) if name.startswith(("include_", "use_"))]
+    return {**RANGE, **dict.fromkeys(flags, 1)}
+
+
+CREDITED = {"sources[]": "google_ads", "attribution_model": "linear", "attribution_window": 0}
+LISTS = [(name, everything(route)) for name, route in lists().items()]
+LISTS.append(("list_events", {**RANGE, **CREDITED, "fields[]": ["ad_name", "configured_name"]}))
+LISTS.append(("list_contacts", {"email": "shared@example.com", "include_all_emails": 1}))
+
+
+@pytest.fixture
+def executed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The statements that the application, which runs in this process, executes from now on; but
+    for the looking up of keys, which depends on the clock.
+    """
+    statements: list[str] = []
+    execute = psycopg.AsyncCursor.execute
+    aside = {key_lookups[name].as_string() for name in key_lookups.names()}
+
+    async def noting(self: Any, query: Any, *arguments: Any, **options: Any) -> Any:
+        text = query if isinstance(query, str) else query.as_string(self)
+        if text not in aside:
+            statements.append(text)
+        return await execute(self, query, *arguments, **options)
+
+    monkeypatch.setattr(psycopg.AsyncCursor, "execute", noting)
+    return statements
+
+
+def add_row(stage: Stage) -> None:
+    """One more row for every list."""
+    company_id = stage.company()
+    contact_id = person(stage, "shared@example.com", company_id=company_id, profile_field_1="x")
+    stage.identifier(contact_id, "trk_token", "t")
+    stage.touchpoint(contact_id, "google_ads")
+    event_id = stage.event(contact_id, company_id=company_id, amount=5)
+    stage.ad("ad", f"of contact {contact_id}", "Blue")
+    stage.forwarded(destination_of(stage), event_id)
+
+
+def destination_of(stage: Stage) -> int:
+    """The Space's only destination."""
+    found = stage.connection.execute(
+        "SELECT id FROM destinations WHERE space_id = %s", (stage.space_id,)
+    ).fetchone()
+    return stage.destination() if found is None else found[0]
+
+
+def test_every_list_is_known() -> None:
+    assert {"list_events", "list_contacts"} <= set(lists())
+
+
+@pytest.mark.parametrize(("name", "params"), LISTS, ids=[name for name, _ in LISTS])
+def test_many_rows_cost_as_many_statements_as_one(
+    api: Api, stage: Stage, executed: list[str], name: str, params: dict[str, Any]
+) -> None:
+    path = lists()[name].path.replace("{destination_id}", str(destination_of(stage)))
+    counts: list[int] = []
+    for more in (1, MANY - 1):
+        for _ in range(more):
+            add_row(stage)
+        executed.clear()
+        response = api.get(path, params=params)
+        assert response.status_code == 200, response.text
+        counts.append(len(executed))
+        assert len(response.json()["data"]) == (1 if more == 1 else MANY)
+    assert counts[0] == counts[1] > 0

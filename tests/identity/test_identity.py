@@ -1,0 +1,219 @@
+"""Each rule of identity, by example, through the real pipeline."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from headwater.sources.catalogue import SOURCE_IDS
+from tests.support import factories
+from tests.support.pipeline import DAY, T0, Stage, event, new_stage
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection, space_id: int) -> Stage:
+    return Stage(connection, space_id)
+
+
+def seen(fingerprint: str = "f1", ip: str = "10.0.0.1", **values: object) -> object:
+    return event(fingerprint=fingerprint, ip=ip, **values)
+
+
+def test_it_works(stage: Stage) -> None:
+    first, second, third = stage.run(
+        event(email="ann@example.org"),
+        event(email="ann@example.org", trk_token="t1"),
+        event(trk_token="t1"),
+    )
+    assert stage.contact_of(first) == stage.contact_of(second) == stage.contact_of(third)
+    assert len(stage.rows("contacts", "id")) == 1
+
+
+def test_tracking_id_and_email_of_different_contacts_merge_them_and_the_oldest_survives(
+    stage: Stage,
+) -> None:
+    old, young, both = stage.run(
+        event(tracking_id="u1"), event(email="a@b.org"), event(tracking_id="u1", email="a@b.org")
+    )
+    survivor = stage.contact_of(old)
+    assert {stage.contact_of(each) for each in (young, both)} == {survivor}
+    assert stage.rows("merges", "survivor_id", "cause", "receipt_id") == [(survivor, "email", both)]
+    merged = [row for row in stage.rows("contacts", "id", "merged_into") if row[1] is not None]
+    assert [row[1] for row in merged] == [survivor]
+    assert survivor < merged[0][0]
+
+
+def test_an_address_shared_by_contacts_of_the_api_goes_to_the_oldest_and_merges_none(
+    stage: Stage,
+) -> None:
+    api = factories.Stage(stage.connection, stage.space_id, "")
+    ids = [api.contact(), api.contact()]
+    for contact in ids:
+        api.identifier(contact, "email", "a@b.org")
+    api.identifier(ids[1], "tracking_id", "u2")
+    plain, tracked = stage.run(event(email="a@b.org"), event(email="a@b.org", tracking_id="u2"))
+    assert stage.contact_of(plain) == ids[0]
+    assert stage.contact_of(tracked) == ids[1]
+    assert stage.rows("merges", "id") == []
+
+
+def test_a_token_joins_an_anonymous_contact_to_a_known_one(stage: Stage) -> None:
+    anonymous, known, joined = stage.run(
+        event(trk_token="t1"), event(email="a@b.org"), event(email="a@b.org", trk_token="t1")
+    )
+    assert len({stage.contact_of(each) for each in (anonymous, known, joined)}) == 1
+    assert stage.values("merges", "cause") == ["trk_token"]
+
+
+def test_a_token_follows_the_latest_person_of_a_shared_device(stage: Stage) -> None:
+    ann, bob, then, ann_again, now = stage.run(
+        event(email="ann@b.org", trk_token="t1"),
+        event(email="bob@b.org", trk_token="t1"),
+        event(trk_token="t1"),
+        event(email="ann@b.org", trk_token="t1"),
+        event(trk_token="t1"),
+    )
+    contact = stage.contact_of
+    assert contact(ann) != contact(bob)
+    assert contact(then) == contact(bob)
+    assert contact(ann_again) == contact(now) == contact(ann)
+    assert stage.rows("merges", "id") == []
+
+
+def test_first_identification_on_an_anonymous_token_stays_there(stage: Stage) -> None:
+    before, after = stage.run(event(trk_token="t1"), event(trk_token="t1", email="a@b.org"))
+    assert stage.contact_of(before) == stage.contact_of(after)
+
+
+def test_a_known_tokens_contact_takes_an_identifier_of_another_kind(stage: Stage) -> None:
+    mailed, tracked = stage.run(
+        event(trk_token="t1", email="a@b.org"), event(trk_token="t1", tracking_id="u1")
+    )
+    assert stage.contact_of(mailed) == stage.contact_of(tracked)
+
+
+def test_a_known_tokens_contact_refuses_a_second_tracking_id(stage: Stage) -> None:
+    one, two, later = stage.run(
+        event(trk_token="t1", tracking_id="u1"),
+        event(trk_token="t1", tracking_id="u2"),
+        event(trk_token="t1"),
+    )
+    assert stage.contact_of(one) != stage.contact_of(two)
+    assert stage.contact_of(later) == stage.contact_of(two)
+
+
+def test_fingerprint_and_ip_find_the_only_contact_within_seven_days(stage: Stage) -> None:
+    first, edge, late = stage.run(
+        seen(), seen(event_time=T0 + 7 * DAY), seen(event_time=T0 + 14 * DAY + 1)
+    )
+    assert stage.contact_of(first) == stage.contact_of(edge)
+    assert stage.contact_of(late) != stage.contact_of(first)
+
+
+def test_fingerprint_of_several_contacts_finds_none(stage: Stage) -> None:
+    receipts = stage.run(seen(email="a@b.org"), seen(email="b@b.org"), seen())
+    assert len({stage.contact_of(each) for each in receipts}) == 3
+
+
+def test_fingerprint_from_another_ip_is_another(stage: Stage) -> None:
+    one, two = stage.run(seen(), seen(ip="10.0.0.2"))
+    assert stage.contact_of(one) != stage.contact_of(two)
+
+
+def test_a_fingerprint_does_not_decide_beside_a_strong_identifier(stage: Stage) -> None:
+    receipts = stage.run(seen(), seen(email="ann@b.org"), seen(email="bob@b.org"))
+    assert len({stage.contact_of(each) for each in receipts}) == 3
+
+
+def test_a_new_token_takes_on_the_past_of_a_browser_without_one(stage: Stage) -> None:
+    blocked, ann, ben = stage.run(
+        seen(), seen(trk_token="t1", email="ann@b.org"), seen(trk_token="t2", email="ben@b.org")
+    )
+    assert stage.contact_of(blocked) == stage.contact_of(ann) != stage.contact_of(ben)
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_equal_browsers_behind_one_address_are_two_people(stage: Stage, *, apart: bool) -> None:
+    anna, ben = stage.put(seen(trk_token="t1"), seen(trk_token="t2"))
+    stage.process(limit=1 if apart else 10)
+    assert stage.contact_of(anna) != stage.contact_of(ben)
+
+
+def test_a_known_person_is_nobodys_lookalike_for_a_new_token(stage: Stage) -> None:
+    anna, ben = stage.run(seen(email="anna@b.org"), seen(trk_token="t2"))
+    assert stage.contact_of(anna) != stage.contact_of(ben)
+
+
+def test_fingerprint_never_overrides_a_token_but_is_linked_to_its_contact(stage: Stage) -> None:
+    one, two = stage.run(seen(), event(trk_token="t1"))
+    both = stage.run(seen(trk_token="t1"))[0]
+    assert stage.contact_of(both) == stage.contact_of(two) != stage.contact_of(one)
+    links = stage.rows("contact_identifiers", "kind", "contact_id")
+    assert ("fingerprint", stage.contact_of(two)) in links
+
+
+def test_a_new_token_is_linked_to_the_lookalike(stage: Stage) -> None:
+    first, second, third = stage.run(seen(), seen(trk_token="t9"), event(trk_token="t9"))
+    assert stage.contact_of(first) == stage.contact_of(second) == stage.contact_of(third)
+
+
+@pytest.mark.parametrize(
+    "junk", ["null", "'Undefined'", '"NaN"', "[object Object]", "0000-0000", "GUEST", "0"]
+)
+def test_junk_identifies_nobody_and_leaves_a_warning(stage: Stage, junk: str) -> None:
+    one, two = stage.run(event(tracking_id=junk), event(tracking_id=junk))
+    assert stage.contact_of(one) != stage.contact_of(two)
+    assert stage.values("events", "warnings") == [["tracking_id ignored: not an identifier"]] * 2
+    assert stage.rows("contact_identifiers", "value") == []
+
+
+def test_junk_addresses_do_not_join_those_who_type_them(stage: Stage) -> None:
+    one, two = stage.run(
+        event(email="noreply@acme.com", trk_token="t1"),
+        event(email="noreply@acme.com", trk_token="t2"),
+    )
+    assert stage.contact_of(one) != stage.contact_of(two)
+    assert stage.values("contacts", "email") == [None, None]
+    assert stage.rows("companies", "id") == []
+
+
+def test_a_space_adds_its_own_junk(connection: psycopg.Connection) -> None:
+    stage = new_stage(connection, ignored_identifiers=["Shop-Default"])
+    one, two = stage.run(event(tracking_id="shop-default"), event(tracking_id="shop-default"))
+    assert stage.contact_of(one) != stage.contact_of(two)
+
+
+def test_merging_keeps_everything_and_fills_what_is_empty(stage: Stage) -> None:
+    stage.run(
+        event(tracking_id="u1", phone="+1 555", profile_fields={1: "old"}),
+        event(email="a@b.org", full_name="Ann", profile_fields={1: "young", 2: "two"},
+              trk_source="facebook_ads"),
+    )  # fmt: skip
+    stage.run(event(tracking_id="u1", email="a@b.org"))
+    columns = ("email", "name", "phone", "profile_field_1", "profile_field_2", "source_mask")
+    [survivor] = [row[1:] for row in stage.rows("contacts", "merged_into", *columns) if not row[0]]
+    bit = 1 << SOURCE_IDS["facebook_ads"]
+    assert survivor == ("a@b.org", "Ann", "+1 555", "old", "two", bit)
+    assert set(stage.values("events", "source_mask")) == {bit}
+    assert len(set(stage.values("contact_identifiers", "contact_id"))) == 1
+    assert set(stage.values("contact_identifiers", "kind")) == {
+        "email", "name", "phone", "tracking_id",
+    }  # fmt: skip
+
+
+def test_merges_of_merges_stay_one_hop(stage: Stage) -> None:
+    stage.run(event(trk_token="t0"), event(email="a@b.org"), event(tracking_id="u1"))
+    stage.run(event(email="a@b.org", tracking_id="u1"))
+    stage.run(event(email="a@b.org", trk_token="t0"))
+    oldest = min(stage.values("contacts", "id"))
+    pointers = stage.rows("contacts", "id", "merged_into")
+    assert [row[1] for row in pointers] == [None, oldest, oldest]
+
+
+def test_nothing_crosses_spaces(connection: psycopg.Connection, stage: Stage) -> None:
+    other = new_stage(connection)
+    shared = {"email": "a@b.org", "tracking_id": "u1", "trk_token": "t1"}
+    stage.run(event(**shared, order_id="1", idempotency_key="k"))
+    other.run(event(**shared, order_id="1", idempotency_key="k"))
+    assert stage.dump() == other.dump()
+    assert not set(stage.values("contacts", "id")) & set(other.values("contacts", "id"))

@@ -1,0 +1,124 @@
+"""Equal browsers behind one address (two phones of a model behind one router) are two people, in
+whatever order their items arrive, and each purchase is credited to what brought its own buyer.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import msgspec
+import psycopg
+
+from headwater.identity.directory import Directory
+from headwater.identity.resolution import ItemIdentity, identify
+from headwater.identity.senders import Sender
+from headwater.sources.catalogue import SOURCE_IDS
+from tests.support.factories import Stage as ApiStage
+from tests.support.pipeline import KINDS, MINUTE, T0, Item, Sent, Stage, event, hit, page, person
+from tests.support.reading_fixtures import Api
+
+ORDERS = 1_000
+ADS = {
+    "anna": "https://shop.example/?gclid=Click-{}",
+    "ben": "https://shop.example/?utm_source=fb&utm_medium=paid&fbclid=Click-{}",
+}
+SOURCE = {"anna": "google_ads", "ben": "facebook_ads"}
+
+
+def shown(who: str, number: int, at: int, **more: Any) -> ItemIdentity:
+    return ItemIdentity(number, at, at, trk_token=who, fingerprint="f|10.0.0.1", **more)
+
+
+def test_it_works() -> None:
+    """Of 1,000 random orders of what two equal browsers send, none makes them one."""
+    for seed in range(ORDERS):
+        items = [
+            shown(who, number, seed + number, sender=Sender.BROWSER, email=email)
+            for who in ("anna", "ben")
+            for number, email in enumerate((None, None, f"{who}@b.org", None, f"{who}@b.org"))
+        ]
+        items += [shown(who, 9, 9, email=f"{who}@b.org") for who in ("anna", "ben")]
+        random.Random(seed).shuffle(items)
+        directory = Directory(0, 0)
+        found = [(item.trk_token, identify(directory, item)[0]) for item in items]
+        homes = {token: {contact.final() for one, contact in found if one == token}
+                 for token in ("anna", "ben")}  # fmt: skip
+        assert [len(home) for home in homes.values()] == [1, 1], seed
+        assert not homes["anna"] & homes["ben"], seed
+
+
+def items_of(who: str, pair: int) -> list[Item | Sent]:
+    """A visitor who comes by an ad, looks around, says who they are and buys."""
+    browser = {"trk_token": f"{who}-{pair}", "fingerprint": "same", "ip": f"10.0.{pair // 256}."
+               f"{pair % 256}"}  # fmt: skip
+    email = f"{who}-{pair}@gmail.com"
+    return [
+        hit(**browser, url=ADS[who].format(pair), occurred_at=T0),
+        hit(**browser, url="https://shop.example/cart", referrer="https://shop.example/",
+            occurred_at=T0 + MINUTE),
+        page(person(**browser, email=email, occurred_at=T0 + 2 * MINUTE)),
+        event(email=email, trk_token=browser["trk_token"], amount="100", order_id=f"{who}-{pair}",
+              event_time=T0 + 3 * MINUTE),
+    ]  # fmt: skip
+
+
+def put_all(stage: Stage, items: list[Item | Sent]) -> None:
+    """Rows in one statement, as there are thousands."""
+    sent = [each if isinstance(each, Sent) else Sent(each, None) for each in items]
+    stage.connection.execute(
+        "INSERT INTO inbox (space_id, kind, sender, received_at, payload)"
+        " SELECT %s, kind, sender, now(), payload"
+        " FROM unnest(%s::text[], %s::text[], %s::text[]) WITH ORDINALITY"
+        " AS given (kind, sender, payload, position) ORDER BY position",
+        (
+            stage.space_id,
+            [KINDS[type(each.item)] for each in sent],
+            [each.sender for each in sent],
+            [msgspec.json.encode(each.item).decode() for each in sent],
+        ),
+    )
+
+
+def test_credit_is_right_in_a_thousand_orders(
+    connection: psycopg.Connection, stage: ApiStage, api: Api
+) -> None:
+    queue, randomly = Stage(connection, stage.space_id), random.Random(7)
+    items: list[Item | Sent] = []
+    for pair in range(ORDERS):
+        both = [*items_of("anna", pair), *items_of("ben", pair)]
+        randomly.shuffle(both)
+        items += both
+    put_all(queue, items)
+    queue.process()
+    homes = dict(queue.rows("events", "order_id", "contact_id"))
+    assert len(homes) == len(set(homes.values())) == 2 * ORDERS
+    rows = [
+        row
+        for source in SOURCE.values()
+        for row in api.rows(
+            sources=source, attribution_model="linear", attribution_window=30, per_page=1000,
+            start_date="2025-01-01 00:00:00", fields=["order_id", "source", "amount"],
+        )
+    ]  # fmt: skip
+    assert len(rows) == 2 * ORDERS
+    for row in rows:
+        assert row["source"] == SOURCE[row["order_id"].partition("-")[0]]
+        assert row["amount"] == 100
+    assert {row[0] for row in queue.rows("touchpoints", "source_id")} == {
+        SOURCE_IDS[name] for name in SOURCE.values()
+    }
+
+
+def test_who_comes_second_takes_nothing_over(
+    connection: psycopg.Connection, stage: ApiStage, api: Api
+) -> None:
+    """Anna is known already when Ben's equal telephone comes."""
+    queue = Stage(connection, stage.space_id)
+    for who in ("anna", "ben"):
+        queue.run(*items_of(who, 1))
+    rows = api.rows(
+        sources="facebook_ads", attribution_model="linear", attribution_window=30,
+        start_date="2025-01-01 00:00:00", fields=["order_id", "source", "amount"],
+    )  # fmt: skip
+    assert [(row["order_id"], row["amount"]) for row in rows] == [("ben-1", 100)]

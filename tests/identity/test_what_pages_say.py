@@ -1,0 +1,129 @@
+"""A page's key is public: whoever has it takes over nobody, joins nobody to anybody, and changes
+nothing that is known.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.identity.senders import Sender, sender_of
+from tests.support.pipeline import Accepted, Item, Stage, by, event, new_stage, page, person
+
+ALICE, BOB, MALLORY = "alice@a-corp.com", "bob@b-corp.com", "mallory@evil.com"
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection, space_id: int) -> Stage:
+    return Stage(connection, space_id)
+
+
+def says(**values: Any) -> Accepted:
+    """A page's `identify`."""
+    return page(person(**values))
+
+
+def addresses(stage: Stage, contact: int) -> set[str]:
+    found = stage.rows("contact_identifiers", "contact_id", "kind", "value")
+    return {value for owner, kind, value in found if (owner, kind) == (contact, "email")}
+
+
+@pytest.mark.parametrize("item", [person, event])
+def test_it_works(stage: Stage, item: Any) -> None:
+    """Whoever makes up a tracking id joins nobody by it."""
+    alice, bob = stage.run(
+        event(email=ALICE, profile_fields={1: "gold"}), event(email=BOB, profile_fields={1: "new"})
+    )
+    stage.run(
+        page(item(email=ALICE, tracking_id="T")),
+        page(item(email=MALLORY, tracking_id="T")),
+        page(item(email=BOB, tracking_id="T", full_name="Mallory", phone="666",
+                  profile_fields={1: "hacked"})),
+        page(item(email=ALICE, trk_token="t1", profile_fields={1: "hacked"})),
+    )  # fmt: skip
+    assert stage.rows("merges", "id") == []
+    assert addresses(stage, stage.contact_of(alice)) == {ALICE}
+    assert addresses(stage, stage.contact_of(bob)) == {BOB}
+    assert stage.values("contacts", "profile_field_1")[:2] == ["gold", "new"]
+
+
+def test_two_known_contacts_stay_two(stage: Stage) -> None:
+    alice, bob = stage.run(event(tracking_id="u1", email=ALICE), event(email=BOB))
+    (said,) = stage.run(page(event(tracking_id="u1", email=BOB)))
+    assert stage.contact_of(said) == stage.contact_of(alice) != stage.contact_of(bob)
+    assert dict(stage.rows("events", "id", "warnings"))[said] == [
+        "email ignored: a page cannot add it to this contact"
+    ]
+    (server,) = stage.run(event(tracking_id="u1", email=BOB))
+    assert stage.contact_of(server) == stage.contact_of(bob) == stage.contact_of(alice)
+
+
+def test_its_own_past_joins_whoever_it_is(stage: Stage) -> None:
+    anonymous, known = stage.run(page(event(trk_token="t1")), event(email=ALICE))
+    stage.run(says(trk_token="t1", email=ALICE))
+    assert stage.contact_of(anonymous) == stage.contact_of(known)
+    assert stage.rows("merges", "cause", "sender") == [("trk_token", "browser")]
+
+
+def test_what_is_empty_is_filled(stage: Stage) -> None:
+    (known,) = stage.run(event(tracking_id="u1"))
+    stage.run(
+        says(tracking_id="u1", email=ALICE, full_name="Alice", phone="1", profile_fields={1: "a"})
+    )
+    row = stage.rows("contacts", "id", "email", "name", "phone", "profile_field_1")
+    assert row == [(stage.contact_of(known), ALICE, "Alice", "1", "a")]
+
+
+def test_names_and_phones_are_not_added_to_others(stage: Stage) -> None:
+    stage.run(event(email=ALICE, full_name="Alice", phone="1"))
+    stage.run(says(email=ALICE, full_name="Mallory", phone="666"), says(email=ALICE, phone="1"))
+    values = {row[0] for row in stage.rows("contact_identifiers", "value")}
+    assert values == {ALICE, "Alice", "1"}
+
+
+def test_somebody_new_is_somebody(stage: Stage) -> None:
+    stage.run(says(email=ALICE, tracking_id="u1"), says(email=BOB, trk_token="t2"))
+    assert len(stage.values("contacts", "id")) == 2
+
+
+def test_no_other_company(connection: psycopg.Connection) -> None:
+    stage = new_stage(connection, company_identity_mode="external_id")
+    stage.run(event(email=ALICE, company_external_id="A", company_name="Acme"))
+    named = {"company_external_id": "A", "company_name": "Mallory Inc"}
+    stage.run(page(event(email=ALICE, company_external_id="M")), page(event(email=BOB, **named)))
+    assert stage.rows("companies", "external_id", "name") == [("A", "Acme")]
+    assert len(set(stage.values("contacts", "company_id"))) == 1
+
+
+def test_a_refused_address_groups_nobody(stage: Stage) -> None:
+    stage.run(event(email="alice@gmail.com", tracking_id="u1"))
+    stage.run(says(tracking_id="u1", email=MALLORY))
+    assert stage.rows("companies", "domain") == []
+
+
+@pytest.mark.parametrize("sender", [each for each in Sender if each.is_trusted])
+def test_who_speaks_for_the_business_is_believed(stage: Stage, sender: str) -> None:
+    stage.run(event(tracking_id="u1", profile_fields={1: "old"}), event(email=BOB))
+    stage.run(by(sender, event(tracking_id="u1", email=BOB, profile_fields={1: "new"})))
+    assert stage.values("merges", "sender") == [sender]
+    assert stage.values("contacts", "profile_field_1")[0] == "new"
+    assert sender in stage.values("events", "sender")
+
+
+@pytest.mark.parametrize(
+    ("item", "sender"),
+    [(event(email=ALICE), "api_key"), (person(email=ALICE), "browser")],
+)
+def test_rows_from_before_senders_were_kept(stage: Stage, item: Item, sender: str) -> None:
+    """They wait in the inbox while an installation is upgraded."""
+    stage.run(event(tracking_id="u1"), event(email=ALICE))
+    stage.run(type(item)(**{**_members(item), "tracking_id": "u1"}))
+    assert len(stage.rows("merges", "id")) == (1 if sender == "api_key" else 0)
+    kind = "event" if sender == "api_key" else "identify"
+    assert sender_of(None, kind) == sender
+
+
+def _members(item: Item) -> dict[str, Any]:
+    return {name: getattr(item, name) for name in item.__struct_fields__}

@@ -1,0 +1,100 @@
+"""`headwater serve` as a process: started, stopped, killed, and its children killed."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psutil
+import pytest
+
+from tests.support.processes import Serve, alive, headwater, is_ready
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("serve") / "data"
+
+
+@pytest.fixture
+def serve(data_dir: Path) -> Iterator[Serve]:
+    with Serve(data_dir) as running:
+        yield running
+
+
+def gone(processes: list[psutil.Process]) -> bool:
+    return not any(map(alive, processes))
+
+
+def test_it_works(serve: Serve) -> None:
+    url = serve.url()
+    assert is_ready(url)
+    children = serve.children()
+    assert serve.stop() == 0
+    assert gone(children)
+
+
+def test_two_on_one_data_directory(serve: Serve, data_dir: Path) -> None:
+    serve.url()
+    second = headwater("serve", "--port", "0", "--data-dir", str(data_dir))
+    assert (second.returncode, second.stdout) == (2, "")
+    assert "another `headwater serve` runs on" in second.stderr
+
+
+def test_port_in_use(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        refused = headwater("serve", "--port", str(port), "--data-dir", str(tmp_path))
+    assert refused.returncode == 2
+    assert f"cannot listen on 127.0.0.1:{port}" in refused.stderr
+
+
+@pytest.mark.parametrize("word", ["worker", " api ", "postgres"])
+def test_killed_child_is_started_again(serve: Serve, word: str) -> None:
+    url = serve.url()
+    (victim,) = serve.named(word)
+    victim.kill()
+    wait_until(
+        lambda: [one.pid for one in serve.named(word)] not in ([], [victim.pid]),
+        what=f"a new {word}",
+    )
+    wait_until(lambda: is_ready(url), what="a service that is ready again")
+
+
+def test_killed_supervisor_leaves_nothing_and_can_start_again(serve: Serve, data_dir: Path) -> None:
+    url = serve.url()
+    children = serve.children()
+    serve.kill()
+    with Serve(data_dir, "--port", str(urlsplit(url).port)) as again:
+        assert again.url() == url
+        wait_until(lambda: gone(children), what="the end of the orphans")
+        assert is_ready(url)
+        assert again.stop() == 0
+
+
+def test_several_workers_share_the_socket(data_dir: Path) -> None:
+    with Serve(data_dir, "--port", "0", "--workers", "2") as serve:
+        url = serve.url()
+        api = serve.named(" api ")
+        assert len(api) == 2
+        with urllib.request.urlopen(f"{url}/metrics", timeout=PATIENCE_SECONDS) as answer:
+            assert b"headwater_inbox_rows 0.0" in answer.read()
+        api[0].kill()
+        wait_until(lambda: is_ready(url), what="an answer from the other one")
+        assert serve.stop() == 0
+
+
+def test_supervisor_stays_small() -> None:
+    heavy = "fastapi pydantic starlette structlog uvicorn psycopg_pool headwater.app"
+    program = (
+        "import sys, headwater.cli.serve, headwater.cli.parser;"
+        f"print([name for name in {heavy.split()} if name in sys.modules])"
+    )
+    command = [sys.executable, "-c", program]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -1,0 +1,138 @@
+"""The worker as a process among others: stopping, sharing Spaces, dying, losing its database."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import psycopg
+import pytest
+
+from headwater.jobs.connection import connect
+from headwater.jobs.worker import Worker
+from headwater.pipeline.batch_runner import drain, run_batch
+from headwater.pipeline.duty import make_pipeline_duty
+from headwater.pipeline.inbox import wait_until_processed
+from tests.support.pipeline import MINUTE, T0, Stage, event, new_stage
+from tests.support.waiting import PATIENCE_SECONDS
+
+FAILPOINTS = [
+    "worker_after_claim",
+    "worker_after_merge",
+    "worker_after_events",
+    "worker_before_commit",
+    "worker_after_commit",
+]
+
+JOURNEY = [
+    event(trk_token="t1", trk_source="google_ads", event_time=T0),
+    event(tracking_id="u1", phone="1", order_id="1", event_time=T0 + MINUTE),
+    event(email="a@acme.com", order_id="1", event_time=T0 + 2 * MINUTE),
+    event(email="a@acme.com", trk_token="t1", trk_source="fb", event_time=T0 + 3 * MINUTE),
+    event(email="a@acme.com", tracking_id="u1", order_id="2", event_time=T0 + 4 * MINUTE),
+]
+
+DRAIN = """
+import sys
+from headwater.jobs.connection import connect
+from headwater.pipeline.batch_runner import process_space
+with connect(sys.argv[1]) as connection:
+    while process_space(connection, int(sys.argv[2]), 2).rows:
+        pass
+"""
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection, space_id: int) -> Stage:
+    return Stage(connection, space_id)
+
+
+def test_it_works(stage: Stage, database_url: str) -> None:
+    stop = threading.Event()
+    worker = threading.Thread(target=Worker(database_url, stop, [make_pipeline_duty()]).run)
+    worker.start()
+    stage.put(*JOURNEY)
+    assert wait_until_processed(stage.connection, timeout=PATIENCE_SECONDS)
+    stop.set()
+    worker.join(PATIENCE_SECONDS)
+    assert not worker.is_alive()
+    assert len(stage.values("events", "id")) == 4
+
+
+def test_drain_serves_every_space(connection: psycopg.Connection, database_url: str) -> None:
+    stages = [new_stage(connection) for _ in range(3)]
+    for each in stages:
+        each.put(*JOURNEY)
+    with connect(database_url) as worker:
+        drain(worker, limit=2)
+    assert stages[0].dump() == stages[1].dump() == stages[2].dump()
+    assert stages[0].values("inbox", "id") == []
+
+
+def test_a_space_that_is_taken_is_left_alone(stage: Stage, database_url: str) -> None:
+    stage.put(*JOURNEY)
+    with psycopg.connect(database_url) as other:
+        other.execute("SELECT FROM spaces WHERE id = %s FOR NO KEY UPDATE", (stage.space_id,))
+        assert run_batch(stage.connection, stage.space_id).skipped == 1
+    assert run_batch(stage.connection, stage.space_id).rows == 5
+
+
+def test_workers_side_by_side_equal_one(connection: psycopg.Connection, database_url: str) -> None:
+    alone, shared = new_stage(connection), new_stage(connection)
+    journey = [event(email=f"{n % 3}@acme.com", trk_token=f"t{n % 5}") for n in range(60)]
+    for each in (alone, shared):
+        each.put(*journey)
+    alone.process()
+    stop = threading.Event()
+    run = Worker(database_url, stop, [make_pipeline_duty(limit=3)]).run
+    workers = [threading.Thread(target=run) for _ in range(2)]
+    for each in workers:
+        each.start()
+    assert wait_until_processed(connection, timeout=PATIENCE_SECONDS)
+    stop.set()
+    for each in workers:
+        each.join(PATIENCE_SECONDS)
+    assert alone.dump() == shared.dump()
+
+
+@pytest.mark.parametrize("name", FAILPOINTS)
+def test_dying_anywhere_changes_nothing(
+    connection: psycopg.Connection, database_url: str, name: str
+) -> None:
+    calm, hit = new_stage(connection), new_stage(connection)
+    for each in (calm, hit):
+        each.put(*JOURNEY)
+    calm.process()
+    died = subprocess.run(
+        [sys.executable, "-c", DRAIN, database_url, str(hit.space_id)],
+        env={**os.environ, "HEADWATER_FAILPOINT": name},
+        check=False,
+    )
+    assert died.returncode == -signal.SIGKILL
+    committed = 2 if name == "worker_after_commit" else 0
+    assert len(hit.values("inbox", "id")) == len(JOURNEY) - committed
+    # The dead worker's transaction ends when the server notices, so wait for the Space's lock.
+    with connection.transaction():
+        connection.execute("SELECT FROM spaces WHERE id = %s FOR UPDATE", (hit.space_id,))
+    hit.process()
+    assert calm.dump() == hit.dump()
+
+
+def test_a_lost_connection_is_replaced(stage: Stage, database_url: str) -> None:
+    stop = threading.Event()
+    worker = threading.Thread(target=Worker(database_url, stop, [make_pipeline_duty()]).run)
+    worker.start()
+    stage.put(JOURNEY[0])
+    assert wait_until_processed(stage.connection, timeout=PATIENCE_SECONDS)
+    stage.connection.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE application_name = 'headwater worker'"
+    )
+    stage.put(*JOURNEY[1:])
+    assert wait_until_processed(stage.connection, timeout=PATIENCE_SECONDS)
+    stop.set()
+    worker.join(PATIENCE_SECONDS)
+    assert len(stage.values("events", "id")) == 4

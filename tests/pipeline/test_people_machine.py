@@ -1,0 +1,321 @@
+"""A state machine drives the HTTP API beside a plain model for thousands of steps: create, track,
+merge, attach, detach, update, delete. After each step both must tell the same of everybody.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import msgspec
+import psycopg
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from headwater.pipeline.batch_runner import process_space
+from headwater.privacy.erasure_job import erase_next
+from tests.conftest import Running, client_for
+from tests.support.factories import make_stage
+from tests.support.people_model import KINDS, Company, Contact, People
+from tests.support.pipeline import Stage as Queue
+from tests.support.pipeline import event as accepted
+
+EMAILS = ("ada@acme.com", "bob@acme.com", "cy@other.org", "dee@gmail.com")
+DOMAINS = ("acme.com", "other.org", "third.net")
+EXTERNAL_IDS = ("X1", "x1", "42")
+
+collections = st.fixed_dictionaries(
+    {},
+    optional={
+        "emails": st.lists(st.sampled_from(EMAILS), min_size=1, max_size=3, unique=True),
+        "phones": st.lists(st.sampled_from(("1", "2", "3")), max_size=2, unique=True),
+        "names": st.lists(st.sampled_from(("Ada", "Bob")), max_size=2, unique=True),
+        "locations": st.lists(st.sampled_from(("Ulm", "Rom")), max_size=2, unique=True),
+    },
+)
+custom_fields = st.dictionaries(
+    st.sampled_from(("profile_field_1", "profile_field_15")), st.sampled_from(("a", "b"))
+)
+identification = st.fixed_dictionaries(
+    {},
+    optional={
+        "email": st.sampled_from(EMAILS),
+        "tracking_id": st.sampled_from(("u1", "u2", "u3")),
+        "trk_token": st.sampled_from(("t1", "t2", "t3")),
+    },
+).filter(lambda given: "email" in given or "trk_token" in given)
+details = st.fixed_dictionaries(
+    {},
+    optional={
+        "full_name": st.sampled_from(("Ada", "Eve")),
+        "phone": st.sampled_from(("1", "9")),
+        "profile_field_1": st.sampled_from(("a", "c")),
+        "company_external_id": st.sampled_from(EXTERNAL_IDS),
+    },
+)
+picks = st.integers(0, 1000)
+
+
+class PeopleMachine(RuleBasedStateMachine):
+    """One Space of a running server, and its model."""
+
+    server: Running
+    connection: psycopg.Connection
+
+    @initialize(by_external_id=st.booleans())
+    def begin(self, by_external_id: bool) -> None:
+        self.stage = make_stage(self.connection)
+        mode = "external_id" if by_external_id else "auto"
+        self.connection.execute(
+            "UPDATE spaces SET company_identity_mode = %s WHERE id = %s",
+            (mode, self.stage.space_id),
+        )
+        self.client = client_for(self.server, self.stage.key)
+        self.people = People(by_external_id)
+        self.waiting: list[tuple[int, dict[str, str], bool]] = []
+        self.steps = 0
+
+    def teardown(self) -> None:
+        if hasattr(self, "client"):
+            self.client.close()
+
+    # ------------------------------------------------------------------------------------- rules
+
+    @rule(given=collections.filter(lambda given: "emails" in given), fields=custom_fields)
+    def create(self, given: dict[str, list[str]], fields: dict[str, str]) -> None:
+        self.process()
+        told = self.ask("POST", "/contacts", 201, {**given, "custom_fields": fields})
+        contact = self.people.create(given, fields)
+        contact.id = told["id"]
+        assert self.shown(contact).items() <= told.items()
+
+    @rule(event=identification, more=details)
+    def track(self, event: dict[str, str], more: dict[str, str]) -> None:
+        sent = {"event_name": "purchase", **event, **more}
+        answer = self.client.post("/events/track", json=sent)
+        assert answer.status_code == 202, answer.text
+        self.waiting.append((int(answer.headers["x-receipt-id"]), sent, False))
+
+    @rule(event=identification, more=details)
+    def say(self, event: dict[str, str], more: dict[str, str]) -> None:
+        """What a page says, as the tracker's endpoint puts it on the inbox."""
+        said = {**event, **more}
+        members = {name: text for name, text in said.items() if not name.startswith("profile")}
+        fields = {1: said["profile_field_1"]} if "profile_field_1" in said else {}
+        queue = Queue(self.connection, self.stage.space_id)
+        payload = msgspec.json.encode(accepted(profile_fields=fields, **members)).decode()
+        receipt = queue.put_row("event", payload, received="now", sender="browser")
+        self.waiting.append((receipt, said, True))
+
+    @rule(pick=picks, given=collections, fields=st.none() | custom_fields)
+    def update(self, pick: int, given: dict[str, list[str]], fields: dict[str, str] | None) -> None:
+        contact = self.anybody(pick)
+        body: dict[str, Any] = given if fields is None else {**given, "custom_fields": fields}
+        if contact is None:
+            return
+        if not body:
+            self.ask("PUT", f"/contacts/{contact.id}", 422, body)
+            return
+        told = self.ask("PUT", f"/contacts/{contact.id}", 200, body)
+        survivor = self.people.home[contact.number]
+        assert (told["id"], told.keys()) == (survivor.id, {"id", "message", *body})
+        self.people.update(survivor, given, fields)
+
+    @rule(pick=picks, company_pick=picks)
+    def attach(self, pick: int, company_pick: int) -> None:
+        contact, company = self.anybody(pick), self.any_company(company_pick)
+        if contact is None or company is None:
+            return
+        body = {"company_id": company.id}
+        told = self.ask("PUT", f"/contacts/{contact.id}/company", 200, body)
+        survivor = self.people.home[contact.number]
+        assert told == {"id": survivor.id, "company_id": company.id}
+        survivor.company = company
+
+    @rule(pick=picks)
+    def detach(self, pick: int) -> None:
+        contact = self.anybody(pick)
+        if contact is not None:
+            told = self.ask("DELETE", f"/contacts/{contact.id}/company", 200)
+            survivor = self.people.home[contact.number]
+            assert told == {"id": survivor.id, "company_id": None}
+            survivor.company = None
+
+    @rule(
+        pick=picks,
+        domain=st.none() | st.sampled_from(DOMAINS),
+        external_id=st.none() | st.sampled_from(EXTERNAL_IDS),
+    )
+    def claim(self, pick: int, domain: str | None, external_id: str | None) -> None:
+        company = self.any_company(pick)
+        if company is None:
+            return
+        wanted = {"domain": domain, "external_id": external_id}
+        for name, value in wanted.items():
+            other = self.people.claimant(name, value) if value is not None else None
+            if other is not None and other is not company:
+                told = self.ask("PUT", f"/companies/{company.id}", 409, wanted)
+                assert (told["field"], told["conflicting_company_id"]) == (name, other.id)
+                return
+        told = self.ask("PUT", f"/companies/{company.id}", 200, wanted)
+        company.domain, company.external_id = domain, external_id
+        assert (told["id"], told["domain"], told["external_id"]) == (
+            company.id, domain, external_id,
+        )  # fmt: skip
+
+    @rule(pick=picks)
+    def erase_by_id(self, pick: int) -> None:
+        contact = self.anybody(pick)
+        if contact is not None:
+            told = self.ask("DELETE", f"/contacts/{contact.id}/pii", 202)
+            self.erased(self.people.home[contact.number], told)
+
+    @rule(email=st.sampled_from(EMAILS))
+    def erase_by_email(self, email: str) -> None:
+        self.process()
+        found = self.people.with_email_ever(email)
+        if len(found) == 1:
+            told = self.ask("DELETE", "/contacts/pii", 202, params={"email": email})
+            self.erased(found[0], told)
+        else:
+            status = 409 if found else 404
+            told = self.ask("DELETE", "/contacts/pii", status, params={"email": email})
+            assert told.get("contact_ids", []) == self.ids(found)
+
+    @precondition(lambda self: self.waiting)
+    @rule(event_pick=picks)
+    def delete_event(self, event_pick: int) -> None:
+        self.process()
+        contact = max(self.people.alive(), key=lambda each: len(each.events))
+        event_id = contact.events[event_pick % len(contact.events)]
+        self.ask("DELETE", f"/events/{event_id}", 200)
+        contact.events.remove(event_id)
+
+    # -------------------------------------------------------------------------------- invariants
+
+    @invariant()
+    def everything_agrees(self) -> None:
+        if not hasattr(self, "people"):
+            return
+        self.steps += 1
+        if self.steps % 3:
+            return  # so that events wait in batches, and to save time
+        self.process()
+        for contact in self.people.contacts:
+            self.agrees_on(contact)
+        for email in EMAILS:
+            self.agrees_on_email(email)
+        self.agrees_on_lists()
+
+    def agrees_on(self, contact: Contact) -> None:
+        survivor = self.people.home[contact.number]
+        told = self.ask("GET", f"/contacts/{contact.id}", 200, params={"include_events": 1})
+        events = told.pop("events")
+        assert told == self.shown(survivor)
+        assert sorted(each["id"] for each in events) == sorted(survivor.events)
+        company_id = survivor.company and survivor.company.id
+        assert {each["company_id"] for each in events} <= {company_id}
+
+    def agrees_on_email(self, email: str) -> None:
+        found = self.people.with_email(email)
+        status = (404, 200, 409)[min(len(found), 2)]
+        told = self.ask("GET", f"/contacts/by-email/{email}", status)
+        if status == 200:
+            assert told == self.shown(found[0])
+        assert told.get("contact_ids", self.ids(found)) == self.ids(found)
+
+    def agrees_on_lists(self) -> None:
+        params = {"email": ",".join(EMAILS), "include_all_emails": 1, "per_page": 5000}
+        rows = self.ask("GET", "/contacts", 200, params=params)["data"]
+        mailed = [contact for contact in self.people.alive() if contact.values("email")]
+        assert [(row["id"], row["emails"]) for row in rows] == [
+            (contact.id, contact.values("email")) for contact in reversed(mailed)
+        ]
+        rows = self.ask("GET", "/companies", 200, params={"per_page": 5000})["data"]
+        assert [(row["domain"], row["external_id"]) for row in rows] == [
+            (company.domain, company.external_id) for company in reversed(self.people.companies)
+        ]
+
+    # ----------------------------------------------------------------------------------- helpers
+
+    def ask(self, method: str, path: str, status: int, body: Any = None, **options: Any) -> Any:
+        answer: httpx.Response = self.client.request(method, path, json=body, **options)
+        assert answer.status_code == status, (method, path, answer.text)
+        return answer.json()
+
+    def process(self) -> None:
+        """Let the pipeline, and the model, take what waits; then learn the ids of what is new."""
+        while process_space(self.connection, self.stage.space_id, 2).rows:
+            pass
+        waiting, self.waiting = self.waiting, []
+        made = [
+            (event_id, self.people.take(event_id, event, by_page=by_page))
+            for event_id, event, by_page in waiting
+        ]
+        for event_id, contact in made:
+            survivor = self.people.home[contact.number]
+            told = self.ask("GET", f"/events/{event_id}", 200)
+            if survivor.id is None:
+                survivor.id = int(told["profile_id"])
+            assert told["profile_id"] == str(survivor.id)
+        self.learn_merged()
+        rows = self.ask("GET", "/companies", 200, params={"per_page": 5000})["data"]
+        for company, row in zip(reversed(self.people.companies), rows, strict=True):
+            company.id = row["id"]
+
+    def learn_merged(self) -> None:
+        """Contacts that were made and merged before anybody asked for them have ids as well."""
+        unknown = [contact for contact in self.people.contacts if contact.id is None]
+        if unknown:
+            stored = self.connection.execute(
+                "SELECT id FROM contacts WHERE space_id = %s ORDER BY id", (self.stage.space_id,)
+            ).fetchall()
+            for contact, (contact_id,) in zip(self.people.contacts, stored, strict=True):
+                assert contact.id in (None, contact_id)
+                contact.id = contact_id
+
+    def erased(self, contact: Contact, told: dict[str, Any]) -> None:
+        assert (told["contact_id"], told["status"]) == (contact.id, "queued")
+        while erase_next(self.connection, self.stage.space_id):
+            pass
+        self.people.erase(contact)
+
+    def anybody(self, pick: int) -> Contact | None:
+        """One of all the contacts there ever were."""
+        self.process()
+        contacts = self.people.contacts
+        return contacts[pick % len(contacts)] if contacts else None
+
+    def any_company(self, pick: int) -> Company | None:
+        self.process()
+        companies = self.people.companies
+        return companies[pick % len(companies)] if companies else None
+
+    def ids(self, contacts: list[Contact]) -> list[int]:
+        return sorted(contact.id for contact in contacts if contact.id is not None)
+
+    def shown(self, contact: Contact) -> dict[str, Any]:
+        collections = {name: contact.values(kind) for name, kind in KINDS.items()}
+        return {"id": contact.id, **collections, "custom_fields": contact.fields}
+
+
+def test_the_api_and_its_model_agree(server: Running, connection: psycopg.Connection) -> None:
+    class Machine(PeopleMachine):
+        pass
+
+    Machine.server, Machine.connection = server, connection
+    run_state_machine_as_test(
+        Machine,
+        settings=settings(
+            max_examples=40, stateful_step_count=50, deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )  # fmt: skip

@@ -1,0 +1,256 @@
+"""What must hold for any events in any order, however they fall into batches."""
+
+from __future__ import annotations
+
+import psycopg
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headwater.browsing.accepted import AcceptedPerson
+from headwater.events.accepted import AcceptedEvent
+from tests.support.identity_model import Model
+from tests.support.pipeline import (
+    DAY,
+    MINUTE,
+    T0,
+    Accepted,
+    Sent,
+    Stage,
+    by,
+    event,
+    hit,
+    new_stage,
+    person,
+    touch,
+)
+
+SETTINGS = settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+TIMES = [T0 + offset for offset in (0, 10 * MINUTE, 40 * MINUTE, 3 * DAY, 8 * DAY, 16 * DAY)]
+
+
+def maybe(*values: str) -> st.SearchStrategy[str | None]:
+    return st.none() | st.sampled_from(values)
+
+
+WHO = {
+    "email": maybe("a@acme.com", "b@acme.com", "c@corp.de", "d@gmail.com", "noreply@acme.com"),
+    "tracking_id": maybe("u1", "u2", "null"),
+    "trk_token": maybe("t1", "t2", "t3"),
+    "fingerprint": maybe("f1", "f2"),
+    "ip": maybe("10.0.0.1"),
+}
+IDENTIFIERS = {**WHO, "event_time": st.sampled_from(TIMES)}
+OTHERS = {
+    "event_name": st.sampled_from(["purchase", "upsell_purchase", "lead_generated"]),
+    "full_name": maybe("Ann", "Bob"),
+    "phone": maybe("1", "2"),
+    "trk_source": maybe("google_ads", "sms", "fb"),
+    "trk_campaign": maybe("1"),
+    "company_external_id": maybe("X", "Y"),
+    "company_name": maybe("Ex", "Why"),
+    "order_id": maybe("o1", "o2", "o3"),
+    "is_upsell": st.booleans(),
+    "idempotency_key": maybe("k1", "k2", "k3"),
+    "profile_fields": st.dictionaries(
+        st.sampled_from([1, 16]), st.sampled_from(["1", "2"]), max_size=2
+    ),
+}
+
+CAME = {
+    "occurred_at": st.sampled_from(TIMES),
+    "source": st.sampled_from(["google_ads", "sms", "direct"]),
+    "campaign_id": maybe("1"),
+    "campaign_name": maybe("Spring"),
+    "ad_name": maybe("Blue"),
+}
+touches = st.builds(touch, **WHO, **CAME)
+
+senders = st.sampled_from(["api_key", "browser"])
+people = st.lists(st.builds(by, senders, st.builds(event, **IDENTIFIERS)), min_size=1, max_size=14)
+conversions = st.builds(event, **IDENTIFIERS, **OTHERS)
+VISITOR = {name: WHO[name] for name in ("trk_token", "fingerprint", "ip")}
+hits = st.builds(
+    hit,
+    **VISITOR,
+    key=st.uuids(version=4).map(str),
+    occurred_at=st.sampled_from(TIMES),
+    url=st.sampled_from(["https://shop.example/", "https://shop.example/?utm_source=sms"]),
+    referrer=maybe("https://www.google.com/", "https://shop.example/"),
+    country=maybe("DE", "FR"),
+    city=maybe("Ulm"),
+    os=maybe("iOS"),
+)
+sayings = st.builds(
+    person, **WHO, occurred_at=st.sampled_from(TIMES), full_name=maybe("Ann"), phone=maybe("1")
+)
+journeys = st.lists(
+    st.builds(by, senders, conversions | sayings) | touches | hits, min_size=1, max_size=14
+)
+modes = st.sampled_from(["auto", "external_id"])
+
+
+def run(stage: Stage, events: list[Accepted], sizes: list[int]) -> None:
+    """Process rows in batches of these sizes, and the rest at once."""
+    rest = list(events)
+    for size in [*sizes, len(events)]:
+        now, rest = rest[:size], rest[size:]
+        if now:
+            stage.run(*now)
+
+
+@SETTINGS
+@given(events=people)
+def test_identity_equals_its_model(connection: psycopg.Connection, events: list) -> None:
+    stage, model = new_stage(connection), Model()
+    stage.run(*events)
+    for each in events:
+        model.take(each.item, by_page=each.sender == "browser")
+    dump = stage.dump()
+    assert [row[1] for row in sorted(dump["events"])] == [model.home[each] for each in model.placed]
+    assert [row[2] for row in sorted(dump["contacts"])] == [
+        None if home == contact else home for contact, home in enumerate(model.home)
+    ]
+    merges = stage.rows("merges", "id", "merged_id", "survivor_id", "cause")
+    order = {number: place for place, number in enumerate(stage.values("contacts", "id"))}
+    assert [(order[row[1]], order[row[2]], row[3]) for row in merges] == model.merges
+    assert {(*row[:4], *row[6:]) for row in dump["contact_identifiers"]} == {
+        (each.kind, each.value, model.home[each.origin], each.origin, each.recency, each.since)
+        for each in model.sightings
+    }
+
+
+@SETTINGS
+@given(events=journeys, mode=modes, sizes=st.lists(st.integers(1, 5), max_size=5))
+def test_batches_make_no_difference(
+    connection: psycopg.Connection, events: list, mode: str, sizes: list[int]
+) -> None:
+    dumps = []
+    for split in ([], [1] * len(events), sizes):
+        stage = new_stage(connection, company_identity_mode=mode)
+        run(stage, events, split)
+        dumps.append(stage.dump())
+    assert dumps[0] == dumps[1]
+    assert dumps[0] == dumps[2]
+
+
+@SETTINGS
+@given(events=journeys, mode=modes, sizes=st.lists(st.integers(1, 5), max_size=5))
+def test_invariants(
+    connection: psycopg.Connection, events: list, mode: str, sizes: list[int]
+) -> None:
+    stage = new_stage(connection, company_identity_mode=mode)
+    run(stage, events, sizes)
+    check_nothing_is_lost(stage, events)
+    check_merges(stage)
+    check_stamps(stage)
+    check_sources(stage)
+
+
+def check_nothing_is_lost(stage: Stage, events: list) -> None:
+    stored, dropped = stage.values("events", "id"), stage.values("duplicates", "id")
+    sent = [receipt for receipt, alone in stage.rows("touchpoints", "id", "sent") if alone]
+    seen = stage.values("hits", "id")
+    told = zip(events, stage.receipts, strict=True)
+    said = [receipt for each, receipt in told if isinstance(_item(each), AcceptedPerson)]
+    assert sorted(stored + sent + dropped + seen + said) == stage.receipts
+    assert stage.values("rejected", "id") == []
+    replaced = dropped  # what a page's event left on a path stays when another takes its place
+    assert set(stage.values("touchpoints", "id")) <= {*stored, *sent, *seen, *replaced}
+    kept = [
+        _item(each)
+        for each, receipt in zip(events, stage.receipts, strict=True)
+        if receipt not in dropped and getattr(each, "sender", None) != "browser"
+    ]
+    links = set(stage.rows("contact_identifiers", "kind", "value"))
+    for each in kept:
+        for kind in ("email", "tracking_id", "trk_token", "phone"):
+            value = getattr(each, kind, None)
+            assert value in (None, "null", "noreply@acme.com") or (kind, value) in links
+
+
+def _item(each: Accepted) -> object:
+    return each.item if isinstance(each, Sent) else each
+
+
+def check_merges(stage: Stage) -> None:
+    pointers = dict(stage.rows("contacts", "id", "merged_into"))
+    for contact, survivor in pointers.items():
+        assert survivor is None or (survivor < contact and pointers[survivor] is None)
+    living = {contact for contact, survivor in pointers.items() if survivor is None}
+    for table in ("events", "touchpoints", "contact_identifiers", "visits", "hits"):
+        assert set(stage.values(table, "contact_id")) <= living
+
+
+def check_stamps(stage: Stage) -> None:
+    companies = dict(stage.rows("contacts", "id", "company_id"))
+    for table in ("events", "touchpoints", "visits"):
+        for contact, company in stage.rows(table, "contact_id", "company_id"):
+            assert company == companies[contact]
+
+
+def check_sources(stage: Stage) -> None:
+    masks = dict(stage.rows("contacts", "id", "source_mask"))
+    events = stage.rows("events", "contact_id", "event_time", "source_mask")
+    for contact, at, source in stage.rows("touchpoints", "contact_id", "occurred_at", "source_id"):
+        assert masks[contact] >> source & 1
+        assert all(
+            mask >> source & 1 for owner, time, mask in events if owner == contact and time >= at
+        )
+
+
+@SETTINGS
+@given(events=st.lists(conversions, min_size=1, max_size=14))
+def test_replay_changes_nothing(connection: psycopg.Connection, events: list) -> None:
+    stage = new_stage(connection)
+    keyed = [
+        AcceptedEvent(
+            **{**{name: getattr(each, name) for name in each.__struct_fields__},
+               "idempotency_key": f"once-{index}"}
+        )
+        for index, each in enumerate(events)
+    ]  # fmt: skip
+    stage.run(*keyed)
+    before = stage.dump()
+    stored = len(before["events"])
+    stage.run(*keyed)
+    after = stage.dump()
+    assert len(after.pop("duplicates")) == len(before.pop("duplicates")) + len(keyed)
+    assert before == after
+    assert stored == len(after["events"])
+
+
+IMPORTED = {
+    "email": maybe("a@acme.com", "b@acme.com", "c@corp.de"),
+    "tracking_id": maybe("u1", "u2", "u3"),
+}
+identified = st.builds(touch, **IMPORTED, **CAME).filter(
+    lambda each: each.email is not None or each.tracking_id is not None
+)
+
+
+@SETTINGS
+@given(
+    events=st.lists(st.builds(event, **IDENTIFIERS, **OTHERS), max_size=6),
+    imported=st.lists(identified, min_size=1, max_size=10),
+    sizes=st.lists(st.integers(1, 5), max_size=5),
+)
+def test_importing_twice_changes_nothing_twice(
+    connection: psycopg.Connection, events: list, imported: list, sizes: list[int]
+) -> None:
+    stage = new_stage(connection)
+    run(stage, events, [])
+    run(stage, imported, sizes)
+    before = stage.dump()
+    run(stage, imported, sizes[::-1])
+    after = stage.dump()
+    dropped = len(after.pop("duplicates")) - len(before.pop("duplicates"))
+    assert dropped == len(imported)
+    # Identifiers have been seen once more; whose they are stays.
+    seen = [{row[:3] for row in dump.pop("contact_identifiers")} for dump in (before, after)]
+    assert seen[0] == seen[1]
+    assert before == after

@@ -1,0 +1,80 @@
+"""Rows that cannot be processed: set aside alone, listed, and played again."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from headwater.jobs.connection import connect
+from headwater.pipeline.batch_runner import drain, process_space
+from headwater.pipeline.inbox import list_rejected, replay_rejected, wait_until_processed
+from tests.support.pipeline import Stage, event
+
+POISON = event(email="secret@acme.com", amount="secret")
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection, space_id: int) -> Stage:
+    return Stage(connection, space_id)
+
+
+@pytest.mark.parametrize("place", [0, 3, 6])
+def test_a_poison_row_is_rejected_alone(stage: Stage, place: int) -> None:
+    events = [event(email=f"{n}@acme.com", order_id=str(n)) for n in range(6)]
+    receipts = stage.put(*events[:place], POISON, *events[place:])
+    result = process_space(stage.connection, stage.space_id)
+    assert (result.stored, result.rejected) == (6, 1)
+    assert stage.values("inbox", "id") == []
+    assert stage.values("rejected", "id") == [receipts[place]]
+    assert len(stage.values("events", "id")) == 6
+
+
+def test_the_reason_is_typed_and_holds_nothing_of_the_row(stage: Stage) -> None:
+    stage.put(POISON)
+    broken = stage.put_row("event", '{"email": "secret@acme.com", "event_name": 1}')
+    half = stage.put_row("event", '{"email": "secret')
+    other = stage.put_row("visit", "{}")
+    stage.process()
+    rows = {row[0]: row[1:] for row in stage.rows("rejected", "id", "reason", "detail")}
+    assert rows[stage.receipts[0]][0] == "processing_error"
+    assert rows[broken] == ("unreadable_payload", "ValidationError")
+    assert rows[half] == ("unreadable_payload", "DecodeError")
+    assert rows[other][0] == "unknown_kind"
+    assert not any("secret" in detail for _, detail in rows.values())
+
+
+def test_a_row_that_breaks_python_is_rejected_too(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def explode(*_: object, **__: object) -> None:
+        raise KeyError("secret")
+
+    monkeypatch.setattr("headwater.contacts.profiles.Profile.set_fields", explode)
+    stage.put(event(email="a@b.org", profile_fields={1: "x"}), event(email="b@b.org"))
+    assert stage.process().rejected == 1
+    assert stage.values("rejected", "detail") == ["KeyError in explode"]
+
+
+def test_replay_puts_rows_back_under_their_ids(stage: Stage) -> None:
+    [receipt] = stage.put(POISON)
+    stage.process()
+    [listed] = [row for row in list_rejected(stage.connection) if row.space_id == stage.space_id]
+    assert (listed.id, listed.kind) == (receipt, "event")
+    assert replay_rejected(stage.connection, stage.space_id) == 1
+    assert stage.values("inbox", "id") == [receipt]
+    stage.connection.execute(
+        "UPDATE inbox SET payload = replace(payload, '\"secret\"', '\"7\"') WHERE space_id = %s",
+        (stage.space_id,),
+    )
+    assert stage.process().stored == 1
+    assert stage.values("rejected", "id") == []
+    assert stage.values("events", "id") == [receipt]
+
+
+def test_waiting_ends_when_all_is_processed(stage: Stage, database_url: str) -> None:
+    with connect(database_url) as worker:  # other tests leave rows behind
+        drain(worker)
+    stage.put(event(email="a@b.org"))
+    assert not wait_until_processed(stage.connection, timeout=0)
+    stage.process()
+    assert wait_until_processed(stage.connection, timeout=0)

@@ -1,0 +1,114 @@
+"""POST /destinations/{id}/replay: finished deliveries queued once more."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from headwater.forwarding import delivery_log
+from headwater.forwarding.models import SkipReason
+from tests.support.destinations import Forwarder
+from tests.support.reading_fixtures import Api
+
+
+def replay(api: Api, destination_id: int, **body: Any) -> dict[str, Any]:
+    response = api.send("POST", f"/destinations/{destination_id}/replay", json=body)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def test_it_works(api: Api, forwarder: Forwarder) -> None:
+    destination_id = forwarder.make()
+    columns = {"attempts": 8, "due_at": "infinity", "dedup_id": "order-7", "error": "No.",
+               "queued_at": "-infinity"}  # fmt: skip
+    failed = forwarder.delivery(destination_id, status="failed", **columns)
+    expired = forwarder.delivery(destination_id, status="expired")
+    others = [
+        forwarder.delivery(destination_id, status=status, reason=reason)
+        for status, reason in (("delivered", None), ("skipped", "paused"), ("retrying", None))
+    ]
+    forwarder.stage.attempt(failed)
+    assert replay(api, destination_id) == {"queued": 2, "too_old": 0, "more": False}
+    rows = {row[0]: row[1:] for row in forwarder.deliveries(
+        "id", "status", "reason", "attempts", "dedup_id", "due_at <= now()",
+        "queued_at > now() - interval '1 minute'", "finished_at",
+    )}  # fmt: skip
+    assert rows[failed] == ("queued", None, 0, "order-7", True, True, None)
+    assert rows[expired][0] == "queued"
+    assert [rows[other][0] for other in others] == ["delivered", "skipped", "retrying"]
+    assert len(api.get(f"/deliveries/{failed}").json()["history"]) == 1
+    assert replay(api, destination_id) == {"queued": 0, "too_old": 0, "more": False}
+
+
+def test_which_ones(api: Api, forwarder: Forwarder) -> None:
+    destination_id, other = forwarder.make(), forwarder.make()
+    made = {
+        reason: forwarder.delivery(destination_id, status="skipped", reason=reason)
+        for reason in SkipReason
+    }
+    failed = forwarder.delivery(destination_id, status="failed")
+    theirs = forwarder.delivery(other, status="failed")
+    told = replay(api, destination_id, status=["failed"], delivery_ids=[theirs, made["paused"]])
+    assert told["queued"] == 0
+    assert replay(api, destination_id, status=["skipped"], reason=["paused"])["queued"] == 1
+    assert dict(forwarder.deliveries("id", "status"))[made["paused"]] == "queued"
+    ids = [failed, made["no_mapping"], made["do_not_capi"], 999999999999999999]
+    told = replay(api, destination_id, status=["failed", "skipped"], delivery_ids=ids)
+    assert told["queued"] == 2
+    assert (
+        replay(api, destination_id, status=["skipped"])["queued"]
+        == len(delivery_log.REPLAYABLE) - 2
+    )
+    left = [row[1] for row in forwarder.deliveries("status", "reason") if row[0] == "skipped"]
+    assert set(left) == set(delivery_log.NEVER_AGAIN)
+
+
+def test_too_old(api: Api, forwarder: Forwarder) -> None:
+    """The tests' platform takes events of seven days."""
+    destination_id = forwarder.make()
+    now = datetime.now(UTC)
+    for days in (6.9, 7.1, 30):
+        moment = now - timedelta(days=days)
+        forwarder.delivery(destination_id, status="expired", event_time=moment)
+    assert replay(api, destination_id) == {"queued": 1, "too_old": 2, "more": False}
+    assert sorted(forwarder.deliveries("status")) == ["expired", "expired", "queued"]
+
+
+def test_a_deleted_event_stays_deleted(api: Api, forwarder: Forwarder) -> None:
+    destination_id = forwarder.make()
+    forwarder.delivery(destination_id, status="failed")
+    api.send("DELETE", f"/events/{forwarder.deliveries('event_id')[0]}")
+    assert replay(api, destination_id) == {"queued": 0, "too_old": 0, "more": False}
+
+
+def test_what_is_not_known_is_ignored(api: Api, forwarder: Forwarder) -> None:
+    told = replay(api, forwarder.make(), other=[{}], statuses=["delivered"])
+    assert told == {"queued": 0, "too_old": 0, "more": False}
+
+
+def test_so_many_at_a_time(api: Api, forwarder: Forwarder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delivery_log, "MOST_REPLAYED", 2)
+    destination_id = forwarder.make()
+    for _ in range(3):
+        forwarder.delivery(destination_id, status="failed")
+    assert replay(api, destination_id) == {"queued": 2, "too_old": 0, "more": True}
+    assert forwarder.deliveries("status") == ["queued", "queued", "failed"]
+    assert replay(api, destination_id) == {"queued": 1, "too_old": 0, "more": False}
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [({"status": ["delivered"]}, "status"), ({"status": []}, "status"),
+     ({"reason": ["do_not_capi"]}, "reason"), ({"delivery_ids": ["x"]}, "delivery_ids"),
+     ({"delivery_ids": [1, 1]}, "delivery_ids"), ({"delivery_ids": []}, "delivery_ids"),
+     ({"status": None}, "status"), ({"status": "failed"}, "status")],
+)  # fmt: skip
+def test_what_is_wrong_is_named(
+    api: Api, forwarder: Forwarder, body: dict[str, Any], name: str
+) -> None:
+    path = f"/destinations/{forwarder.make()}/replay"
+    response = api.send("POST", path, json=body)
+    assert response.status_code == 422
+    assert [*response.json()["errors"]] == [name]

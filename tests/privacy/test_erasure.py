@@ -1,0 +1,372 @@
+"""Erasing a person: nothing of them is left where it can be looked for, and everything of their
+twin is.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.jobs.connection import connect
+from headwater.pipeline.batch_runner import drain
+from headwater.privacy.columns import COLUMNS, PersonalData
+from headwater.privacy.erasure_job import erase_next
+from tests.support.canaries import Person, Places, places, sampled
+from tests.support.factories import Stage
+from tests.support.pipeline import Stage as Queue
+from tests.support.pipeline import event
+from tests.support.reading_fixtures import RANGE, Api
+
+FAILPOINTS = [
+    "erasure_after_processing", "erasure_half_done", "erasure_before_commit",
+    "erasure_after_commit",
+]  # fmt: skip
+ERASE = """
+import sys
+from headwater.jobs.connection import connect
+
+from headwater.privacy.erasure_job import erase_next
+with connect(sys.argv[1]) as connection:
+    erase_next(connection, int(sys.argv[2]))
+"""
+FILL_A_CONTACT = (
+    """
+    INSERT INTO events (space_id, id, contact_id, event_name, event_time, ip, received_at)
+    SELECT %(space_id)s, nextval('receipt_ids'), %(contact_id)s, 'view_content', now(), '::', now()
+    FROM generate_series(1, %(count)s)
+    """,
+    """
+    INSERT INTO contact_identifiers (space_id, kind, value, contact_id, origin_id, first_seen_at,
+                                     last_seen_at, since, recency)
+    SELECT %(space_id)s, 'fingerprint', 'f|' || n, %(contact_id)s, %(contact_id)s, now(), now(),
+           n, n
+    FROM generate_series(1, %(count)s) n
+    """,
+    """
+    INSERT INTO hits (space_id, id, key, contact_id, visit_id, occurred_at, event_name)
+    SELECT %(space_id)s, nextval('receipt_ids'), gen_random_uuid(), %(contact_id)s, 1, now(),
+           'page_view'
+    FROM generate_series(1, %(count)s)
+    """,
+)
+WIDE = {**RANGE, "end_date": "2027-12-31 23:59:59"}
+
+
+@pytest.fixture
+def logged() -> Iterator[io.StringIO]:
+    """Everything that is logged, debug messages included, as it would be written."""
+    root, text = logging.getLogger(), io.StringIO()
+    handler, level = logging.StreamHandler(text), root.level
+    handler.setFormatter(root.handlers[0].formatter)
+    handler.addFilter(lambda record: not record.name.startswith("http"))  # the test's own client
+    root.addHandler(handler)
+    root.setLevel("DEBUG")
+    yield text
+    root.removeHandler(handler)
+    root.setLevel(level)
+
+
+class Shop:
+    """A Space whose API is used, and whose queue is worked on when a test says so."""
+
+    def __init__(self, api: Api, stage: Stage, url: str) -> None:
+        self.api, self.stage, self.url = api, stage, url
+
+    def send(self, bodies: list[dict[str, Any]]) -> None:
+        response = self.api.send("POST", "/events/batch", json={"events": bodies})
+        assert response.status_code == 202
+        assert {each["status"] for each in response.json()["results"]} == {"queued"}
+
+    def process(self) -> None:
+        with connect(self.url) as worker:
+            drain(worker)
+
+    def ask_to_erase(self, contact_id: int) -> None:
+        assert self.api.send("DELETE", f"/contacts/{contact_id}/pii").status_code == 202
+
+    def erase(self, limit: int = 2000) -> bool:
+        with connect(self.url) as worker:
+            return erase_next(worker, self.stage.space_id, limit)
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        return self.stage.connection.execute(query, {"space_id": self.stage.space_id}).fetchall()
+
+
+@pytest.fixture
+def shop(api: Api, stage: Stage, database_url: str) -> Shop:
+    return Shop(api, stage, database_url)
+
+
+def live(shop: Shop, *people: Person) -> Places:
+    """Let people leave traces everywhere; returns where all of them have been seen."""
+    seen: dict[str, set[tuple[str, str]]] = {}
+
+    def look() -> None:
+        values = [value for person in people for value in person.personal + person.kept]
+        for value, found in places(shop.stage, values).items():
+            seen.setdefault(value, set()).update(found)
+
+    for person in people:
+        for happens in (person.browses, person.turns_out_to_be_one):
+            shop.send(happens())
+            look()
+            shop.process()
+        person.find()
+        person.is_rejected()
+        shop.process()
+        person.is_known_by_other_means()
+    for person in people:
+        shop.send(person.comes_back())
+    look()
+    return seen
+
+
+def server_log(connection: psycopg.Connection) -> str:
+    row = connection.execute("SHOW data_directory").fetchone()
+    assert row is not None
+    return (Path(row[0]).parent / "postgresql.log").read_text()
+
+
+def held_by(holds: PersonalData) -> set[tuple[str, str]]:
+    return {column for column, held in COLUMNS.items() if held is holds}
+
+
+def test_it_works(shop: Shop, logged: io.StringIO) -> None:
+    connection = shop.stage.connection
+    ada, twin = Person(shop.stage), Person(shop.stage)
+    seen = live(shop, ada, twin)
+    assert set(seen) == {*ada.personal, *ada.kept, *twin.personal, *twin.kept}
+    planted = places(shop.stage, ada.personal)
+    assert {column for found in planted.values() for column in found} >= held_by(
+        PersonalData.PERSONAL
+    )
+    of_twin = places(shop.stage, twin.personal + twin.kept)
+    connection.execute("ANALYZE")
+
+    response = shop.api.send("DELETE", "/contacts/pii", params={"email": ada.emails[1]})
+    assert (response.status_code, response.json()["contact_id"]) == (202, ada.contact_id)
+    assert shop.erase()
+
+    connection.execute("ANALYZE")
+    left = places(shop.stage, ada.personal)
+    assert {column for found in left.values() for column in found} <= held_by(PersonalData.KEPT)
+    assert left == {ada.emails[0]: {("events", "order_name")}}  # in the sender's words, and kept
+    assert sampled(connection, ada.personal) == {}
+    texts = logged.getvalue() + server_log(connection)
+    assert "contact erased" in texts
+    assert [value for value in ada.personal if value in texts] == []
+
+    kept = places(shop.stage, ada.kept)
+    assert {column for found in kept.values() for column in found} <= (
+        held_by(PersonalData.KEPT) | {("rejected", "payload")}
+    )
+    waited = {("inbox", "payload")}
+    of_twin_now = places(shop.stage, twin.personal + twin.kept)
+    for value, found in of_twin.items():
+        assert of_twin_now[value] >= found - waited, value
+        assert of_twin_now[value], value
+
+
+def test_the_search_finds_samples(shop: Shop) -> None:
+    """Or the test above would prove nothing about them."""
+    connection = shop.stage.connection
+    connection.execute("CREATE TABLE samples AS SELECT 'canary-' || n % 3 AS value"
+                       " FROM generate_series(1, 30) n")  # fmt: skip
+    connection.execute("ANALYZE samples")
+    found = sampled(connection, ["canary-1"])
+    connection.execute("DROP TABLE samples")
+    assert found == {"canary-1": {("samples", "value")}}
+
+
+def test_what_stays(shop: Shop) -> None:
+    """The contact's row and its age, events and path with their metadata, company, merges."""
+    ada = Person(shop.stage)
+    live(shop, ada)
+    shop.process()
+    company = shop.stage.company()
+    shop.stage.connection.execute(
+        "UPDATE contacts SET company_id = %s WHERE space_id = %s AND id = %s",
+        (company, shop.stage.space_id, ada.contact_id),
+    )
+    asked = {**WIDE, "fields": ["profile_id", "event_name", "order_id", "order_name", "event_url"]}
+    credited = {**asked, "sources": "google_ads", "attribution_model": "linear",
+                "attribution_window": 0}  # fmt: skip
+    kept = {
+        "contacts": "id, created_at, merged_into, company_id, source_mask",
+        "merges": "*",
+        "touchpoints": "id, contact_id, origin_id, company_id, occurred_at, source_id,"
+        " source_rule, campaign_name, keyword, url, referrer_host, sent, by_hit",
+        "duplicates": "*",
+        "rejected": "id, kind, reason, detail",
+    }
+
+    def look() -> list[Any]:
+        listed = [shop.api.get("/events", params=params).json()["data"]
+                  for params in (asked, credited)]  # fmt: skip
+        assert all(listed)
+        return listed + [
+            shop.rows(f"SELECT {columns} FROM {table} WHERE space_id = %(space_id)s ORDER BY id")
+            for table, columns in kept.items()
+        ]
+
+    before = look()
+    shop.ask_to_erase(ada.contact_id)
+    assert shop.erase()
+    assert look() == before
+    assert shop.rows("SELECT count(*) FROM visits WHERE space_id = %(space_id)s") == [(0,)]
+
+
+def test_what_is_left_of_rejected_rows(shop: Shop) -> None:
+    """Redacted, those of others are not; replaying one makes an event of nobody."""
+    ada, twin = Person(shop.stage), Person(shop.stage)
+    live(shop, ada, twin)
+    query = "SELECT payload FROM rejected WHERE space_id = %(space_id)s ORDER BY id"
+    before = [payload for (payload,) in shop.rows(query)]
+    shop.ask_to_erase(ada.contact_id)
+    assert shop.erase()
+    after = [payload for (payload,) in shop.rows(query)]
+    assert after[3:] == before[3:]
+    assert after[1:3] == ["{}", "{}"]
+    page = next(value for value in ada.kept if value.startswith("bad-"))
+    assert after[0] == (
+        '{"event_name":"purchase","event_time":1760000000000,'
+        f'"url":"https://shop.example/{page}","amount":"none"}}'
+    )
+
+
+def test_rows_accepted_since_are_redacted_where_they_wait(shop: Shop) -> None:
+    """A backlog does not hold the erasure up: what came after the request and could not be
+    processed yet stays an event, and becomes nobody's.
+    """
+    queue = Queue(shop.stage.connection, shop.stage.space_id)
+    (first,) = queue.run(event(email="ada@acme.example", trk_token="t1"))
+    contact_id = queue.contact_of(first)
+    shop.ask_to_erase(contact_id)
+    receipts = queue.put(
+        event(email="bob@acme.example"),
+        event(email="ada@acme.example", phone="1", order_id="7"),
+        event(trk_token="t1", full_name="Ada"),
+        event(email="cy@acme.example"),
+    )
+    assert shop.erase(limit=1)
+    payloads = dict(queue.rows("inbox", "id", "payload"))
+    assert list(payloads) == receipts[1:]
+    left = '{"event_name":"purchase","event_time":1760000000000'
+    assert payloads[receipts[1]] == left + ',"order_id":"7"}'
+    assert payloads[receipts[2]] == left + "}"
+    assert "cy@acme.example" in payloads[receipts[3]]
+    queue.process()
+    owners = dict(queue.rows("events", "id", "contact_id"))
+    assert len({owners[each] for each in (first, *receipts)}) == 5
+    assert ("email", "ada@acme.example") not in queue.rows("contact_identifiers", "kind", "value")
+
+
+def test_what_was_accepted_before_is_processed_first(shop: Shop) -> None:
+    """However many batches that takes, and whatever row breaks one."""
+    queue = Queue(shop.stage.connection, shop.stage.space_id)
+    (first,) = queue.run(event(email="ada@acme.example"))
+    contact_id = queue.contact_of(first)
+    receipts = queue.put(
+        event(email="ada@acme.example", ip="192.0.2.1", fingerprint="f1"),
+        event(email="ada@acme.example", amount="none"),
+        event(email="ada@acme.example", phone="12345678"),
+    )
+    shop.ask_to_erase(contact_id)
+    for _ in range(3):
+        assert queue.values("erasures", "erased_at") == [None]
+        assert shop.erase(limit=1)
+    assert not shop.erase()
+    assert queue.values("erasures", "erased_at") != [None]
+    assert queue.values("erasures", "attempts") == [0]
+    assert queue.values("rejected", "payload") == [
+        '{"event_name":"purchase","event_time":1760000000000,"amount":"none"}'
+    ]
+    assert [queue.contact_of(each) for each in (receipts[0], receipts[2])] == [contact_id] * 2
+    assert queue.values("events", "ip") == [None] * 3
+    assert queue.values("contact_identifiers", "value") == []
+
+
+def test_a_former_address_is_the_person_s_unless_somebody_has_it_now(shop: Shop) -> None:
+    queue = Queue(shop.stage.connection, shop.stage.space_id)
+    (first, other) = queue.run(event(email="ada@acme.example"), event(email="info@acme.example"))
+    contact_id = queue.contact_of(first)
+    for former in ("ada@old.example", "info@acme.example"):
+        shop.stage.identifier(contact_id, "former_email", former)
+    queue.put_row("other", '{"who": "ada@old.example"}')
+    queue.put_row("other", '{"who": "info@acme.example"}')
+    queue.process()
+    shop.ask_to_erase(contact_id)
+    assert shop.erase()
+    assert sorted(queue.values("rejected", "payload")) == [
+        '{"who": "info@acme.example"}', "{}"
+    ]  # fmt: skip
+    assert queue.rows("contact_identifiers", "contact_id", "kind", "value") == [
+        (queue.contact_of(other), "email", "info@acme.example")
+    ]
+
+
+def test_a_second_scrub_changes_nothing(shop: Shop) -> None:
+    ada = Person(shop.stage)
+    live(shop, ada)
+    shop.ask_to_erase(ada.contact_id)
+    assert shop.erase()
+    before = places(shop.stage, ada.kept + ada.personal)
+    shop.ask_to_erase(ada.merged_id)
+    assert shop.erase()
+    assert places(shop.stage, ada.kept + ada.personal) == before
+    assert not shop.erase()
+
+
+@pytest.mark.parametrize("name", FAILPOINTS)
+def test_dying_anywhere_does_all_or_nothing(shop: Shop, name: str) -> None:
+    queue = Queue(shop.stage.connection, shop.stage.space_id)
+    (first,) = queue.run(event(email="ada@acme.example", ip="192.0.2.1", fingerprint="f1"))
+    contact_id = queue.contact_of(first)
+    shop.stage.hit(contact_id, shop.stage.visit(contact_id))
+    queue.put(event(email="ada@acme.example", phone="12345678"))
+    shop.ask_to_erase(contact_id)
+
+    def look() -> list[Any]:
+        tables = ("contacts", "contact_identifiers", "events", "hits", "visits", "inbox")
+        return [queue.rows(table, f"{table}::text") for table in tables]
+
+    before = look()
+    died = subprocess.run(
+        [sys.executable, "-c", ERASE, shop.url, str(shop.stage.space_id)],
+        env={**os.environ, "HEADWATER_FAILPOINT": name},
+        check=False,
+    )
+    assert died.returncode == -signal.SIGKILL
+    # The dead worker's transaction ends when the server notices, so wait for the Space's lock.
+    shop.rows("SELECT FROM spaces WHERE id = %(space_id)s FOR UPDATE")
+    erased = name == "erasure_after_commit"
+    assert (look() == before) is not erased
+    assert shop.erase() is not erased
+    left = look()
+    assert [len(rows) for rows in left] == [1, 0, 2, 0, 0, 0]
+    assert not any(value in str(left) for value in ("ada@", "192.0.2.1", "12345678"))
+
+
+def test_a_large_contact(shop: Shop) -> None:
+    contact_id = shop.stage.contact(email="busy@acme.example")
+    values = {"space_id": shop.stage.space_id, "contact_id": contact_id, "count": 5000}
+    for statement in FILL_A_CONTACT:
+        shop.stage.connection.execute(statement, values)
+    shop.ask_to_erase(contact_id)
+    assert shop.erase()
+    for left in (
+        "events WHERE space_id = %(space_id)s AND num_nonnulls(ip, user_agent) > 0",
+        "hits WHERE space_id = %(space_id)s",
+        "contact_identifiers WHERE space_id = %(space_id)s",
+    ):
+        assert shop.rows(f"SELECT count(*) FROM {left}") == [(0,)]

@@ -1,0 +1,95 @@
+"""A person's deliveries go with them, however their body is written; those of others stay."""
+
+from __future__ import annotations
+
+import asyncio
+
+import psycopg
+
+from headwater.privacy.erasure_job import erase_next
+from headwater.webhooks.deliveries import begin_delivery, finish_delivery, note, outcome_of
+from headwater.webhooks.models import ReadContext, WebhookRequest, WebhookSettings
+from tests.support.factories import make_stage
+from tests.support.reading_fixtures import Api
+from tests.support.webhook_samples import ORDER
+from tests.support.webhooks import Hook, Hooks
+
+ADA, EVE = "ada+1@exämple.com", "eve@example.com"
+
+
+def erase(hook: Hook, api: Api, email: str) -> None:
+    asked = api.send("DELETE", "/contacts/pii", params={"email": email})
+    assert asked.status_code == 202, asked.text
+    while erase_next(hook.stage.connection, hook.stage.space_id):
+        pass
+
+
+def test_it_works(webhooks: Hooks, api: Api) -> None:
+    shop, hook = webhooks.make("shopify"), webhooks.generic(topic="kind", event__ignored="")
+    shop.deliver({**ORDER, "email": ADA})
+    for body in (
+        '{"email": "ADA+1@ex\\u00e4mple.com"}',
+        '{"email": "\\u0061da+1@exämple.com", "kind": "ignored"}',
+        '{"email": "Ada+1@exämple.com", "amount": "much"}',
+        '{"email": "nobody", "trk": "tok-4"}',
+        f'{{"email": "{EVE}"}}',
+        '{"email": "ada@example.com"}',
+    ):
+        hook.deliver(body.encode())
+    hook.queue().process()
+    assert len(hook.deliveries("id")) == 6
+    erase(hook, api, ADA)
+    assert shop.deliveries("id") == []
+    assert hook.deliveries("body") == [f'{{"email": "{EVE}"}}', '{"email": "ada@example.com"}']
+    assert hook.queue().values("contact_identifiers", "value") == ["ada@example.com", EVE]
+
+
+def test_what_became_an_event_of_theirs_goes_too(webhooks: Hooks, api: Api) -> None:
+    """Also when the body does not show by what it was recognised."""
+    hook = webhooks.make("shopify")
+    contact = hook.stage.contact(email=EVE)
+    hook.stage.identifier(contact, "email", EVE)
+    hook.stage.event(contact, order_id="7")
+    refund = {"id": 1, "order_id": 7, "transactions": [{"amount": "1", "currency": "USD"}]}
+    assert hook.deliver(refund, X_Shopify_Topic="refunds/create").json()["status"] == "accepted"
+    hook.deliver({**refund, "order_id": 8}, X_Shopify_Topic="refunds/create")
+    hook.queue().process()
+    erase(hook, api, EVE)
+    assert hook.deliveries("status") == ["refused"]
+
+
+def test_a_space_s_own(webhooks: Hooks, api: Api) -> None:
+    """The same person's deliveries in another Space are that Space's affair."""
+    hook = webhooks.generic()
+    theirs = webhooks.make("shopify", stage=make_stage(hook.stage.connection))
+    for each, body in ((hook, {"email": EVE}), (theirs, {**ORDER, "email": EVE})):
+        each.deliver(body)
+        each.queue().process()
+    erase(hook, api, EVE)
+    assert (len(hook.deliveries("id")), len(theirs.deliveries("id"))) == (0, 1)
+
+
+def test_somebody_erased_while_they_are_delivered(
+    webhooks: Hooks, api: Api, database_url: str
+) -> None:
+    """The delivery is written down first, so that it is found, and does not come back after."""
+    hook = webhooks.generic()
+    hook.deliver({"email": EVE})
+    hook.queue().process()
+    reader = ReadContext(
+        "generic", WebhookSettings(events={"*": "purchase"}, mapping={"email": "email"}), "USD"
+    )
+    message = WebhookRequest({}, b'{"email": "eve@example.com"}', 1_778_680_800.0)
+    space_id = hook.stage.space_id
+
+    async def deliver() -> None:
+        async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as own:
+            outcome = await outcome_of(own, space_id, reader, message)
+            noted = note(reader, message, outcome, believed=True)
+            delivery_id = await begin_delivery(own, space_id, hook.id, noted)
+            assert hook.deliveries("status", "receipt_id")[1] == ("refused", None)
+            erase(hook, api, EVE)
+            await finish_delivery(own, space_id, delivery_id, outcome, 7)
+
+    asyncio.run(deliver())
+    assert hook.deliveries("id") == []

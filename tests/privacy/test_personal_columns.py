@@ -1,0 +1,126 @@
+"""Every column is declared for what it can hold of a person, and the database keeps no samples of
+those that can hold something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import psycopg
+import pytest
+
+from headwater.attribution import accepted as touchpoints
+from headwater.attribution.accepted import AcceptedTouchpoint
+from headwater.browsing import accepted as browsing
+from headwater.browsing.accepted import AcceptedHit, AcceptedPerson
+from headwater.events import accepted as events
+from headwater.events.accepted import AcceptedEvent
+from headwater.privacy.columns import COLUMNS, Column, PersonalData, personal, read_columns
+
+CAN_HOLD = {column for column, holds in COLUMNS.items() if holds is not PersonalData.NONE}
+
+SAMPLED_COLUMNS = """
+SELECT c.relname, a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0
+  AND NOT a.attisdropped AND a.attstattarget IS DISTINCT FROM 0
+"""
+# Of an index on an expression, every column that its table's expressions could read.
+SAMPLED_EXPRESSIONS = """
+SELECT t.relname, a.attname
+FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid
+JOIN pg_attribute e ON e.attrelid = i.indexrelid AND e.attstattarget IS DISTINCT FROM 0
+JOIN pg_depend d ON d.objid = i.indexrelid AND d.classid = 'pg_class'::regclass
+  AND d.refobjid = t.oid
+JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = d.refobjsubid
+WHERE t.relnamespace = 'public'::regnamespace AND i.indexprs IS NOT NULL
+"""
+EXTENDED_STATISTICS = """
+SELECT t.relname, a.attname
+FROM pg_statistic_ext s JOIN pg_class t ON t.oid = s.stxrelid
+JOIN pg_depend d ON d.objid = s.oid AND d.classid = 'pg_statistic_ext'::regclass
+  AND d.refobjid = t.oid
+JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = d.refobjsubid
+WHERE t.relnamespace = 'public'::regnamespace
+"""
+
+
+@pytest.fixture
+def changed(connection: psycopg.Connection) -> Iterator[psycopg.Connection]:
+    """A connection whose changes of the schema are undone."""
+    with connection.transaction(force_rollback=True):
+        yield connection
+
+
+def schema(connection: psycopg.Connection) -> set[Column]:
+    found = connection.execute(
+        "SELECT c.table_name, c.column_name FROM information_schema.columns c"
+        " JOIN information_schema.tables t USING (table_schema, table_name)"
+        " WHERE c.table_schema = 'public' AND t.table_type = 'BASE TABLE'"
+    )
+    return set(found.fetchall())
+
+
+def sampled(connection: psycopg.Connection) -> set[Column]:
+    """The columns that can hold something of a person and of which samples are gathered."""
+    queries = (SAMPLED_COLUMNS, SAMPLED_EXPRESSIONS, EXTENDED_STATISTICS)
+    found = {row for query in queries for row in connection.execute(query).fetchall()}
+    return found & CAN_HOLD
+
+
+def test_it_works(connection: psycopg.Connection) -> None:
+    """A column that is not declared, or declared and not there, is told by name."""
+    assert schema(connection) == set(COLUMNS)
+
+
+def test_no_samples_are_kept(connection: psycopg.Connection) -> None:
+    assert CAN_HOLD
+    assert sampled(connection) == set()
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ("ALTER TABLE contacts ALTER COLUMN email SET STATISTICS -1", ("contacts", "email")),
+        ("CREATE INDEX ON contacts (space_id, lower(phone))", ("contacts", "phone")),
+        ("CREATE STATISTICS s ON city, state FROM contacts", ("contacts", "city")),
+    ],
+)
+def test_samples_would_be_noticed(changed: psycopg.Connection, change: str, found: Column) -> None:
+    changed.execute(change)
+    assert found in sampled(changed)
+
+
+def test_an_undeclared_column_would_be_noticed(changed: psycopg.Connection) -> None:
+    changed.execute("ALTER TABLE contacts ADD COLUMN shoe_size text")
+    assert schema(changed) - set(COLUMNS) == {("contacts", "shoe_size")}
+
+
+def test_what_erasing_clears_is_what_is_declared() -> None:
+    assert personal("events") == ["ip", "user_agent", "cookies", "warnings"]
+    assert len(personal("contacts")) == 11 + 30
+
+
+@pytest.mark.parametrize(
+    "text", ["a: b", "[personal]\na b", "[private]\na: b", "[kept]\na: b\n[none]\na: c b"]
+)
+def test_a_declaration_that_cannot_be_meant_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        read_columns(text)
+
+
+@pytest.mark.parametrize(
+    ("payload", "personal", "kept"),
+    [
+        (AcceptedEvent, events.PERSONAL, events.KEPT),
+        (AcceptedTouchpoint, touchpoints.PERSONAL, touchpoints.KEPT),
+        (AcceptedHit, browsing.PERSONAL_OF_HITS, browsing.KEPT_OF_HITS),
+        (AcceptedPerson, browsing.PERSONAL_OF_PEOPLE, browsing.KEPT_OF_PEOPLE),
+    ],
+)
+def test_every_member_of_a_payload_is_declared(
+    payload: type, personal: frozenset[str], kept: frozenset[str]
+) -> None:
+    members = {field.name for field in msgspec.structs.fields(payload)}
+    assert members == personal | kept
+    assert not personal & kept

@@ -1,0 +1,188 @@
+"""The secret key lies beside the database of an installation, not in it; an installation that had
+it there keeps the same one, and so all that is sealed with it.
+"""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from headwater.database.embedded import Embedded
+from headwater.files import write_private
+from headwater.forwarding.credentials import open_secrets
+from headwater.settings import Settings
+from headwater.spaces.encryption import Unsealable, derive_key
+from headwater.spaces.secret_key import (
+    SecretKey,
+    SecretKeyError,
+    find_secret_key,
+    key_file,
+    move_to_file,
+)
+from tests.support.durability import Disk
+from tests.support.processes import Serve, headwater
+
+OLD = "0123456789abcdef" * 4
+OTHER = "other" * 8
+
+
+def stored(url: str) -> str | None:
+    with psycopg.connect(url) as connection:
+        row = connection.execute("SELECT secret_key FROM installation").fetchone()
+        assert row is not None
+        return row[0]
+
+
+def store(url: str, key: str | None) -> None:
+    with psycopg.connect(url) as connection:
+        connection.execute("UPDATE installation SET secret_key = %s", (key,))
+
+
+def command(data_dir: Path, *words: str) -> dict[str, object]:
+    done = headwater(*words, "--json", "--data-dir", str(data_dir))
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def seal_something(data_dir: Path, token: Path) -> tuple[int, int]:
+    """A destination whose token is sealed with the installation's key."""
+    token.write_text("a-token-of-meta")
+    space = command(data_dir, "space", "create", "--name", "Shop")
+    made = command(
+        data_dir, "destination", "create", "--space", str(space["id"]), "--platform", "meta",
+        "--set", "pixel_id=1234567890", "--secret", f"access_token=@{token}",
+    )  # fmt: skip
+    return int(str(space["id"])), int(str(made["id"]))
+
+
+def opens(url: str, key: str, place: tuple[int, int]) -> bool:
+    with psycopg.connect(url) as connection:
+        row = connection.execute(
+            "SELECT secrets FROM destinations WHERE space_id = %s AND id = %s", place
+        ).fetchone()
+    assert row is not None
+    try:
+        return open_secrets(derive_key(key), *place, row[0]) == {"access_token": "a-token-of-meta"}
+    except Unsealable:
+        return False
+
+
+def test_it_works(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    file = key_file(data_dir)
+    with Serve(data_dir) as serve:
+        serve.url()
+        assert stored(Embedded(data_dir).url) is None
+        key = file.read_text().strip()
+        assert len(key) >= 32
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        place = seal_something(data_dir, tmp_path / "token")
+        assert opens(Embedded(data_dir).url, key, place), "commands beside it use the same"
+        store(Embedded(data_dir).url, OLD)  # as an installation of 0.1.0 has it
+        file.unlink()
+        old = seal_something(data_dir, tmp_path / "token")
+        assert opens(Embedded(data_dir).url, OLD, old)
+        assert serve.stop() == 0
+    with Serve(data_dir) as serve:
+        serve.url()
+        assert stored(Embedded(data_dir).url) is None
+        assert file.read_text().strip() == OLD
+        again = seal_something(data_dir, tmp_path / "token")
+        assert opens(Embedded(data_dir).url, OLD, again)
+        assert serve.stop() == 0
+    file.unlink()
+    refused = headwater("serve", "--port", "0", "--data-dir", str(data_dir))
+    assert refused.returncode == 2
+    assert f"{file} is missing" in refused.stderr
+    assert "HEADWATER_SECRET_KEY" in refused.stderr
+
+
+@pytest.fixture
+def url(database_url: str) -> Iterator[str]:
+    """The tests' database as one of the operator's own, with its key put back afterwards."""
+    before = stored(database_url)
+    yield database_url
+    store(database_url, before)
+
+
+def test_which_key_counts(url: str, tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    write_private(key_file(tmp_path), f"{OTHER}\n")
+    own = Settings(data_dir=tmp_path, secret_key="own" * 12)
+    store(url, OLD)
+    assert find_secret_key(own, url) == SecretKey("own" * 12)
+    assert find_secret_key(settings, url) == SecretKey(OLD, in_database=True)
+    store(url, None)
+    assert find_secret_key(own, url) == SecretKey("own" * 12)
+    assert find_secret_key(settings, url) == SecretKey(OTHER)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (None, "is missing"),
+        (b"", "holds no key of at least 32 characters"),
+        (b"short\n", "holds no key of at least 32 characters"),
+        (b"\xff" * 40, "cannot be read"),
+    ],
+)
+def test_no_key_is_made_up(url: str, tmp_path: Path, content: bytes | None, why: str) -> None:
+    store(url, None)
+    if content is not None:
+        key_file(tmp_path).write_bytes(content)
+    with pytest.raises(SecretKeyError, match=why):
+        find_secret_key(Settings(data_dir=tmp_path), url)
+    assert stored(url) is None
+
+
+def test_a_command_says_so(url: str, tmp_path: Path) -> None:
+    store(url, None)
+    for words in (
+        ("api", "--port", "0"),
+        ("serve", "--port", "0"),
+        (
+            "webhook",
+            "create",
+            "--space",
+            "1",
+            "--type",
+            "generic",
+            "--name",
+            "x",
+            "--set",
+            "event=purchase",
+        ),
+    ):
+        done = headwater(
+            *words, HEADWATER_DATABASE_URL=url, HEADWATER_DATA_DIR=str(tmp_path)
+        )  # fmt: skip
+        assert (done.returncode, done.stdout) == (2, ""), done.stderr
+        assert "secret.key is missing" in done.stderr
+
+
+def test_the_file_is_on_disk_before_the_database_forgets(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(url, OLD)
+    disk = Disk(monkeypatch)
+    with psycopg.connect(url) as connection:  # whose end is the commit
+        move_to_file(connection, tmp_path)
+        assert disk.renamed == [key_file(tmp_path)]
+        assert disk.unsynced == []
+        assert disk.missing(tmp_path) == []
+        assert stored(url) == OLD
+    assert stored(url) is None
+    assert find_secret_key(Settings(data_dir=tmp_path), url) == SecretKey(OLD)
+
+
+def test_moving_twice(url: str, tmp_path: Path) -> None:
+    store(url, OLD)
+    with psycopg.connect(url, autocommit=True) as connection:
+        move_to_file(connection, tmp_path)
+        move_to_file(connection, tmp_path)
+    assert find_secret_key(Settings(data_dir=tmp_path), url) == SecretKey(OLD)

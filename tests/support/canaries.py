@@ -1,0 +1,268 @@
+"""A person with a distinct value in every place that can hold one, and the search for what is left
+of them: every column of every table, and the samples that PostgreSQL keeps of columns.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import secrets
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+from psycopg.sql import SQL, Identifier
+from psycopg.types.json import Jsonb
+
+from tests.support.factories import Stage
+from tests.support.pipeline import Stage as Queue
+from tests.support.pipeline import by, event, hit, person
+
+Places = Mapping[str, set[tuple[str, str]]]
+"""Tables and columns by the value found there."""
+
+DETAILS = ("location", "city", "state", "country", "device_type", "os", "browser", "language")
+
+# Most rows hold none: one pattern of all values rules them out before each is looked for.
+IN_COLUMNS = """
+SELECT DISTINCT sought.value, held.key
+FROM (SELECT whole.* FROM {} whole WHERE {} AND lower(whole::text) ~ %s) t
+CROSS JOIN LATERAL jsonb_each_text(to_jsonb(t)) held
+JOIN unnest(%s::text[]) AS sought (value) ON strpos(lower(held.value), sought.value) > 0
+"""
+IN_STATISTICS = """
+SELECT sought.value, s.tablename, s.attname
+FROM pg_stats s
+JOIN unnest(%s::text[]) AS sought (value)
+  ON strpos(lower(concat(s.most_common_vals::text, s.histogram_bounds::text,
+                         s.most_common_elems::text)), sought.value) > 0
+"""
+
+
+class Canaries(list[str]):
+    """Values that occur nowhere else, made as they are asked for."""
+
+    def text(self, name: str) -> str:
+        return self._keep(f"{name}-{secrets.token_hex(6)}")
+
+    def email(self) -> str:
+        return self._keep(f"{secrets.token_hex(6)}@canary.example")
+
+    def phone(self) -> str:
+        return self._keep(f"+{10**14 + secrets.randbelow(10**14)}")
+
+    def ip(self) -> str:
+        first, second = (f"{0x1000 + secrets.randbelow(0xE000):x}" for _ in range(2))
+        return self._keep(f"2001:db8:{first}:{second}::1")
+
+    def uuid(self) -> str:
+        return self._keep(str(uuid4()))
+
+    def number(self) -> str:
+        return self._keep(f"{10**13 + secrets.randbelow(10**13)}.5")
+
+    def day(self) -> str:
+        days = dt.timedelta(days=secrets.randbelow(120_000))
+        return self._keep((dt.date(1583, 1, 1) + days).isoformat())
+
+    def slots(self) -> dict[int, str]:
+        """A value for each profile field."""
+        return (
+            {slot: self.text("field") for slot in range(1, 16)}
+            | {slot: self.number() for slot in range(16, 26)}
+            | {slot: self.day() for slot in range(26, 31)}
+        )
+
+    def _keep(self, value: str) -> str:
+        self.append(value)
+        return value
+
+
+@dataclass
+class Person:
+    """Two contacts that become one, and everything that can be known of them."""
+
+    stage: Stage
+    personal: Canaries = field(default_factory=Canaries)
+    kept: Canaries = field(default_factory=Canaries)
+    """What came with the events and stays."""
+    contact_id: int = 0
+    merged_id: int = 0
+
+    def __post_init__(self) -> None:
+        self._queue = Queue(self.stage.connection, self.stage.space_id)
+        self.emails = [self.personal.email() for _ in range(3)]
+        self.tracking_id = self.personal.text("tracking")
+        self.tokens = [self.personal.text("token") for _ in range(3)]
+        self.fingerprint, self.ip = self.personal.text("fingerprint"), self.personal.ip()
+
+    def browses(self) -> list[dict[str, Any]]:
+        """What a site sends of two strangers who will turn out to be one: bodies for the API."""
+        return [
+            self._event(trk_token=self.tokens[0], trk_source="google_ads",
+                        trk_campaign=self.kept.text("campaign"),
+                        trk_keyword=self.kept.text("word")),
+            self._event(email=self.emails[0], trk_token=self.tokens[0],
+                        fingerprint=self.fingerprint, ip=self.ip,
+                        **{self.personal.text("unknown"): 1}, **self._profile()),
+            self._event(email=self.emails[1], tracking_id=self.tracking_id,
+                        trk_token=self.tokens[1], **self._profile()),
+        ]  # fmt: skip
+
+    def turns_out_to_be_one(self) -> list[dict[str, Any]]:
+        """The event that merges the two; then another address, and an order sent twice."""
+        order = {"event_name": "purchase", "idempotency_key": self.kept.text("key"),
+                 "email": self.emails[2], "order_id": self.kept.text("order"),
+                 "order_name": f"for {self.emails[0]}", "trk_token": self.tokens[0]}  # fmt: skip
+        return [
+            self._event(email=self.emails[0], tracking_id=self.tracking_id),
+            self._event(email=self.emails[2], tracking_id=self.tracking_id),
+            {**order, "phone": self.personal.phone(), "checkout_token": self.kept.text("checkout")},
+            {**order, "phone": self.personal.phone(), "full_name": self.personal.text("twice")},
+        ]
+
+    def is_rejected(self) -> None:
+        """Rows that the pipeline cannot process: one that can be read, and two that cannot."""
+        bad = event(email=self.emails[0], amount="none", full_name=self.personal.text("rejected"),
+                    phone=self.personal.phone(), url=f"https://shop.example/{self.kept.text('bad')}",
+                    profile_fields=self.personal.slots())  # fmt: skip
+        self._queue.put(bad)
+        hidden = self.personal.text("hidden")
+        self._queue.put_row("event", f'{{"phone": "{hidden}", "trk_token": "{self.tokens[1]}')
+        self._queue.put_row("other", f'{{"who": {{"mail": "{self.emails[1].upper()}"}}}}')
+
+    def is_known_by_other_means(self) -> None:
+        """What no endpoint stores yet."""
+        for contact_id in (self.contact_id, self.merged_id):
+            details = {name: self.personal.text(name) for name in DETAILS}
+            self.stage.connection.execute(
+                SQL("UPDATE contacts SET {} WHERE space_id = %s AND id = %s").format(
+                    SQL(", ").join(SQL("{} = %s").format(Identifier(name)) for name in details)
+                ),
+                (*details.values(), self.stage.space_id, contact_id),
+            )
+        for origin in (self.contact_id, self.merged_id):
+            self.stage.identifier(
+                self.contact_id, "location", self.personal.text("place"), origin_id=origin
+            )
+            former = self.personal.email()
+            self.stage.identifier(self.contact_id, "former_email", former, origin_id=origin)
+            device = self.personal.uuid()
+            visit = self.stage.visit(self.contact_id, origin_id=origin, device=device)
+            words = {name: self.personal.text(name) for name in (
+                "event_name", "url", "referrer_host", "country", "device_type", "browser", "os",
+                "language", "campaign",
+            )}  # fmt: skip
+            touch = Jsonb({"rule": "direct", "ad": {"ad_name": self.personal.text("touch")}})
+            self.stage.hit(self.contact_id, visit, origin_id=origin, touch=touch, **words)
+            self.stage.click(self.personal.uuid(), device)
+        self.stage.connection.execute(
+            "UPDATE contact_identifiers SET first_name = %s, last_name = %s"
+            " WHERE space_id = %s AND contact_id = %s AND kind = 'name'",
+            (self.personal.text("given"), self.personal.text("family"), self.stage.space_id,
+             self.contact_id),
+        )  # fmt: skip
+        self._is_known_to_platforms()
+        for place, text in (
+            ("body", f'{{"who": "{self.emails[1]}", "x": "{self.personal.text("delivered")}"}}'),
+            ("headers", Jsonb({"x-user": self.emails[0], "x": self.personal.text("header")})),
+            ("detail", f"Nothing is made of {self.emails[2]} {self.personal.text('detail')}."),
+            ("dedup_key", f"{self.tokens[0]} {self.personal.text('dedup')}"),
+        ):
+            self.stage.delivery(**{place: text})
+
+    def _is_known_to_platforms(self) -> None:
+        """Their cookies, what was wrong with a touchpoint, and what they were told."""
+        change, who = self.stage.connection.execute, (self.stage.space_id, self.contact_id)
+        for table in ("events", "touchpoints"):
+            cookies = Jsonb({"fbp": self.personal.text("cookie")})
+            change(
+                SQL("UPDATE {} SET cookies = %s WHERE space_id = %s AND contact_id = %s").format(
+                    Identifier(table)
+                ),
+                (cookies, *who),
+            )
+        change(
+            "UPDATE touchpoints SET warnings = ARRAY[%s] WHERE space_id = %s AND contact_id = %s",
+            (self.personal.text("warning"), *who),
+        )
+        (event_id,) = change(
+            "SELECT min(id) FROM events WHERE space_id = %s AND contact_id = %s", who
+        ).fetchone() or (0,)
+        sent = self.stage.forwarded(
+            self.stage.destination(), event_id, request=Jsonb({"user": self.personal.text("told")}),
+            answer=self.personal.text("answer"), error=self.personal.text("error"),
+        )  # fmt: skip
+        self.stage.attempt(sent, error=self.personal.text("attempt"))
+
+    def comes_back(self) -> list[dict[str, Any]]:
+        """What is accepted and not yet processed when the person is to be erased."""
+        self._queue.put(
+            hit(trk_token=self.tokens[2], url=f"https://shop.example/{self.kept.text('view')}",
+                cookies={"fbp": self.personal.text("fbp")}, city=self.personal.text("city"),
+                os=self.personal.text("os"), language=self.personal.text("language")),
+            by("signed_browser", person(trk_token=self.tokens[2], email=self.emails[2],
+                                        full_name=self.personal.text("said"),
+                                        phone=self.personal.phone())),
+        )  # fmt: skip
+        return [
+            self._event(trk_token=self.tokens[2], email=self.emails[0],
+                        full_name=self.personal.text("back"), phone=self.personal.phone()),
+            self._event(fingerprint=self.fingerprint, ip=self.ip,
+                        first_name=self.personal.text("first"),
+                        last_name=self.personal.text("last")),
+        ]  # fmt: skip
+
+    def find(self) -> None:
+        """Look up which contacts the two became."""
+        found = self.stage.connection.execute(
+            "SELECT i.contact_id, m.id FROM contact_identifiers i JOIN contacts m"
+            " ON m.space_id = i.space_id AND m.merged_into = i.contact_id"
+            " WHERE i.space_id = %s AND i.kind = 'tracking_id' AND i.value = %s LIMIT 1",
+            (self.stage.space_id, self.tracking_id),
+        ).fetchone()
+        assert found is not None
+        self.contact_id, self.merged_id = found
+
+    def _event(self, **values: Any) -> dict[str, Any]:
+        return {
+            "event_name": "view_content",
+            "user_agent": self.personal.text("agent"),
+            "url": f"https://shop.example/{self.kept.text('page')}",
+            **values,
+        }
+
+    def _profile(self) -> dict[str, Any]:
+        fields = {f"profile_field_{slot}": text for slot, text in self.personal.slots().items()}
+        return {**fields, "full_name": self.personal.text("name"), "phone": self.personal.phone()}
+
+
+def places(stage: Stage, sought: Iterable[str]) -> Places:
+    """Where in the tables each of these values occurs: in rows of the Space, and in tables that are
+    of no Space.
+    """
+    found: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    values = [*sought]
+    pattern = "|".join(re.escape(value) for value in values)
+    tables = stage.connection.execute(
+        "SELECT c.relname, EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid"
+        " AND a.attname = 'space_id') FROM pg_class c"
+        " WHERE c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace"
+    ).fetchall()
+    for table, of_space in tables:
+        rows = SQL("whole.space_id = {}").format(stage.space_id) if of_space else SQL("true")
+        query = SQL(IN_COLUMNS).format(Identifier(table), rows)
+        for value, column in stage.connection.execute(query, (pattern, values)):
+            found[value].add((table, column))
+    return found
+
+
+def sampled(connection: psycopg.Connection, sought: Iterable[str]) -> Places:
+    """Where in the statistics each of these values occurs."""
+    found: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for value, table, column in connection.execute(IN_STATISTICS, ([*sought],)):
+        found[value].add((table, column))
+    return found

@@ -1,0 +1,192 @@
+"""Helpers for tests of forwarding: a platform of our own in the registry, in the place of a real
+one, and destinations of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import msgspec
+import psycopg
+import pytest
+from msgspec import Meta
+
+from headwater.forwarding import destinations
+from headwater.forwarding.inputs import read_new
+from headwater.forwarding.models import (
+    Answer,
+    Call,
+    CallAccepted,
+    CallRefused,
+    Conversion,
+    CredentialsRefused,
+    Destination,
+    SkipReason,
+    Verdict,
+)
+from headwater.forwarding.platforms import registry
+from headwater.forwarding.platforms.platform import DAY, Limits, Platform
+from headwater.forwarding.platforms.setting import digits
+from headwater.settings import Settings
+from headwater.spaces.encryption import derive_key
+from headwater.spaces.secret_key import find_secret_key
+from tests.support.factories import Stage
+from tests.support.pipeline import Stage as Queue
+
+NAME = "meta"
+"""Of the platform that ours stands in for: its origin can be set."""
+TOKEN = "EAAB-the-secret-token"
+PIXEL = "1234567890"
+
+
+class ProbeSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What a destination of the tests' platform is told."""
+
+    pixel_id: Annotated[str, digits(1, 20), Meta(description="The pixel's number.")]
+    test_code: Annotated[str | None, Meta(description="Marks trials.")] = None
+    strict: Annotated[bool, Meta(description="Whether events need an address.")] = False
+
+
+def why_not(conversion: Conversion, destination: Destination) -> SkipReason | None:
+    lacking = destination.settings.strict and conversion.person.email is None
+    return SkipReason.NO_IDENTIFIER if lacking else None
+
+
+def build(conversion: Conversion, _: Destination) -> dict[str, Any]:
+    return {"name": conversion.event_name, "id": conversion.dedup_id, "em": conversion.person.email}
+
+
+def request(parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
+    body = {"data": list(parts), "test": destination.test, "token": destination.secrets["token"]}
+    return Call(
+        url=f"{destination.url}/{destination.settings.pixel_id}", body=msgspec.json.encode(body)
+    )
+
+
+def classify(answer: Answer, _: int) -> Verdict:
+    if answer.status == 200:
+        return CallAccepted()
+    if answer.status in (401, 403):
+        return CredentialsRefused("The token is not valid.")
+    return CallRefused(f"HTTP {answer.status}.")
+
+
+def redact(part: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in part.items() if name != "em"}
+
+
+PROBE = Platform(
+    name=NAME,
+    title="Probe",
+    url="https://probe.example",
+    sources=frozenset({"facebook_ads"}),
+    settings=ProbeSettings,
+    secrets={"token": "The access token.", "backup": "Another one."},
+    optional_secrets=frozenset({"backup"}),
+    limits=Limits(batch=10, age=7 * DAY),
+    why_not=why_not,
+    build=build,
+    request=request,
+    classify=classify,
+    redact=redact,
+    event_names={
+        "purchase": "Purchase", "upsell_purchase": "Purchase", "lead_generated": "Lead",
+        "sign_up": "Registration", "complete_registration": "Registration",
+    },
+)  # fmt: skip
+DESCRIBED = {"platform": NAME, "settings": {"pixel_id": PIXEL}, "secrets": {"token": TOKEN}}
+
+
+@pytest.fixture
+def probe(monkeypatch: pytest.MonkeyPatch) -> Platform:
+    """The tests' platform, where a real one is otherwise."""
+    monkeypatch.setitem(registry.PLATFORMS, NAME, PROBE)
+    return PROBE
+
+
+@dataclass
+class Forwarder:
+    """A Space whose events are forwarded."""
+
+    stage: Stage
+    url: str
+
+    def make(self, **members: Any) -> int:
+        """A destination of the tests' platform; members as in a body, `status` besides."""
+        status = members.pop("status", "active")
+        new = read_new({**DESCRIBED, **members})
+
+        async def create() -> int:
+            async with await psycopg.AsyncConnection.connect(self.url) as connection:
+                key = derive_key(find_secret_key(Settings(), self.url).text)
+                made = await destinations.create_destination(
+                    connection, self.stage.space_id, new, key
+                )
+                return made.id
+
+        destination_id = asyncio.run(create())
+        self.execute("UPDATE destinations SET status = %(to)s WHERE space_id = %(space_id)s"
+                     " AND id = %(id)s", to=status, id=destination_id)  # fmt: skip
+        return destination_id
+
+    def execute(self, query: str, **values: Any) -> None:
+        self.stage.connection.execute(query, {"space_id": self.stage.space_id, **values})
+
+    def deliveries(self, *columns: str) -> list[Any]:
+        """The deliveries in the order in which they were written."""
+        rows = self.stage.connection.execute(
+            f"SELECT {', '.join(columns)} FROM deliveries WHERE space_id = %s ORDER BY id",
+            (self.stage.space_id,),
+        ).fetchall()
+        return [row[0] for row in rows] if len(columns) == 1 else rows
+
+    def delivery(self, destination_id: int, **columns: Any) -> int:
+        """A delivery of an event of its own, unless one is named."""
+        event_id = columns.pop("event_id", None) or self.stage.event(
+            self.stage.contact(), event_time=columns.pop("event_time", "now")
+        )
+        given: dict[str, Any] = {"status": "queued", **columns}
+        if given["status"] in ("queued", "retrying"):
+            given.setdefault("finished_at", None)
+        return self.stage.forwarded(destination_id, event_id, **given)
+
+    def queue(self) -> Queue:
+        return Queue(self.stage.connection, self.stage.space_id)
+
+
+@pytest.fixture
+def forwarder(stage: Stage, database_url: str, probe: Platform) -> Forwarder:  # noqa: ARG001
+    return Forwarder(stage, database_url)
+
+
+class FakeSender:
+    """Somebody else's server, without a network."""
+
+    def __init__(self, *answers: Answer | Exception) -> None:
+        self.answers: Iterator[Answer | Exception] = iter(answers)
+        self.calls: list[Call] = []
+
+    async def send(self, call: Call) -> Answer:
+        self.calls.append(call)
+        answer = next(self.answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def answered(status: int = 200, body: bytes = b"{}", **headers: str) -> Answer:
+    return Answer(status=status, body=body, headers=headers)
+
+
+def destination_of(
+    event_names: Mapping[str, str | None] | None = None, **settings: Any
+) -> Destination:
+    """One ready to be sent to."""
+    return Destination(
+        space_id=1, id=1, platform=NAME, url="https://probe.example",
+        settings=ProbeSettings(pixel_id=PIXEL, **settings), secrets={"token": TOKEN},
+        event_names=dict(event_names or {}),
+    )  # fmt: skip

@@ -1,0 +1,76 @@
+"""Helpers for tests of imports: write a file, bring it in, look at what waits."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.cli import main
+from tests.support.factories import Stage
+
+
+class Importer:
+    """The command, as somebody at a terminal uses it."""
+
+    def __init__(self, stage: Stage, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.stage, self.folder, self._capsys = stage, folder, capsys
+
+    def at(self, stage: Stage) -> Importer:
+        """The same for another Space."""
+        return Importer(stage, self.folder, self._capsys)
+
+    def write(self, name: str, *rows: Any) -> Path:
+        """A file of these rows, in the form that its name says."""
+        text = io.StringIO()
+        if ".csv" in name:
+            writer = csv.DictWriter(text, list(dict.fromkeys(key for row in rows for key in row)))
+            writer.writeheader()
+            writer.writerows(rows)
+        else:
+            text.writelines(f"{json.dumps(row)}\n" for row in rows)
+        content = text.getvalue().encode()
+        path = self.folder / name
+        path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+        return path
+
+    def run(self, kind: str, file: Path | str, *options: str, status: int = 0) -> dict[str, Any]:
+        """The report of an import."""
+        self._capsys.readouterr()
+        arguments = ["--space", str(self.stage.space_id), str(file), "--json", *options]
+        assert main(["import", kind, *arguments]) == status
+        return json.loads(self._capsys.readouterr().out)
+
+    def refused(self, kind: str, file: Path | str, *options: str) -> str:
+        """What is said of a file that cannot be imported."""
+        arguments = ["--space", str(self.stage.space_id), str(file), *options]
+        assert main(["import", kind, *arguments]) == 2
+        return self._capsys.readouterr().err
+
+    def waiting(self) -> list[tuple[str, dict[str, Any]]]:
+        """Kind and payload of every row on the inbox."""
+        found = self.stage.connection.execute(
+            "SELECT kind, payload::json FROM inbox WHERE space_id = %s ORDER BY id",
+            (self.stage.space_id,),
+        )
+        return found.fetchall()
+
+    def payloads(self) -> list[dict[str, Any]]:
+        return [payload for _, payload in self.waiting()]
+
+
+@pytest.fixture
+def importer(
+    stage: Stage,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    database_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Importer:
+    monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
+    return Importer(stage, tmp_path, capsys)

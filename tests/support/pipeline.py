@@ -1,0 +1,222 @@
+"""Helpers for tests of the pipeline: rows put on the inbox, and a Space's facts to compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+import psycopg
+
+from headwater.attribution.accepted import AcceptedTouchpoint
+from headwater.browsing.accepted import AcceptedBots, AcceptedHit, AcceptedPerson
+from headwater.events.accepted import AcceptedEvent
+from headwater.pipeline.batch import BatchResult
+from headwater.pipeline.batch_runner import process_space, run_batch
+
+T0 = 1_760_000_000_000
+"""A moment in October 2025, in ms since 1970."""
+MINUTE = 60_000
+DAY = 86_400_000
+
+RECEIVED = "2026-01-01 00:00:00+00"
+
+SINCE = ("(SELECT count(*) FROM merges m WHERE m.space_id = contact_identifiers.space_id"
+         " AND m.id <= since)")  # fmt: skip
+"""How many merges came before a value; the number itself depends on how events fall in batches."""
+
+TABLES = {
+    "contacts": ("id", "created_at", "merged_into", "company_id", "source_mask", "email", "name",
+                 "phone", "location", "city", "country", "os", "profile_field_1",
+                 "profile_field_16", "profile_field_26"),
+    "contact_identifiers": ("kind", "value", "contact_id", "origin_id", "first_seen_at",
+                            "last_seen_at", "recency", SINCE),
+    "merges": ("merged_id", "survivor_id", "cause", "receipt_id", "sender", "company_id",
+               "filled"),
+    "companies": ("id", "domain", "external_id", "name"),
+    "events": ("id", "contact_id", "origin_id", "company_id", "event_name", "event_time", "amount",
+               "order_id", "idempotency_key", "source_mask", "warnings", "sender"),
+    "touchpoints": ("id", "contact_id", "origin_id", "company_id", "occurred_at", "source_id",
+                    "source_rule", "campaign_id", "campaign_name", "adset_id", "ad_id", "keyword",
+                    "sent", "by_hit", "warnings", "sender"),
+    "visits": ("id", "contact_id", "origin_id", "company_id", "started_at", "last_hit_at"),
+    "hits": ("id", "contact_id", "origin_id", "visit_id", "occurred_at", "source_id", "campaign",
+             "touch::text"),
+    "duplicates": ("id", "reason", "event_id", "sender"),
+    "rejected": ("id", "kind", "reason", "detail"),
+    "inbox": ("id",),
+}  # fmt: skip
+
+RECEIPT_COLUMNS = {
+    ("events", "id"), ("touchpoints", "id"), ("duplicates", "id"), ("duplicates", "event_id"),
+    ("rejected", "id"), ("inbox", "id"), ("merges", "receipt_id"),
+    ("contact_identifiers", "recency"), ("visits", "id"), ("hits", "id"), ("hits", "visit_id"),
+}  # fmt: skip
+CONTACT_COLUMNS = {
+    ("contacts", "id"), ("contacts", "merged_into"), ("contact_identifiers", "contact_id"),
+    ("contact_identifiers", "origin_id"), ("merges", "merged_id"), ("merges", "survivor_id"),
+    ("events", "contact_id"), ("events", "origin_id"), ("touchpoints", "contact_id"),
+    ("touchpoints", "origin_id"), ("visits", "contact_id"), ("visits", "origin_id"),
+    ("hits", "contact_id"), ("hits", "origin_id"),
+}  # fmt: skip
+COMPANY_COLUMNS = {
+    ("companies", "id"), ("contacts", "company_id"), ("events", "company_id"),
+    ("touchpoints", "company_id"), ("merges", "company_id"), ("visits", "company_id"),
+}  # fmt: skip
+
+
+def event(**values: Any) -> AcceptedEvent:
+    """An accepted event, with a name and a time unless given."""
+    return AcceptedEvent(**{"event_name": "purchase", "event_time": T0, **values})
+
+
+def touch(**values: Any) -> AcceptedTouchpoint:
+    """An accepted touchpoint, with a time and a source unless given."""
+    return AcceptedTouchpoint(**{"occurred_at": T0, "source": "google_ads", **values})
+
+
+def hit(**values: Any) -> AcceptedHit:
+    """An accepted page view, with a key, a time and a page unless given."""
+    return AcceptedHit(
+        **{"key": str(uuid4()), "occurred_at": T0, "url": "https://shop.example/", **values}
+    )
+
+
+def person(**values: Any) -> AcceptedPerson:
+    """Somebody who says who they are, at a time unless given."""
+    return AcceptedPerson(**{"occurred_at": T0, **values})
+
+
+Item = AcceptedEvent | AcceptedTouchpoint | AcceptedHit | AcceptedPerson | AcceptedBots
+
+
+@dataclass(frozen=True)
+class Sent:
+    """An item and who sent it."""
+
+    item: Item
+    sender: str | None
+
+
+Accepted = Item | Sent
+
+
+def by(sender: str, item: Item) -> Sent:
+    """An item by a sender; without one, pages' kinds are a page's and the others an API key's."""
+    return Sent(item, sender)
+
+
+def page(item: Item) -> Sent:
+    """An item by a page."""
+    return Sent(item, "browser")
+
+
+KINDS = {
+    AcceptedEvent: "event", AcceptedTouchpoint: "touchpoint", AcceptedHit: "hit",
+    AcceptedPerson: "identify", AcceptedBots: "bots",
+}  # fmt: skip
+
+
+@dataclass
+class Stage:
+    """One Space, its inbox and its stored facts."""
+
+    connection: psycopg.Connection
+    space_id: int
+    receipts: list[int] = field(default_factory=list)
+
+    def put(self, *accepted: Accepted) -> list[int]:
+        """Put rows of any kind on the inbox and return their receipt ids."""
+        sent = [each if isinstance(each, Sent) else Sent(each, None) for each in accepted]
+        return [
+            self.put_row(
+                KINDS[type(each.item)], msgspec.json.encode(each.item).decode(), sender=each.sender
+            )
+            for each in sent
+        ]
+
+    def put_row(
+        self, kind: str, payload: str, received: str = RECEIVED, sender: str | None = None
+    ) -> int:
+        row = self.connection.execute(
+            "INSERT INTO inbox (space_id, kind, sender, received_at, payload)"
+            " VALUES (%s, %s, %s, %s, %s) RETURNING id",
+            (self.space_id, kind, sender, received, payload),
+        ).fetchone()
+        assert row is not None
+        self.receipts.append(row[0])
+        return row[0]
+
+    def process(self, limit: int = 2000) -> BatchResult:
+        """Process everything that waits in this Space."""
+        total = BatchResult()
+        while (result := process_space(self.connection, self.space_id, limit)).rows:
+            total = total + result
+        return total
+
+    def run(self, *accepted: Accepted) -> list[int]:
+        """Put rows, and process them as one batch, where nothing may fail."""
+        receipts = self.put(*accepted)
+        run_batch(self.connection, self.space_id)
+        return receipts
+
+    def rows(self, table: str, *columns: str) -> list[tuple[Any, ...]]:
+        """This Space's rows of a table, in the order of the columns."""
+        names = ", ".join(columns)
+        query = f"SELECT {names} FROM {table} WHERE space_id = %s ORDER BY {names}"
+        return self.connection.execute(query, (self.space_id,)).fetchall()
+
+    def values(self, table: str, column: str) -> list[Any]:
+        return [row[0] for row in self.rows(table, column)]
+
+    def contact_of(self, receipt: int) -> int:
+        """The contact that an event is stored on."""
+        return dict(self.rows("events", "id", "contact_id"))[receipt]
+
+    def dump(self) -> dict[str, list[tuple[Any, ...]]]:
+        """All facts, with ids replaced by their order, so that two Spaces can be compared."""
+        numbers = {
+            "receipt": {receipt: index for index, receipt in enumerate(self.receipts)},
+            "contact": _order(self.values("contacts", "id")),
+            "company": _order(self.values("companies", "id")),
+        }
+        return {table: self._dump_table(table, numbers) for table in TABLES}
+
+    def _dump_table(self, table: str, numbers: dict[str, dict[int, int]]) -> list[tuple[Any, ...]]:
+        columns = TABLES[table]
+        renaming = [_renaming(table, column, numbers) for column in columns]
+        rows = [
+            tuple(
+                names[value] if names is not None and value is not None else value
+                for names, value in zip(renaming, row, strict=True)
+            )
+            for row in self.rows(table, *columns)
+        ]
+        return sorted(rows, key=repr)
+
+
+def _renaming(table: str, column: str, numbers: dict[str, dict[int, int]]) -> dict[int, int] | None:
+    if (table, column) in RECEIPT_COLUMNS:
+        return numbers["receipt"]
+    if (table, column) in CONTACT_COLUMNS:
+        return numbers["contact"]
+    if (table, column) in COMPANY_COLUMNS:
+        return numbers["company"]
+    return None
+
+
+def _order(ids: list[int]) -> dict[int, int]:
+    return {number: index for index, number in enumerate(sorted(ids))}
+
+
+def new_stage(connection: psycopg.Connection, **settings: Any) -> Stage:
+    """A new, empty Space with these settings."""
+    names = ["name", *settings]
+    query = (
+        f"INSERT INTO spaces ({', '.join(names)}) VALUES ({', '.join(['%s'] * len(names))})"
+        " RETURNING id"
+    )
+    row = connection.execute(query, ("Test", *settings.values())).fetchone()
+    assert row is not None
+    return Stage(connection, row[0])

@@ -1,0 +1,111 @@
+"""Running `headwater` as people run it, for the tests that need real processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Self
+
+import psutil
+
+from tests.support.waiting import PATIENCE_SECONDS
+
+
+def environment(**extra: str) -> dict[str, str]:
+    """This environment without settings of Headwater, and with `extra`."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("HEADWATER_")}
+    return kept | extra
+
+
+class Serve:
+    """A `headwater serve` (or `demo`) on a data directory, on a free port unless told."""
+
+    def __init__(
+        self, data_dir: Path, *options: str, command: str = "serve", **variables: str
+    ) -> None:
+        self.log = data_dir.with_name(f"{data_dir.name}.log")
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "headwater", command, "--data-dir", str(data_dir),
+                 *(options or ("--port", "0"))],
+                stdout=subprocess.PIPE, stderr=log, text=True, env=environment(**variables),
+            )  # fmt: skip
+
+    def line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline()
+
+    def url(self) -> str:
+        """The base URL, once it is ready."""
+        line = self.line()
+        assert line.startswith("ready http://"), self.log.read_text()
+        return line.removeprefix("ready ").strip()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.kill()
+
+    def children(self) -> list[psutil.Process]:
+        """Every process below it."""
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+    def named(self, word: str) -> list[psutil.Process]:
+        """The living direct children whose command line holds `word`."""
+        children = psutil.Process(self.process.pid).children()
+        return [child for child in children if alive(child) and word in _command(child)]
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(PATIENCE_SECONDS)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        return code
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+
+def alive(process: psutil.Process) -> bool:
+    """Whether it runs; in a container an ended orphan may stay a zombie for want of a reaper."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _command(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:  # it ended just now
+        return ""
+
+
+def is_ready(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/readyz", timeout=5) as answer:
+            return answer.status == 200
+    except urllib.error.HTTPError as error:
+        error.close()
+        return False
+    except OSError:
+        return False
+
+
+def headwater(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """One finished `headwater` command."""
+    return subprocess.run(
+        [sys.executable, "-m", "headwater", *arguments],
+        capture_output=True, text=True, check=False, env=environment(**variables),
+        timeout=PATIENCE_SECONDS,
+    )  # fmt: skip

@@ -1,0 +1,151 @@
+"""Two Spaces to tell apart: everything that can be stored of a person, and twins of its rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import psycopg
+from psycopg.types.json import Jsonb
+
+from tests.support.factories import Stage
+
+CLAIMS = {"domain": "claimed-x.com", "external_id": "claimed"}
+"""What a company of every Space has."""
+
+TWIN = "Twin"
+"""What the twins of a row have in place of its texts."""
+
+
+def everything_of(stage: Stage) -> dict[str, list[Any]]:
+    """Every row of a Space, by table."""
+    query = "SELECT t::text FROM {} t WHERE space_id = %s ORDER BY 1"
+    return {
+        table: stage.connection.execute(query.format(table), (stage.space_id,)).fetchall()
+        for table in tenant_tables(stage.connection)
+    }
+
+
+def tenant_tables(connection: psycopg.Connection) -> list[str]:
+    found = connection.execute(
+        "SELECT c.table_name FROM information_schema.columns c JOIN information_schema.tables t"
+        " USING (table_schema, table_name)"
+        " WHERE c.table_schema = 'public' AND c.column_name = 'space_id'"
+        " AND t.table_type = 'BASE TABLE' AND c.table_name <> 'rate_limits' ORDER BY 1"
+    ).fetchall()
+    assert {("events",), ("contacts",), ("inbox",), ("api_keys",)} <= set(found)
+    return [table for (table,) in found]
+
+
+def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
+    """A contact that others were merged into, with all that can be stored of one, another contact
+    with one of its addresses, and an event that waits; what of it can be named, by kind.
+    """
+    tag = f"{stage.space_id}"
+    stage.label_field("profile_field_1", f"Plan {tag}")
+    stage.label_event("custom_event_1", f"Demo {tag}")
+    company_id = stage.company(domain=f"acme-{tag}.com", external_id=tag)
+    other_company = stage.company(**CLAIMS)
+    primary, second, shared, inherited = (
+        f"{word}@acme-{tag}.com" for word in ("primary", "second", "shared", "inherited")
+    )
+    contact_id = stage.contact(
+        company_id=company_id, email=primary, name="Ada", phone="1", profile_field_1=tag
+    )
+    merged_id = stage.contact(merged_into=contact_id)
+    sharing_id = stage.contact(email=shared, profile_field_1=TWIN)
+    for kind, value in (
+        ("email", second), ("email", shared), ("email", primary), ("phone", "1"), ("name", "Ada"),
+        ("location", "Ulm"), ("tracking_id", f"crm-{tag}"), ("trk_token", f"tok-{tag}"),
+        ("fingerprint", f"fp-{tag}|192.0.2.1"),
+    ):  # fmt: skip
+        stage.identifier(contact_id, kind, value)
+    stage.identifier(contact_id, "email", inherited, origin_id=merged_id)
+    stage.identifier(sharing_id, "email", shared)
+    stage.identifier(sharing_id, "tracking_id", f"crm-sharing-{tag}")
+    for source in ("google_ads", "direct"):
+        stage.touchpoint(contact_id, source, company_id=company_id, campaign_name=tag, ad_id=tag)
+    for kind in ("ad", "campaign"):
+        stage.ad(kind, tag, f"The {kind} {tag}")
+    stage.hit(contact_id, stage.visit(contact_id, company_id=company_id), url=tag)
+    stage.hit(sharing_id, stage.visit(sharing_id), url=tag)
+    stage.event(sharing_id)
+    of_company = {"company_id": company_id}
+    events = [stage.event(contact_id, **of_company, event_name="custom_event_1")]
+    for n in range(3):
+        order = {"event_url": tag, "order_id": f"{tag}-{n}"}
+        events.append(stage.event(contact_id, **of_company, amount=5, **order))
+    accepted = client.post("/events/track", json={"event_name": "purchase", "email": shared})
+    return {
+        "event": events,
+        "receipt": [int(accepted.headers["x-receipt-id"])],
+        "contact": [contact_id, merged_id, sharing_id],
+        "company": [other_company, company_id],
+        "email": [primary, second, inherited, shared],
+        "export": [stage.export("events", tag)],
+        "contact_export": [stage.export("contacts", tag)],
+        "company_export": [stage.export("companies", tag)],
+        **_add_forwarding(stage, contact_id, events, tag),
+    }
+
+
+def _add_forwarding(
+    stage: Stage, contact_id: int, events: list[int], tag: str
+) -> dict[str, list[Any]]:
+    """Destinations, what became of the events there, and of three that are not too old to be sent
+    once more.
+    """
+    forwarding = [stage.destination(status="held", name=tag) for _ in range(2)]
+    told = [
+        stage.forwarded(destination_id, event_id, error=tag)
+        for destination_id in forwarding
+        for event_id in events
+    ]
+    stage.attempt(told[0], error=tag)
+    young = [
+        stage.forwarded(forwarding[0], stage.event(contact_id, event_time="now"), error=tag)
+        for _ in range(3)
+    ]
+    return {
+        "destination": forwarding,
+        "held_destination": forwarding,
+        "delivery": told[:2],
+        "deliveries": [young[:1], young[1:]],
+    }
+
+
+def add_twins(mine: Stage, other: Stage) -> None:
+    """All rows of a Space once more in another one: the same ids, other contents."""
+    twin = dict.fromkeys(
+        (
+            "name",
+            "phone",
+            "location",
+            "event_url",
+            "url",
+            "campaign_name",
+            "profile_field_1",
+            "error",
+        ),
+        TWIN,
+    )
+    changes = {**twin, "space_id": other.space_id, "amount": 77}
+    for table in (
+        "companies", "contacts", "contact_identifiers", "events", "touchpoints", "visits", "hits",
+        "inbox", "exports", "ad_names", "destinations", "deliveries", "delivery_attempts",
+    ):  # fmt: skip
+        other.connection.execute(
+            f"INSERT INTO {table} OVERRIDING SYSTEM VALUE"
+            f" SELECT (jsonb_populate_record(r, %s)).* FROM {table} r WHERE r.space_id = %s",
+            (Jsonb(changes), mine.space_id),
+        )
+    other.connection.execute(
+        "UPDATE companies SET domain = 'twin.' || domain, external_id = 'twin' || external_id"
+        " WHERE space_id = %s",
+        (other.space_id,),
+    )
+    other.connection.execute(
+        "UPDATE contact_identifiers SET value = %s WHERE space_id = %s"
+        " AND kind IN ('phone', 'name', 'location', 'trk_token')",
+        (TWIN, other.space_id),
+    )

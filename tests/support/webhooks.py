@@ -1,0 +1,159 @@
+"""Helpers for tests of webhooks: make one, sign as its sender would, deliver."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hmac
+import json
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import msgspec
+import psycopg
+import pytest
+
+from headwater.settings import Settings
+from headwater.spaces.encryption import derive_key
+from headwater.spaces.secret_key import find_secret_key
+from headwater.webhooks.interpretation import draft_event, finish
+from headwater.webhooks.models import ReadContext, WebhookOutcome, WebhookRequest
+from headwater.webhooks.settings_input import read_settings
+from headwater.webhooks.webhooks import NewWebhook, create_webhook
+from tests.conftest import Running
+from tests.support.factories import Stage
+from tests.support.pipeline import Stage as Queue
+from tests.support.waiting import PATIENCE_SECONDS
+
+SECRET = "whsec_test"
+RECEIVED = 1_778_680_800.0
+"""2026-05-13 14:00 UTC."""
+
+DEFAULT_HEADERS = {
+    "shopify": {"X-Shopify-Topic": "orders/paid"},
+    "woocommerce": {
+        "X-WC-Webhook-Topic": "order.updated",
+        "X-WC-Webhook-Source": "https://shop.example/",
+    },
+}
+
+
+def digest(body: bytes, secret: str = SECRET) -> bytes:
+    return hmac.digest(secret.encode(), body, "sha256")
+
+
+def in_base64(body: bytes, secret: str = SECRET) -> str:
+    return base64.b64encode(digest(body, secret)).decode()
+
+
+def timestamped(body: bytes, at: float, secret: str = SECRET) -> str:
+    return f"t={int(at)},v1={digest(str(int(at)).encode() + b'.' + body, secret).hex()}"
+
+
+def sign(kind: str, body: bytes, secret: str = SECRET) -> dict[str, str]:
+    """The header with which a sender of this type proves itself now."""
+    match kind:
+        case "stripe":
+            return {"Stripe-Signature": timestamped(body, time.time(), secret)}
+        case "calendly":
+            return {"Calendly-Webhook-Signature": timestamped(body, time.time(), secret)}
+        case "shopify":
+            return {"X-Shopify-Hmac-Sha256": in_base64(body, secret)}
+        case "woocommerce":
+            return {"X-WC-Webhook-Signature": in_base64(body, secret)}
+        case _:
+            return {"X-Signature": digest(body, secret).hex()}
+
+
+def read(kind: str, body: Any, *, currency: str = "USD", **options: Any) -> WebhookOutcome:
+    """What a believed body amounts to, for someone who bought before: `headers`, `settings`."""
+    headers = {**DEFAULT_HEADERS.get(kind, {}), **options.get("headers", {})}
+    lower = {name.lower(): text for name, text in headers.items()}
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    reader = ReadContext(kind, read_settings(kind, options.get("settings", {})), currency)
+    draft = draft_event(reader, WebhookRequest(lower, raw, RECEIVED))
+    if isinstance(draft, WebhookOutcome):
+        return draft
+    buyer = {"email": f"buyer-of-{draft.mapped.order}@example.com"} if draft.mapped.order else {}
+    return finish(draft, buyer, reader, RECEIVED)
+
+
+def event_of(kind: str, body: Any, **options: Any) -> dict[str, Any]:
+    """The event of a body, without members that have their defaults."""
+    outcome = read(kind, body, **options)
+    assert outcome.event is not None, outcome
+    return json.loads(msgspec.json.encode(outcome.event))
+
+
+@dataclass
+class Hook:
+    """A webhook of a Space, and its sender."""
+
+    stage: Stage
+    base_url: str
+    type: str
+    id: int
+    token: str
+    secret: str | None
+
+    @property
+    def url(self) -> str:
+        return f"{self.base_url}/webhooks/{self.token}"
+
+    def post(self, body: bytes, headers: dict[str, str]) -> httpx.Response:
+        return httpx.post(self.url, content=body, headers=headers, timeout=PATIENCE_SECONDS)
+
+    def deliver(self, body: Any, **headers: str) -> httpx.Response:
+        """Deliver as the sender does: signed, with the headers that its type has."""
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        signed = sign(self.type, raw, self.secret) if self.secret else {}
+        named = {name.replace("_", "-"): text for name, text in headers.items()}
+        return self.post(raw, {**DEFAULT_HEADERS.get(self.type, {}), **signed, **named})
+
+    def deliveries(self, *columns: str) -> list[Any]:
+        """The kept deliveries, the oldest first: a tuple of columns each, or the one column."""
+        rows = self.stage.connection.execute(
+            f"SELECT {', '.join(columns)} FROM webhook_deliveries"
+            " WHERE space_id = %s AND webhook_id = %s ORDER BY id",
+            (self.stage.space_id, self.id),
+        ).fetchall()
+        return [row[0] for row in rows] if len(columns) == 1 else rows
+
+    def queue(self) -> Queue:
+        return Queue(self.stage.connection, self.stage.space_id)
+
+
+class Hooks:
+    """Makes webhooks."""
+
+    def __init__(self, stage: Stage, server: Running, url: str) -> None:
+        self.stage, self.server, self.url = stage, server, url
+
+    def make(
+        self, kind: str, secret: str | None = SECRET, stage: Stage | None = None, **settings: str
+    ) -> Hook:
+        """A webhook of `stage`'s Space; settings by key, with `__` for a dot."""
+        owner = stage or self.stage
+        pairs = {key.replace("__", "."): text for key, text in settings.items()}
+        new = NewWebhook(kind, "Test", read_settings(kind, pairs), secret)
+
+        async def create() -> tuple[str, int]:
+            async with await psycopg.AsyncConnection.connect(self.url) as connection:
+                key = derive_key(find_secret_key(Settings(), self.url).text)
+                return await create_webhook(connection, owner.space_id, new, key)
+
+        token, webhook_id = asyncio.run(create())
+        return Hook(owner, self.server.base_url, kind, webhook_id, token, secret)
+
+    def generic(self, **settings: str) -> Hook:
+        """One without a signature, whose bodies are payloads of purchases."""
+        return self.make(
+            "generic", None, event="purchase", map__email="email", map__amount="amount", **settings
+        )
+
+
+@pytest.fixture
+def webhooks(stage: Stage, server: Running, database_url: str) -> Hooks:
+    return Hooks(stage, server, database_url)

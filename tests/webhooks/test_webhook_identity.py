@@ -1,0 +1,194 @@
+"""Which event a delivery is, is decided by what its sender signed: whoever gets hold of one can
+repeat it, but not make another event of it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import json
+import time
+from typing import Any
+
+import pytest
+
+from headwater.cli import main
+from headwater.webhooks.interpretation import check_signature
+from headwater.webhooks.models import (
+    ReadContext,
+    UnverifiedRequest,
+    WebhookRequest,
+    WebhookSettings,
+)
+from tests.support.webhook_samples import ORDER, REFUND, WOO
+from tests.support.webhooks import SECRET, Hook, Hooks, read
+
+BODY = {"email": "ada@example.com", "amount": 5}
+GENERIC = {"event": "purchase", "map__email": "email", "map__amount": "amount"}
+# The example that the Standard Webhooks libraries are tested with.
+EXAMPLE_SECRET = b"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+EXAMPLE = {
+    "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek", "webhook-timestamp": "1614265330",
+    "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+}  # fmt: skip
+EXAMPLE_BODY = b'{"test": 2432232314}'
+EXAMPLE_TIME = 1_614_265_330
+READER = ReadContext("generic", WebhookSettings(), "USD")
+
+
+def keys(hook: Hook) -> set[str]:
+    return set(hook.deliveries("dedup_key"))
+
+
+def stored(hook: Hook) -> int:
+    hook.queue().process()
+    return len(hook.queue().rows("events", "id"))
+
+
+def standard(secret: str, body: dict[str, Any], number: str, at: int) -> dict[str, str]:
+    key = base64.b64decode(secret.removeprefix("whsec_"))
+    signed = f"{number}.{at}.{json.dumps(body)}".encode()
+    digest = base64.b64encode(hmac.digest(key, signed, "sha256")).decode()
+    return {"webhook-id": number, "webhook-timestamp": str(at), "webhook-signature": f"v1,{digest}"}
+
+
+def test_it_works(webhooks: Hooks) -> None:
+    """One signed body under five ids that nobody signed is one event."""
+    hook = webhooks.make("generic", **GENERIC)
+    for number in range(5):
+        answer = hook.deliver(BODY, webhook_id=f"msg_{number}")
+        assert answer.json()["status"] == "accepted"
+    assert stored(hook) == 1
+    assert len(keys(hook)) == 1
+
+
+def test_an_id_that_is_signed_tells_deliveries_apart(webhooks: Hooks) -> None:
+    secret = "whsec_" + base64.b64encode(b"k" * 24).decode()
+    hook = webhooks.make("generic", secret, **GENERIC)
+    raw = json.dumps(BODY).encode()
+    now = int(time.time())
+    for number in ("msg_1", "msg_2", "msg_1"):
+        answer = hook.post(raw, standard(secret, BODY, number, now))
+        assert answer.status_code == 200, answer.text
+    assert stored(hook) == 2
+    assert keys(hook) == {"generic:msg_1", "generic:msg_2"}
+    stolen = standard(secret, BODY, "msg_1", now) | {"webhook-id": "msg_3"}
+    assert hook.post(raw, stolen).status_code == 401
+
+
+def test_without_a_secret_nothing_is_signed_and_the_id_is_believed(webhooks: Hooks) -> None:
+    hook = webhooks.generic()
+    for number in ("msg_1", "msg_2"):
+        hook.deliver(BODY, webhook_id=number)
+    assert keys(hook) == {"generic:msg_1", "generic:msg_2"}
+
+
+def test_the_published_example() -> None:
+    message = WebhookRequest(EXAMPLE, EXAMPLE_BODY, EXAMPLE_TIME)
+    assert check_signature(READER, EXAMPLE_SECRET, message) == message
+    turned = EXAMPLE | {"webhook-signature": f"v1,AAAA v2,BBBB {EXAMPLE['webhook-signature']}"}
+    assert check_signature(
+        READER, EXAMPLE_SECRET, WebhookRequest(turned, EXAMPLE_BODY, EXAMPLE_TIME)
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "later", "why"),
+    [
+        ({"webhook-id": "msg_x"}, 0, "does not match"),
+        ({"webhook-timestamp": "1614265331"}, 0, "does not match"),
+        ({"webhook-timestamp": "soon"}, 0, "cannot be read"),
+        ({"webhook-signature": "v1,"}, 0, "does not match"),
+        ({}, 301, "5 minutes from now"),
+        ({}, -301, "5 minutes from now"),
+    ],
+)
+def test_what_the_scheme_refuses(change: dict[str, str], later: int, why: str) -> None:
+    message = WebhookRequest(EXAMPLE | change, EXAMPLE_BODY, EXAMPLE_TIME + later)
+    with pytest.raises(UnverifiedRequest, match=why):
+        check_signature(READER, EXAMPLE_SECRET, message)
+
+
+def test_its_headers_are_needed() -> None:
+    for name in ("webhook-id", "webhook-timestamp"):
+        headers = {key: text for key, text in EXAMPLE.items() if key != name}
+        with pytest.raises(UnverifiedRequest, match=f"no header {name}"):
+            check_signature(
+                READER, EXAMPLE_SECRET, WebhookRequest(headers, EXAMPLE_BODY, EXAMPLE_TIME)
+            )
+
+
+def test_a_refund_of_shopify_counts_once(webhooks: Hooks) -> None:
+    """By its id in the body, whatever event id the unsigned header names."""
+    hook = webhooks.make("shopify")
+    hook.deliver(ORDER)
+    hook.queue().process()
+    for number in range(3):
+        hook.deliver(REFUND, X_Shopify_Topic="refunds/create", X_Shopify_Event_Id=f"e-{number}")
+    assert stored(hook) == 2
+    assert "shopify:refunds/create:5" in keys(hook)
+
+
+def test_what_shopify_reports_again_and_again_is_told_apart_by_the_body() -> None:
+    settings = {"settings": {"event.orders/updated": "custom_event_1"}}
+    updated = [
+        read("shopify", {**ORDER, "updated_at": moment}, **settings,
+             headers={"X-Shopify-Topic": "orders/updated", "X-Shopify-Event-Id": "same"})
+        for moment in ("2026-05-13T11:00:00Z", "2026-05-13T12:00:00Z", "2026-05-13T12:00:00Z")
+    ]  # fmt: skip
+    first, second, third = (outcome.event and outcome.event.idempotency_key for outcome in updated)
+    assert first != second
+    assert second == third
+
+
+def test_a_refund_of_woocommerce_counts_once(webhooks: Hooks) -> None:
+    hook = webhooks.make("woocommerce")
+    refunded = {**WOO, "status": "refunded"}
+    for shop in ("https://shop.example/", "https://other.example/", "nonsense"):
+        hook.deliver(refunded, X_WC_Webhook_Topic="order.updated", X_WC_Webhook_Source=shop)
+    assert stored(hook) == 1
+
+
+def test_two_shops_are_told_apart_by_what_they_signed() -> None:
+    def key(host: str) -> str | None:
+        links = {"self": [{"href": f"https://{host}/wp-json/wc/v3/orders/727"}]}
+        outcome = read("woocommerce", {**WOO, "_links": links})
+        return outcome.event and outcome.event.idempotency_key
+
+    assert key("shop.example") == "woocommerce:shop.example:order.processing:727"
+    assert key("other.example") == "woocommerce:other.example:order.processing:727"
+
+
+def test_a_replay_keeps_the_key_of_the_event_that_was_made(
+    webhooks: Hooks, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where keys were made otherwise when it came."""
+    hook = webhooks.make("shopify")
+    hook.deliver(ORDER)
+    hook.queue().process()
+    hook.stage.connection.execute(
+        "UPDATE webhook_deliveries SET dedup_key = 'shopify:e-1:5' WHERE webhook_id = %s",
+        (hook.id,),
+    )
+    hook.stage.connection.execute(
+        "UPDATE events SET idempotency_key = 'shopify:e-1:5', order_id = NULL WHERE space_id = %s",
+        (hook.stage.space_id,),
+    )
+    (delivery_id,) = hook.deliveries("id")
+    monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
+    space = str(hook.stage.space_id)
+    assert main(["webhook", "replay", "--space", space, str(delivery_id)]) == 0
+    assert stored(hook) == 1
+
+
+@pytest.mark.parametrize("topic", ["ada@example.com", "+49 170 1234567", "Ada"])
+def test_a_topic_that_is_somebody_is_not_kept(webhooks: Hooks, topic: str) -> None:
+    """Where a setting takes a person for the topic, the note of the delivery names nobody."""
+    hook = webhooks.make(
+        "generic", SECRET, topic="who", event__Ada="purchase", map__email="email",
+        map__first_name="who",
+    )  # fmt: skip
+    answer = hook.deliver({"who": topic, "email": "ada@example.com"})
+    assert answer.status_code == 200
+    (detail,) = hook.deliveries("detail")
+    assert topic not in detail + answer.text

@@ -1,0 +1,358 @@
+"""What each type makes of what its sender documents, and how settings change that."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from headwater.webhooks.mapping import DESTINATIONS
+from headwater.webhooks.models import Status
+from headwater.webhooks.providers import PROVIDERS
+from headwater.webhooks.settings_input import read_settings
+from tests.support.webhook_samples import (
+    BOOKING,
+    CHARGE,
+    INTENT,
+    INVOICE,
+    ORDER,
+    REFUND,
+    SESSION,
+    T0,
+    T0_ISO,
+    WOO,
+    stripe,
+)
+from tests.support.webhooks import RECEIVED, event_of, read
+
+PERSON = {"email": "ada@example.com", "full_name": "Ada L", "event_time": T0 * 1000}
+NAMED = {"email": "ada@example.com", "first_name": "Ada", "last_name": "L"}
+
+
+def test_it_works() -> None:
+    """Stripe Checkout."""
+    assert event_of("stripe", stripe("checkout.session.completed", SESSION)) == {
+        **PERSON, "event_name": "purchase", "amount": "49", "order_id": "pi_1",
+        "checkout_token": "cs_1", "trk_token": "tok-1", "phone": "+15551234567",
+        "trk_source": "google", "trk_type": "cpc", "trk_campaign": "spring",
+        "company_external_id": "c-9", "company_name": "Acme", "idempotency_key": "stripe:evt_1",
+    }  # fmt: skip
+
+
+def test_stripe_s_other_purchases() -> None:
+    assert event_of("stripe", stripe("payment_intent.succeeded", INTENT)) == {
+        **PERSON, "event_name": "purchase", "amount": "49", "order_id": "pi_1",
+        "trk_token": "tok-2", "phone": "+15551234567", "idempotency_key": "stripe:evt_1",
+    }  # fmt: skip
+    assert event_of("stripe", stripe("invoice.paid", INVOICE), currency="JPY") == {
+        **PERSON, "event_name": "purchase", "amount": "1000", "order_id": "in_1",
+        "order_name": "A-1", "trk_token": "tok-3", "idempotency_key": "stripe:evt_1",
+    }  # fmt: skip
+
+
+def test_one_payment_has_one_order_id() -> None:
+    """Whichever of the events that Stripe makes of it arrive."""
+    subscription = {**SESSION, "payment_intent": None, "invoice": "in_1", "mode": "subscription"}
+    of_invoice = {**INTENT, "invoice": "in_1"}
+    orders = [
+        event_of("stripe", stripe(topic, data), currency=currency)["order_id"]
+        for topic, data, currency in [
+            ("checkout.session.completed", subscription, "USD"),
+            ("invoice.paid", INVOICE, "JPY"),
+            ("payment_intent.succeeded", of_invoice, "USD"),
+        ]
+    ]
+    assert orders == ["in_1"] * 3
+
+
+def test_stripe_s_refund_is_what_this_one_returned() -> None:
+    """A charge tells the sum of all its refunds."""
+    first = stripe("charge.refunded", CHARGE, previous_attributes={"amount_refunded": 0})
+    assert event_of("stripe", first) == {
+        **PERSON, "event_name": "purchase", "amount": "-30", "order_name": "pi_1",
+        "idempotency_key": "stripe:evt_1",
+    }  # fmt: skip
+    rest = {**CHARGE, "amount_refunded": 4900}
+    second = stripe("charge.refunded", rest, previous_attributes={"amount_refunded": 3000})
+    assert event_of("stripe", second)["amount"] == "-19"
+    nameless = {**CHARGE, "billing_details": {"email": None}}
+    assert event_of("stripe", stripe("charge.refunded", nameless))["email"] == (
+        "buyer-of-pi_1@example.com"
+    )
+
+
+def test_stripe_s_customer() -> None:
+    customer = {"id": "cus_1", "email": "ada@example.com", "name": "Ada L", "phone": None}
+    assert event_of("stripe", stripe("customer.created", customer)) == {
+        **PERSON, "event_name": "sign_up", "idempotency_key": "stripe:evt_1",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("topic", ["orders/create", "orders/paid"])
+def test_shopify_s_order(topic: str) -> None:
+    headers = {"X-Shopify-Topic": topic, "X-Shopify-Event-Id": "e-1"}
+    assert event_of("shopify", ORDER, headers=headers) == {
+        **NAMED, "event_name": "purchase", "event_time": T0 * 1000, "amount": "403",
+        "order_id": "820982911946154508", "order_name": "#1001", "checkout_token": "ch-1",
+        "trk_token": "tok-4", "phone": "+15551234567", "user_agent": "Browser/1",
+        "url": "https://shop.example/products/x?utm_source=newsletter&utm_medium=email"
+               "&utm_campaign=may",
+        "trk_source": "email", "trk_type": "email", "trk_campaign": "may",
+        "company_external_id": "77", "company_name": "Acme",
+        "idempotency_key": f"shopify:{topic}:820982911946154508",
+    }  # fmt: skip
+
+
+def test_where_shopify_s_visit_came_from() -> None:
+    def source(**changes: Any) -> Any:
+        return event_of("shopify", {**ORDER, **changes}).get("trk_source")
+
+    assert source(landing_site="/?gclid=1") == "google_ads"
+    assert source(landing_site="/") == "blog.example"
+    assert source(landing_site=None, referring_site=None) is None
+    notes = [{"name": "trk_source", "value": "tiktok_ads"}]
+    assert source(note_attributes=notes) == "tiktok_ads"
+
+
+def test_shopify_s_fingerprint_needs_its_ip() -> None:
+    notes = [{"name": "fingerprint", "value": "fp"}]
+    told = event_of("shopify", {**ORDER, "note_attributes": notes})
+    assert (told["fingerprint"], told["ip"]) == ("fp", "192.0.2.7")
+    told = event_of("shopify", {**ORDER, "note_attributes": notes, "browser_ip": None})
+    assert told.keys().isdisjoint({"fingerprint", "ip"})
+
+
+def test_shopify_s_refund_is_the_buyer_s() -> None:
+    headers = {"X-Shopify-Topic": "refunds/create"}
+    assert event_of("shopify", REFUND, headers=headers) == {
+        "event_name": "purchase", "email": "buyer-of-820982911946154508@example.com",
+        "event_time": T0 * 1000, "amount": "-15.5", "order_name": "820982911946154508",
+        "idempotency_key": "shopify:refunds/create:5",
+    }  # fmt: skip
+
+
+def test_shopify_s_customer() -> None:
+    customer = {"id": 7, "email": "ada@example.com", "first_name": "Ada", "last_name": "L",
+                "phone": None, "created_at": T0_ISO}  # fmt: skip
+    headers = {"X-Shopify-Topic": "customers/create"}
+    assert event_of("shopify", customer, headers=headers) == {
+        **NAMED, "event_name": "sign_up", "event_time": T0 * 1000,
+        "idempotency_key": "shopify:customers/create:7",
+    }  # fmt: skip
+
+
+def test_woocommerce_s_order() -> None:
+    assert event_of("woocommerce", WOO) == {
+        **NAMED, "event_name": "purchase", "event_time": T0 * 1000, "amount": "29.35",
+        "order_id": "727", "order_name": "727", "checkout_token": "wc_order_58d2",
+        "trk_token": "tok-5", "phone": "(555) 123-4567", "user_agent": "Browser/1",
+        "trk_source": "google", "trk_type": "cpc",
+        "company_external_id": "12", "company_name": "Acme",
+        "idempotency_key": "woocommerce:shop.example:order.processing:727",
+    }  # fmt: skip
+
+
+def test_woocommerce_s_statuses() -> None:
+    completed = event_of("woocommerce", {**WOO, "status": "completed"})
+    assert (completed["event_name"], completed["order_id"]) == ("purchase", "727")
+    refunded = event_of("woocommerce", {**WOO, "status": "refunded"})
+    assert (refunded["amount"], refunded["order_name"]) == ("-29.35", "727")
+    assert "order_id" not in refunded
+    assert refunded["idempotency_key"] == "woocommerce:shop.example:order.refunded:727"
+    for status in ("pending", "on-hold", "failed", "cancelled", "checkout-draft"):
+        assert read("woocommerce", {**WOO, "status": status}).status is Status.IGNORED
+
+
+def test_woocommerce_s_ping_and_customer() -> None:
+    assert read("woocommerce", b"webhook_id=12").status is Status.IGNORED
+    customer = {"id": 3, "email": "ada@example.com", "first_name": "Ada", "last_name": "L",
+                "date_created_gmt": "2026-05-13T11:00:00", "billing": {},
+                "_links": WOO["_links"]}  # fmt: skip
+    headers = {"X-WC-Webhook-Topic": "customer.created"}
+    assert event_of("woocommerce", customer, headers=headers) == {
+        **NAMED, "event_name": "sign_up", "event_time": T0 * 1000,
+        "idempotency_key": "woocommerce:shop.example:customer.created:3",
+    }  # fmt: skip
+
+
+def test_calendly_s_booking() -> None:
+    assert event_of("calendly", BOOKING) == {
+        **PERSON, "event_name": "schedule", "phone": "+1 555-123-4567",
+        "trk_source": "linkedin", "trk_type": "paid", "trk_campaign": "demo",
+        "idempotency_key": "calendly:invitee.created:"
+                           "https://api.calendly.com/scheduled_events/E/invitees/I",
+    }  # fmt: skip
+
+
+MOVED = copy.deepcopy(BOOKING)
+MOVED["payload"]["old_invitee"] = "https://api.calendly.com/scheduled_events/D/invitees/H"  # type: ignore[index]
+
+IGNORED = [
+    ("stripe", stripe("customer.subscription.created", {}), {}, "customer.subscription.created"),
+    ("stripe", stripe("checkout.session.completed", {**SESSION, "payment_status": "unpaid"}), {},
+     "checkout.session.completed.unpaid"),
+    ("stripe", stripe("invoice.paid", {**INVOICE, "amount_paid": 0}), {}, "invoice.paid.nothing"),
+    ("stripe", {"type": 7}, {}, "Nothing says what it reports."),
+    ("stripe", [1], {}, "Nothing says what it reports."),
+    ("shopify", ORDER, {"X-Shopify-Topic": "orders/updated"}, "orders/updated"),
+    ("shopify", ORDER, {"X-Shopify-Test": "true"}, "orders/paid.test"),
+    ("calendly", MOVED, {}, "invitee.created.rescheduled"),
+    ("calendly", {**BOOKING, "event": "invitee.canceled"}, {}, "invitee.canceled"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "body", "headers", "why"), IGNORED)
+def test_what_is_ignored(kind: str, body: Any, headers: dict[str, str], why: str) -> None:
+    outcome = read(kind, body, headers=headers)
+    assert (outcome.status, outcome.event) == (Status.IGNORED, None)
+    assert why in outcome.detail
+
+
+def test_settings_go_over_what_is_ready_made() -> None:
+    unpaid = stripe("checkout.session.completed", {**SESSION, "payment_status": "unpaid"})
+    settings = {
+        "event.checkout.session.completed.unpaid": "initiate_checkout",
+        "event.customer.created": "",
+        "map.profile_field_1": "data.object.mode",
+        "map.profile_field_16@checkout.session.completed.unpaid": "data.object.amount_total",
+        "map.profile_field_17@other": "data.object.amount_total",
+        "map.idempotency_key": "data.object.id",
+        "map.phone": "",
+        "map.is_upsell": "'true'",
+        "map.amount": "`12.5`",
+    }
+    told = event_of("stripe", unpaid, settings=settings)
+    assert (told["event_name"], told["amount"], told["is_upsell"]) == (
+        "initiate_checkout", "12.5", True,
+    )  # fmt: skip
+    assert told["profile_fields"] == {"1": "payment", "16": "4900"}
+    assert told["idempotency_key"] == "cs_1"
+    assert "phone" not in told
+    customer = stripe("customer.created", {"email": "ada@example.com"})
+    assert read("stripe", customer, settings=settings).status is Status.IGNORED
+
+
+GENERIC = {
+    "event": "purchase", "map.email": "user.mail", "map.amount": "from_minor_units(total)",
+    "map.event_time": "from_milliseconds(at)", "map.company_external_id": "account.id",
+    "map.company_name": "account.name", "map.url": "'https://shop.example/'",
+}  # fmt: skip
+BODY = {"user": {"mail": "ada@example.com"}, "total": 1250, "at": T0 * 1000,
+        "account": {"id": 5, "name": "Acme"}}  # fmt: skip
+
+
+def test_generic() -> None:
+    told = event_of("generic", BODY, settings=GENERIC, headers={"Webhook-Id": "msg_1"})
+    assert told == {
+        "event_name": "purchase", "email": "ada@example.com", "amount": "12.5",
+        "event_time": T0 * 1000, "company_external_id": "5", "company_name": "Acme",
+        "url": "https://shop.example/", "idempotency_key": "generic:msg_1",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("number", [1.5, 42.0, -0.5, 1e300])
+def test_a_fraction_is_no_company(number: float) -> None:
+    body = {**BODY, "account": {"id": number, "name": number}}
+    outcome = read("generic", body, settings=GENERIC)
+    assert outcome.event is not None
+    assert outcome.event.company_external_id is None
+    assert outcome.event.company_name is None
+    assert "The company_external_id must be text or a whole number." in outcome.detail
+    assert "The company_name must be text or a whole number." in outcome.detail
+
+
+def test_a_generic_body_without_an_id_is_its_own() -> None:
+    keys = [
+        event_of("generic", body, settings=GENERIC)["idempotency_key"]
+        for body in (BODY, BODY, {**BODY, "total": 1})
+    ]
+    assert keys[0] == keys[1] != keys[2]
+    assert keys[0].startswith("generic:")
+
+
+def test_generic_topics() -> None:
+    settings = {**GENERIC, "topic": "kind", "event.lead": "lead_generated", "event.noise": ""}
+    names = {
+        kind: getattr(read("generic", {**BODY, "kind": kind}, settings=settings).event,
+                      "event_name", None)
+        for kind in ("lead", "noise", "other")
+    }  # fmt: skip
+    assert names == {"lead": "lead_generated", "noise": None, "other": "purchase"}
+    del settings["event"]
+    assert read("generic", {**BODY, "kind": "x"}, settings=settings).status is Status.IGNORED
+    assert read("generic", BODY, settings=settings).status is Status.IGNORED
+    assert read("generic", {**BODY, "kind": {}}, settings=settings).status is Status.IGNORED
+
+
+def test_without_a_time_it_is_that_of_receipt() -> None:
+    body = {name: value for name, value in BODY.items() if name != "at"}
+    assert event_of("generic", body, settings=GENERIC)["event_time"] == RECEIVED * 1000
+
+
+def test_an_amount_in_another_currency_is_left_out() -> None:
+    outcome = read("stripe", stripe("checkout.session.completed", SESSION), currency="EUR")
+    assert outcome.event is not None
+    assert outcome.event.amount is None
+    assert "The amount is in USD, the Space's currency EUR." in outcome.detail
+    odd = {**SESSION, "currency": "ada@example.com"}
+    outcome = read("stripe", stripe("checkout.session.completed", odd), currency="EUR")
+    assert "ada" not in outcome.detail
+
+
+def test_what_cannot_be_kept_is_left_out() -> None:
+    """A purchase is not lost for a telephone number."""
+    details = {"email": "ada@example.com", "name": "A" * 300, "phone": "5" * 100}
+    body = stripe("checkout.session.completed", {**SESSION, "customer_details": details})
+    outcome = read("stripe", body)
+    assert outcome.event is not None
+    assert (outcome.event.full_name, outcome.event.phone, outcome.event.amount) == (
+        None, None, "49",
+    )  # fmt: skip
+    assert "Left out: " in outcome.detail
+    assert "The phone must be a string of at most 64 characters." in outcome.detail
+    typed = {**SESSION, "customer_details": {**details, "name": ["Ada"], "phone": {"a": 1}}}
+    outcome = read("stripe", stripe("checkout.session.completed", typed))
+    assert outcome.status is Status.ACCEPTED
+    assert "The full_name must be text or a number." in outcome.detail
+    invalid = {**SESSION, "customer_details": {"email": "no address"}}
+    outcome = read("stripe", stripe("checkout.session.completed", invalid))
+    assert outcome.event is not None
+    assert (outcome.event.email, outcome.event.trk_token) == (None, "tok-1")
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"total": "much"}, "amount"),
+        ({"total": True}, "amount"),
+        ({"total": 10**20}, "amount"),
+        ({"at": "yesterday"}, "event_time"),
+        ({"at": 1}, "event_time"),
+        ({"user": {}}, "email"),
+        ({"user": {"mail": "no address"}}, "email"),
+        ({"user": {"mail": ["ada@example.com"]}}, "email"),
+    ],
+)
+def test_what_makes_no_event(change: dict[str, Any], field: str) -> None:
+    outcome = read("generic", {**BODY, **change}, settings=GENERIC)
+    assert (outcome.status, outcome.event) == (Status.REFUSED, None)
+    assert list(outcome.errors) == [field]
+    assert outcome.errors[field][0] in outcome.detail
+
+
+def test_an_endless_id_still_makes_a_key() -> None:
+    body = {**stripe("checkout.session.completed", SESSION), "id": "e" * 10_000}
+    assert len(event_of("stripe", body)["idempotency_key"]) <= 255
+
+
+@pytest.mark.parametrize("kind", PROVIDERS)
+def test_the_tables_are_sound(kind: str) -> None:
+    """Every ready-made expression can be read, and leads to a field there is."""
+    provider = PROVIDERS[kind]
+    for fields in provider.fields.values():
+        assert fields.keys() <= DESTINATIONS.keys()
+        pairs = {f"map.{name}": text for name, text in fields.items()}
+        read_settings(kind, {**pairs, "event": "purchase"} if kind == "generic" else pairs)
+    pairs = {f"event.{topic}": name for topic, name in provider.events.items()}
+    assert read_settings(kind, pairs or {"event": "purchase"})
