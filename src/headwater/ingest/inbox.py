@@ -272,6 +272,8 @@ async def append(
     """Put accepted rows on the inbox, each of its Space, kind and sender, and return their
     receipts. They wait as soon as the connection commits.
     """
+    if not payloads:
+        return []
     cursor = await connection.execute(
         queries["append"],
         {
