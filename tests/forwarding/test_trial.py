@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from headwater.egress.models import TimedOut
+from headwater.forwarding.destination_check import DestinationCheck, sample, try_destination
 from headwater.forwarding.models import (
     Answer,
     Bisect,
@@ -24,7 +25,6 @@ from headwater.forwarding.models import (
 from headwater.forwarding.origins import named_hosts, url_of
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.platform import Platform, TokenExchange
-from headwater.forwarding.test_event import DestinationTest, sample, try_destination
 from headwater.settings import Settings
 from tests.forwarding.test_platforms import sample as a_destination
 from tests.support.destinations import PROBE, FakeSender, answered, destination_of
@@ -32,7 +32,7 @@ from tests.support.destinations import PROBE, FakeSender, answered, destination_
 
 def tried(
     sender: FakeSender, platform: Platform = PROBE, destination: Destination | None = None
-) -> DestinationTest:
+) -> DestinationCheck:
     return asyncio.run(try_destination(sender, destination or destination_of(), platform))
 
 

@@ -117,8 +117,8 @@ def test(settings: Settings, arguments: Namespace) -> int:
     import asyncio  # noqa: PLC0415 - with the client, only where something is sent
 
     from headwater.egress.client import Egress  # noqa: PLC0415
+    from headwater.forwarding.destination_check import DestinationCheck, try_destination  # noqa: PLC0415
     from headwater.forwarding.origins import named_hosts  # noqa: PLC0415
-    from headwater.forwarding.test_event import DestinationTest, try_destination  # noqa: PLC0415
 
     key = sealing_key(settings)
 
@@ -131,7 +131,7 @@ def test(settings: Settings, arguments: Namespace) -> int:
 
     platform, destination, hosts = in_transaction(settings, act)
 
-    async def send() -> DestinationTest:
+    async def send() -> DestinationCheck:
         async with Egress(hosts) as egress:
             return await try_destination(egress, destination, platform)
 

@@ -8,9 +8,9 @@ import msgspec
 from fastapi import APIRouter, Path, Request, Response
 
 from headwater.forwarding import destinations, schemas
+from headwater.forwarding.destination_check import try_destination
 from headwater.forwarding.inputs import read_new
 from headwater.forwarding.platforms import registry
-from headwater.forwarding.test_event import try_destination
 from headwater.http.bodies import read_json
 from headwater.http.ids import parse_id
 from headwater.http.openapi import problems

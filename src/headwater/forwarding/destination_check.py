@@ -41,7 +41,7 @@ class HttpSender(Protocol):
         ...
 
 
-class DestinationTest(NamedTuple):
+class DestinationCheck(NamedTuple):
     """How a trial went."""
 
     ok: bool
@@ -52,7 +52,7 @@ class DestinationTest(NamedTuple):
 
 async def try_destination(
     egress: HttpSender, destination: Destination, platform: Platform
-) -> DestinationTest:
+) -> DestinationCheck:
     """Send a made-up conversion so that it does not count."""
     destination = msgspec.structs.replace(destination, test=True)
     if no := platform.why_no_trial(destination):
@@ -109,7 +109,7 @@ def sample(platform: Platform, destination: Destination, now: float) -> Conversi
 
 async def _with_token(
     egress: HttpSender, destination: Destination, platform: Platform, exchange: TokenExchange
-) -> tuple[Destination, DestinationTest | None]:
+) -> tuple[Destination, DestinationCheck | None]:
     """The destination with an access token, or why there is none. Raises EgressError."""
     try:
         call = exchange.request(destination, time.time())
@@ -124,19 +124,19 @@ async def _with_token(
     return msgspec.structs.replace(destination, access_token=token[0]), None
 
 
-def _not_sent(words: str) -> DestinationTest:
-    return DestinationTest(ok=False, status=None, words=words)
+def _not_sent(words: str) -> DestinationCheck:
+    return DestinationCheck(ok=False, status=None, words=words)
 
 
 def _told(
     verdict: Verdict, status: int, platform: Platform, destination: Destination
-) -> DestinationTest:
+) -> DestinationCheck:
     if isinstance(verdict, CallAccepted):
-        return DestinationTest(
+        return DestinationCheck(
             ok=True, status=status, words=f"{platform.title} took the test event."
         )
     mask = Mask([*destination.secrets.values(), destination.access_token or ""])
-    return DestinationTest(ok=False, status=status, words=mask.text(_words(verdict)))
+    return DestinationCheck(ok=False, status=status, words=mask.text(_words(verdict)))
 
 
 def _words(
