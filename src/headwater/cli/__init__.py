@@ -8,9 +8,9 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from headwater.cli.failure import Failure
 from headwater.cli.parser import build_parser
 from headwater.settings import SettingError, read_settings
+from headwater.terminal.failure import Failure
 
 FAILED = 2
 

@@ -14,12 +14,12 @@ from headwater.accounts import invitations, links, members, tokens, users
 from headwater.accounts.passwords import Passwords, check_password
 from headwater.accounts.roles import Role
 from headwater.accounts.users import User
-from headwater.cli.connect import in_transaction, told
-from headwater.cli.failure import Failure
-from headwater.cli.output import show
 from headwater.database.installation import with_service_addresses
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
+from headwater.terminal.connection import in_transaction, told
+from headwater.terminal.failure import Failure
+from headwater.terminal.output import show
 
 
 def create(settings: Settings, arguments: Namespace) -> int:

@@ -6,13 +6,13 @@ import socket
 from argparse import Namespace
 
 from headwater import listening_socket, logs
-from headwater.cli.connect import database_url, told
-from headwater.cli.failure import Failure
 from headwater.files import keep_private
 from headwater.http.counters import share_counters
 from headwater.jobs import leash
 from headwater.settings import Settings
 from headwater.spaces.secret_key import SecretKeyError
+from headwater.terminal.connection import database_url, told
+from headwater.terminal.failure import Failure
 
 
 def api(settings: Settings, arguments: Namespace) -> int:

@@ -8,13 +8,13 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from headwater.cli.connect import in_transaction
-from headwater.cli.output import show
 from headwater.contacts import merge_log
 from headwater.contacts.unmerge import UnmergeResult
 from headwater.contacts.unmerge import unmerge as unmerge_contact
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
+from headwater.terminal.connection import in_transaction
+from headwater.terminal.output import show
 
 
 def list_merges(settings: Settings, arguments: Namespace) -> int:

@@ -10,13 +10,13 @@ from typing import Any
 import psycopg
 from psycopg import AsyncConnection
 
-from headwater.cli.connect import database_url, in_transaction, told
-from headwater.cli.output import show
 from headwater.forwarding import delivery_log
 from headwater.forwarding.parameters import read_again
 from headwater.http.pagination import Page
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
+from headwater.terminal.connection import database_url, in_transaction, told
+from headwater.terminal.output import show
 
 _BRIEF = (
     "id", "destination_id", "platform", "event_id", "event_name", "status", "reason", "attempts",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from headwater.cli.failure import Failure
 from headwater.demo.client import ApiError
 from headwater.demo.runner import demonstrate
 from headwater.settings import Settings
+from headwater.terminal.failure import Failure
 
 
 def demo(settings: Settings, arguments: Namespace) -> int:

@@ -11,18 +11,18 @@ from typing import Any
 import msgspec
 from psycopg import AsyncConnection
 
-from headwater.cli.connect import in_transaction, told
-from headwater.cli.encryption_key import sealing_key
-from headwater.cli.failure import Failure
-from headwater.cli.output import say, show
 from headwater.cli.spaces import pairs
-from headwater.cli.tables import destination_text
 from headwater.database.installation import with_service_addresses
 from headwater.forwarding import destinations
 from headwater.forwarding.inputs import read_new
 from headwater.forwarding.schemas import show_destination
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
+from headwater.terminal.connection import in_transaction, told
+from headwater.terminal.encryption_key import sealing_key
+from headwater.terminal.failure import Failure
+from headwater.terminal.output import say, show
+from headwater.terminal.tables import destination_text
 
 _BRIEF = ("id", "platform", "name", "status", "status_reason", "all_events", "deliveries")
 _INPUT = "@-"

@@ -7,11 +7,11 @@ from dataclasses import asdict
 
 from psycopg import AsyncConnection
 
-from headwater.cli.connect import in_transaction
-from headwater.cli.output import show
 from headwater.privacy.erasures import Erasure, list_erasures
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
+from headwater.terminal.connection import in_transaction
+from headwater.terminal.output import show
 
 
 def erasures(settings: Settings, arguments: Namespace) -> int:

@@ -18,9 +18,6 @@ from psycopg import AsyncConnection
 from tqdm import tqdm
 
 from headwater import logs
-from headwater.cli.connect import database_url, in_transaction, told
-from headwater.cli.failure import Failure
-from headwater.cli.output import show
 from headwater.events.fields import ALWAYS, FIELDS
 from headwater.exports.jobs import queries
 from headwater.exports.kinds import KINDS
@@ -34,6 +31,9 @@ from headwater.http.timerange import parse_day, whole_days
 from headwater.jobs import leash
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
+from headwater.terminal.connection import database_url, in_transaction, told
+from headwater.terminal.failure import Failure
+from headwater.terminal.output import show
 
 IMPLIED = (*ALWAYS, "touchpoint_id")
 """Fields that every row has, whether they are chosen or not."""

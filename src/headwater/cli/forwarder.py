@@ -7,8 +7,6 @@ import signal
 from argparse import Namespace
 
 from headwater import logs
-from headwater.cli.connect import database_url
-from headwater.cli.encryption_key import sealing_key
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.egress.client import Egress
 from headwater.files import keep_private
@@ -19,6 +17,8 @@ from headwater.forwarding.platform_client import PlatformClient
 from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.jobs import leash
 from headwater.settings import Settings
+from headwater.terminal.connection import database_url
+from headwater.terminal.encryption_key import sealing_key
 
 
 def forwarder(settings: Settings, arguments: Namespace) -> int:

@@ -12,9 +12,6 @@ from zoneinfo import ZoneInfo
 from psycopg import AsyncConnection
 from tqdm import tqdm
 
-from headwater.cli.connect import database_url, told
-from headwater.cli.failure import Failure
-from headwater.cli.output import say, show
 from headwater.imports.columns import Columns, read_mapping
 from headwater.imports.files import STANDARD_INPUT, RowSource, UnreadableError, open_source
 from headwater.imports.importer import Import
@@ -23,6 +20,9 @@ from headwater.imports.rejected_rows import SHOWN, RejectedRowFile
 from headwater.settings import Settings
 from headwater.spaces.settings_input import zone_names
 from headwater.spaces.spaces import fetch_space
+from headwater.terminal.connection import database_url, told
+from headwater.terminal.failure import Failure
+from headwater.terminal.output import say, show
 
 
 def import_file(settings: Settings, arguments: Namespace) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from headwater.cli.connect import database_url, told
-from headwater.cli.failure import Failure
-from headwater.cli.output import show
 from headwater.database import migrator as migrations
 from headwater.settings import Settings
+from headwater.terminal.connection import database_url, told
+from headwater.terminal.failure import Failure
+from headwater.terminal.output import show
 
 
 def migrate(settings: Settings, arguments: Namespace) -> int:

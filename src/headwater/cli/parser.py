@@ -10,7 +10,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from headwater import __version__
-from headwater.cli.values import port, row_count, seconds, worker_count
+from headwater.terminal.values import port, row_count, seconds, worker_count
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # pyright: ignore[reportPrivateUsage] # noqa: SLF001 # it has no public name

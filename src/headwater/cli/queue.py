@@ -11,11 +11,11 @@ from typing import Any
 
 import psycopg
 
-from headwater.cli.connect import database_url, told
-from headwater.cli.output import show
 from headwater.pipeline import inbox
 from headwater.privacy.erasures import wait_until_erased
 from headwater.settings import Settings
+from headwater.terminal.connection import database_url, told
+from headwater.terminal.output import show
 
 
 def wait(settings: Settings, arguments: Namespace) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from headwater.cli.failure import Failure
 from headwater.files import keep_private
 from headwater.jobs import leash
 from headwater.settings import Settings
 from headwater.supervisor import ServeError, ServePlan, supervise
+from headwater.terminal.failure import Failure
 
 
 def serve(settings: Settings, arguments: Namespace) -> int:

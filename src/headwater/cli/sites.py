@@ -8,13 +8,13 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from headwater.cli.connect import in_transaction
-from headwater.cli.encryption_key import sealing_key
-from headwater.cli.failure import Failure
-from headwater.cli.output import show
 from headwater.database.installation import with_service_addresses
 from headwater.settings import Settings
 from headwater.spaces.encryption import Unsealable
+from headwater.terminal.connection import in_transaction
+from headwater.terminal.encryption_key import sealing_key
+from headwater.terminal.failure import Failure
+from headwater.terminal.output import show
 from headwater.tracker import sites
 from headwater.tracker.signatures import MAX_AGE
 from headwater.tracker.sites import NewSite, Site

@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from headwater.cli.output import show
 from headwater.settings import Settings
 from headwater.sources import classify
 from headwater.sources.evidence import Landing
 from headwater.sources.outcomes import Classification, Source
+from headwater.terminal.output import show
 
 
 def explain(_settings: Settings, arguments: Namespace) -> int:

@@ -8,14 +8,14 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from headwater.cli.connect import in_transaction, told
-from headwater.cli.failure import Failure
-from headwater.cli.output import show
-from headwater.cli.tables import key_rows
 from headwater.settings import Settings
 from headwater.spaces import keys, spaces
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import read_changes
+from headwater.terminal.connection import in_transaction, told
+from headwater.terminal.failure import Failure
+from headwater.terminal.output import show
+from headwater.terminal.tables import key_rows
 
 
 def create_space(settings: Settings, arguments: Namespace) -> int:

@@ -12,13 +12,13 @@ from typing import Any
 import msgspec
 from psycopg import AsyncConnection
 
-from headwater.cli.connect import in_transaction, told
-from headwater.cli.encryption_key import sealing_key
-from headwater.cli.failure import Failure
-from headwater.cli.output import show
 from headwater.cli.spaces import pairs
 from headwater.database.installation import with_service_addresses
 from headwater.settings import Settings
+from headwater.terminal.connection import in_transaction, told
+from headwater.terminal.encryption_key import sealing_key
+from headwater.terminal.failure import Failure
+from headwater.terminal.output import show
 from headwater.webhooks import deliveries as kept
 from headwater.webhooks import webhooks
 from headwater.webhooks.interpretation import draft_event, finish

@@ -8,7 +8,6 @@ from argparse import Namespace
 from typing import Any
 
 from headwater import logs
-from headwater.cli.connect import database_url
 from headwater.exports.duties import make_export_duty, make_export_tidying_duty
 from headwater.files import keep_private
 from headwater.forwarding.duty import make_forwarding_duty
@@ -19,6 +18,7 @@ from headwater.pipeline.duty import make_pipeline_duty
 from headwater.privacy.erasure_job import ERASURE_DUTY
 from headwater.reports.backlog_watch import make_backlog_duty
 from headwater.settings import Settings
+from headwater.terminal.connection import database_url
 
 
 def worker(settings: Settings, arguments: Namespace) -> int:

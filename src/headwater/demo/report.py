@@ -6,9 +6,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 from decimal import Decimal
 
-from headwater.cli.output import table
 from headwater.demo.client import ApiClient
 from headwater.sources.catalogue import SOURCES
+from headwater.terminal.output import table
 
 MODELS = ("last_touch", "u_shaped")
 WINDOW_DAYS = 30

@@ -19,10 +19,6 @@ from headwater.accounts.members import add_member, fetch_member
 from headwater.accounts.passwords import Passwords
 from headwater.accounts.roles import Role
 from headwater.accounts.users import change_password, create_user, find_user
-from headwater.cli.connect import database_url, in_transaction
-from headwater.cli.encryption_key import sealing_key
-from headwater.cli.failure import Failure
-from headwater.cli.output import say, table
 from headwater.demo.client import ApiClient
 from headwater.demo.journeys import DAYS, Payload, journeys
 from headwater.demo.report import WINDOW_DAYS, make_report, render
@@ -32,6 +28,10 @@ from headwater.settings import Settings
 from headwater.spaces import keys, spaces
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import read_changes
+from headwater.terminal.connection import database_url, in_transaction
+from headwater.terminal.encryption_key import sealing_key
+from headwater.terminal.failure import Failure
+from headwater.terminal.output import say, table
 from headwater.tracker import sites
 
 BATCH = 500

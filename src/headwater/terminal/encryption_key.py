@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from headwater.cli.connect import database_url, told
-from headwater.cli.failure import Failure
 from headwater.settings import Settings
 from headwater.spaces.encryption import derive_key
 from headwater.spaces.secret_key import SecretKeyError, find_secret_key
+from headwater.terminal.connection import database_url, told
+from headwater.terminal.failure import Failure
 
 
 def sealing_key(settings: Settings) -> bytes:

@@ -6,9 +6,9 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headwater.cli.output import plain_text
 from headwater.forwarding.platforms import registry
 from headwater.spaces.keys import SCOPES, ApiKey
+from headwater.terminal.output import plain_text
 
 WIDTH = 100
 _NAME_WIDTH = 28

@@ -9,10 +9,10 @@ from typing import TypeVar
 
 import psycopg
 
-from headwater.cli.failure import Failure
 from headwater.database.embedded import Embedded, EmbeddedError
 from headwater.http.errors import Invalid, Problem
 from headwater.settings import Settings
+from headwater.terminal.failure import Failure
 
 T = TypeVar("T")
 

@@ -1,0 +1,1 @@
+"""What commands share: reaching the database, naming failures, printing, and options."""
