@@ -29,6 +29,7 @@ from headwater.database.embedded import Embedded, EmbeddedError
 from headwater.database.installation import write_addresses
 from headwater.database.migrator import MigrationError, migrate
 from headwater.files import make_private
+from headwater.jobs.backoff import double_pause
 from headwater.jobs.child_process import ChildProcess
 from headwater.log_lines import Log
 from headwater.settings import Settings
@@ -86,7 +87,7 @@ class SupervisedProcess:
     def ended(self, now: float, **reason: str) -> None:
         self.running = False
         self.failures = self.failures + 1 if now - self.started < STEADY_SECONDS else 1
-        self.due = now + min(LONGEST_DELAY, FIRST_DELAY * 2.0 ** min(self.failures - 1, 10))
+        self.due = now + double_pause(FIRST_DELAY, LONGEST_DELAY, self.failures)
         values = {"process": self.name, "failures": self.failures, **reason}
         self.log.write("error", "process_ended", **values)
 

@@ -20,7 +20,8 @@ from obstore.exceptions import GenericError
 
 from headwater.exports import jobs
 from headwater.exports.models import ClaimedJob
-from headwater.exports.worker import JobLostError, Lease, reason_of, work
+from headwater.exports.worker import ExportAttempt, reason_of, work
+from headwater.jobs.lease import LeaseLostError
 from tests.support.exports import Exports
 from tests.support.factories import Stage
 from tests.support.waiting import PATIENCE_SECONDS
@@ -243,8 +244,8 @@ def test_who_lost_the_lease_hands_nothing_over(stage: Stage, exports: Exports) -
     assert not jobs.complete(exports.connection, slow, 3)
     jobs.put_back(exports.connection, slow, "too late")
     jobs.release(exports.connection, slow)
-    with pytest.raises(JobLostError):
-        Lease(exports.url, slow).hand_over(exports.connection)
+    with pytest.raises(LeaseLostError):
+        ExportAttempt(exports.url, slow).hand_over(exports.connection)
     after = exports.status(export_id)
     assert after["status"] == "completed"
     assert after["completed_at"] == done["completed_at"]
@@ -257,7 +258,7 @@ def test_a_lost_lease_ends_the_writing(
     fill(stage, 3000)
     export_id = exports.ask(date=DAY)
     before = files(folder)
-    monkeypatch.setattr("headwater.exports.worker.RENEW_SECONDS", 0.0)
+    monkeypatch.setattr("headwater.jobs.lease.RENEW_SECONDS", 0.0)
 
     def steal(_: Any) -> None:
         stage.connection.execute(

@@ -20,13 +20,14 @@ from headwater.exports.models import ClaimedJob, ExportJob, ExportRequest
 from headwater.exports.storage import Storage
 from headwater.http.errors import NotFound
 from headwater.http.timerange import TimeRange
+from headwater.jobs.backoff import climb
+from headwater.jobs.lease import LEASE
 
 queries = Queries(__name__, "jobs.sql")
 
 TRIES = 4
 """The first attempt and three more."""
 PAUSES = (timedelta(seconds=1), timedelta(seconds=5), timedelta(seconds=20), timedelta())
-LEASE = timedelta(seconds=30)
 KEPT = timedelta(days=7)
 _WAITS = {"lease": LEASE, "longest_pause": max(PAUSES)}
 
@@ -129,8 +130,7 @@ def complete(connection: Connection[Any], job: ClaimedJob, done: int) -> bool:
 
 def put_back(connection: Connection[Any], job: ClaimedJob, error: str) -> None:
     """Note why an attempt failed; the job is tried again unless this was its last try."""
-    pause = PAUSES[min(job.attempts, len(PAUSES)) - 1]
-    values = _of(job) | {"error": error, "pause": pause, "tries": TRIES}
+    values = _of(job) | {"error": error, "pause": climb(PAUSES, job.attempts), "tries": TRIES}
     connection.execute(queries["put_back"], values)
 
 

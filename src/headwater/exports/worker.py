@@ -5,9 +5,7 @@ there at all.
 from __future__ import annotations
 
 import errno
-import threading
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import psycopg
 import structlog
@@ -20,18 +18,13 @@ from headwater.exports.models import ClaimedJob
 from headwater.exports.storage import Storage
 from headwater.exports.stream import compressed, write_lines
 from headwater.failpoints import failpoint
-
-RENEW_SECONDS = 2.0
+from headwater.jobs.lease import LeaseLostError, LeaseRenewal
 
 log = structlog.get_logger()
 
 
 class StopRequested(BaseException):
     """The process was told to stop."""
-
-
-class JobLostError(Exception):
-    """The job belongs to somebody else by now."""
 
 
 def work(connection: Connection[Any], storage: Storage, url: str) -> int:
@@ -46,16 +39,17 @@ def work(connection: Connection[Any], storage: Storage, url: str) -> int:
 
 
 def _attempt(connection: Connection[Any], storage: Storage, url: str, job: ClaimedJob) -> None:
+    attempt = ExportAttempt(url, job)
     try:
-        with Lease(url, job) as lease:
-            _write(storage, url, lease)
+        with attempt.renewal:
+            _write(storage, url, attempt)
         failpoint("export_before_complete")
-        lease.hand_over(connection)
+        attempt.hand_over(connection)
     except StopRequested:
         jobs.discard(storage, job.file)
         jobs.release(connection, job)
         raise
-    except JobLostError:
+    except LeaseLostError:
         jobs.discard(storage, job.file)
         log.warning("export lease lost", space_id=job.space_id, export=job.id)
     except Exception as error:
@@ -64,8 +58,8 @@ def _attempt(connection: Connection[Any], storage: Storage, url: str, job: Claim
         jobs.put_back(connection, job, reason_of(error))
 
 
-def _write(storage: Storage, url: str, lease: Lease) -> None:
-    job = lease.job
+def _write(storage: Storage, url: str, attempt: ExportAttempt) -> None:
+    job = attempt.job
     with (
         psycopg.connect(url, connect_timeout=5) as connection,
         storage.create(job.file, job.shown_as) as sink,
@@ -74,58 +68,35 @@ def _write(storage: Storage, url: str, lease: Lease) -> None:
         connection.execute(jobs.queries["snapshot"])
         lines = KINDS[job.request.kind].lines(connection, job.space_id, job.request)
         row = connection.execute(lines.count, lines.parameters).fetchone()
-        lease.total = row[0] if row else None
+        attempt.total = row[0] if row else None
         failpoint("export_before_copy")
-        write_lines(connection, lines, stream, lease.tell)
+        write_lines(connection, lines, stream, attempt.advance)
         failpoint("export_before_close")
 
 
-class Lease:
-    """Keeps a job by renewing it in the background, also while PostgreSQL has not yet begun to
-    send.
-    """
+class ExportAttempt:
+    """An attempt at a job: its progress, and the lease under which it is this process's."""
 
     def __init__(self, url: str, job: ClaimedJob) -> None:
         self.job = job
-        self.done = 0
         self.total: int | None = None
-        self._url = url
-        self._ended = threading.Event()
-        self._lost = threading.Event()
-        self._thread = threading.Thread(target=self._renew, name="lease", daemon=True)
+        self.renewal = LeaseRenewal(url, self._renew)
+        self._done = 0
 
-    def tell(self, done: int) -> None:
-        """Note progress. Raises LeaseLostError when there is no point in going on."""
-        self.done = done
-        if self._lost.is_set():
-            raise JobLostError
+    def advance(self, done: int) -> None:
+        """Note how many rows are written. Raises LeaseLostError when there is no point in going
+        on.
+        """
+        self._done = done
+        self.renewal.check()
 
     def hand_over(self, connection: Connection[Any]) -> None:
-        """End the job with its file. Raises LeaseLostError when it belongs to somebody else."""
-        if not jobs.complete(connection, self.job, self.done):
-            raise JobLostError
+        """End the job with its file. Raises LeaseLostError when it is another process's."""
+        if not jobs.complete(connection, self.job, self._done):
+            raise LeaseLostError
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def _renew(self) -> None:
-        while not self._ended.wait(RENEW_SECONDS):
-            try:
-                with psycopg.connect(self._url, autocommit=True, connect_timeout=5) as connection:
-                    while jobs.renew(connection, self.job, self.done, self.total):
-                        if self._ended.wait(RENEW_SECONDS):
-                            return
-                    self._lost.set()
-                    return
-            except psycopg.OperationalError as error:
-                log.warning("lease not renewed", error=type(error).__name__)
+    def _renew(self, connection: Connection[Any]) -> bool:
+        return jobs.renew(connection, self.job, self._done, self.total)
 
 
 def reason_of(error: Exception) -> str:

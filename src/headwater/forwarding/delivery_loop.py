@@ -27,7 +27,7 @@ from headwater.forwarding.inputs import faults_of
 from headwater.forwarding.models import Conversion, Destination
 from headwater.forwarding.platform_client import PlatformCall, PlatformClient
 from headwater.forwarding.platforms.platform import Platform
-from headwater.forwarding.queue import CallRecord, DeliveryRecord, DestinationLease, LeaseLostError
+from headwater.forwarding.queue import CallRecord, DeliveryRecord, DestinationLease
 from headwater.forwarding.retry_policy import (
     CallContext,
     CallOutcome,
@@ -36,6 +36,7 @@ from headwater.forwarding.retry_policy import (
     judge,
 )
 from headwater.forwarding.sent_values import personal_values
+from headwater.jobs.lease import LeaseLostError
 from headwater.masking import Mask
 from headwater.spaces.encryption import Unsealable
 

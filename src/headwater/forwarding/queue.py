@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
@@ -20,20 +19,16 @@ from psycopg.rows import class_row
 from headwater.database.json_rows import rows
 from headwater.database.queries import Queries, fetch_one, fetch_optional
 from headwater.forwarding.retry_policy import DestinationBackoff, DestinationHold
+from headwater.jobs.lease import LEASE, LeaseLostError
 
 queries = Queries(__name__, "queue.sql")
 
-LEASE = timedelta(seconds=30)
 OUTAGE = 2
 """Calls in a row that fail before it is the destination's fault and not an event's."""
 
 
 Turn = Literal["held", "recovered"]
 """What a destination has become that people should hear of."""
-
-
-class LeaseLostError(Exception):
-    """The destination belongs to somebody else by now."""
 
 
 class DestinationKey(NamedTuple):

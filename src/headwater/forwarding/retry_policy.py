@@ -19,6 +19,7 @@ from headwater.forwarding.models import (
     PartlyAccepted,
     Verdict,
 )
+from headwater.jobs.backoff import climb
 
 LADDER = (10.0, 60.0, 300.0, 1800.0, 7200.0, 21_600.0, 43_200.0, 86_400.0)
 """Seconds until the next attempt, by how many there were."""
@@ -170,7 +171,7 @@ def _later(
 
 def step_after(attempts: int) -> float:
     """Seconds to wait after so many attempts, before jitter."""
-    return LADDER[min(max(attempts, 1), len(LADDER)) - 1]
+    return climb(LADDER, attempts)
 
 
 def read_retry_after(text: str | None, now: float) -> float | None:

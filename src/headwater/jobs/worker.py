@@ -13,6 +13,7 @@ import psycopg
 import structlog
 from psycopg import Connection
 
+from headwater.jobs.backoff import double_pause
 from headwater.jobs.connection import TRANSIENT_ERRORS, connect
 from headwater.jobs.duties import Duty
 
@@ -33,17 +34,18 @@ class Worker:
     def run(self) -> None:
         """Work; when the database goes away, come back to it, waiting longer each time."""
         _collect_rarely()
-        pause = IDLE_SECONDS
+        failures = 0
         while not self._stop.is_set():
             try:
                 with connect(self._url) as connection:
                     while not self._stop.is_set():
                         self._turn(connection)
-                        pause = IDLE_SECONDS
+                        failures = 0
             except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+                failures += 1
+                pause = double_pause(IDLE_SECONDS, LONGEST_PAUSE_SECONDS, failures)
                 log.warning("database unavailable", error=type(error).__name__, pause=pause)
                 self._stop.wait(pause)
-                pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
 
     def _turn(self, connection: Connection[Any]) -> None:
         """A piece of every duty for every Space where it waits; rest when there was none."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 import structlog
 from psycopg import Connection
 
 from headwater.failpoints import failpoint
+from headwater.jobs.backoff import double_pause
 from headwater.jobs.duties import Duty
 from headwater.pipeline import inbox
 from headwater.pipeline.batch_runner import BATCH_ROWS, describe, process_space
@@ -18,6 +20,10 @@ from headwater.privacy.scrub import scrub
 _HOP = inbox.queries["hop"].format(queue=queries["due"])
 SPACES_WITH_ERASURES = inbox.queries["spaces"].format(hop=_HOP)
 
+FIRST_PAUSE_SECONDS = 2.0
+"""After the first failure; it doubles with each that follows."""
+LONGEST_PAUSE_SECONDS = 300.0
+
 log = structlog.get_logger()
 
 
@@ -25,6 +31,8 @@ class _Job(NamedTuple):
     id: int
     contact_id: int
     receipt_mark: int
+    attempts: int
+    """Those that failed."""
 
 
 def erase_next(connection: Connection[Any], space_id: int, limit: int = BATCH_ROWS) -> bool:
@@ -79,10 +87,13 @@ def _erase(connection: Connection[Any], space_id: int, job: _Job, limit: int) ->
 
 
 def _put_off(connection: Connection[Any], space_id: int, job: _Job, error: Exception) -> None:
-    told = describe(error)
-    values = {"space_id": space_id, "id": job.id, "last_error": told}
+    reason = describe(error)
+    pause = timedelta(
+        seconds=double_pause(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, job.attempts + 1)
+    )
+    values = {"space_id": space_id, "id": job.id, "last_error": reason, "pause": pause}
     connection.execute(queries["put_off"], values)
-    log.error("erasure failed", space_id=space_id, erasure=job.id, error=told)
+    log.error("erasure failed", space_id=space_id, erasure=job.id, error=reason)
 
 
 def _waiting(connection: Connection[Any]) -> list[int]:

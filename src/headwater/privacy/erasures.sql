@@ -31,7 +31,7 @@ SELECT s.id FROM spaces s WHERE s.id = %(space_id)s FOR NO KEY UPDATE SKIP LOCKE
 
 -- name: next
 -- The Space's erasure that was asked for first, of those due.
-SELECT e.id, e.contact_id, e.receipt_mark
+SELECT e.id, e.contact_id, e.receipt_mark, e.attempts
 FROM erasures e
 WHERE e.space_id = %(space_id)s AND e.erased_at IS NULL AND e.retry_at <= now()
 ORDER BY e.id
@@ -47,9 +47,9 @@ UPDATE erasures e SET erased_at = clock_timestamp(), last_error = NULL
 WHERE e.space_id = %(space_id)s AND e.id = %(id)s;
 
 -- name: put_off
--- An erasure failed: try again in 2 seconds, then 4, 8, …, in the end every 5 minutes.
+-- An erasure failed: it is tried again after a pause, which grows with each failure.
 UPDATE erasures e
 SET attempts = e.attempts + 1, last_error = %(last_error)s,
-    retry_at = now() + interval '1 second' * least(2 ^ least(e.attempts + 1, 9), 300)
+    retry_at = now() + %(pause)s
 WHERE e.space_id = %(space_id)s AND e.id = %(id)s
 RETURNING e.attempts;
