@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from headwater.attribution.models import MODELS, WINDOWS
-from headwater.cli.parser import build_parser
+from headwater.cli.commands import build_parser
 from headwater.contacts.filters import OPERATORS
 from headwater.events.fields import FIELDS
 from headwater.forwarding.destinations import DELIVERY_STATUSES

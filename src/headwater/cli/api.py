@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
 import socket
-from argparse import Namespace
 
 from headwater import listening_socket, logs
 from headwater.files import keep_private
@@ -11,11 +11,13 @@ from headwater.http.counters import share_counters
 from headwater.jobs import leash
 from headwater.settings import Settings
 from headwater.spaces.secret_key import SecretKeyError
-from headwater.terminal.connection import database_url, told
+from headwater.terminal.command import Command, Option
+from headwater.terminal.connection import database_url, explain_failures
 from headwater.terminal.failure import Failure
+from headwater.terminal.options import LEASH, LISTEN
 
 
-def api(settings: Settings, arguments: Namespace) -> int:
+def api(settings: Settings, arguments: argparse.Namespace) -> int:
     """Answer requests until told to stop."""
     keep_private()
     logs.configure(settings.log_level, settings.log_format)
@@ -24,14 +26,14 @@ def api(settings: Settings, arguments: Namespace) -> int:
     from headwater import app  # noqa: PLC0415 - it makes the counters
 
     try:
-        with _socket(arguments) as bound, told(settings):
+        with _socket(arguments) as bound, explain_failures(settings):
             app.serve(settings, database_url(settings), bound, listening_socket.base_url(bound))
     except SecretKeyError as error:
         raise Failure(str(error)) from None
     return 0
 
 
-def _socket(arguments: Namespace) -> socket.socket:
+def _socket(arguments: argparse.Namespace) -> socket.socket:
     if arguments.fd is not None:
         return socket.socket(fileno=arguments.fd)
     try:
@@ -39,3 +41,13 @@ def _socket(arguments: Namespace) -> socket.socket:
     except OSError as error:
         where = f"{arguments.host}:{arguments.port}"
         raise Failure(f"cannot listen on {where}: {error.strerror or error}") from None
+
+
+command = Command(
+    api,
+    *LISTEN,
+    Option("--fd", type=int, help=argparse.SUPPRESS),
+    # Its place among those of a supervisor.
+    Option("--number", type=int, help=argparse.SUPPRESS),
+    LEASH,
+)

@@ -1,4 +1,4 @@
-"""`headwater contact …`: which contacts were merged and why, and undoing it."""
+"""`headwater contact …`: which contacts were merged and why, undoing a merge, and erasures."""
 
 from __future__ import annotations
 
@@ -6,39 +6,63 @@ from argparse import Namespace
 from dataclasses import asdict
 from typing import Any
 
-from psycopg import AsyncConnection
-
 from headwater.contacts import merge_log
-from headwater.contacts.unmerge import UnmergeResult
 from headwater.contacts.unmerge import unmerge as unmerge_contact
+from headwater.privacy import erasures
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
-from headwater.terminal.connection import in_transaction
-from headwater.terminal.output import show
+from headwater.terminal.command import CommandGroup, Option
+from headwater.terminal.connection import transaction
+from headwater.terminal.execution import prints
+from headwater.terminal.options import JSON, SPACE
+from headwater.terminal.output import Output, Row
+from headwater.terminal.values import row_count
+
+group = CommandGroup()
 
 
-def list_merges(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> list[merge_log.LoggedMerge]:
+@group.command(
+    "merges",
+    "list merges, newest first",
+    Option("contact_id", type=int, nargs="?", metavar="CONTACT_ID", help="only this contact's"),
+    Option("--limit", type=row_count, default=100, metavar="N", help="how many at most (100)"),
+    SPACE,
+    JSON,
+)
+@prints
+async def list_merges(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
         await fetch_space(connection, arguments.space)
-        return await merge_log.list_merges(
+        merges = await merge_log.list_merges(
             connection, arguments.space, arguments.contact_id, arguments.limit
         )
-
-    listed = in_transaction(settings, act)
-    show([_in_words(merge) for merge in listed], as_json=arguments.json)
-    return 0
+    return [_describe(merge) for merge in merges]
 
 
-def unmerge(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> UnmergeResult:
+@group.command(
+    "unmerge",
+    "undo the merge of a contact",
+    Option("contact_id", type=int, metavar="CONTACT_ID", help="the merged contact"),
+    SPACE,
+    JSON,
+)
+@prints
+async def unmerge(settings: Settings, arguments: Namespace) -> Row:
+    async with transaction(settings) as connection:
         await fetch_space(connection, arguments.space)
-        return await unmerge_contact(connection, arguments.space, arguments.contact_id)
-
-    show(asdict(in_transaction(settings, act)), as_json=arguments.json)
-    return 0
+        return asdict(await unmerge_contact(connection, arguments.space, arguments.contact_id))
 
 
-def _in_words(merge: merge_log.LoggedMerge) -> dict[str, Any]:
+@group.command("erasures", "list a Space's erasures", SPACE, JSON)
+@prints
+async def list_erasures(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
+        await fetch_space(connection, arguments.space)
+        latest = await erasures.list_erasures(connection, arguments.space)
+    return [asdict(erasure) for erasure in latest]
+
+
+def _describe(merge: merge_log.LoggedMerge) -> dict[str, Any]:
     return {
         "merged_at": merge.merged_at,
         "contact_id": merge.merged_id,

@@ -7,69 +7,99 @@ from argparse import Namespace
 from dataclasses import asdict
 from typing import Any
 
-import psycopg
-from psycopg import AsyncConnection
-
 from headwater.forwarding import delivery_log
 from headwater.forwarding.parameters import read_again
-from headwater.http.pagination import Page
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
-from headwater.terminal.connection import database_url, in_transaction, told
-from headwater.terminal.output import show
+from headwater.terminal.command import CommandGroup, Option
+from headwater.terminal.connection import autocommit_connection, transaction
+from headwater.terminal.execution import prints
+from headwater.terminal.options import JSON, SPACE
+from headwater.terminal.output import Output, Row
+from headwater.terminal.values import row_count, seconds
 
-_BRIEF = (
+_COLUMNS = (
     "id", "destination_id", "platform", "event_id", "event_name", "status", "reason", "attempts",
     "http_status", "error", "created_at",
 )  # fmt: skip
 
+group = CommandGroup()
 
-def list_all(settings: Settings, arguments: Namespace) -> int:
-    sought = delivery_log.DeliveryFilter(
+
+@group.command(
+    "list",
+    "list deliveries, the latest first",
+    Option("--destination", type=int, metavar="ID"),
+    Option("--event", type=int, metavar="ID"),
+    Option("--status", metavar="S"),
+    Option("--reason", metavar="S"),
+    Option("--limit", type=row_count, default=100, metavar="N", help="at most (100)"),
+    SPACE,
+    JSON,
+)
+@prints
+async def list_deliveries(settings: Settings, arguments: Namespace) -> Output:
+    filters = delivery_log.DeliveryFilter(
         arguments.destination, arguments.event, arguments.status, arguments.reason
     )
-
-    async def act(connection: AsyncConnection) -> Page:
+    async with transaction(settings) as connection:
         await fetch_space(connection, arguments.space)
-        return await delivery_log.list_deliveries(
-            connection, arguments.space, sought, arguments.limit, None
+        page = await delivery_log.list_deliveries(
+            connection, arguments.space, filters, arguments.limit, None
+        )
+    rows = [json.loads(line) for line in page.lines]
+    return rows if arguments.json else [{name: row[name] for name in _COLUMNS} for row in rows]
+
+
+@group.command(
+    "show",
+    "show a delivery with its attempts",
+    Option("delivery_id", type=int, metavar="DELIVERY_ID"),
+    SPACE,
+    JSON,
+)
+@prints
+async def show_delivery(settings: Settings, arguments: Namespace) -> Row:
+    async with transaction(settings) as connection:
+        return json.loads(
+            await delivery_log.fetch_delivery(connection, arguments.space, arguments.delivery_id)
         )
 
-    rows = [json.loads(line) for line in in_transaction(settings, act).lines]
-    if not arguments.json:
-        rows = [{name: row[name] for name in _BRIEF} for row in rows]
-    show(rows, as_json=arguments.json)
-    return 0
 
-
-def show_one(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> str:
-        return await delivery_log.fetch_delivery(connection, arguments.space, arguments.delivery_id)
-
-    show(json.loads(in_transaction(settings, act)), as_json=arguments.json)
-    return 0
-
-
-def replay(settings: Settings, arguments: Namespace) -> int:
-    asked: dict[str, Any] = {
-        "status": arguments.status, "reason": arguments.reason,
+@group.command(
+    "replay",
+    "queue finished deliveries once more",
+    Option("--destination", type=int, required=True, metavar="ID"),
+    Option("--status", action="append", metavar="S", help="repeatable"),
+    Option("--reason", action="append", metavar="S", help="repeatable"),
+    Option("delivery_id", type=int, nargs="*", metavar="DELIVERY_ID"),
+    SPACE,
+    JSON,
+)
+@prints
+async def replay(settings: Settings, arguments: Namespace) -> Row:
+    values: dict[str, Any] = {
+        "status": arguments.status,
+        "reason": arguments.reason,
         "delivery_ids": arguments.delivery_id,
-    }  # fmt: skip
-    with told(settings):
-        again = read_again({name: value for name, value in asked.items() if value})
-
-    async def act(connection: AsyncConnection) -> delivery_log.ReplayResult:
-        return await delivery_log.replay(connection, arguments.space, arguments.destination, again)
-
-    show(asdict(in_transaction(settings, act)), as_json=arguments.json)
-    return 0
+    }
+    selection = read_again({name: value for name, value in values.items() if value})
+    async with transaction(settings) as connection:
+        return asdict(
+            await delivery_log.replay(connection, arguments.space, arguments.destination, selection)
+        )
 
 
+@group.command(
+    "wait",
+    "wait until nothing is queued or due",
+    Option("--timeout", type=seconds, default=60.0, metavar="S", help="seconds (60)"),
+    SPACE,
+)
 def wait(settings: Settings, arguments: Namespace) -> int:
     """0 when nothing of the Space is queued or due at an active destination, 1 when time ran
     out.
     """
-    url = database_url(settings)
-    with told(settings), psycopg.connect(url, autocommit=True, connect_timeout=5) as connection:
+    with autocommit_connection(settings) as connection:
         done = delivery_log.wait_until_sent(connection, arguments.space, arguments.timeout)
     return 0 if done else 1

@@ -1,4 +1,4 @@
-"""`headwater demo`."""
+"""`headwater demo`: everything in one, on sample data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from argparse import Namespace
 from headwater.demo.client import ApiError
 from headwater.demo.runner import demonstrate
 from headwater.settings import Settings
+from headwater.terminal.command import Command
 from headwater.terminal.failure import Failure
+from headwater.terminal.options import API_PROCESSES, LISTEN
 
 
 def demo(settings: Settings, arguments: Namespace) -> int:
@@ -18,3 +20,6 @@ def demo(settings: Settings, arguments: Namespace) -> int:
         return demonstrate(settings, options)
     except ApiError as error:
         raise Failure(str(error)) from None
+
+
+command = Command(demo, *LISTEN, API_PROCESSES)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from argparse import Namespace
+from argparse import BooleanOptionalAction, Namespace
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -11,58 +12,119 @@ from typing import Any
 import msgspec
 from psycopg import AsyncConnection
 
-from headwater.cli.spaces import pairs
 from headwater.database.installation import with_service_addresses
 from headwater.forwarding import destinations
 from headwater.forwarding.inputs import read_new
+from headwater.forwarding.platforms import registry
 from headwater.forwarding.schemas import show_destination
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
-from headwater.terminal.connection import in_transaction, told
-from headwater.terminal.encryption_key import sealing_key
+from headwater.terminal.command import CommandGroup, Option, Run
+from headwater.terminal.connection import transaction
+from headwater.terminal.encryption_key import load_encryption_key
+from headwater.terminal.execution import prints
 from headwater.terminal.failure import Failure
-from headwater.terminal.output import say, show
-from headwater.terminal.tables import destination_text
+from headwater.terminal.options import JSON, SPACE
+from headwater.terminal.output import Output, Row, print_note, print_output, print_text
+from headwater.terminal.tables import join_sections, list_values, plain_text, section, wrap
+from headwater.terminal.values import read_pairs
 
-_BRIEF = ("id", "platform", "name", "status", "status_reason", "all_events", "deliveries")
-_INPUT = "@-"
+_COLUMNS = ("id", "platform", "name", "status", "status_reason", "all_events", "deliveries")
+_STANDARD_INPUT = "@-"
 _VISIBLE = (
     "headwater: --secret KEY=VALUE shows the value to everybody on this machine while the command"
     " runs, and stays in the shell's history; use KEY=@FILE or KEY=@-"
 )
 
+DESTINATION = Option("--destination", type=int, required=True, metavar="ID")
+PLATFORM = Option("--platform", required=True, metavar="P", help="meta, google, …")
+DEFAULT_EVENT = Option(
+    "--default-event",
+    action="append",
+    default=[],
+    metavar="NAME",
+    help="give an event the platform's default name again; repeatable",
+)
+SETTINGS = (
+    Option("--name", metavar="N"),
+    Option(
+        "--set",
+        dest="changes",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a setting; repeatable",
+    ),
+    Option(
+        "--secret",
+        action="append",
+        default=[],
+        metavar="KEY=@FILE",
+        help="a token, from a file or KEY=@-; repeatable",
+    ),
+    Option(
+        "--event",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="the platform's name or id; repeatable",
+    ),
+)
+EXISTING = (DESTINATION, SPACE, JSON)
+_ALL_EVENTS = "also events that no ad of the platform led to"
 
-def create(settings: Settings, arguments: Namespace) -> int:
+Action = Callable[[AsyncConnection, int, int], Awaitable[destinations.DestinationRow]]
+
+group = CommandGroup()
+
+
+@group.command(
+    "create",
+    "forward events to an account",
+    PLATFORM,
+    *SETTINGS,
+    Option("--all-events", action="store_true", help=_ALL_EVENTS),
+    SPACE,
+    JSON,
+)
+@prints
+async def create_destination(settings: Settings, arguments: Namespace) -> Output:
     body: dict[str, Any] = {
         "platform": arguments.platform,
-        "settings": pairs(arguments.changes),
+        "settings": read_pairs(arguments.changes),
         "secrets": read_secrets(arguments.secret),
-        "event_names": pairs(arguments.event),
+        "event_names": read_pairs(arguments.event),
         "all_events": arguments.all_events,
     }
     if arguments.name is not None:
         body["name"] = arguments.name
-    with told(settings):
-        new = read_new(body, as_text=True)
-    key = sealing_key(settings)
-
-    async def act(connection: AsyncConnection) -> destinations.DestinationRow:
-        return await destinations.create_destination(connection, arguments.space, new, key)
-
-    _show(in_transaction(settings, act), as_json=arguments.json)
-    return 0
+    new = read_new(body, as_text=True)
+    key = load_encryption_key(settings)
+    async with transaction(settings) as connection:
+        row = await destinations.create_destination(connection, arguments.space, new, key)
+    return _describe(row, arguments)
 
 
-def change(settings: Settings, arguments: Namespace) -> int:
-    """Change what is given; other settings and names stay."""
-    changes = pairs(arguments.changes)
+@group.command(
+    "set",
+    "change a destination",
+    DEFAULT_EVENT,
+    *SETTINGS,
+    Option("--all-events", action=BooleanOptionalAction, help=_ALL_EVENTS),
+    *EXISTING,
+)
+@prints
+async def change_destination(settings: Settings, arguments: Namespace) -> Output:
+    """Change what the options name; other settings and event names stay."""
+    changes = read_pairs(arguments.changes)
     secrets = read_secrets(arguments.secret)
-    key = sealing_key(settings)
-
-    async def act(connection: AsyncConnection) -> destinations.DestinationRow:
-        space_id, destination_id = arguments.space, arguments.destination
+    key = load_encryption_key(settings)
+    space_id, destination_id = arguments.space, arguments.destination
+    async with transaction(settings) as connection:
         before = await destinations.fetch_destination(connection, space_id, destination_id)
-        names = _names(before.event_names, pairs(arguments.event), arguments.default_event)
+        names = _change_names(
+            before.event_names, read_pairs(arguments.event), arguments.default_event
+        )
         body: dict[str, Any] = {
             "name": arguments.name,
             "settings": {**before.settings, **changes} if changes else None,
@@ -70,100 +132,90 @@ def change(settings: Settings, arguments: Namespace) -> int:
             "event_names": None if names == before.event_names else names,
             "all_events": arguments.all_events,
         }
-        given = {name: value for name, value in body.items() if value is not None}
-        return await destinations.change_destination(
-            connection, space_id, destination_id, given, key, as_text=True
+        body = {name: value for name, value in body.items() if value is not None}
+        row = await destinations.change_destination(
+            connection, space_id, destination_id, body, key, as_text=True
         )
-
-    _show(in_transaction(settings, act), as_json=arguments.json)
-    return 0
+    return _describe(row, arguments)
 
 
-def list_all(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> list[destinations.DestinationRow]:
+@group.command("list", "list a Space's destinations", SPACE, JSON)
+@prints
+async def list_destinations(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
         await fetch_space(connection, arguments.space)
-        return await destinations.list_destinations(connection, arguments.space)
-
-    listed = [show_destination(each) for each in in_transaction(settings, act)]
-    if not arguments.json:
-        listed = [{name: each[name] for name in _BRIEF} for each in listed]
-    show(listed, as_json=arguments.json)
-    return 0
+        listed = await destinations.list_destinations(connection, arguments.space)
+    rows = [show_destination(row) for row in listed]
+    return rows if arguments.json else [{name: row[name] for name in _COLUMNS} for row in rows]
 
 
-def show_one(settings: Settings, arguments: Namespace) -> int:
-    return _act(settings, arguments, destinations.fetch_destination)
+def _apply(action: Action) -> Run:
+    """The command that does something to a destination and describes it."""
+
+    @prints
+    async def run(settings: Settings, arguments: Namespace) -> Output:
+        async with transaction(settings) as connection:
+            row = await action(connection, arguments.space, arguments.destination)
+        return _describe(row, arguments)
+
+    return run
 
 
-def pause(settings: Settings, arguments: Namespace) -> int:
-    return _act(settings, arguments, destinations.pause_destination)
+group.add("show", "show a destination", _apply(destinations.fetch_destination), *EXISTING)
 
 
-def resume(settings: Settings, arguments: Namespace) -> int:
-    return _act(settings, arguments, destinations.resume_destination)
-
-
-def remove(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> None:
-        await destinations.remove_destination(connection, arguments.space, arguments.destination)
-
-    in_transaction(settings, act)
-    show({"id": arguments.destination, "status": "removed"}, as_json=arguments.json)
-    return 0
-
-
+@group.command("test", "send a made-up event that does not count", *EXISTING)
 def test(settings: Settings, arguments: Namespace) -> int:
     """0 when the platform took the made-up event, 1 when it did not."""
-    import asyncio  # noqa: PLC0415 - with the client, only where something is sent
-
+    # The client takes its time to import, and only this command sends something.
     from headwater.egress.client import Egress  # noqa: PLC0415
     from headwater.forwarding.destination_check import DestinationCheck, try_destination  # noqa: PLC0415
     from headwater.forwarding.origins import named_hosts  # noqa: PLC0415
 
-    key = sealing_key(settings)
+    key = load_encryption_key(settings)
 
-    async def act(connection: AsyncConnection) -> Any:
-        service = await with_service_addresses(connection, settings)
-        opened = await destinations.open_destination(
-            connection, arguments.space, arguments.destination, service, key
-        )
-        return *opened, named_hosts(service)
+    async def check() -> tuple[DestinationCheck, Any]:
+        async with transaction(settings) as connection:
+            service = await with_service_addresses(connection, settings)
+            platform, destination = await destinations.open_destination(
+                connection, arguments.space, arguments.destination, service, key
+            )
+        async with Egress(named_hosts(service)) as egress:
+            return await try_destination(egress, destination, platform), destination.settings
 
-    platform, destination, hosts = in_transaction(settings, act)
-
-    async def send() -> DestinationCheck:
-        async with Egress(hosts) as egress:
-            return await try_destination(egress, destination, platform)
-
-    trial = asyncio.run(send())
+    trial, destination_settings = asyncio.run(check())
     result = {"ok": trial.ok, "http_status": trial.status, "message": trial.words}
-    show(result, as_json=arguments.json)
-    missing = [] if trial.ok else _codes_missing(destination.settings)
+    print_output(result, as_json=arguments.json)
+    missing = [] if trial.ok else _missing_test_codes(destination_settings)
     if missing and not arguments.json:
         where = f"--space {arguments.space} --destination {arguments.destination}"
-        say("\nSet it, then test again:")
-        say(f"  headwater destination set {where} --set {missing[0]}=CODE")
+        print_text("\nSet it, then test again:")
+        print_text(f"  headwater destination set {where} --set {missing[0]}=CODE")
     return 0 if trial.ok else 1
 
 
-def _codes_missing(settings: Any) -> list[str]:
-    """The settings for trials that a destination is without."""
+group.add("pause", "send nothing any more", _apply(destinations.pause_destination), *EXISTING)
+group.add("resume", "send again", _apply(destinations.resume_destination), *EXISTING)
+
+
+@group.command("remove", "end a destination", *EXISTING)
+@prints
+async def remove(settings: Settings, arguments: Namespace) -> Row:
+    async with transaction(settings) as connection:
+        await destinations.remove_destination(connection, arguments.space, arguments.destination)
+    return {"id": arguments.destination, "status": "removed"}
+
+
+def _missing_test_codes(settings: Any) -> list[str]:
+    """The settings for test events that a destination is without."""
     values = msgspec.to_builtins(settings)
     return [name for name, value in values.items() if name.startswith("test_") and value is None]
 
 
-def _show(stored: destinations.DestinationRow, *, as_json: bool) -> None:
-    shown = show_destination(stored)
-    if as_json:
-        show(shown, as_json=True)
-    else:
-        say(destination_text(shown))
-
-
-def _names(
+def _change_names(
     own: dict[str, str | None], changes: dict[str, str], defaults: list[str]
 ) -> dict[str, str | None]:
-    """A destination's own names once some are changed and some are the default again."""
+    """A destination's own event names once some are changed and some are the default again."""
     for name in defaults:
         if name not in own or name in changes:
             raise Failure(f"{name}: has no name of its own to be given up")
@@ -176,32 +228,66 @@ def read_secrets(texts: list[str]) -> dict[str, str]:
     """
     if any("=" not in text for text in texts):
         raise Failure("--secret: must be KEY=VALUE, KEY=@FILE or KEY=@-")
-    given = pairs(texts)
-    if any(text and not text.startswith("@") for text in given.values()):
-        print(_VISIBLE, file=sys.stderr)  # noqa: T201 # the terminal is the reader
-    if list(given.values()).count(_INPUT) > 1:
+    pairs = read_pairs(texts)
+    if any(text and not text.startswith("@") for text in pairs.values()):
+        print_note(_VISIBLE)
+    if list(pairs.values()).count(_STANDARD_INPUT) > 1:
         raise Failure("--secret: only one can be read from standard input")
-    return {name: _read(name, text) for name, text in given.items()}
+    return {name: _read_secret(name, text) for name, text in pairs.items()}
 
 
-def _read(name: str, text: str) -> str:
+def _read_secret(name: str, text: str) -> str:
     if not text.startswith("@"):
         return text
     try:
-        read = sys.stdin.read() if text == _INPUT else Path(text[1:]).read_text(encoding="utf-8")
+        if text == _STANDARD_INPUT:
+            return sys.stdin.read().strip()
+        return Path(text[1:]).read_text(encoding="utf-8").strip()
     except OSError as error:
         raise Failure(f"{name}: {text[1:]}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise Failure(f"{name}: {text[1:]}: is not text") from None
-    return read.strip()
 
 
-Verb = Callable[[AsyncConnection, int, int], Awaitable[destinations.DestinationRow]]
+def _describe(row: destinations.DestinationRow, arguments: Namespace) -> Output:
+    destination = show_destination(row)
+    return destination if arguments.json else _as_text(destination)
 
 
-def _act(settings: Settings, arguments: Namespace, verb: Verb) -> int:
-    async def act(connection: AsyncConnection) -> destinations.DestinationRow:
-        return await verb(connection, arguments.space, arguments.destination)
+def _as_text(destination: Row) -> str:
+    """A destination in sections, from the object that `--json` prints."""
+    platform = registry.PLATFORMS[destination["platform"]]
+    mapping = destination["mapping"]
+    sent = [
+        (event["event_name"], event["sent_as"] + (" (own)" if event["own"] else ""))
+        for event in mapping
+        if event["sent_as"] is not None
+    ]
+    unsent = [event["event_name"] for event in mapping if event["sent_as"] is None]
+    name = plain_text(destination["name"])
+    return join_sections(
+        [
+            f"{platform.title} “{name}”, destination {destination['id']}",
+            list_values(_facts(destination, sorted(platform.sources))),
+            section("Settings", list_values(list(destination["settings"].items()))),
+            section("Deliveries", list_values(list(destination["deliveries"].items()))),
+            section("Sent as", list_values(sent)),
+            section("Not sent", wrap(", ".join(unsent))),
+            section("Warnings", "\n".join(wrap(text) for text in destination["warnings"])),
+        ]
+    )
 
-    _show(in_transaction(settings, act), as_json=arguments.json)
-    return 0
+
+def _facts(destination: Row, sources: list[str]) -> list[tuple[str, Any]]:
+    forwards = (
+        "all events" if destination["all_events"] else (f"events credited to {', '.join(sources)}")
+    )
+    facts = [
+        ("status", destination["status"]),
+        ("reason", destination["status_reason"]),
+        ("waits until", destination["wait_until"]),
+        ("created", destination["created_at"]),
+        ("forwards", forwards),
+        ("secrets", ", ".join(destination["secrets"]) + " (stored encrypted, never shown)"),
+    ]
+    return [(label, value) for label, value in facts if value is not None]

@@ -1,114 +1,140 @@
-"""`headwater export …`: the same exports as the API's, written to a file here; and the process
-that works on those of the API.
-"""
+"""`headwater export …`: the same exports as the API's, written to a file here."""
 
 from __future__ import annotations
 
-import signal
+import asyncio
 from argparse import Namespace
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import psycopg
-from psycopg import AsyncConnection
 from tqdm import tqdm
 
-from headwater import logs
 from headwater.events.fields import ALWAYS, FIELDS
 from headwater.exports.jobs import queries
 from headwater.exports.kinds import KINDS
 from headwater.exports.models import ExportRequest
-from headwater.exports.storage import LocalFolder, Sink, open_storage
+from headwater.exports.storage import LocalFolder, Sink
 from headwater.exports.stream import compressed, write_lines
 from headwater.exports.tables import CsvSink
-from headwater.exports.worker import StopRequested, work
-from headwater.files import keep_private
 from headwater.http.timerange import parse_day, whole_days
-from headwater.jobs import leash
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
-from headwater.terminal.connection import database_url, in_transaction, told
+from headwater.terminal.command import CommandGroup, Option
+from headwater.terminal.connection import database_url, explain_failures, transaction
 from headwater.terminal.failure import Failure
-from headwater.terminal.output import show
+from headwater.terminal.options import FILE_FORMAT, JSON, SPACE
+from headwater.terminal.output import print_output
 
 IMPLIED = (*ALWAYS, "touchpoint_id")
 """Fields that every row has, whether they are chosen or not."""
 
+FILE = Option(
+    "--output",
+    required=True,
+    metavar="FILE",
+    help="CSV when it ends in .csv; compressed when it ends in .gz",
+)
+CREATED = (
+    Option("--start-date", required=True, metavar="T", help="YYYY-MM-DD HH:MM:SS"),
+    Option("--end-date", required=True, metavar="T", help="YYYY-MM-DD HH:MM:SS"),
+)
 
-def export(settings: Settings, arguments: Namespace) -> int:
+
+def export(kind: str, settings: Settings, arguments: Namespace) -> int:
     """Write an export to a file: whole, or not at all."""
-    request = _request(settings, arguments)
+    request = asyncio.run(_read_request(kind, settings, arguments))
     url = database_url(settings)
     target = Path(arguments.output).absolute()
-    with told(settings), psycopg.connect(url, connect_timeout=5) as connection:
+    with explain_failures(settings), psycopg.connect(url, connect_timeout=5) as connection:
         try:
-            with _file(target) as file:
-                sink = CsvSink(file) if _form(target, arguments.format) == "csv" else file
+            with _open_file(target) as file:
+                sink = CsvSink(file) if _format_of(arguments) == "csv" else file
                 rows = _write(connection, arguments.space, request, sink)
         except OSError as error:
             raise Failure(f"{target}: {error.strerror}") from None
-    show({"file": str(target), "rows": rows}, as_json=arguments.json)
+    print_output({"file": str(target), "rows": rows}, as_json=arguments.json)
     return 0
 
 
-def exporter(settings: Settings, arguments: Namespace) -> int:
-    """Work on the API's exports until none waits."""
-    keep_private()
-    logs.configure(settings.log_level, settings.log_format)
+group = CommandGroup()
+group.add(
+    "events",
+    "the events of a day, or of some days",
+    partial(export, "events"),
+    Option("--date", metavar="D", help="a day: YYYY-MM-DD, by the Space's clock"),
+    Option("--start-date", metavar="D", help="the first day of several"),
+    Option("--end-date", metavar="D", help="the last one, included"),
+    Option("--query-mode", metavar="M", help="profile or company (profile)"),
+    Option("--event-name", dest="event_names", action="append", metavar="N", help="repeatable"),
+    Option("--source", dest="sources", action="append", metavar="N", help="repeatable"),
+    Option("--field", dest="fields", action="append", metavar="N", help="repeatable"),
+    Option("--attribution-model", metavar="M", help="required with --source"),
+    Option("--attribution-window", metavar="DAYS", help="required with --source"),
+    SPACE,
+    FILE,
+    FILE_FORMAT,
+    JSON,
+)
+group.add(
+    "contacts",
+    "contacts by creation time",
+    partial(export, "contacts"),
+    *CREATED,
+    Option("--include-trk-tokens", action="store_true", default=None, help="the last five of each"),
+    SPACE,
+    FILE,
+    FILE_FORMAT,
+    JSON,
+)
+group.add(
+    "companies",
+    "companies by creation time",
+    partial(export, "companies"),
+    *CREATED,
+    SPACE,
+    FILE,
+    FILE_FORMAT,
+    JSON,
+)
 
-    def end(_: int, __: Any) -> None:
-        raise StopRequested
 
-    signal.signal(signal.SIGTERM, end)
-    signal.signal(signal.SIGINT, end)
-    leash.hold(arguments)
-    url = database_url(settings)
-    try:
-        with psycopg.connect(url, autocommit=True, connect_timeout=5) as connection:
-            work(connection, open_storage(settings), url)
-    except (StopRequested, psycopg.OperationalError):
-        return 0  # the worker starts another when there is still something to do
-    return 0
-
-
-def _request(settings: Settings, arguments: Namespace) -> ExportRequest:
-    kind = KINDS[arguments.kind]
-    values = {one.name: getattr(arguments, one.name) for one in kind.parameters}
-    first, last = _days(arguments)
-    if arguments.kind == "events":
+async def _read_request(kind: str, settings: Settings, arguments: Namespace) -> ExportRequest:
+    names = [parameter.name for parameter in KINDS[kind].parameters]
+    values = {name: getattr(arguments, name) for name in names}
+    first, last = None, None
+    if kind == "events":
+        first, last = _read_days(arguments)
         values["date"] = first
-        if values["fields"] is None and _form(Path(arguments.output), arguments.format) == "csv":
-            values["fields"] = _columns(with_sources=bool(values["sources"]))
+        if values["fields"] is None and _format_of(arguments) == "csv":
+            values["fields"] = _all_columns(with_sources=bool(values["sources"]))
     body = {name: value for name, value in values.items() if value is not None}
-
-    async def act(connection: AsyncConnection) -> ExportRequest:
+    async with transaction(settings) as connection:
         space = await fetch_space(connection, arguments.space)
-        request = kind.read(arguments.kind, body, space)
-        if last is None or first is None:
+        request = KINDS[kind].read(kind, body, space)
+        if first is None or last is None:
             return request
-        return replace(
-            request, time=whole_days(parse_day(first), _last_day(first, last), space.zone)
-        )
-
-    return in_transaction(settings, act)
+        days = whole_days(parse_day(first), _read_last_day(first, last), space.zone)
+        return replace(request, time=days)
 
 
-def _days(arguments: Namespace) -> tuple[str | None, str | None]:
-    """The first and the last day of an export of events. Raises Failure."""
-    if arguments.kind != "events":
-        return None, None
+def _read_days(arguments: Namespace) -> tuple[str, str | None]:
+    """The first and the last day of an export of events; no last one for a single day. Raises
+    Failure.
+    """
     first, last = arguments.start_date, arguments.end_date
     if bool(first) != bool(last) or bool(arguments.date) == bool(first):
         raise Failure("give either --date, or --start-date and --end-date")
     return arguments.date or first, last
 
 
-def _last_day(first: str, last: str) -> date:
-    """Raises Failure for what is no day, or one before the first."""
+def _read_last_day(first: str, last: str) -> date:
+    """The last day. Raises Failure for what is no day, or one before the first."""
     try:
         day = parse_day(last)
     except ValueError as error:
@@ -118,23 +144,24 @@ def _last_day(first: str, last: str) -> date:
     return day
 
 
-def _columns(*, with_sources: bool) -> list[str]:
+def _all_columns(*, with_sources: bool) -> list[str]:
     """Every column of events that there is: somebody who opens a table wants to see."""
     return [
-        name for name, field in FIELDS.items()
+        name
+        for name, field in FIELDS.items()
         if name not in IMPLIED and (with_sources or not field.of_touch)
-    ]  # fmt: skip
+    ]
 
 
-def _form(target: Path, given: str | None) -> str:
-    """The form of a file: as told, or as its name says, or lines of JSON."""
-    if given is not None:
-        return given
-    return "csv" if ".csv" in target.suffixes[-2:] else "ndjson"
+def _format_of(arguments: Namespace) -> str:
+    """The format of the file: by the option, else by the file's name, else lines of JSON."""
+    if arguments.format is not None:
+        return arguments.format
+    return "csv" if ".csv" in Path(arguments.output).suffixes[-2:] else "ndjson"
 
 
 @contextmanager
-def _file(target: Path) -> Generator[Sink]:
+def _open_file(target: Path) -> Generator[Sink]:
     """The file, compressed when its name says so."""
     with LocalFolder(target.parent).create(target.name, target.name) as sink:
         if target.suffix != ".gz":

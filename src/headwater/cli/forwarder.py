@@ -17,8 +17,10 @@ from headwater.forwarding.platform_client import PlatformClient
 from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.jobs import leash
 from headwater.settings import Settings
+from headwater.terminal.command import Command
 from headwater.terminal.connection import database_url
-from headwater.terminal.encryption_key import sealing_key
+from headwater.terminal.encryption_key import load_encryption_key
+from headwater.terminal.options import LEASH
 
 
 def forwarder(settings: Settings, arguments: Namespace) -> int:
@@ -27,7 +29,7 @@ def forwarder(settings: Settings, arguments: Namespace) -> int:
     logs.configure(settings.log_level, settings.log_format)
     leash.hold(arguments)
     try:
-        asyncio.run(_forward(settings, database_url(settings), sealing_key(settings)))
+        asyncio.run(_forward(settings, database_url(settings), load_encryption_key(settings)))
     except UNAVAILABLE:
         return 0  # the worker starts another when there is still something to do
     return 0
@@ -52,3 +54,6 @@ async def _forward(settings: Settings, url: str, key: bytes) -> None:
             await Forwarder(tools, stopping).run()
     finally:
         await database.close()
+
+
+command = Command(forwarder, LEASH)

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from headwater.database import migrator as migrations
+from headwater.database import migrator
 from headwater.settings import Settings
-from headwater.terminal.connection import database_url, told
+from headwater.terminal.command import Command
+from headwater.terminal.connection import database_url, explain_failures
 from headwater.terminal.failure import Failure
-from headwater.terminal.output import show
+from headwater.terminal.options import JSON
+from headwater.terminal.output import print_output
 
 
 def migrate(settings: Settings, arguments: Namespace) -> int:
     """Apply what is missing and print its names."""
     try:
-        with told(settings):
-            applied = migrations.migrate(database_url(settings))
-    except migrations.MigrationError as error:
+        with explain_failures(settings):
+            applied = migrator.migrate(database_url(settings))
+    except migrator.MigrationError as error:
         raise Failure(str(error)) from None
-    show({"applied": applied}, as_json=arguments.json)
+    print_output({"applied": applied}, as_json=arguments.json)
     return 0
+
+
+command = Command(migrate, JSON)

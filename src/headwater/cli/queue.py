@@ -4,47 +4,47 @@ from __future__ import annotations
 
 import time
 from argparse import Namespace
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any
-
-import psycopg
 
 from headwater.pipeline import inbox
 from headwater.privacy.erasures import wait_until_erased
 from headwater.settings import Settings
-from headwater.terminal.connection import database_url, told
-from headwater.terminal.output import show
+from headwater.terminal.command import CommandGroup, Option
+from headwater.terminal.connection import autocommit_connection
+from headwater.terminal.options import JSON
+from headwater.terminal.output import print_output
+from headwater.terminal.values import seconds
+
+group = CommandGroup()
 
 
+@group.command(
+    "wait",
+    "wait until everything accepted is processed",
+    Option("--timeout", type=seconds, default=60.0, metavar="S", help="seconds to wait (60)"),
+)
 def wait(settings: Settings, arguments: Namespace) -> int:
     """0 when everything accepted before the call is processed and everybody to be erased is, 1
     when time ran out.
     """
     deadline = time.monotonic() + arguments.timeout
-    with _connection(settings) as connection:
+    with autocommit_connection(settings) as connection:
         if not inbox.wait_until_processed(connection, arguments.timeout):
             return 1
         return 0 if wait_until_erased(connection, deadline - time.monotonic()) else 1
 
 
-def rejected(settings: Settings, arguments: Namespace) -> int:
-    with _connection(settings) as connection:
-        listed = inbox.list_rejected(connection)
-    show([asdict(row) for row in listed], as_json=arguments.json)
+@group.command("rejected", "list what could not be processed", JSON)
+def list_rejected(settings: Settings, arguments: Namespace) -> int:
+    with autocommit_connection(settings) as connection:
+        rows = inbox.list_rejected(connection)
+    print_output([asdict(row) for row in rows], as_json=arguments.json)
     return 0
 
 
+@group.command("replay", "process the rejected once more", JSON)
 def replay(settings: Settings, arguments: Namespace) -> int:
-    with _connection(settings) as connection:
+    with autocommit_connection(settings) as connection:
         replayed = inbox.replay_rejected(connection)
-    show({"replayed": replayed}, as_json=arguments.json)
+    print_output({"replayed": replayed}, as_json=arguments.json)
     return 0
-
-
-@contextmanager
-def _connection(settings: Settings) -> Generator[psycopg.Connection[Any]]:
-    url = database_url(settings)
-    with told(settings), psycopg.connect(url, autocommit=True, connect_timeout=5) as connection:
-        yield connection

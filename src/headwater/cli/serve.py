@@ -1,27 +1,41 @@
-"""`headwater serve`."""
+"""`headwater serve`: everything in one. Imports little, as it lives as long as the service."""
 
 from __future__ import annotations
 
-from argparse import Namespace
+import argparse
 
 from headwater.files import keep_private
 from headwater.jobs import leash
 from headwater.settings import Settings
 from headwater.supervisor import ServeError, ServePlan, supervise
+from headwater.terminal.command import Command, Option
 from headwater.terminal.failure import Failure
+from headwater.terminal.options import API_PROCESSES, LEASH, LISTEN
 
 
-def serve(settings: Settings, arguments: Namespace) -> int:
+def serve(settings: Settings, arguments: argparse.Namespace) -> int:
     """Run everything until told to stop."""
     keep_private()
     leash.hold(arguments)
+    plan = ServePlan(
+        settings,
+        arguments.host,
+        arguments.port,
+        arguments.workers,
+        set_up_link=not arguments.no_set_up_link,
+    )
     try:
-        supervise(
-            ServePlan(
-                settings, arguments.host, arguments.port, arguments.workers,
-                set_up_link=not arguments.no_set_up_link,
-            )
-        )  # fmt: skip
+        supervise(plan)
     except ServeError as error:
         raise Failure(str(error)) from None
     return 0
+
+
+command = Command(
+    serve,
+    *LISTEN,
+    API_PROCESSES,
+    LEASH,
+    # The demonstration makes a login of its own.
+    Option("--no-set-up-link", action="store_true", help=argparse.SUPPRESS),
+)

@@ -1,4 +1,4 @@
-"""`headwater site …`: whose pages may report visits."""
+"""`headwater site …`: the sites whose pages may report visits."""
 
 from __future__ import annotations
 
@@ -6,92 +6,119 @@ from argparse import Namespace
 from dataclasses import asdict
 from typing import Any
 
-from psycopg import AsyncConnection
-
 from headwater.database.installation import with_service_addresses
 from headwater.settings import Settings
 from headwater.spaces.encryption import Unsealable
-from headwater.terminal.connection import in_transaction
-from headwater.terminal.encryption_key import sealing_key
+from headwater.terminal.command import CommandGroup, Option
+from headwater.terminal.connection import transaction
+from headwater.terminal.encryption_key import load_encryption_key
+from headwater.terminal.execution import prints
 from headwater.terminal.failure import Failure
-from headwater.terminal.output import show
+from headwater.terminal.options import JSON, NAME, SPACE
+from headwater.terminal.output import Output, Row
 from headwater.tracker import sites
 from headwater.tracker.signatures import MAX_AGE
 from headwater.tracker.sites import NewSite, Site
 
 _MAKE_ONE = "make a new one with --rotate at-once"
 
+SITE_ID = Option("site_id", type=int, metavar="SITE_ID")
+AMOUNTS = Option("--amounts", choices=("accept", "refuse"), help="of pages' events")
 
-def create(settings: Settings, arguments: Namespace) -> int:
+group = CommandGroup()
+
+
+@group.command(
+    "create",
+    "create a site",
+    NAME,
+    Option("--origin", action="append", required=True, metavar="URL"),
+    AMOUNTS,
+    SPACE,
+    JSON,
+)
+@prints
+async def create_site(settings: Settings, arguments: Namespace) -> Row:
     new = NewSite(arguments.name, arguments.origin, arguments.amounts != "refuse")
-    key = sealing_key(settings)
-
-    async def act(connection: AsyncConnection) -> dict[str, Any]:
-        made, secret = await sites.create_site(connection, arguments.space, new, key)
+    key = load_encryption_key(settings)
+    async with transaction(settings) as connection:
+        site, secret = await sites.create_site(connection, arguments.space, new, key)
         service = await with_service_addresses(connection, settings)
-        return {**_shown(service, made), "signing_secret": secret}
-
-    show(in_transaction(settings, act), as_json=arguments.json)
-    return 0
+    return {**_describe(service, site), "signing_secret": secret}
 
 
-def list_all(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> list[dict[str, Any]]:
+@group.command("list", "list a Space's sites", SPACE, JSON)
+@prints
+async def list_sites(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
         service = await with_service_addresses(connection, settings)
         listed = await sites.list_sites(connection, arguments.space)
-        return [_shown(service, site) for site in listed]
-
-    show(in_transaction(settings, act), as_json=arguments.json)
-    return 0
+    return [_describe(service, site) for site in listed]
 
 
-def change(settings: Settings, arguments: Namespace) -> int:
+@group.command(
+    "set",
+    "change a site's origins or amounts",
+    SITE_ID,
+    Option("--origin", action="append", metavar="URL"),
+    AMOUNTS,
+    SPACE,
+    JSON,
+)
+@prints
+async def change_site(settings: Settings, arguments: Namespace) -> Row:
     if arguments.origin is None and arguments.amounts is None:
         raise Failure("nothing to change: give --origin or --amounts")
     amounts = None if arguments.amounts is None else arguments.amounts == "accept"
+    async with transaction(settings) as connection:
+        site = await sites.change_site(
+            connection,
+            arguments.space,
+            arguments.site_id,
+            origins=arguments.origin,
+            accepts_amounts=amounts,
+        )
+        return _describe(await with_service_addresses(connection, settings), site)
 
-    async def act(connection: AsyncConnection) -> dict[str, Any]:
-        changed = await sites.change_site(
-            connection, arguments.space, arguments.site_id,
-            origins=arguments.origin, accepts_amounts=amounts,
-        )  # fmt: skip
-        return _shown(await with_service_addresses(connection, settings), changed)
 
-    show(in_transaction(settings, act), as_json=arguments.json)
-    return 0
-
-
-def secret(settings: Settings, arguments: Namespace) -> int:
+@group.command(
+    "secret",
+    "show what identities are signed with",
+    SITE_ID,
+    Option("--rotate", choices=("in-a-day", "at-once"), help="replace it"),
+    SPACE,
+    JSON,
+)
+@prints
+async def show_secret(settings: Settings, arguments: Namespace) -> Row:
     """Show what the site's signatures are made with, or replace it."""
     space_id, site_id = arguments.space, arguments.site_id
-    key = sealing_key(settings)
-
-    async def act(connection: AsyncConnection) -> str | None:
-        if arguments.rotate is None:
-            return await sites.fetch_secret(connection, space_id, site_id, key)
-        overlap = MAX_AGE if arguments.rotate == "in-a-day" else 0
-        return await sites.rotate_secret(connection, space_id, site_id, key, overlap=overlap)
-
+    key = load_encryption_key(settings)
     try:
-        value = in_transaction(settings, act)
+        async with transaction(settings) as connection:
+            if arguments.rotate is None:
+                secret = await sites.fetch_secret(connection, space_id, site_id, key)
+            else:
+                overlap = MAX_AGE if arguments.rotate == "in-a-day" else 0
+                secret = await sites.rotate_secret(
+                    connection, space_id, site_id, key, overlap=overlap
+                )
     except Unsealable:
         raise Failure(f"HEADWATER_SECRET_KEY is another one by now; {_MAKE_ONE}") from None
-    if value is None:
+    if secret is None:
         raise Failure(f"the site has no signing secret yet; {_MAKE_ONE}")
-    show({"site_id": site_id, "signing_secret": value}, as_json=arguments.json)
-    return 0
+    return {"site_id": site_id, "signing_secret": secret}
 
 
-def revoke(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> dict[str, Any]:
-        revoked = await sites.revoke_site(connection, arguments.space, arguments.site_id)
-        return _shown(await with_service_addresses(connection, settings), revoked)
+@group.command("revoke", "end a site at once", SITE_ID, SPACE, JSON)
+@prints
+async def revoke_site(settings: Settings, arguments: Namespace) -> Row:
+    async with transaction(settings) as connection:
+        site = await sites.revoke_site(connection, arguments.space, arguments.site_id)
+        return _describe(await with_service_addresses(connection, settings), site)
 
-    show(in_transaction(settings, act), as_json=arguments.json)
-    return 0
 
-
-def _shown(service: Settings, site: Site) -> dict[str, Any]:
+def _describe(service: Settings, site: Site) -> dict[str, Any]:
     url = f"{service.base_url}{service.tracker_script}"
     snippet = f'<script async src="{url}" data-site="{site.site_key}"></script>'
     return {"site_key": site.site_key, **asdict(site), "snippet": snippet}

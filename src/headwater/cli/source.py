@@ -11,24 +11,35 @@ from headwater.settings import Settings
 from headwater.sources import classify
 from headwater.sources.evidence import Landing
 from headwater.sources.outcomes import Classification, Source
-from headwater.terminal.output import show
+from headwater.terminal.command import CommandGroup, Option
+from headwater.terminal.options import JSON
+from headwater.terminal.output import print_output
+
+group = CommandGroup()
 
 
+@group.command(
+    "explain",
+    "tell where a visit comes from",
+    Option("url", metavar="URL", help="the page that was opened"),
+    Option("referrer", nargs="?", metavar="REFERRER", help="what led to it"),
+    JSON,
+)
 def explain(_settings: Settings, arguments: Namespace) -> int:
     explanation = classify.explain(Landing(arguments.url, arguments.referrer))
-    show(_in_words(explanation), as_json=arguments.json)
+    print_output(_describe(explanation), as_json=arguments.json)
     return 0
 
 
-def _in_words(explanation: Classification) -> dict[str, Any]:
+def _describe(explanation: Classification) -> dict[str, Any]:
     outcome = explanation.outcome
-    told = (
+    decision = (
         {"source": outcome.name, "rule": outcome.rule, "nothing": None}
         if isinstance(outcome, Source)
         else {"source": None, "rule": None, "nothing": outcome.reason}
     )
     return {
-        **told,
+        **decision,
         "detail": outcome.detail,
         "ad": msgspec.to_builtins(explanation.ad),
         "click_ids": explanation.click_ids,

@@ -1,4 +1,4 @@
-"""`headwater space …` and `headwater key …`."""
+"""`headwater space …`: the businesses whose data is kept apart."""
 
 from __future__ import annotations
 
@@ -9,103 +9,69 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from headwater.settings import Settings
-from headwater.spaces import keys, spaces
+from headwater.spaces import spaces
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import read_changes
-from headwater.terminal.connection import in_transaction, told
-from headwater.terminal.failure import Failure
-from headwater.terminal.output import show
-from headwater.terminal.tables import key_rows
+from headwater.terminal.command import CommandGroup, Option
+from headwater.terminal.connection import transaction
+from headwater.terminal.execution import prints
+from headwater.terminal.options import JSON, NAME, SPACE
+from headwater.terminal.output import Output, Row
+from headwater.terminal.values import read_pairs
+
+_SETTINGS = ("name", "timezone", "currency", "company_identity_mode")
+"""Those that a new Space may be created with."""
+_COLUMNS = ("id", *_SETTINGS, "subscription")
+
+group = CommandGroup()
 
 
-def create_space(settings: Settings, arguments: Namespace) -> int:
-    given = {
-        "name": arguments.name,
-        "timezone": arguments.timezone,
-        "currency": arguments.currency,
-        "company_identity_mode": arguments.company_identity_mode,
-    }
-    with told(settings):
-        changes = read_changes({key: text for key, text in given.items() if text is not None})
+@group.command(
+    "create",
+    "create a Space",
+    NAME,
+    Option("--timezone", metavar="Z", help="an IANA time zone (UTC)"),
+    Option("--currency", metavar="C", help="a currency code (USD)"),
+    Option("--company-identity-mode", metavar="M", help="auto or external_id (auto)"),
+    JSON,
+)
+@prints
+async def create_space(settings: Settings, arguments: Namespace) -> Row:
+    values = {name: getattr(arguments, name) for name in _SETTINGS}
+    changes = read_changes({name: text for name, text in values.items() if text is not None})
+    async with transaction(settings) as connection:
+        return await _describe(connection, await spaces.create_space(connection, changes))
 
-    async def act(connection: AsyncConnection) -> dict[str, Any]:
-        return await _whole(connection, await spaces.create_space(connection, changes))
 
-    show(in_transaction(settings, act), as_json=arguments.json)
-    return 0
-
-
-def set_space(settings: Settings, arguments: Namespace) -> int:
-    with told(settings):
-        changes = read_changes(pairs(arguments.changes))
-
-    async def act(connection: AsyncConnection) -> dict[str, Any]:
+@group.command(
+    "set",
+    "change a Space's settings",
+    SPACE,
+    Option("changes", nargs="+", metavar="KEY=VALUE"),
+    JSON,
+)
+@prints
+async def set_space(settings: Settings, arguments: Namespace) -> Row:
+    changes = read_changes(read_pairs(arguments.changes))
+    async with transaction(settings) as connection:
         space = await spaces.change_space(connection, arguments.space, changes)
-        return await _whole(connection, space)
-
-    show(in_transaction(settings, act), as_json=arguments.json)
-    return 0
+        return await _describe(connection, space)
 
 
-def show_space(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> dict[str, Any]:
-        return await _whole(connection, await spaces.fetch_space(connection, arguments.space))
-
-    show(in_transaction(settings, act), as_json=arguments.json)
-    return 0
-
-
-def list_spaces(settings: Settings, arguments: Namespace) -> int:
-    listed = in_transaction(settings, spaces.list_spaces)
-    if arguments.json:
-        show([asdict(space) for space in listed], as_json=True)
-    else:
-        columns = ("id", "name", "timezone", "currency", "company_identity_mode", "subscription")
-        rows = [{name: getattr(space, name) for name in columns} for space in listed]
-        show(rows, as_json=False)
-    return 0
+@group.command("show", "show a Space", SPACE, JSON)
+@prints
+async def show_space(settings: Settings, arguments: Namespace) -> Row:
+    async with transaction(settings) as connection:
+        return await _describe(connection, await spaces.fetch_space(connection, arguments.space))
 
 
-def create_key(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> dict[str, Any]:
-        scopes = arguments.scope or keys.SCOPES
-        key, stored = await keys.create_key(connection, arguments.space, arguments.name, scopes)
-        return {"key": key, "id": stored.id, "name": stored.name, "scopes": stored.scopes}
-
-    show(in_transaction(settings, act), as_json=arguments.json)
-    return 0
+@group.command("list", "list Spaces", JSON)
+@prints
+async def list_spaces(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
+        rows = [asdict(space) for space in await spaces.list_spaces(connection)]
+    return rows if arguments.json else [{name: row[name] for name in _COLUMNS} for row in rows]
 
 
-def list_keys(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> list[keys.ApiKey]:
-        return await keys.list_keys(connection, arguments.space)
-
-    listed = in_transaction(settings, act)
-    rows = [asdict(key) for key in listed] if arguments.json else key_rows(listed)
-    show(rows, as_json=arguments.json)
-    return 0
-
-
-def revoke_key(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> keys.ApiKey:
-        return await keys.revoke_key(connection, arguments.space, arguments.key_id)
-
-    show(asdict(in_transaction(settings, act)), as_json=arguments.json)
-    return 0
-
-
-async def _whole(connection: AsyncConnection, space: Space) -> dict[str, Any]:
+async def _describe(connection: AsyncConnection, space: Space) -> dict[str, Any]:
     return asdict(space) | {"limits": await spaces.fetch_limits(connection, space.id)}
-
-
-def pairs(texts: list[str]) -> dict[str, str]:
-    """KEY=VALUE arguments, each key once. Raises Failure."""
-    found: dict[str, str] = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        if not equals:
-            raise Failure(f"{text}: must be KEY=VALUE")
-        if key in found:
-            raise Failure(f"{key}: given twice")
-        found[key] = value
-    return found

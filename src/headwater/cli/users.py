@@ -1,8 +1,7 @@
-"""`headwater user …` and `headwater pat …`: people who may log in, and their tokens."""
+"""`headwater user …`: people who may log in to the console, and the Spaces that they see."""
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from argparse import Namespace
 from dataclasses import asdict
@@ -10,24 +9,42 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from headwater.accounts import invitations, links, members, tokens, users
+from headwater.accounts import invitations, links, members, users
 from headwater.accounts.passwords import Passwords, check_password
 from headwater.accounts.roles import Role
 from headwater.accounts.users import User
 from headwater.database.installation import with_service_addresses
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
-from headwater.terminal.connection import in_transaction, told
+from headwater.terminal.command import CommandGroup, Option
+from headwater.terminal.connection import transaction
+from headwater.terminal.execution import prints
 from headwater.terminal.failure import Failure
-from headwater.terminal.output import show
+from headwater.terminal.options import JSON, SPACE
+from headwater.terminal.output import Output, Row
+
+ROLE = Option("--role", required=True, choices=("owner", "admin", "viewer"))
+EMAIL = Option("--email", required=True, metavar="E")
+
+group = CommandGroup()
 
 
-def create(settings: Settings, arguments: Namespace) -> int:
+@group.command(
+    "create",
+    "create an account, or give it a Space",
+    Option("--name", metavar="N", help="what others see instead of the address"),
+    Option("--password-stdin", action="store_true", help="read the password of a new account"),
+    ROLE,
+    EMAIL,
+    SPACE,
+    JSON,
+)
+@prints
+async def create_user(settings: Settings, arguments: Namespace) -> Row:
     """Make an account unless there is one, and a member of the Space."""
-    password_hash = _read_password(settings) if arguments.password_stdin else None
+    password_hash = await _read_password_hash() if arguments.password_stdin else None
     role = Role(arguments.role)
-
-    async def act(connection: AsyncConnection) -> dict[str, Any]:
+    async with transaction(settings) as connection:
         await fetch_space(connection, arguments.space)
         user = await users.find_user(connection, arguments.email)
         created = user is None
@@ -37,88 +54,54 @@ def create(settings: Settings, arguments: Namespace) -> int:
             name = arguments.name or ""
             user = await users.create_user(connection, arguments.email, password_hash, name)
         await _put_member(connection, arguments.space, user.id, role)
-        ids = {"id": user.id, "email": user.email, "space_id": arguments.space}
-        return ids | {"role": role.value, "created": created}
-
-    show(in_transaction(settings, act), as_json=arguments.json)
-    return 0
+    return _describe(user, arguments.space) | {"role": role.value, "created": created}
 
 
-def list_all(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> list[members.Member]:
+@group.command("list", "list a Space's members", SPACE, JSON)
+@prints
+async def list_members(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
         await fetch_space(connection, arguments.space)
-        return await members.list_members(connection, arguments.space)
-
-    rows = [asdict(member) for member in in_transaction(settings, act)]
-    show(rows, as_json=arguments.json)
-    return 0
+        listed = await members.list_members(connection, arguments.space)
+    return [asdict(member) for member in listed]
 
 
-def invite(settings: Settings, arguments: Namespace) -> int:
+@group.command("invite", "make a link that lets somebody in", ROLE, EMAIL, SPACE, JSON)
+@prints
+async def invite(settings: Settings, arguments: Namespace) -> Row:
     role = Role(arguments.role)
-
-    async def act(connection: AsyncConnection) -> dict[str, Any]:
+    async with transaction(settings) as connection:
         space = await fetch_space(connection, arguments.space)
         link, email = await invitations.invite(connection, space.id, arguments.email, role, None)
-        url = await _link(connection, settings, link)
-        return {"url": url, "email": email, "role": role.value}
-
-    show(in_transaction(settings, act), as_json=arguments.json)
-    return 0
+        url = await _resolve(connection, settings, link)
+    return {"url": url, "email": email, "role": role.value}
 
 
-def remove(settings: Settings, arguments: Namespace) -> int:
+@group.command("remove", "take a member out of a Space", EMAIL, SPACE, JSON)
+@prints
+async def remove(settings: Settings, arguments: Namespace) -> Row:
     """Take a member out of the Space; the account stays."""
-
-    async def act(connection: AsyncConnection) -> dict[str, Any]:
-        user = await _find(connection, arguments.email)
+    async with transaction(settings) as connection:
+        user = await fetch_user(connection, arguments.email)
         await members.remove_member(connection, arguments.space, user.id)
-        return {"id": user.id, "email": user.email, "space_id": arguments.space}
-
-    show(in_transaction(settings, act), as_json=arguments.json)
-    return 0
+    return _describe(user, arguments.space)
 
 
-def reset_link(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> dict[str, Any]:
-        user = await _find(connection, arguments.email)
+@group.command("reset-link", "make a link for a new password", EMAIL, JSON)
+@prints
+async def make_reset_link(settings: Settings, arguments: Namespace) -> Row:
+    async with transaction(settings) as connection:
+        user = await fetch_user(connection, arguments.email)
         link = await links.make_reset_link(connection, user.id)
-        return {"url": await _link(connection, settings, link), "email": user.email}
-
-    show(in_transaction(settings, act), as_json=arguments.json)
-    return 0
+        return {"url": await _resolve(connection, settings, link), "email": user.email}
 
 
-def create_token(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> dict[str, Any]:
-        user = await _find(connection, arguments.user)
-        new = tokens.NewToken(user.id, "personal", arguments.name)
-        token, token_id = await tokens.issue_token(connection, arguments.space, new)
-        return {"token": token, "id": token_id, "name": new.name.strip(), "user": user.email}
-
-    show(in_transaction(settings, act), as_json=arguments.json)
-    return 0
-
-
-def list_tokens(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> list[tokens.StoredToken]:
-        await fetch_space(connection, arguments.space)
-        return await tokens.list_tokens(connection, arguments.space)
-
-    rows = [asdict(token) for token in in_transaction(settings, act)]
-    for row in rows:
-        row["user"] = row.pop("owner")["email"]
-    show(rows, as_json=arguments.json)
-    return 0
-
-
-def revoke_token(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> dict[str, Any]:
-        await tokens.revoke_token(connection, arguments.space, arguments.token_id)
-        return {"id": arguments.token_id, "revoked": True}
-
-    show(in_transaction(settings, act), as_json=arguments.json)
-    return 0
+async def fetch_user(connection: AsyncConnection, email: str) -> User:
+    """The user of an e-mail address. Raises Failure."""
+    user = await users.find_user(connection, email)
+    if user is None:
+        raise Failure(f"{email}: there is no such user")
+    return user
 
 
 async def _put_member(connection: AsyncConnection, space_id: int, user_id: int, role: Role) -> None:
@@ -129,21 +112,18 @@ async def _put_member(connection: AsyncConnection, space_id: int, user_id: int, 
         await members.change_role(connection, space_id, user_id, role)
 
 
-async def _find(connection: AsyncConnection, email: str) -> User:
-    user = await users.find_user(connection, email)
-    if user is None:
-        raise Failure(f"{email}: there is no such user")
-    return user
+def _describe(user: User, space_id: int) -> dict[str, Any]:
+    return {"id": user.id, "email": user.email, "space_id": space_id}
 
 
-def _read_password(settings: Settings) -> str:
+async def _read_password_hash() -> str:
     """The hash of the first line of standard input."""
     password = sys.stdin.readline().removesuffix("\n").removesuffix("\r")
-    with told(settings):
-        check_password(password)
-    return asyncio.run(Passwords().hash(password))
+    check_password(password)
+    return await Passwords().hash(password)
 
 
-async def _link(connection: AsyncConnection, settings: Settings, path: str) -> str:
+async def _resolve(connection: AsyncConnection, settings: Settings, path: str) -> str:
+    """A path as a link to the running service."""
     service = await with_service_addresses(connection, settings)
     return f"{service.base_url}{path}"

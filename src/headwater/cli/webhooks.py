@@ -10,127 +10,169 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from psycopg import AsyncConnection
 
-from headwater.cli.spaces import pairs
 from headwater.database.installation import with_service_addresses
 from headwater.settings import Settings
-from headwater.terminal.connection import in_transaction, told
-from headwater.terminal.encryption_key import sealing_key
+from headwater.terminal.command import CommandGroup, Option
+from headwater.terminal.connection import explain_failures, transaction
+from headwater.terminal.encryption_key import load_encryption_key
+from headwater.terminal.execution import prints
 from headwater.terminal.failure import Failure
-from headwater.terminal.output import show
-from headwater.webhooks import deliveries as kept
-from headwater.webhooks import webhooks
+from headwater.terminal.options import JSON, NAME, SPACE
+from headwater.terminal.output import Output, Row, print_output
+from headwater.terminal.values import read_pairs, row_count
+from headwater.webhooks import deliveries, webhooks
 from headwater.webhooks.interpretation import draft_event, finish
 from headwater.webhooks.models import ReadContext, Webhook, WebhookOutcome, WebhookRequest
 from headwater.webhooks.settings_input import check_type, read_settings
 
+WEBHOOK_ID = Option("webhook_id", type=int, metavar="WEBHOOK_ID")
+TYPE = Option("--type", required=True, metavar="T", help="generic, stripe, …")
+SETTING = Option("--set", dest="changes", action="append", default=[], metavar="KEY=VALUE")
 
-def create(settings: Settings, arguments: Namespace) -> int:
+group = CommandGroup()
+
+
+@group.command(
+    "create",
+    "create a webhook",
+    NAME,
+    Option("--secret-stdin", action="store_true", help="read the signing secret"),
+    TYPE,
+    SETTING,
+    SPACE,
+    JSON,
+)
+@prints
+async def create_webhook(settings: Settings, arguments: Namespace) -> Row:
     secret = sys.stdin.readline().strip() if arguments.secret_stdin else None
-    with told(settings):
-        check_type(arguments.type, has_secret=bool(secret))
-        read = read_settings(arguments.type, pairs(arguments.changes))
-    if read.signature_header and not secret:
+    check_type(arguments.type, has_secret=bool(secret))
+    reading = read_settings(arguments.type, read_pairs(arguments.changes))
+    if reading.signature_header and not secret:
         raise Failure("signature_header: give the signing secret with --secret-stdin")
-    new = webhooks.NewWebhook(arguments.type, arguments.name, read, secret or None)
-
-    key = sealing_key(settings)
-
-    async def act(connection: AsyncConnection) -> dict[str, Any]:
+    new = webhooks.NewWebhook(arguments.type, arguments.name, reading, secret or None)
+    key = load_encryption_key(settings)
+    async with transaction(settings) as connection:
         token, webhook_id = await webhooks.create_webhook(connection, arguments.space, new, key)
         service = await with_service_addresses(connection, settings)
-        url = f"{service.base_url}{webhooks.PATH}/{token}"
-        return {"url": url, "id": webhook_id, "type": new.type, "name": new.name}
-
-    show(in_transaction(settings, act), as_json=arguments.json)
-    return 0
+    url = f"{service.base_url}{webhooks.PATH}/{token}"
+    return {"url": url, "id": webhook_id, "type": new.type, "name": new.name}
 
 
-def change(settings: Settings, arguments: Namespace) -> int:
-    changes = pairs(arguments.changes)
-
-    async def act(connection: AsyncConnection) -> Webhook:
-        space_id, webhook_id = arguments.space, arguments.webhook_id
+@group.command(
+    "set",
+    "change how its deliveries are read",
+    WEBHOOK_ID,
+    Option("changes", nargs="+", metavar="KEY=VALUE"),
+    SPACE,
+    JSON,
+)
+@prints
+async def change_webhook(settings: Settings, arguments: Namespace) -> Row:
+    changes = read_pairs(arguments.changes)
+    space_id, webhook_id = arguments.space, arguments.webhook_id
+    async with transaction(settings) as connection:
         before = await webhooks.fetch_webhook(connection, space_id, webhook_id)
-        read = read_settings(before.type, changes, before.settings)
-        await webhooks.change_webhook(connection, space_id, webhook_id, read)
-        return await webhooks.fetch_webhook(connection, space_id, webhook_id)
-
-    show(_webhook(in_transaction(settings, act)), as_json=arguments.json)
-    return 0
+        reading = read_settings(before.type, changes, before.settings)
+        await webhooks.change_webhook(connection, space_id, webhook_id, reading)
+        return _describe(await webhooks.fetch_webhook(connection, space_id, webhook_id))
 
 
-def list_all(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> list[Webhook]:
-        return await webhooks.list_webhooks(connection, arguments.space)
-
-    show([_webhook(each) for each in in_transaction(settings, act)], as_json=arguments.json)
-    return 0
-
-
-def revoke(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> Webhook:
-        return await webhooks.revoke_webhook(connection, arguments.space, arguments.webhook_id)
-
-    show(_webhook(in_transaction(settings, act)), as_json=arguments.json)
-    return 0
+@group.command("list", "list a Space's webhooks", SPACE, JSON)
+@prints
+async def list_webhooks(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
+        listed = await webhooks.list_webhooks(connection, arguments.space)
+    return [_describe(webhook) for webhook in listed]
 
 
-def deliveries(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> list[kept.Delivery]:
-        return await kept.list_deliveries(
-            connection, arguments.space, arguments.webhook_id, arguments.limit
+@group.command("revoke", "end a webhook at once", WEBHOOK_ID, SPACE, JSON)
+@prints
+async def revoke_webhook(settings: Settings, arguments: Namespace) -> Row:
+    async with transaction(settings) as connection:
+        return _describe(
+            await webhooks.revoke_webhook(connection, arguments.space, arguments.webhook_id)
         )
 
+
+@group.command(
+    "deliveries",
+    "list deliveries",
+    Option("webhook_id", type=int, nargs="?", metavar="WEBHOOK_ID"),
+    Option("--limit", type=row_count, default=20, metavar="N", help="at most (20)"),
+    Option("--bodies", action="store_true", help="show what came, too"),
+    SPACE,
+    JSON,
+)
+@prints
+async def list_deliveries(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
+        listed = await deliveries.list_deliveries(
+            connection, arguments.space, arguments.webhook_id, arguments.limit
+        )
     hidden = set[str]() if arguments.bodies else {"headers", "body"}
-    rows = [asdict(each) for each in in_transaction(settings, act)]
-    shown = [{name: row[name] for name in row if name not in hidden} for row in rows]
-    show(shown, as_json=arguments.json)
-    return 0
+    rows = [asdict(delivery) for delivery in listed]
+    return [{name: row[name] for name in row if name not in hidden} for row in rows]
 
 
-def replay(settings: Settings, arguments: Namespace) -> int:
-    async def act(connection: AsyncConnection) -> tuple[WebhookOutcome, int | None]:
-        return await kept.replay_delivery(connection, arguments.space, arguments.delivery_id)
+@group.command(
+    "replay",
+    "read a delivery once more",
+    Option("delivery_id", type=int, metavar="DELIVERY_ID"),
+    SPACE,
+    JSON,
+)
+@prints
+async def replay(settings: Settings, arguments: Namespace) -> Row:
+    async with transaction(settings) as connection:
+        outcome, receipt_id = await deliveries.replay_delivery(
+            connection, arguments.space, arguments.delivery_id
+        )
+    return {"status": outcome.status, "detail": outcome.detail, "receipt_id": receipt_id}
 
-    outcome, receipt_id = in_transaction(settings, act)
-    result = {"status": outcome.status, "detail": outcome.detail, "receipt_id": receipt_id}
-    show(result, as_json=arguments.json)
-    return 0
 
-
-def test(settings: Settings, arguments: Namespace) -> int:
+@group.command(
+    "test",
+    "show what a body would become",
+    Option("file", metavar="FILE", help="a file with the body; - is standard input"),
+    Option("--header", action="append", default=[], metavar="NAME=VALUE"),
+    Option("--currency", default="USD", metavar="C", help="the Space's (USD)"),
+    TYPE,
+    SETTING,
+    JSON,
+)
+def try_mapping(settings: Settings, arguments: Namespace) -> int:
     """Show what a body would become, and store nothing."""
-    headers = {name.lower(): text for name, text in pairs(arguments.header).items()}
-    message = WebhookRequest(headers, _read(arguments.file), time.time())
-    with told(settings):
+    headers = {name.lower(): text for name, text in read_pairs(arguments.header).items()}
+    request = WebhookRequest(headers, _read_body(arguments.file), time.time())
+    with explain_failures(settings):
         check_type(arguments.type, has_secret=True)
-        read = read_settings(arguments.type, pairs(arguments.changes))
-    reader = ReadContext(arguments.type, read, arguments.currency.upper())
-    draft = draft_event(reader, message)
-    if isinstance(draft, WebhookOutcome):
-        outcome = draft
-    else:
-        outcome = finish(draft, _somebody(draft.mapped.order), reader, message.received_at)
+        reading = read_settings(arguments.type, read_pairs(arguments.changes))
+    context = ReadContext(arguments.type, reading, arguments.currency.upper())
+    outcome = _interpret(context, request)
     event = None if outcome.event is None else msgspec.to_builtins(outcome.event)
     result = {"status": outcome.status, "detail": outcome.detail, "event": event}
-    show(result, as_json=arguments.json)
+    print_output(result, as_json=arguments.json)
     return 0
 
 
-def _somebody(order: str | None) -> dict[str, str]:
-    """A stand-in for the buyer of an order, who is only known where the order is stored."""
-    return {} if order is None else {"email": "the-buyer@example.com"}
+def _interpret(context: ReadContext, request: WebhookRequest) -> WebhookOutcome:
+    draft = draft_event(context, request)
+    if isinstance(draft, WebhookOutcome):
+        return draft
+    # The buyer of an order is known only where the order is stored.
+    buyer = {} if draft.mapped.order is None else {"email": "the-buyer@example.com"}
+    return finish(draft, buyer, context, request.received_at)
 
 
-def _read(file: str) -> bytes:
+def _read_body(file: str) -> bytes:
     try:
         return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
         raise Failure(f"{file}: {error.strerror}") from None
 
 
-def _webhook(webhook: Webhook) -> dict[str, Any]:
-    told_of = asdict(webhook)
-    return {**told_of, **told_of.pop("settings")}
+def _describe(webhook: Webhook) -> dict[str, Any]:
+    row = asdict(webhook)
+    reading = row.pop("settings")
+    return row | reading

@@ -18,7 +18,9 @@ from headwater.pipeline.duty import make_pipeline_duty
 from headwater.privacy.erasure_job import ERASURE_DUTY
 from headwater.reports.backlog_watch import make_backlog_duty
 from headwater.settings import Settings
+from headwater.terminal.command import Command
 from headwater.terminal.connection import database_url
+from headwater.terminal.options import LEASH
 
 
 def worker(settings: Settings, arguments: Namespace) -> int:
@@ -41,3 +43,6 @@ def worker(settings: Settings, arguments: Namespace) -> int:
     ]  # fmt: skip
     Worker(database_url(settings), stop, duties).run()
     return 0
+
+
+command = Command(worker, LEASH)

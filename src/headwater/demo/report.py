@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from headwater.demo.client import ApiClient
 from headwater.sources.catalogue import SOURCES
-from headwater.terminal.output import table
+from headwater.terminal.tables import align
 
 MODELS = ("last_touch", "u_shaped")
 WINDOW_DAYS = 30
@@ -62,4 +62,4 @@ def render(report: SampleReport, currency: str) -> str:
         rows.append([source, *(f"{amount:,.2f}" for amount in amounts)])
     totals = [sum(report.by_model[model].values(), Decimal(0)) for model in MODELS]
     rows.append(["total", *(f"{amount:,.2f}" for amount in totals)])
-    return table(rows, right=(1, 2))
+    return align(rows, right=(1, 2))

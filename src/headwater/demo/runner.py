@@ -12,9 +12,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import psycopg
-from psycopg import AsyncConnection
-
 from headwater.accounts.members import add_member, fetch_member
 from headwater.accounts.passwords import Passwords
 from headwater.accounts.roles import Role
@@ -28,10 +25,11 @@ from headwater.settings import Settings
 from headwater.spaces import keys, spaces
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import read_changes
-from headwater.terminal.connection import database_url, in_transaction
-from headwater.terminal.encryption_key import sealing_key
+from headwater.terminal.connection import autocommit_connection, transaction
+from headwater.terminal.encryption_key import load_encryption_key
 from headwater.terminal.failure import Failure
-from headwater.terminal.output import say, table
+from headwater.terminal.output import print_text
+from headwater.terminal.tables import align
 from headwater.tracker import sites
 
 BATCH = 500
@@ -83,14 +81,15 @@ def demonstrate(settings: Settings, options: list[str]) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         base_url = server.base_url()
-        opened = [_open(settings, shop) for shop in SHOPS]
+        samples = [asyncio.run(_open(settings, shop)) for shop in SHOPS]
         now = datetime.now(UTC)
-        for one in opened:
-            _send(base_url, one, now)
+        for sample in samples:
+            _send(base_url, sample, now)
         _wait(settings)
-        for one in opened:
-            say(_report(base_url, one, now))
-        say(_invitation(base_url, opened, _make_login(settings, opened), now))
+        for sample in samples:
+            print_text(_report(base_url, sample, now))
+        password = asyncio.run(_make_login(settings, samples))
+        print_text(_invite(base_url, samples, password, now))
         return server.wait()
     except KeyboardInterrupt:
         return server.stop()
@@ -103,47 +102,41 @@ def _interrupt(_: int, __: Any) -> None:
     raise KeyboardInterrupt
 
 
-def _open(settings: Settings, shop: Shop) -> SampleSpace:
+async def _open(settings: Settings, shop: Shop) -> SampleSpace:
     """The shop's Space, made unless there is one by its name, and a new key."""
     changes = read_changes({"name": shop.name, **shop.settings})
-    key = sealing_key(settings)
-
-    async def act(connection: AsyncConnection) -> SampleSpace:
-        named = [one for one in await spaces.list_spaces(connection) if one.name == shop.name]
+    encryption_key = load_encryption_key(settings)
+    async with transaction(settings) as connection:
+        named = [space for space in await spaces.list_spaces(connection) if space.name == shop.name]
         space = named[0] if named else await spaces.create_space(connection, changes)
         if not await sites.list_sites(connection, space.id):
             site = sites.NewSite("Shop", [f"https://{shop.domain}"])
-            await sites.create_site(connection, space.id, site, key)
+            await sites.create_site(connection, space.id, site, encryption_key)
         api_key, _ = await keys.create_key(connection, space.id, "demo")
-        return SampleSpace(shop, space, api_key)
-
-    return in_transaction(settings, act)
+    return SampleSpace(shop, space, api_key)
 
 
-def _make_login(settings: Settings, opened: list[SampleSpace]) -> str:
+async def _make_login(settings: Settings, samples: list[SampleSpace]) -> str:
     """An account that owns the sample Spaces, under a new password, which is returned."""
     password = secrets.token_urlsafe(12)
-    password_hash = asyncio.run(Passwords().hash(password))
-
-    async def act(connection: AsyncConnection) -> None:
+    password_hash = await Passwords().hash(password)
+    async with transaction(settings) as connection:
         user = await find_user(connection, LOGIN)
         if user is None:
             user = await create_user(connection, LOGIN, password_hash)
         else:
             await change_password(connection, user.id, password_hash)
-        for one in opened:
-            if await fetch_member(connection, one.space.id, user.id) is None:
-                await add_member(connection, one.space.id, user.id, Role.OWNER)
-
-    in_transaction(settings, act)
+        for sample in samples:
+            if await fetch_member(connection, sample.space.id, user.id) is None:
+                await add_member(connection, sample.space.id, user.id, Role.OWNER)
     return password
 
 
-def _send(base_url: str, opened: SampleSpace, now: datetime) -> None:
+def _send(base_url: str, sample: SampleSpace, now: datetime) -> None:
     """Send the visits and most events in batches, and the latest events one by one."""
-    client = ApiClient(base_url, opened.key)
-    sent = journeys(opened.shop, now)
-    if not _has_events(client, opened.space, now):  # of a run before, with visits of its own
+    client = ApiClient(base_url, sample.key)
+    sent = journeys(sample.shop, now)
+    if not _has_events(client, sample.space, now):  # of a run before, with visits of its own
         for batch in _batches(sent.visits):
             client.post("/touchpoints/batch", {"touchpoints": batch})
     many, single = sent.events[:-SINGLY], sent.events[-SINGLY:]
@@ -151,7 +144,7 @@ def _send(base_url: str, opened: SampleSpace, now: datetime) -> None:
         client.post("/events/batch", {"events": batch})
     for event in single:
         client.post("/events/track", event)
-    say(f"{opened.space.name}: sent {len(sent.visits)} visits and {len(sent.events)} events")
+    print_text(f"{sample.space.name}: sent {len(sent.visits)} visits and {len(sent.events)} events")
 
 
 def _batches(items: list[Payload]) -> list[list[Payload]]:
@@ -160,19 +153,19 @@ def _batches(items: list[Payload]) -> list[list[Payload]]:
 
 def _has_events(client: ApiClient, space: Space, now: datetime) -> bool:
     start, end = _period(space, now)
-    asked = [("start_date", start), ("end_date", end), ("per_page", "1")]
-    return next(client.pages("/events", asked), None) is not None
+    parameters = [("start_date", start), ("end_date", end), ("per_page", "1")]
+    return next(client.pages("/events", parameters), None) is not None
 
 
 def _wait(settings: Settings) -> None:
-    with psycopg.connect(database_url(settings), autocommit=True) as connection:
+    with autocommit_connection(settings) as connection:
         if not wait_until_processed(connection, PROCESS_SECONDS):
             raise Failure("the events were not processed in time; see the log above")
 
 
-def _report(base_url: str, opened: SampleSpace, now: datetime) -> str:
-    space = opened.space
-    report = make_report(ApiClient(base_url, opened.key), *_period(space, now))
+def _report(base_url: str, sample: SampleSpace, now: datetime) -> str:
+    space = sample.space
+    report = make_report(ApiClient(base_url, sample.key), *_period(space, now))
     title = (
         f"\n{space.name}, space {space.id}, {space.timezone}: revenue by source, "
         f"last {DAYS} days, {WINDOW_DAYS}-day window"
@@ -187,17 +180,19 @@ def _period(space: Space, now: datetime) -> tuple[str, str]:
     return f"{bounds[0]:%Y-%m-%d %H:%M:%S}", f"{bounds[1]:%Y-%m-%d %H:%M:%S}"
 
 
-def _invitation(base_url: str, opened: list[SampleSpace], password: str, now: datetime) -> str:
-    start, end = _period(opened[0].space, now)
-    key = opened[0].key
-    keys_told = table([("API key      ", one.key, f"of {one.space.name}") for one in opened])
+def _invite(base_url: str, samples: list[SampleSpace], password: str, now: datetime) -> str:
+    start, end = _period(samples[0].space, now)
+    key = samples[0].key
+    api_keys = align(
+        [("API key      ", sample.key, f"of {sample.space.name}") for sample in samples]
+    )
     return f"""
 Console        {base_url}/console
 Login          {LOGIN}
 Password       {password}
 Address        {base_url}
 API reference  {base_url}/docs
-{keys_told}
+{api_keys}
 
 Send an event:
 

@@ -1,11 +1,12 @@
-"""How a command reaches the database of a running Headwater, and tells when there is none."""
+"""A command's connection to the database of a running Headwater, and clear words for what can go
+wrong on the way.
+"""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager
-from typing import TypeVar
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
 
 import psycopg
 
@@ -14,7 +15,7 @@ from headwater.http.errors import Invalid, Problem
 from headwater.settings import Settings
 from headwater.terminal.failure import Failure
 
-T = TypeVar("T")
+CONNECT_SECONDS = 5
 
 
 def database_url(settings: Settings) -> str:
@@ -28,34 +29,46 @@ def database_url(settings: Settings) -> str:
 
 
 @contextmanager
-def told(settings: Settings) -> Generator[None]:
+def explain_failures(settings: Settings) -> Generator[None]:
     """Turns what can go wrong inside the block into a Failure that says what to do."""
     try:
         yield
     except Invalid as error:
-        raise Failure(
-            "; ".join(rule for rules in error.errors.values() for rule in rules)
-        ) from None
+        rules = [rule for broken in error.errors.values() for rule in broken]
+        raise Failure("; ".join(rules)) from None
     except Problem as error:
         raise Failure(error.message) from None
     except psycopg.OperationalError as error:
-        where = (
-            "HEADWATER_DATABASE_URL" if settings.database_url
-            else f"{settings.data_dir}; is `headwater serve` running on it?"
-        )  # fmt: skip
-        reason = str(error).splitlines()[0] if settings.database_url else "no connection"
-        raise Failure(f"cannot reach the database of {where} ({reason})") from None
+        raise Failure(_unreachable(settings, error)) from None
     except psycopg.errors.UndefinedTable:
         raise Failure("the database has no Headwater schema; run `headwater migrate`") from None
 
 
-def in_transaction(settings: Settings, act: Callable[[psycopg.AsyncConnection], Awaitable[T]]) -> T:
-    """What `act` returns, given a connection inside a transaction that commits at its end."""
+def _unreachable(settings: Settings, error: psycopg.OperationalError) -> str:
+    if settings.database_url:
+        place, reason = "HEADWATER_DATABASE_URL", str(error).splitlines()[0]
+    else:
+        place, reason = f"{settings.data_dir}; is `headwater serve` running on it?", "no connection"
+    return f"cannot reach the database of {place} ({reason})"
 
-    async def run() -> T:
-        async with await psycopg.AsyncConnection.connect(url, connect_timeout=5) as connection:
-            return await act(connection)
 
+@asynccontextmanager
+async def transaction(settings: Settings) -> AsyncGenerator[psycopg.AsyncConnection]:
+    """A connection inside a transaction, which commits when the block ends. Raises Failure."""
     url = database_url(settings)
-    with told(settings):
-        return asyncio.run(run())
+    with explain_failures(settings):
+        async with await psycopg.AsyncConnection.connect(
+            url, connect_timeout=CONNECT_SECONDS
+        ) as connection:
+            yield connection
+
+
+@contextmanager
+def autocommit_connection(settings: Settings) -> Generator[psycopg.Connection[Any]]:
+    """A connection whose every statement commits by itself. Raises Failure."""
+    url = database_url(settings)
+    with (
+        explain_failures(settings),
+        psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_SECONDS) as connection,
+    ):
+        yield connection

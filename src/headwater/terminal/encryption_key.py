@@ -1,18 +1,18 @@
-"""The key that commands seal other services' secrets with: the one that the API uses."""
+"""The key that commands encrypt other services' secrets with: the one that the API uses."""
 
 from __future__ import annotations
 
 from headwater.settings import Settings
 from headwater.spaces.encryption import derive_key
 from headwater.spaces.secret_key import SecretKeyError, find_secret_key
-from headwater.terminal.connection import database_url, told
+from headwater.terminal.connection import database_url, explain_failures
 from headwater.terminal.failure import Failure
 
 
-def sealing_key(settings: Settings) -> bytes:
+def load_encryption_key(settings: Settings) -> bytes:
     """The key. Raises Failure when it or the database cannot be had."""
     try:
-        with told(settings):
+        with explain_failures(settings):
             return derive_key(find_secret_key(settings, database_url(settings)).text)
     except SecretKeyError as error:
         raise Failure(str(error)) from None

@@ -1,5 +1,5 @@
-"""The one way a command tells that it could not be done."""
+"""The one way in which a command says that it could not be done."""
 
 
 class Failure(Exception):
-    """Told to the person as one line on standard error, with exit code 2."""
+    """Printed as one line on standard error; the exit code is 2."""

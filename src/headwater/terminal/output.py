@@ -1,58 +1,39 @@
-"""What commands print: JSON for programs, aligned text for people."""
+"""Prints results: JSON for programs, aligned text for people."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import Any, cast
+from typing import Any
+
+from headwater.terminal.tables import align, plain_text, to_text
 
 Row = Mapping[str, Any]
+Output = Row | Sequence[Row] | str
+"""An object, a list of them, or a text made for people."""
 
 
-def show(result: Row | Sequence[Row], *, as_json: bool) -> None:
-    """Print one object or a list of them."""
+def print_output(output: Output, *, as_json: bool) -> None:
+    """Print a command's result."""
     if as_json:
-        text = json.dumps(result, default=_plain)
-    elif isinstance(result, Mapping):
-        text = table([(name, plain_text(value)) for name, value in result.items()])
-    elif result:
-        rows = [[plain_text(value) for value in row.values()] for row in result]
-        text = table([list(result[0]), *rows])
+        print_text(json.dumps(output, default=to_text))
+    elif isinstance(output, str):
+        print_text(output)
+    elif isinstance(output, Mapping):
+        print_text(align([(name, plain_text(value)) for name, value in output.items()]))
+    elif output:
+        rows = [[plain_text(value) for value in row.values()] for row in output]
+        print_text(align([list(output[0]), *rows]))
     else:
-        text = "none"
-    say(text)
+        print_text("none")
 
 
-def say(text: str) -> None:
-    """Print a text now, also into a pipe."""
+def print_text(text: str) -> None:
+    """Print a text at once, also into a pipe."""
     print(text, flush=True)  # noqa: T201 # printing is this module's work
 
 
-def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Rows of equal length as aligned columns; those numbered in `right` end at one edge."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if number in right else cell.ljust(width)
-            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    )
-
-
-def _plain(value: Any) -> str:
-    return value.isoformat() if isinstance(value, datetime) else str(value)
-
-
-def plain_text(value: Any) -> str:
-    """A value on a terminal: control characters, which could drive it, are shown escaped."""
-    if value is None or value in ([], {}):
-        return "-"
-    if isinstance(value, Mapping):
-        pairs = cast("Mapping[str, Any]", value)
-        return ", ".join(f"{name}={plain_text(item)}" for name, item in pairs.items())
-    if isinstance(value, list | tuple):
-        return ", ".join(map(plain_text, cast("Sequence[Any]", value)))
-    text = _plain(value)
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+def print_note(text: str) -> None:
+    """Print a line beside the result, on standard error."""
+    print(text, file=sys.stderr)  # noqa: T201 # printing is this module's work

@@ -1,87 +1,70 @@
-"""Destinations and API keys as people read them at a terminal, at most 100 columns wide."""
+"""Layout of text for a terminal: aligned columns and titled sections, at most 100 columns wide."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-from headwater.forwarding.platforms import registry
-from headwater.spaces.keys import SCOPES, ApiKey
-from headwater.terminal.output import plain_text
+from datetime import datetime
+from typing import Any, cast
 
 WIDTH = 100
-_NAME_WIDTH = 28
-_FEW = 2
-_LABELS = ("status", "reason", "waits until", "created", "forwards", "secrets")
 
 
-def key_rows(keys: Sequence[ApiKey]) -> list[dict[str, Any]]:
-    """A row for each key: short enough for a terminal, with all that tells keys apart."""
-    return [
-        {
-            "id": key.id,
-            "name": textwrap.shorten(key.name, _NAME_WIDTH, placeholder=" …")
-            if " " in key.name else key.name[:_NAME_WIDTH],
-            "key": f"…{key.hint}",
-            "scopes": _scopes(key.scopes),
-            "created": f"{key.created_at:%Y-%m-%d}",
-            "revoked": f"{key.revoked_at:%Y-%m-%d}" if key.revoked_at else None,
-        }
-        for key in keys
-    ]  # fmt: skip
+def align(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
+    """Rows of equal length as aligned columns; those numbered in `right` end at one edge."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if number in right else cell.ljust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
 
 
-def _scopes(scopes: Sequence[str]) -> str:
-    missing = [scope for scope in SCOPES if scope not in scopes]
-    if not missing:
-        return "all"
-    if len(missing) <= _FEW:
-        return f"all but {', '.join(missing)}"
-    return ", ".join(scopes) if len(scopes) <= _FEW else f"{len(scopes)} of {len(SCOPES)} (--json)"
-
-
-def destination_text(shown: Mapping[str, Any]) -> str:
-    """A destination in sections, from the object that `--json` prints."""
-    platform = registry.PLATFORMS[shown["platform"]]
-    sent = [one for one in shown["mapping"] if one["sent_as"] is not None]
-    unsent = [one["event_name"] for one in shown["mapping"] if one["sent_as"] is None]
-    credited = f"events credited to {', '.join(sorted(platform.sources))}"
-    facts = (
-        shown["status"], shown["status_reason"], shown["wait_until"], shown["created_at"],
-        "all events" if shown["all_events"] else credited,
-        ", ".join(shown["secrets"]) + " (stored encrypted, never shown)",
-    )  # fmt: skip
-    names = [(one["event_name"], one["sent_as"] + (" (own)" if one["own"] else "")) for one in sent]
-    sections = [
-        f"{platform.title} “{plain_text(shown['name'])}”, destination {shown['id']}",
-        _pairs([pair for pair in zip(_LABELS, facts, strict=True) if pair[1] is not None]),
-        _titled("Settings", _pairs(list(shown["settings"].items()))),
-        _titled("Deliveries", _pairs(list(shown["deliveries"].items()))),
-        _titled("Sent as", _pairs(names)),
-        _titled("Not sent", _wrapped(", ".join(unsent))),
-        _titled("Warnings", "\n".join(_wrapped(text) for text in shown["warnings"])),
-    ]
-    return "\n\n".join(section for section in sections if section)
-
-
-def _titled(title: str, text: str) -> str:
+def section(title: str, text: str) -> str:
+    """A text under its title; nothing when there is no text."""
     return f"{title}\n{text}" if text.strip() else ""
 
 
-def _pairs(pairs: Sequence[tuple[str, Any]]) -> str:
-    if not pairs:
-        return ""
-    width = max(len(name) for name, _ in pairs) + 2
-    lines = [
+def join_sections(sections: Sequence[str]) -> str:
+    """Sections with a blank line between them, without those that say nothing."""
+    return "\n\n".join(text for text in sections if text)
+
+
+def list_values(pairs: Sequence[tuple[str, Any]]) -> str:
+    """An indented line for each name and value; long values go on below themselves."""
+    width = max((len(name) for name, _ in pairs), default=0) + 2
+    return "\n".join(
         textwrap.fill(
-            plain_text(value), WIDTH, initial_indent=f"  {name.ljust(width)}",
-            subsequent_indent=" " * (width + 2), break_on_hyphens=False,
+            plain_text(value),
+            WIDTH,
+            initial_indent=f"  {name.ljust(width)}",
+            subsequent_indent=" " * (width + 2),
+            break_on_hyphens=False,
         )
         for name, value in pairs
-    ]  # fmt: skip
-    return "\n".join(lines)
+    )
 
 
-def _wrapped(text: str) -> str:
+def wrap(text: str) -> str:
+    """An indented paragraph."""
     return textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="  ")
+
+
+def plain_text(value: Any) -> str:
+    """A value on a terminal: control characters, which could drive it, are shown escaped."""
+    if value is None or value in ([], {}):
+        return "-"
+    if isinstance(value, Mapping):
+        pairs = cast("Mapping[str, Any]", value)
+        return ", ".join(f"{name}={plain_text(item)}" for name, item in pairs.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(plain_text, cast("Sequence[Any]", value)))
+    text = to_text(value)
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+
+
+def to_text(value: Any) -> str:
+    """A value as text: a moment by ISO 8601."""
+    return value.isoformat() if isinstance(value, datetime) else str(value)

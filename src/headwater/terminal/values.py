@@ -1,8 +1,13 @@
-"""What the values of options have to be, beyond their type."""
+"""The values of options, beyond their type. argparse puts the name of a type into its message
+("invalid seconds value"), so these functions are called as people should read it.
+"""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
+
+from headwater.terminal.failure import Failure
 
 
 def port(text: str) -> int:
@@ -14,7 +19,7 @@ def port(text: str) -> int:
 
 
 def worker_count(text: str) -> int:
-    """How many API processes."""
+    """A number of API processes."""
     count = int(text)
     if not 1 <= count <= 64:
         raise argparse.ArgumentTypeError("must be from 1 to 64")
@@ -22,7 +27,7 @@ def worker_count(text: str) -> int:
 
 
 def row_count(text: str) -> int:
-    """How many rows to list."""
+    """The most rows to list."""
     count = int(text)
     if not 1 <= count <= 10_000:
         raise argparse.ArgumentTypeError("must be from 1 to 10000")
@@ -30,8 +35,21 @@ def row_count(text: str) -> int:
 
 
 def seconds(text: str) -> float:
-    """How long to wait."""
+    """The longest time to wait."""
     duration = float(text)
     if not 0 <= duration < 1e9:
         raise argparse.ArgumentTypeError("must be a number of seconds")
     return duration
+
+
+def read_pairs(texts: Iterable[str]) -> dict[str, str]:
+    """KEY=VALUE arguments, each key once. Raises Failure."""
+    pairs: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise Failure(f"{text}: must be KEY=VALUE")
+        if key in pairs:
+            raise Failure(f"{key}: given twice")
+        pairs[key] = value
+    return pairs

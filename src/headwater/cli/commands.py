@@ -1,0 +1,73 @@
+"""Every command by its first word. A command's module is imported when the command is used, so
+that none pays for the others: `key create` answers in a blink, and the supervisor stays small.
+"""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from typing import NamedTuple
+
+from headwater import __version__
+from headwater.terminal.command import Command, CommandGroup
+
+
+class CommandEntry(NamedTuple):
+    """A command or a group of them."""
+
+    name: str
+    about: str
+    """Its line of help."""
+    place: str
+    """`module:variable`, within this room."""
+
+    def load(self) -> Command | CommandGroup:
+        module, _, variable = self.place.partition(":")
+        return getattr(import_module(f"headwater.cli.{module}"), variable)
+
+
+COMMANDS = (
+    CommandEntry("serve", "run everything", "serve:command"),
+    CommandEntry("demo", "run everything, with sample data", "demo:command"),
+    CommandEntry("api", "run one API process", "api:command"),
+    CommandEntry("worker", "run one worker", "worker:command"),
+    CommandEntry(
+        "forwarder", "send events to ad platforms while there are some", "forwarder:command"
+    ),
+    CommandEntry("migrate", "bring the database to this version", "migrate:command"),
+    CommandEntry("space", "create and change Spaces", "spaces:group"),
+    CommandEntry("key", "create and revoke API keys", "keys:group"),
+    CommandEntry("contact", "manage contacts", "contacts:group"),
+    CommandEntry("queue", "manage accepted requests", "queue:group"),
+    CommandEntry("export", "write events, contacts or companies to a file", "exports:group"),
+    CommandEntry("exporter", "work on exports of the API", "exporter:command"),
+    CommandEntry("source", "see where visits come from", "source:group"),
+    CommandEntry("webhook", "manage webhooks that other services call", "webhooks:group"),
+    CommandEntry("site", "manage sites whose pages report visits", "sites:group"),
+    CommandEntry("user", "manage people who may log in to the console", "users:group"),
+    CommandEntry("pat", "manage the tokens of assistants and scripts", "tokens:group"),
+    CommandEntry("import", "bring in what happened before, from a file", "imports:group"),
+    CommandEntry("destination", "manage where events are forwarded to", "destinations:group"),
+    CommandEntry("delivery", "see what became of forwarded events", "deliveries:group"),
+)
+"""In the order in which `headwater --help` lists them."""
+
+
+def build_parser(only: str | None = None) -> argparse.ArgumentParser:
+    """The whole command line; with `only`, the options of that command alone, which leaves the
+    modules of the others unread.
+    """
+    parser = argparse.ArgumentParser(prog="headwater", description="Conversion tracking.")
+    parser.add_argument("--version", action="version", version=f"headwater {__version__}")
+    parsers = parser.add_subparsers(required=True, metavar="COMMAND")
+    for entry in COMMANDS:
+        loaded = entry.load() if only in (None, entry.name) else None
+        command = parsers.add_parser(
+            entry.name,
+            help=entry.about,
+            description=entry.about,
+            allow_abbrev=not isinstance(loaded, Command),
+        )
+        if loaded is not None:
+            loaded.fill(command)
+    return parser

@@ -1,0 +1,88 @@
+"""`headwater key …`: the API keys of a Space."""
+
+from __future__ import annotations
+
+import textwrap
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from headwater.settings import Settings
+from headwater.spaces import keys
+from headwater.terminal.command import CommandGroup, Option
+from headwater.terminal.connection import transaction
+from headwater.terminal.execution import prints
+from headwater.terminal.options import JSON, NAME, SPACE
+from headwater.terminal.output import Output, Row
+
+_NAME_WIDTH = 28
+_FEW = 2
+
+group = CommandGroup()
+
+
+@group.command(
+    "create",
+    "create an API key, shown this once",
+    NAME,
+    Option("--scope", action="append", metavar="S", help="give this scope only; repeatable (all)"),
+    SPACE,
+    JSON,
+)
+@prints
+async def create_key(settings: Settings, arguments: Namespace) -> Row:
+    scopes = arguments.scope or keys.SCOPES
+    async with transaction(settings) as connection:
+        key, stored = await keys.create_key(connection, arguments.space, arguments.name, scopes)
+    return {"key": key, "id": stored.id, "name": stored.name, "scopes": stored.scopes}
+
+
+@group.command("list", "list a Space's keys", SPACE, JSON)
+@prints
+async def list_keys(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
+        listed = await keys.list_keys(connection, arguments.space)
+    return [asdict(key) if arguments.json else _summarize(key) for key in listed]
+
+
+@group.command(
+    "revoke",
+    "revoke a key at once",
+    Option("key_id", type=int, metavar="KEY_ID"),
+    SPACE,
+    JSON,
+)
+@prints
+async def revoke_key(settings: Settings, arguments: Namespace) -> Row:
+    async with transaction(settings) as connection:
+        return asdict(await keys.revoke_key(connection, arguments.space, arguments.key_id))
+
+
+def _summarize(key: keys.ApiKey) -> dict[str, Any]:
+    """A key as a row: short enough for a terminal, with all that tells keys apart."""
+    return {
+        "id": key.id,
+        "name": _shorten(key.name),
+        "key": f"…{key.hint}",
+        "scopes": _summarize_scopes(key.scopes),
+        "created": f"{key.created_at:%Y-%m-%d}",
+        "revoked": f"{key.revoked_at:%Y-%m-%d}" if key.revoked_at else None,
+    }
+
+
+def _shorten(name: str) -> str:
+    if " " in name:
+        return textwrap.shorten(name, _NAME_WIDTH, placeholder=" …")
+    return name[:_NAME_WIDTH]
+
+
+def _summarize_scopes(scopes: Sequence[str]) -> str:
+    missing = [scope for scope in keys.SCOPES if scope not in scopes]
+    if not missing:
+        return "all"
+    if len(missing) <= _FEW:
+        return f"all but {', '.join(missing)}"
+    if len(scopes) <= _FEW:
+        return ", ".join(scopes)
+    return f"{len(scopes)} of {len(keys.SCOPES)} (--json)"

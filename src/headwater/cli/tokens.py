@@ -1,0 +1,65 @@
+"""`headwater pat …`: the personal access tokens of assistants and scripts."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import asdict
+from typing import Any
+
+from headwater.accounts import tokens
+from headwater.cli.users import fetch_user
+from headwater.settings import Settings
+from headwater.spaces.spaces import fetch_space
+from headwater.terminal.command import CommandGroup, Option
+from headwater.terminal.connection import transaction
+from headwater.terminal.execution import prints
+from headwater.terminal.options import JSON, NAME, SPACE
+from headwater.terminal.output import Output, Row
+
+group = CommandGroup()
+
+
+@group.command(
+    "create",
+    "create a token, shown this once",
+    Option("--user", required=True, metavar="E", help="whose it is, by e-mail address"),
+    NAME,
+    SPACE,
+    JSON,
+)
+@prints
+async def create_token(settings: Settings, arguments: Namespace) -> Row:
+    async with transaction(settings) as connection:
+        user = await fetch_user(connection, arguments.user)
+        new = tokens.NewToken(user.id, "personal", arguments.name)
+        token, token_id = await tokens.issue_token(connection, arguments.space, new)
+    return {"token": token, "id": token_id, "name": new.name.strip(), "user": user.email}
+
+
+@group.command("list", "list a Space's tokens", SPACE, JSON)
+@prints
+async def list_tokens(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
+        await fetch_space(connection, arguments.space)
+        listed = await tokens.list_tokens(connection, arguments.space)
+    return [_describe(token) for token in listed]
+
+
+@group.command(
+    "revoke",
+    "revoke a token at once",
+    Option("token_id", type=int, metavar="TOKEN_ID"),
+    SPACE,
+    JSON,
+)
+@prints
+async def revoke_token(settings: Settings, arguments: Namespace) -> Row:
+    async with transaction(settings) as connection:
+        await tokens.revoke_token(connection, arguments.space, arguments.token_id)
+    return {"id": arguments.token_id, "revoked": True}
+
+
+def _describe(token: tokens.StoredToken) -> dict[str, Any]:
+    row = asdict(token)
+    owner = row.pop("owner")
+    return row | {"user": owner["email"]}

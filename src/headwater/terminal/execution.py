@@ -1,0 +1,33 @@
+"""Runs the coroutine of a command and prints what it returns. Most commands are such a coroutine:
+they read their options, open a transaction, and return rows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from argparse import Namespace
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from headwater.settings import Settings
+from headwater.terminal.command import Run
+from headwater.terminal.connection import explain_failures
+from headwater.terminal.output import Output, print_output
+
+Steps = Callable[[Settings, Namespace], Coroutine[Any, Any, Output]]
+
+
+def prints(steps: Steps) -> Run:
+    """Make a command of a coroutine function: it prints the result, as JSON with `--json`. Raises
+    Failure.
+    """
+
+    @functools.wraps(steps)
+    def run(settings: Settings, arguments: Namespace) -> int:
+        with explain_failures(settings):
+            output = asyncio.run(steps(settings, arguments))
+        print_output(output, as_json=arguments.json)
+        return 0
+
+    return run

@@ -1,0 +1,27 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+import argparse
+
+from headwater.terminal.command import Option
+from headwater.terminal.values import port, worker_count
+
+SPACE = Option("--space", type=int, required=True, metavar="ID", help="the Space's id")
+JSON = Option("--json", action="store_true", help="print JSON")
+NAME = Option("--name", required=True, metavar="N")
+
+LISTEN = (
+    Option("--host", default="127.0.0.1", metavar="H", help="address (127.0.0.1)"),
+    Option("--port", type=port, default=8080, metavar="P", help="port; 0 takes a free one (8080)"),
+)
+"""The address of a server."""
+
+API_PROCESSES = Option(
+    "--workers", type=worker_count, default=1, metavar="N", help="API processes (1)"
+)
+
+LEASH = Option("--leash", action="store_true", help=argparse.SUPPRESS)
+"""Held by the process that started this one: when it ends, so does standard input."""
+
+FILE_FORMAT = Option("--format", choices=("ndjson", "csv"), help="if FILE's name says none")
