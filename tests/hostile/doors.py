@@ -76,9 +76,10 @@ from headwater.sources.addresses import name_in_ascii, read_address
 from headwater.sources.classify import classify
 from headwater.sources.evidence import Landing
 from headwater.spaces.models import Space
-from headwater.tracker.browser_reports import Body, accept_item, is_page, language_tag
+from headwater.tracker.browser_reports import Body, language_tag
 from headwater.tracker.endpoint import MAX_BODY as MAX_REPORT
 from headwater.tracker.origins import cookie_domain, parse_origin, sent_host
+from headwater.tracker.reported_items import accept_item, is_page
 from headwater.webhooks.expressions import LONGEST as LONGEST_EXPRESSION
 from headwater.webhooks.expressions import parse as parse_expression
 from headwater.webhooks.former_expressions import translate

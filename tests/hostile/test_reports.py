@@ -19,8 +19,9 @@ from headwater.events.accepted import AcceptedEvent
 from headwater.http.errors import Invalid
 from headwater.identity.senders import Sender
 from headwater.spaces.access import Caller
-from headwater.tracker.browser_reports import Body, Browser, accept_item, is_page, language_tag
+from headwater.tracker.browser_reports import Body, Browser, language_tag
 from headwater.tracker.origins import cookie_domain, is_among, parse_origin, sent_host
+from headwater.tracker.reported_items import accept_item, is_page
 from headwater.tracker.signatures import SigningSecret
 from headwater.tracker.sites import ActiveSite
 from tests.support.sites import event, identify, page

@@ -1,40 +1,29 @@
-"""What a browser reports, validated: who it is, and page views, persons and events as items.
-Pure: of a report and what the request shows, the rows to store and a result for each item.
+"""A browser's report, validated but for its items: whose it is, who sent it, and the visitor's
+consent and cookies. Pure.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import lru_cache
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any
 
 import msgspec
-from msgspec import Meta, Raw
+from msgspec import Raw
 
-from headwater.browsing.accepted import COOKIES, AcceptedHit, AcceptedPerson
+from headwater.browsing.accepted import COOKIES
 from headwater.browsing.agents import Agent
 from headwater.browsing.places import Place
-from headwater.contacts.fields import DATE_FORMS, DATE_SLOTS, NUMBER_SLOTS, SLOTS
 from headwater.http.errors import Invalid
 from headwater.http.json_decoder import NOT_AN_OBJECT, decode_typed
-from headwater.identity.emails import parse_written_email
-from headwater.identity.senders import Sender
-from headwater.ingest.forms import Address, Check, Code, Form, Identifier, given_texts
-from headwater.ingest.payload import EVENT_FORM, Consent, profile_fields, slot_type
-from headwater.sources.addresses import read_address
-from headwater.tracker.signatures import Signature
-from headwater.tracker.sites import ActiveSite
+from headwater.ingest.forms import Check, Form, Identifier, given_texts
+from headwater.ingest.payload import Consent
 
 MAX_ITEMS = 50
-MAX_AGO = 7 * 86_400_000
-"""A week, in milliseconds: how long what could not be sent may wait in a browser."""
 LONGEST_COOKIE = {**dict.fromkeys(COOKIES, 255), "fbc": 1024}
 
 TOKEN = re.compile(r"[A-Za-z0-9._~-]{1,255}")
-_KEY = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_SECONDS = re.compile(r"[0-9]{1,12}", re.ASCII)
 _LANGUAGE = re.compile(r"([A-Za-z]{2,3})((?:[-_][A-Za-z0-9]{1,8}){0,4})")
 
 _encode = msgspec.json.encode
@@ -168,207 +157,3 @@ class Browser:
         if self.fingerprint and self.ip:
             by |= {"fingerprint": self.fingerprint, "ip": self.ip}
         return by
-
-
-class _Item(msgspec.Struct, frozen=True, kw_only=True):
-    type: Literal["page", "identify", "event"]
-    key: str
-    ago: int | float
-
-
-class _Page(_Item, frozen=True, kw_only=True):
-    url: Annotated[str, Meta(max_length=2048)]
-    referrer: Address = None
-
-
-_NAMES = ("full_name", "first_name", "last_name", "phone", "tracking_id")
-
-
-class _Named(_Item, frozen=True, kw_only=True):
-    email: Annotated[str, Meta(max_length=320)] | None = None
-    tracking_id: Identifier = None
-    full_name: Identifier = None
-    first_name: Identifier = None
-    last_name: Identifier = None
-    phone: Annotated[str, Meta(max_length=64)] | None = None
-
-
-_Person: Any = msgspec.defstruct(
-    "_Person", [(name, slot_type(number), None) for number, name in SLOTS],
-    bases=(_Named,), frozen=True, kw_only=True,
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _When:
-    key: str
-    occurred_at: int
-
-
-def _when(payload: _Item, now: float, check: Check) -> _When:
-    if not _KEY.fullmatch(payload.key):
-        check.add("key", _RULES["key"])
-    if not 0 <= payload.ago <= MAX_AGO:
-        check.add("ago", _RULES["ago"])
-        return _When("", 0)
-    return _When(payload.key.lower(), int(now * 1000 - payload.ago))
-
-
-def _page(payload: _Page, now: float, check: Check) -> AcceptedHit:
-    when = _when(payload, now, check)
-    if not payload.url.lower().startswith(("https://", "http://")) or not read_address(payload.url):
-        check.add("url", _RULES["url"])
-    referrer = given_texts(payload, ("referrer",)).get("referrer")
-    return AcceptedHit(
-        key=when.key, occurred_at=when.occurred_at, url=payload.url, referrer=referrer
-    )
-
-
-def _person(payload: Any, now: float, check: Check) -> AcceptedPerson:
-    when = _when(payload, now, check)
-    texts: dict[str, Any] = given_texts(payload, ("email", *_NAMES))
-    if "email" in texts:
-        texts["email"] = check(parse_written_email, "email", texts["email"])
-    fields = profile_fields(payload, check)
-    if not (texts or fields or check.errors):
-        check.add("email", "is required unless another field is given.")
-    return AcceptedPerson(occurred_at=when.occurred_at, profile_fields=fields, **texts)
-
-
-class _Signed(msgspec.Struct, frozen=True):
-    signed_at: Code = None
-    signature: Identifier = None
-
-
-def _signature(payload: _Signed, _: float, check: Check) -> Signature | None:
-    signed_at = "" if payload.signed_at is None else str(payload.signed_at).strip()
-    digest = (payload.signature or "").strip()
-    if not digest:
-        return None
-    if not _SECONDS.fullmatch(signed_at):
-        check.add("signed_at", _RULES["signed_at"])
-    return Signature(signed_at, digest)
-
-
-_RULES = {
-    "signed_at": "must be the Unix seconds that were signed.",
-    "type": "must be page, identify or event.",
-    "key": "must be a UUID.",
-    "ago": f"must be a number of milliseconds from 0 to {MAX_AGO}.",
-    "url": "must be an http:// or https:// address of at most 2048 characters.",
-    **{f"profile_field_{slot}": "must be a number or text holding one." for slot in NUMBER_SLOTS},
-    **{f"profile_field_{slot}": DATE_FORMS for slot in DATE_SLOTS},
-}
-_STAND_INS: dict[str, Any] = {
-    "type": "page", "key": "00000000-0000-0000-0000-000000000000", "ago": 0,
-}  # fmt: skip
-
-WHEN_FORM = Form(_Item, _when, _RULES, _STAND_INS)
-PAGE_FORM = Form(_Page, _page, _RULES, {**_STAND_INS, "url": "https://shop.example/"})
-PERSON_FORM = Form(_Person, _person, _RULES, _STAND_INS, alternatives=())
-SIGNATURE_FORM = Form(_Signed, _signature, _RULES, {}, alternatives=())
-
-
-class _Type(msgspec.Struct):
-    type: Any = None
-
-
-_type_of = msgspec.json.Decoder(_Type).decode
-
-
-def is_page(raw: Raw) -> bool:
-    """Whether an item is a page view, be it valid or not."""
-    try:
-        return _type_of(raw).type == "page"
-    except msgspec.DecodeError:
-        return False
-
-
-class AcceptedItem(NamedTuple):
-    """A row of the inbox, of its kind, and who vouches for it."""
-
-    kind: str
-    row: bytes
-    sender: Sender = Sender.BROWSER
-
-
-def accept_item(raw: Raw, browser: Browser, site: ActiveSite, now: float) -> AcceptedItem:
-    """An item as it goes onto the inbox. Raises Invalid naming every field at fault."""
-    try:
-        kind = _type_of(raw).type
-    except msgspec.DecodeError:
-        kind = None  # no object, which the form tells
-    if kind == "event":
-        return AcceptedItem("event", _event(raw, browser, site, now))
-    if kind not in ("page", "identify"):
-        WHEN_FORM.accept(raw, now)  # tells what is wrong with it
-    visitor = browser.visitor()
-    if not visitor:
-        raise Invalid.of("token", "is required unless fingerprint is given.")
-    if kind == "identify":
-        person = PERSON_FORM.accept(raw, now)
-        row = _encode(msgspec.structs.replace(person, **visitor))
-        return AcceptedItem("identify", row, _vouched(raw, person, site, now))
-    hit = PAGE_FORM.accept(raw, now)
-    row = _encode(msgspec.structs.replace(hit, **visitor, **_surroundings(browser)))
-    return AcceptedItem("hit", row)
-
-
-def _vouched(raw: Raw, person: AcceptedPerson, site: ActiveSite, now: float) -> Sender:
-    """Who says it: the business as well, where it has signed it. Raises Invalid for a signature
-    that proves nothing, as whoever sends one should hear that it does not work.
-    """
-    signature = SIGNATURE_FORM.accept(raw, now)
-    if signature is None:
-        return Sender.BROWSER
-    try:
-        signature.check(person.email, person.tracking_id, site.secrets, now)
-    except ValueError as error:
-        raise Invalid.of("signature", str(error)) from None
-    return Sender.SIGNED_BROWSER
-
-
-def _surroundings(browser: Browser) -> dict[str, Any]:
-    return {
-        "cookies": browser.cookies,
-        "country": browser.place.country,
-        "state": browser.place.state,
-        "city": browser.place.city,
-        "device_type": browser.agent.device_type,
-        "browser": browser.agent.browser,
-        "os": browser.agent.os,
-        "language": browser.language,
-    }
-
-
-_OF_THE_SERVER = (
-    "type", "key", "ago", "trk_token", "fingerprint", "ip", "user_agent", "event_time",
-)  # fmt: skip
-
-
-def _event(raw: Raw, browser: Browser, site: ActiveSite, now: float) -> bytes:
-    """An event goes through the form of all events; what the request shows itself is not taken
-    from the page, whose values are anybody's.
-    """
-    when = WHEN_FORM.accept(raw, now)
-    given = _members_of(raw)
-    for name in _OF_THE_SERVER:
-        given.pop(name, None)
-    defaults: dict[str, Any] = {"idempotency_key": when.key, **browser.cookies}
-    if browser.consent != Consent():
-        defaults["consent"] = browser.consent
-    known: dict[str, Any] = {**browser.visitor(), "event_time": when.occurred_at / 1000}
-    if browser.user_agent:
-        known["user_agent"] = browser.user_agent
-    event = EVENT_FORM.accept(_encode({**defaults, **given, **known}), now)
-    if event.amount is not None:
-        _check_amount(event.amount, site)
-    return _encode(event)
-
-
-def _check_amount(amount: str, site: ActiveSite) -> None:
-    """Raise Invalid for money that a page has no say in."""
-    if not site.accepts_amounts:
-        raise Invalid.of("amount", "is not accepted from pages of this site.")
-    if Decimal(amount) < 0:
-        raise Invalid.of("amount", "must not be negative: a page gives no refunds.")
