@@ -16,7 +16,8 @@ import pytest
 
 from headwater.http import server as http_server
 from headwater.http.server import make_server
-from tests.http.test_http_server import CLOSE, GET, Listening, answer, read_all, refused, statuses
+from tests.http.raw_http import CLOSE, GET, answer, read_all, refused, statuses
+from tests.http.test_http_server import Listening
 from tests.support.waiting import wait_until
 
 LARGE = 32 * 1024 * 1024

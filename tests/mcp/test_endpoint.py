@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
 
 import httpx
 import psycopg
@@ -18,9 +14,9 @@ import pytest
 from headwater.http.bodies import MAX_BODY
 from headwater.settings import Settings
 from tests.conftest import API, BASE_URL, run_application
-from tests.mcp.assistants import HEADERS, Assistant, connect, initialize
+from tests.mcp.assistants import HEADERS, Assistant, connect
 from tests.support.factories import Stage
-from tests.support.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.waiting import wait_until
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
@@ -229,71 +225,6 @@ def test_a_body_has_a_greatest_size(assistant: Assistant) -> None:
         answer = assistant.send(content=body, headers={"Content-Type": "application/json"})
         assert answer.status_code == status
         answer.json()
-
-
-def test_header_values_may_have_blanks_around_them(assistant: Assistant) -> None:
-    """Which HTTP trims (RFC 9110 §5.5), and the protocol compares with the body."""
-    body = json.dumps(modern_message("tools/call", {"name": "get_space", "arguments": {}}))
-    headers = {**HEADERS, **MODERN, "Authorization": f"Bearer {assistant.token}",
-               "Content-Type": "application/json", "Mcp-Method": "tools/call",
-               "Mcp-Name": "  get_space \t "}  # fmt: skip
-    connection = HTTPConnection(
-        assistant.base_url.removeprefix("http://"), timeout=PATIENCE_SECONDS
-    )
-    with closing(connection):
-        connection.request("POST", f"/mcp/{assistant.space_id}/public-api", body, headers)
-        told = json.loads(connection.getresponse().read())
-    assert told["result"]["structuredContent"]["id"] == assistant.space_id
-
-
-MODERN = {"MCP-Protocol-Version": "2026-07-28"}
-
-
-def modern_message(method: str, params: dict[str, Any]) -> dict[str, Any]:
-    """A message of the era without sessions."""
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
-    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
-
-
-def modern(
-    assistant: Assistant, method: str, params: dict[str, Any], **headers: str
-) -> httpx.Response:
-    """A request of that era."""
-    body = modern_message(method, params)
-    return assistant.send(json=body, headers={**MODERN, "Mcp-Method": method, **headers})
-
-
-def test_headers_that_belie_the_body_are_refused(assistant: Assistant) -> None:
-    call = {"name": "get_space", "arguments": {}}
-    answer = modern(assistant, "tools/call", call, **{"Mcp-Name": "delete_event"})
-    assert answer.status_code == 400
-    assert answer.json()["error"]["code"] == -32020
-
-
-def test_methods_there_are_not(assistant: Assistant) -> None:
-    assert modern(assistant, "x", {}).json()["error"]["code"] == -32601
-    assert assistant.message("x")["error"]["code"] == -32601
-    listen = modern(assistant, "subscriptions/listen", {"notifications": {}})
-    assert listen.json()["error"]["code"] == -32601
-
-
-def test_versions_of_the_handshake(assistant: Assistant) -> None:
-    for version in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"):
-        told = assistant.post(initialize(version)).json()["result"]
-        assert told["protocolVersion"] == version
-        assert told["serverInfo"] == {"name": "Headwater Conversion Tracking", "version": "2.3.0"}
-        assert told["capabilities"].keys() == {"tools", "resources", "prompts"}
-    unknown = assistant.post(initialize("1999-01-01")).json()["result"]
-    assert unknown["protocolVersion"] == "2025-11-25"
-    assert "mcp-session-id" not in assistant.post(initialize()).headers
-
-
-def test_a_notification_is_taken_without_an_answer(assistant: Assistant) -> None:
-    answer = assistant.post({"jsonrpc": "2.0", "method": "notifications/initialized"})
-    assert (answer.status_code, answer.content) == (202, b"")
 
 
 def test_every_answer_tells_of_the_minute(assistant: Assistant, viewer: Assistant) -> None:

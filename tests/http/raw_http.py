@@ -1,0 +1,54 @@
+"""Requests and answers as bytes, for tests of the server over raw sockets."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+
+API = b"/public-api/v1"
+
+
+def read_all(client: socket.socket) -> bytes:
+    received = b""
+    try:
+        while piece := client.recv(65536):
+            received += piece
+    except ConnectionResetError:
+        pass
+    return received
+
+
+def statuses(answers: bytes) -> list[int]:
+    return [int(status) for status in re.findall(rb"HTTP/1\.1 ([0-9]{3}) ", answers)]
+
+
+def answer(received: bytes) -> tuple[int, dict[str, str], bytes]:
+    """Status, headers and body of the only answer."""
+    assert statuses(received) == [int(received[9:12])], received
+    head, _, body = received.partition(b"\r\n\r\n")
+    lines = [line.decode().partition(": ") for line in head.split(b"\r\n")[1:]]
+    return int(received[9:12]), {name.lower(): value for name, _, value in lines}, body
+
+
+def refused(received: bytes, status: int) -> None:
+    """One JSON answer that tells the client not to go on."""
+    found, headers, body = answer(received)
+    assert found == status
+    assert headers["content-type"] == "application/json"
+    assert headers["connection"] == "close"
+    assert list(json.loads(body)) == ["message"]
+
+
+def post(key: bytes, *headers: bytes, body: bytes = b"", path: bytes = b"/events/track") -> bytes:
+    lines = [b"POST " + API + path + b" HTTP/1.1", b"Host: h", b"Authorization: Bearer " + key]
+    return b"\r\n".join([*lines, *headers, b"", body])
+
+
+def sized(body: bytes) -> bytes:
+    return b"Content-Length: %d" % len(body)
+
+
+GET = b"GET /healthz HTTP/1.1\r\nHost: h\r\n"
+CLOSE = b"Connection: close\r\n\r\n"
+CHUNKED = b"Transfer-Encoding: chunked"

@@ -1,0 +1,71 @@
+"""A Space whose people leave traces in every table, for tests of erasing them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from headwater.jobs.connection import connect
+from headwater.pipeline.batch_runner import drain
+from headwater.privacy.erasure_job import erase_next
+from tests.support.canaries import Person, Places, places
+from tests.support.factories import Stage
+from tests.support.reading_fixtures import Api
+
+
+class Shop:
+    """A Space whose API is used, and whose queue is worked on when a test says so."""
+
+    def __init__(self, api: Api, stage: Stage, url: str) -> None:
+        self.api, self.stage, self.url = api, stage, url
+
+    def send(self, bodies: list[dict[str, Any]]) -> None:
+        response = self.api.send("POST", "/events/batch", json={"events": bodies})
+        assert response.status_code == 202
+        assert {each["status"] for each in response.json()["results"]} == {"queued"}
+
+    def process(self) -> None:
+        with connect(self.url) as worker:
+            drain(worker)
+
+    def ask_to_erase(self, contact_id: int) -> None:
+        assert self.api.send("DELETE", f"/contacts/{contact_id}/pii").status_code == 202
+
+    def erase(self, limit: int = 2000) -> bool:
+        with connect(self.url) as worker:
+            return erase_next(worker, self.stage.space_id, limit)
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        return self.stage.connection.execute(query, {"space_id": self.stage.space_id}).fetchall()
+
+
+def live(shop: Shop, *people: Person) -> Places:
+    """Let people leave traces everywhere; returns where all of them have been seen."""
+    seen: dict[str, set[tuple[str, str]]] = {}
+
+    def look() -> None:
+        values = [value for person in people for value in person.personal + person.kept]
+        for value, found in places(shop.stage, values).items():
+            seen.setdefault(value, set()).update(found)
+
+    for person in people:
+        for happens in (person.browses, person.turns_out_to_be_one):
+            shop.send(happens())
+            look()
+            shop.process()
+        person.find()
+        person.is_rejected()
+        shop.process()
+        person.is_known_by_other_means()
+    for person in people:
+        shop.send(person.comes_back())
+    look()
+    return seen
+
+
+def server_log(connection: psycopg.Connection) -> str:
+    row = connection.execute("SHOW data_directory").fetchone()
+    assert row is not None
+    return (Path(row[0]).parent / "postgresql.log").read_text()
