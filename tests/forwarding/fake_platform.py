@@ -8,75 +8,24 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import struct
 import threading
-import time
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
 import msgspec
 
+from tests.forwarding.wire import (
+    CHUNK,
+    LONGEST_SECONDS,
+    Disconnected,
+    Received,
+    Wire,
+    read_request,
+)
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
-
-LONGEST_SECONDS = 60.0
-"""After which a server that drips, floods or keeps silent gives up."""
-_CHUNK = 64 * 1024
-
-
-@dataclass(frozen=True)
-class Received:
-    """A request that was read whole."""
-
-    method: str
-    target: str
-    """Path and query."""
-    headers: Mapping[str, str]
-    """Names in lower case."""
-    body: bytes
-    at: float
-    """When it had been read, by time.monotonic()."""
-
-    def json(self) -> Any:
-        return msgspec.json.decode(self.body)
-
-
-class Disconnected(Exception):
-    """The client, or the test, ended the connection."""
-
-
-@dataclass
-class Wire:
-    """A connection, for a step to write to. Waits end when the test does."""
-
-    connection: socket.socket
-    stopping: threading.Event
-
-    def send(self, data: bytes) -> None:
-        try:
-            self.connection.sendall(data)
-        except OSError as error:
-            raise Disconnected from error
-
-    def pause(self, seconds: float) -> None:
-        if self.stopping.wait(seconds):
-            raise Disconnected
-
-    def pour(self, pieces: Iterable[bytes], interval: float = 0) -> None:
-        """Send the pieces, for at most LONGEST_SECONDS."""
-        deadline = time.monotonic() + LONGEST_SECONDS
-        for piece in pieces:
-            self.send(piece)
-            self.pause(interval)
-            if time.monotonic() > deadline:
-                raise Disconnected
-
-    def reset(self) -> None:
-        """End it with RST, as a crashing host or a firewall does."""
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        raise Disconnected
 
 
 class Step(Protocol):
@@ -201,9 +150,9 @@ class Huge(_Step):
         how = "Content-Length" if self.declared else "Transfer-Encoding"
         value = str(self.length) if self.declared else "chunked"
         wire.send(_head(self.status, {"Content-Type": "application/json", how: value}))
-        piece = b" " * _CHUNK if self.declared else f"{_CHUNK:x}\r\n".encode() + b" " * _CHUNK
+        piece = b" " * CHUNK if self.declared else f"{CHUNK:x}\r\n".encode() + b" " * CHUNK
         end = b"" if self.declared else b"\r\n"
-        wire.pour(piece + end for _ in range(self.length // _CHUNK))
+        wire.pour(piece + end for _ in range(self.length // CHUNK))
         raise Disconnected
 
 
@@ -233,8 +182,8 @@ class GzipBomb(_Step):
         wire.send(b"0\r\n\r\n")
 
     def _packed(self) -> Iterator[bytes]:
-        packer, zeros = zlib.compressobj(9, wbits=31), b"0" * _CHUNK
-        for _ in range(self.unpacked // _CHUNK):
+        packer, zeros = zlib.compressobj(9, wbits=31), b"0" * CHUNK
+        for _ in range(self.unpacked // CHUNK):
             if piece := packer.compress(zeros):
                 yield piece
         yield packer.flush()
@@ -346,7 +295,7 @@ class FakePlatform:
             reaction = self._script.popleft() if self._script else self._otherwise
         if not callable(reaction):
             reaction.before(wire)
-        request = _read(wire.connection)
+        request = read_request(wire.connection)
         with self._lock:
             self._requests.append(request)
         step = reaction(request) if callable(reaction) else reaction
@@ -356,25 +305,3 @@ class FakePlatform:
 def _head(status: int, headers: Mapping[str, str]) -> bytes:
     lines = [f"HTTP/1.1 {status} Status", *(f"{name}: {value}" for name, value in headers.items())]
     return "\r\n".join([*lines, "", ""]).encode()
-
-
-def _read(connection: socket.socket) -> Received:
-    data = b""
-    while b"\r\n\r\n" not in data:
-        data += _more(connection)
-    head, _, body = data.partition(b"\r\n\r\n")
-    first, *lines = head.decode("latin-1").split("\r\n")
-    method, target, _ = first.split(" ")
-    pairs = (line.partition(":") for line in lines)
-    headers = {name.lower(): value.strip() for name, _, value in pairs}
-    assert "transfer-encoding" not in headers, "calls to platforms have a length"
-    while len(body) < int(headers.get("content-length", "0")):
-        body += _more(connection)
-    return Received(method, target, headers, body, time.monotonic())
-
-
-def _more(connection: socket.socket) -> bytes:
-    data = connection.recv(_CHUNK)
-    if not data:
-        raise Disconnected
-    return data
