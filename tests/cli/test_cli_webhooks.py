@@ -12,7 +12,8 @@ import pytest
 from headwater.cli import main
 from headwater.database.installation import DEFAULT_BASE_URL
 from tests.support.factories import Stage, make_stage
-from tests.support.webhook_samples import ORDER, REFUND, SESSION, stripe
+from tests.support.webhook_samples.shopify import ORDER, REFUND
+from tests.support.webhook_samples.stripe import SESSION, stripe
 from tests.support.webhooks import SECRET, Hook, Hooks
 
 

@@ -86,6 +86,7 @@ from headwater.webhooks.former_expressions import translate
 from headwater.webhooks.functions import OWN_FUNCTIONS
 from headwater.webhooks.interpretation import draft_event
 from headwater.webhooks.models import MappingInput, ReadContext, WebhookRequest, WebhookSettings
+from headwater.webhooks.providers import PROVIDERS
 from tests.hostile.growth import Door
 from tests.hostile.test_reports import SITE, browser
 
@@ -167,8 +168,7 @@ def _drafts(body: bytes) -> list[object]:
         mapping={"email": "total(a[*].b)", "url": "url_host(not_blank(k, x))"}
     )
     message = WebhookRequest({"x-wc-webhook-topic": "order.created"}, body, NOW)
-    kinds = ("generic", "stripe", "shopify", "woocommerce", "calendly")
-    return [draft_event(ReadContext(kind, settings, "EUR"), message) for kind in kinds]
+    return [draft_event(ReadContext(kind, settings, "EUR"), message) for kind in PROVIDERS]
 
 
 _CALLS = [

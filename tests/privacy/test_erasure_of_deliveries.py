@@ -11,7 +11,7 @@ from headwater.webhooks.deliveries import begin_delivery, finish_delivery, note,
 from headwater.webhooks.models import ReadContext, WebhookRequest, WebhookSettings
 from tests.support.factories import make_stage
 from tests.support.reading_fixtures import Api
-from tests.support.webhook_samples import ORDER
+from tests.support.webhook_samples.shopify import ORDER
 from tests.support.webhooks import Hook, Hooks
 
 ADA, EVE = "ada+1@exämple.com", "eve@example.com"

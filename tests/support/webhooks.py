@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import hmac
 import json
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,50 +23,16 @@ from tests.conftest import Running
 from tests.support.factories import Stage
 from tests.support.pipeline import Stage as Queue
 from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.webhook_samples import SAMPLES
 
 SECRET = "whsec_test"
 RECEIVED = 1_778_680_800.0
 """2026-05-13 14:00 UTC."""
 
-DEFAULT_HEADERS = {
-    "shopify": {"X-Shopify-Topic": "orders/paid"},
-    "woocommerce": {
-        "X-WC-Webhook-Topic": "order.updated",
-        "X-WC-Webhook-Source": "https://shop.example/",
-    },
-}
-
-
-def digest(body: bytes, secret: str = SECRET) -> bytes:
-    return hmac.digest(secret.encode(), body, "sha256")
-
-
-def in_base64(body: bytes, secret: str = SECRET) -> str:
-    return base64.b64encode(digest(body, secret)).decode()
-
-
-def timestamped(body: bytes, at: float, secret: str = SECRET) -> str:
-    return f"t={int(at)},v1={digest(str(int(at)).encode() + b'.' + body, secret).hex()}"
-
-
-def sign(kind: str, body: bytes, secret: str = SECRET) -> dict[str, str]:
-    """The header with which a sender of this type proves itself now."""
-    match kind:
-        case "stripe":
-            return {"Stripe-Signature": timestamped(body, time.time(), secret)}
-        case "calendly":
-            return {"Calendly-Webhook-Signature": timestamped(body, time.time(), secret)}
-        case "shopify":
-            return {"X-Shopify-Hmac-Sha256": in_base64(body, secret)}
-        case "woocommerce":
-            return {"X-WC-Webhook-Signature": in_base64(body, secret)}
-        case _:
-            return {"X-Signature": digest(body, secret).hex()}
-
 
 def read(kind: str, body: Any, *, currency: str = "USD", **options: Any) -> WebhookOutcome:
     """What a believed body amounts to, for someone who bought before: `headers`, `settings`."""
-    headers = {**DEFAULT_HEADERS.get(kind, {}), **options.get("headers", {})}
+    headers = {**SAMPLES[kind].headers, **options.get("headers", {})}
     lower = {name.lower(): text for name, text in headers.items()}
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     reader = ReadContext(kind, read_settings(kind, options.get("settings", {})), currency)
@@ -108,9 +71,10 @@ class Hook:
     def deliver(self, body: Any, **headers: str) -> httpx.Response:
         """Deliver as the sender does: signed, with the headers that its type has."""
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        signed = sign(self.type, raw, self.secret) if self.secret else {}
+        sample = SAMPLES[self.type]
+        signed = {sample.signature: sample.sign(raw, self.secret)} if self.secret else {}
         named = {name.replace("_", "-"): text for name, text in headers.items()}
-        return self.post(raw, {**DEFAULT_HEADERS.get(self.type, {}), **signed, **named})
+        return self.post(raw, {**sample.headers, **signed, **named})
 
     def deliveries(self, *columns: str) -> list[Any]:
         """The kept deliveries, the oldest first: a tuple of columns each, or the one column."""

@@ -7,11 +7,8 @@ from typing import Any
 import pytest
 
 from headwater.webhooks.models import Status
-from tests.support.webhook_samples import (
-    SESSION,
-    T0,
-    stripe,
-)
+from tests.support.webhook_samples.sample import T0
+from tests.support.webhook_samples.stripe import SESSION, stripe
 from tests.support.webhooks import RECEIVED, event_of, read
 
 GENERIC = {

@@ -20,7 +20,8 @@ from headwater.webhooks.models import (
     WebhookRequest,
     WebhookSettings,
 )
-from tests.support.webhook_samples import ORDER, REFUND, WOO
+from tests.support.webhook_samples.shopify import ORDER, REFUND
+from tests.support.webhook_samples.woocommerce import WOO
 from tests.support.webhooks import SECRET, Hook, Hooks, read
 
 BODY = {"email": "ada@example.com", "amount": 5}

@@ -11,19 +11,11 @@ from headwater.webhooks.mapping import DESTINATIONS
 from headwater.webhooks.models import Status
 from headwater.webhooks.providers import PROVIDERS
 from headwater.webhooks.settings_input import read_settings
-from tests.support.webhook_samples import (
-    BOOKING,
-    CHARGE,
-    INTENT,
-    INVOICE,
-    ORDER,
-    REFUND,
-    SESSION,
-    T0,
-    T0_ISO,
-    WOO,
-    stripe,
-)
+from tests.support.webhook_samples.calendly import BOOKING
+from tests.support.webhook_samples.sample import T0, T0_ISO
+from tests.support.webhook_samples.shopify import ORDER, REFUND
+from tests.support.webhook_samples.stripe import CHARGE, INTENT, INVOICE, SESSION, stripe
+from tests.support.webhook_samples.woocommerce import WOO
 from tests.support.webhooks import event_of, read
 
 PERSON = {"email": "ada@example.com", "full_name": "Ada L", "event_time": T0 * 1000}

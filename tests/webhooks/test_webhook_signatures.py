@@ -16,6 +16,7 @@ from headwater.webhooks.models import (
     WebhookRequest,
     WebhookSettings,
 )
+from headwater.webhooks.providers import PROVIDERS
 from headwater.webhooks.settings_input import read_settings
 from tests.support.webhooks import RECEIVED
 
@@ -120,7 +121,7 @@ def test_without_a_secret_nothing_is_asked_for() -> None:
 
 
 def test_only_woocommerce_s_ping_needs_none() -> None:
-    for kind in ("stripe", "shopify", "calendly", "generic", "woocommerce"):
+    for kind in PROVIDERS:
         reader = ReadContext(kind, WebhookSettings(), "USD")
         if kind != "woocommerce":
             with pytest.raises(UnverifiedRequest):

@@ -1,16 +1,27 @@
-"""The types of webhooks: how each sender signs, names what happened, and what is made of it."""
+"""The types of webhooks: what each sender signs, how it names what happened, and what is made of
+it. A module of this package that defines a Provider is a type; nothing else lists them.
+"""
 
 from __future__ import annotations
 
-from headwater.webhooks.providers.calendly import CALENDLY
-from headwater.webhooks.providers.generic import GENERIC
+from importlib import import_module
+from pkgutil import iter_modules
+
 from headwater.webhooks.providers.provider import Provider
-from headwater.webhooks.providers.shopify import SHOPIFY
-from headwater.webhooks.providers.stripe import STRIPE
-from headwater.webhooks.providers.woocommerce import WOOCOMMERCE
 
 __all__ = ["PROVIDERS", "Provider"]
 
-PROVIDERS = {
-    provider.type: provider for provider in (GENERIC, STRIPE, SHOPIFY, WOOCOMMERCE, CALENDLY)
-}
+
+def _find_providers() -> dict[str, Provider]:
+    """Every type by its name, in alphabetical order."""
+    modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
+    providers = [
+        value
+        for module in modules
+        for value in vars(module).values()
+        if isinstance(value, Provider)
+    ]
+    return {provider.type: provider for provider in providers}
+
+
+PROVIDERS = _find_providers()
