@@ -210,7 +210,7 @@ def test_every_make_target() -> None:
 
 
 def pages() -> list[Path]:
-    return [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+    return [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)

@@ -1,0 +1,96 @@
+"""The door for contributors is open: recipes name files that are there, and few of them; what runs
+on a pull request is what runs here.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.support.sizes import ROOT
+
+PAGE = (ROOT / "CONTRIBUTING.md").read_text()
+WORKFLOW = ROOT / ".github" / "workflows" / "ci.yml"
+MOST_FILES = {
+    "An ad platform": 5,
+    "A webhook provider": 5,
+    "A source rule": 4,
+    "An API endpoint": 6,
+    "A report dimension": 5,
+}
+NOT_YET = {
+    file
+    for file, room in (
+        ("src/headwater/platforms/<name>/", "src/headwater/platforms"),
+        ("tests/platforms/test_<name>.py", "tests/platforms"),
+        ("src/headwater/<room>/operations.py", "src/headwater/api"),
+    )
+    if not (ROOT / room).is_dir()
+}
+"""Files of rooms that are being made."""
+PLACEHOLDER = re.compile(r"<\w+>")
+
+
+def recipes() -> dict[str, list[str]]:
+    """The files of every recipe, as they are written."""
+    sections = re.findall(
+        r"^### (.*?)\n(.*?)(?=^### |\Z)", PAGE.partition("## Recipes")[2], re.MULTILINE | re.DOTALL
+    )
+    return {title: re.findall(r"^- `(.*?)`", text, re.MULTILINE) for title, text in sections}
+
+
+def exists(pattern: str) -> bool:
+    """Whether at least one file or folder is called so, whatever stands for the placeholders."""
+    matches = ROOT.glob(PLACEHOLDER.sub("*", pattern).rstrip("/"))
+    return any(match.is_dir() == pattern.endswith("/") for match in matches)
+
+
+def test_every_recipe_is_short() -> None:
+    assert recipes().keys() == MOST_FILES.keys()
+    for title, files in recipes().items():
+        assert 2 <= len(files) == len(set(files)) <= MOST_FILES[title], title
+
+
+@pytest.mark.parametrize(
+    ("title", "file"), [(title, file) for title, files in recipes().items() for file in files]
+)
+def test_every_file_is_there(title: str, file: str) -> None:
+    if file in NOT_YET:
+        pytest.skip("its room is not there yet")
+    assert exists(file), title
+
+
+def test_a_file_that_is_not_there_is_missed() -> None:
+    assert exists("src/headwater/<room>/<room>.sql")
+    assert not exists("src/headwater/<room>/<name>.xyz")
+    assert not exists("src/headwater/webhooks/providers/stripe.py/")
+
+
+def test_every_rule_names_what_holds_it() -> None:
+    rules = PAGE.partition("## Rules")[2].partition("## Tests")[0]
+    holders = re.findall(r"`((?:tests/[\w/]+\.py)|pyproject\.toml)` \|$", rules, re.MULTILINE)
+    assert len(holders) >= 8
+    assert [holder for holder in holders if not (ROOT / holder).is_file()] == []
+
+
+def test_the_three_commands_are_there() -> None:
+    targets = re.findall(r"^make (\w+) ", PAGE, re.MULTILINE)
+    assert targets == ["setup", "test", "check"]
+    makefile = (ROOT / "Makefile").read_text()
+    assert [target for target in targets if f"\n{target}: " not in makefile] == []
+
+
+def test_the_workflow_runs_what_runs_here_on_every_python() -> None:
+    yaml = pytest.importorskip("yaml", reason="no YAML parser is installed")
+    workflow = yaml.safe_load(WORKFLOW.read_text())
+    (job,) = workflow["jobs"].values()
+    commands = [step["run"] for step in job["steps"] if "run" in step]
+    assert commands == [".ci/run"]
+    assert (ROOT / ".ci" / "run").stat().st_mode & 0o111
+    versions = job["strategy"]["matrix"]["python"]
+    assert versions == ["3.11", "3.12", "3.13", "3.14"]
+    oldest = re.search(r'requires-python = ">=(.*?)"', (ROOT / "pyproject.toml").read_text())
+    assert oldest is not None
+    assert versions[0] == oldest[1]
+    assert workflow["permissions"] == {"contents": "read"}
