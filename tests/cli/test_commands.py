@@ -1,0 +1,90 @@
+"""The list of commands: each is where it says, and none pays for another."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from headwater.cli import main
+from headwater.cli.commands import COMMANDS, CommandEntry, build_parser
+from headwater.terminal.command import Command, CommandGroup
+from headwater.terminal.execution import prints
+
+IMPORTED = """
+import sys
+from headwater.cli.commands import build_parser
+build_parser(sys.argv[1])
+ours = [name for name in sys.modules if name.startswith("headwater.")]
+print(*sorted(name for name in ours if name.startswith("headwater.cli.")))
+print(len(ours))
+"""
+
+
+def imported_by(word: str) -> tuple[list[str], int]:
+    """The modules of cli/ that the command line of a word imports, and how many of ours in all."""
+    command = [sys.executable, "-c", IMPORTED, word]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    names, count = output.splitlines()
+    return names.split(), int(count)
+
+
+def test_it_works(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0
+    page = capsys.readouterr().out
+    places = [page.index(f"\n    {entry.name} ") for entry in COMMANDS]
+    assert places == sorted(places)
+    assert [entry.name for entry in COMMANDS if entry.about not in " ".join(page.split())] == []
+
+
+def test_without_a_command_none_is_imported() -> None:
+    modules, count = imported_by("")
+    assert modules == ["headwater.cli.commands"]
+    assert count < 12
+
+
+def test_a_command_imports_no_other() -> None:
+    assert imported_by("source")[0] == ["headwater.cli.commands", "headwater.cli.source"]
+    assert imported_by("space")[0] == ["headwater.cli.commands", "headwater.cli.spaces"]
+
+
+@pytest.mark.parametrize("entry", COMMANDS, ids=lambda entry: entry.name)
+def test_each_is_where_it_says(entry: CommandEntry) -> None:
+    kind = CommandGroup if entry.place.endswith(":group") else Command
+    assert isinstance(entry.load(), kind)
+
+
+def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    groups = [action for action in parser._actions
+              if isinstance(action, argparse._SubParsersAction)]  # fmt: skip
+    if not groups:
+        yield parser
+    for group in groups:
+        for inner in group.choices.values():
+            yield from parsers(inner)
+
+
+def test_what_prints_does_so_as_json_too() -> None:
+    """`prints` reads the option, which therefore may not be forgotten."""
+    printing = [
+        parser for parser in parsers(build_parser())
+        if getattr(parser.get_default("run"), "__code__", None) is prints(_nothing).__code__  # type: ignore[arg-type]
+    ]  # fmt: skip
+    assert len(printing) > 20
+    assert [parser.prog for parser in printing if "--json" not in parser.format_help()] == []
+
+
+async def _nothing(*_: object) -> str:
+    return ""
+
+
+def test_a_word_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["spaces"])
+    assert ended.value.code == 2
+    assert "invalid choice: 'spaces'" in capsys.readouterr().err

@@ -1,0 +1,63 @@
+"""A lease is renewed while work goes on, survives a lost connection, and tells when it is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.jobs import lease
+from headwater.jobs.lease import LeaseLostError, LeaseRenewal
+from tests.support.waiting import wait_until
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "RENEW_SECONDS", 0.0)
+
+
+class Renewals:
+    """Renews a lease so many times, and then has lost it."""
+
+    def __init__(self, granted: int, failing: int = 0) -> None:
+        self.granted, self.failing, self.asked = granted, failing, 0
+
+    def __call__(self, connection: psycopg.Connection[Any]) -> bool:
+        self.asked += 1
+        if self.asked <= self.failing:
+            connection.close()
+            raise psycopg.OperationalError
+        return self.asked <= self.granted
+
+
+def is_lost(renewal: LeaseRenewal) -> bool:
+    try:
+        renewal.check()
+    except LeaseLostError:
+        return True
+    return False
+
+
+def test_it_works(database_url: str) -> None:
+    renewals = Renewals(granted=3)
+    with LeaseRenewal(database_url, renewals) as renewal:
+        wait_until(lambda: is_lost(renewal), what="the loss of the lease")
+    assert renewals.asked == 4
+
+
+def test_it_is_renewed_until_the_work_ends(database_url: str) -> None:
+    renewals = Renewals(granted=10**9)
+    with LeaseRenewal(database_url, renewals) as renewal:
+        wait_until(lambda: renewals.asked > 3, what="renewals")
+        renewal.check()
+    asked = renewals.asked
+    renewal.check()
+    assert renewals.asked == asked
+
+
+def test_a_lost_connection_is_no_lost_lease(database_url: str) -> None:
+    renewals = Renewals(granted=10**9, failing=2)
+    with LeaseRenewal(database_url, renewals) as renewal:
+        wait_until(lambda: renewals.asked > 4, what="renewals on a new connection")
+        renewal.check()

@@ -1,0 +1,44 @@
+"""Values of options, beyond their type."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from headwater.terminal import values
+from headwater.terminal.failure import Failure
+
+
+def test_it_works() -> None:
+    assert (values.port("0"), values.worker_count("64"), values.row_count("10000")) == (
+        0,
+        64,
+        10000,
+    )
+    assert values.seconds("0.5") == 0.5
+    assert values.read_pairs(["a=1", "b=", "c==x"]) == {"a": "1", "b": "", "c": "=x"}
+
+
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [
+        (values.port, "65536"),
+        (values.port, "-1"),
+        (values.worker_count, "0"),
+        (values.row_count, "10001"),
+        (values.seconds, "-1"),
+        (values.seconds, "inf"),
+        (values.seconds, "nan"),
+    ],
+)
+def test_beyond_the_bounds(read: object, text: str) -> None:
+    assert callable(read)
+    with pytest.raises(argparse.ArgumentTypeError):
+        read(text)
+
+
+@pytest.mark.parametrize(("texts", "why"), [(["a"], "KEY=VALUE"), (["a=1", "a=2"], "given twice")])
+def test_pairs_that_are_none(texts: list[str], why: str) -> None:
+    with pytest.raises(Failure, match=f"^a: .*{why}"):
+        values.read_pairs(texts)
