@@ -71,10 +71,12 @@ def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser
 
 def test_what_prints_does_so_as_json_too() -> None:
     """`prints` reads the option, which therefore may not be forgotten."""
+    code = prints(_nothing).__code__
     printing = [
-        parser for parser in parsers(build_parser())
-        if getattr(parser.get_default("run"), "__code__", None) is prints(_nothing).__code__  # type: ignore[arg-type]
-    ]  # fmt: skip
+        parser
+        for parser in parsers(build_parser())
+        if getattr(parser.get_default("run"), "__code__", None) is code
+    ]
     assert len(printing) > 20
     assert [parser.prog for parser in printing if "--json" not in parser.format_help()] == []
 
