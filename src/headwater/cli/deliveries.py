@@ -19,9 +19,18 @@ from headwater.terminal.output import Output, Row
 from headwater.terminal.values import row_count, seconds
 
 _COLUMNS = (
-    "id", "destination_id", "platform", "event_id", "event_name", "status", "reason", "attempts",
-    "http_status", "error", "created_at",
-)  # fmt: skip
+    "id",
+    "destination_id",
+    "platform",
+    "event_id",
+    "event_name",
+    "status",
+    "reason",
+    "attempts",
+    "http_status",
+    "error",
+    "created_at",
+)
 
 group = CommandGroup()
 

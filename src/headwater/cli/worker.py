@@ -37,10 +37,14 @@ def worker(settings: Settings, arguments: Namespace) -> int:
     signal.signal(signal.SIGINT, end)
     leash.hold(arguments)
     duties = [
-        make_pipeline_duty(merge_alert=settings.merge_alert), ERASURE_DUTY,
-        make_forwarding_duty(settings), make_export_duty(settings),
-        make_export_tidying_duty(settings), make_cleanup_duty(), make_backlog_duty(),
-    ]  # fmt: skip
+        make_pipeline_duty(merge_alert=settings.merge_alert),
+        ERASURE_DUTY,
+        make_forwarding_duty(settings),
+        make_export_duty(settings),
+        make_export_tidying_duty(settings),
+        make_cleanup_duty(),
+        make_backlog_duty(),
+    ]
     Worker(database_url(settings), stop, duties).run()
     return 0
 
