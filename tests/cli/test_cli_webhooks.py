@@ -79,7 +79,7 @@ def test_the_url_begins_with_the_base_url(
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--type", "paypal", "--name", "n"], "type: paypal is none of generic, stripe"),
+        (["--type", "paypal", "--name", "n"], "type: paypal is none of calendly, generic"),
         (["--type", "stripe", "--name", "n"], "secret: stripe signs what it sends"),
         (["--type", "generic", "--name", "n"], "needs event=NAME"),
         (["--type", "generic", "--name", " ", "--set", "event=contact"], "name"),

@@ -58,7 +58,7 @@ def plain_text(value: Any) -> str:
         return "-"
     if isinstance(value, Mapping):
         pairs = cast("Mapping[str, Any]", value)
-        return ", ".join(f"{name}={plain_text(item)}" for name, item in pairs.items())
+        return ", ".join(f"{plain_text(name)}={plain_text(item)}" for name, item in pairs.items())
     if isinstance(value, list | tuple):
         return ", ".join(map(plain_text, cast("Sequence[Any]", value)))
     text = to_text(value)
