@@ -315,7 +315,6 @@ JSON_DOORS = [
 TRUSTED: Mapping[str, str] = {
     "browsing/views.py stored_view": "a column that we wrote",
     "cli/": "typed by the operator, or a row of ours",
-    "terminal/": "typed by the operator",
     "demo/": "our own service's answers",
     "contacts/profiles.py": "a date that parse_slot_date wrote",
     "egress/addresses.py first_refusal": "addresses as the resolver writes them",
