@@ -243,7 +243,7 @@ class _Front:
             # The answer to GET, of which the server sends the head alone (RFC 9110 §9.3.2).
             scope = {**scope, "method": "GET"}
         begin_request()
-        with self._budget.request(_declared_length(scope)):
+        with self._budget.request(scope["headers"]):
             endpoint = self._hot.get((scope["method"], scope["path"]), self._take_other)
             await endpoint(scope, receive, send)
 
@@ -273,14 +273,6 @@ class _Front:
             # The framework has answered 500 and raises all the same; the server would take that
             # for an answer cut short and end the connection.
             log.exception("request_failed", method=scope["method"], path=scope["path"][:200])
-
-
-def _declared_length(scope: Scope) -> int:
-    """The body's length by the request's head, whose form the server has checked."""
-    for name, value in scope["headers"]:
-        if name == b"content-length":
-            return int(value)
-    return 0
 
 
 def _methods_of_fixed_paths(hot: dict[tuple[str, str], ASGIApp]) -> dict[str, set[str]]:

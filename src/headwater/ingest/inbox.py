@@ -21,7 +21,7 @@ import structlog
 from prometheus_client import Counter, Histogram
 from psycopg import AsyncConnection
 
-from headwater.database.allowance import spend
+from headwater.database.allowance import charge, seconds_left
 from headwater.database.arrays import array
 from headwater.database.pool import bounded, connect
 from headwater.database.queries import Queries
@@ -120,17 +120,17 @@ class Inbox:
         except that a commit whose outcome is unknown also counts as Unavailable.
         """
         request.size = sum(map(len, request.rows))
-        with spend() as deadline:
-            last_chance = deadline - FLUSH_SECONDS
-            now = time.monotonic()
-            if self._is_full(request.size) or last_chance < now:
-                raise Unavailable
-            request.done = asyncio.get_running_loop().create_future()
-            request.expires = min(now + WAIT_SECONDS, last_chance)
-            self._waiting.append(request)
-            self._count(request, 1)
-            self._arrived.set()
-            await request.done
+        started = time.monotonic()
+        patience = min(WAIT_SECONDS, seconds_left() - FLUSH_SECONDS)
+        if patience < 0 or self._is_full(request.size):
+            raise Unavailable
+        request.done = asyncio.get_running_loop().create_future()
+        request.expires = started + patience
+        self._waiting.append(request)
+        self._count(request, 1)
+        self._arrived.set()
+        await request.done
+        charge(time.monotonic() - started)
         if request.failure is not None:
             raise request.failure
         return request
