@@ -15,8 +15,8 @@ import psycopg
 from psycopg import AsyncConnection, Connection
 
 from headwater import cli, supervisor
-from headwater.ingest import inbox
-from headwater.ingest.inbox import Request
+from headwater.inbox import inbox
+from headwater.inbox.inbox import Request
 from headwater.jobs import child_process
 from headwater.jobs.child_process import ChildProcess
 from headwater.pipeline import batch_loader, batch_runner, steps

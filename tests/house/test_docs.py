@@ -171,7 +171,7 @@ def test_every_field() -> None:
 
 
 def test_every_receipt_status_and_reason() -> None:
-    sql = (ROOT / "src" / "headwater" / "ingest" / "inbox.sql").read_text()
+    sql = (ROOT / "src" / "headwater" / "inbox" / "inbox.sql").read_text()
     statuses = re.findall(r"^SELECT '(\w+)'", sql.partition("-- name: receipt")[2], re.MULTILINE)
     assert row_names(section(IDENTITY, "Receipts"))[1:] == list(dict.fromkeys(statuses))
     assert [status for status in statuses if f"`{status}`" not in section(API, "Receipts")] == []

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from headwater.attribution.touches import Touch
 from headwater.browsing.accepted import AcceptedHit
 from headwater.browsing.clicks import Clicks
 from headwater.identity.directory import Contact
@@ -21,6 +20,7 @@ from headwater.sources.classify import explain
 from headwater.sources.evidence import Landing
 from headwater.sources.exclusions import Exclusions
 from headwater.sources.outcomes import Ad, Classification, Source
+from headwater.touchpoints.models import Touch
 
 DIRECTLY = "direct"
 """The rule of a visit that nothing tells the source of."""

@@ -4,9 +4,9 @@ join as page views come, in whatever order, so what they are never depends on it
 
 from __future__ import annotations
 
-from headwater.attribution.touches import HALF_HOUR
 from headwater.browsing.views import View
 from headwater.identity.directory import Contact
+from headwater.touchpoints.models import HALF_HOUR
 
 
 class Visit:

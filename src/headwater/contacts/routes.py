@@ -9,7 +9,6 @@ from fastapi import APIRouter, Path, Request, Response
 
 from headwater.contacts import inputs, parameters
 from headwater.contacts.lookup import find_by_email, resolve
-from headwater.contacts.membership import attach_company, detach_company
 from headwater.contacts.queries import fetch_contact, list_contacts, queries
 from headwater.contacts.schemas import CONTACT, PAGE, SEVERAL
 from headwater.contacts.updates import create_contact, update_contact
@@ -19,6 +18,7 @@ from headwater.http.openapi import problems
 from headwater.http.pagination import PageLink, envelope
 from headwater.http.parameters import Query
 from headwater.http.paths import REST
+from headwater.merging.membership import attach_company, detach_company
 from headwater.spaces.access import Caller, requires
 from headwater.spaces.spaces import fetch_space
 

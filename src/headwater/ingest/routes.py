@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 from headwater.http.errors import NotFound
 from headwater.http.ids import TEXT_ID, parse_id
 from headwater.http.openapi import problems
-from headwater.ingest.inbox import queries
+from headwater.inbox.inbox import queries
 from headwater.ingest.schemas import RECEIPT
 from headwater.spaces.access import Caller, requires
 

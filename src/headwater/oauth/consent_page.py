@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from headwater.accounts.authorization_codes import ConsentGiven, make_code
 from headwater.accounts.sessions import close_session
 from headwater.accounts.tokens import MAX_TOKENS
 from headwater.console.forms import TOKEN, once_token, read_form_once
@@ -31,7 +32,6 @@ from headwater.console.visitor import (
 )
 from headwater.http.errors import Forbidden
 from headwater.oauth.clients import OAuthClient
-from headwater.oauth.codes import ConsentGiven, make_code
 from headwater.oauth.consent import ConsentOffer, list_choices
 from headwater.oauth.errors import OAuthError
 from headwater.oauth.metadata import AUTHORIZE

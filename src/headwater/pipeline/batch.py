@@ -13,7 +13,6 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from headwater.attribution.touches import Touch
 from headwater.browsing.accepted import AcceptedHit, AcceptedPerson
 from headwater.browsing.clicks import Clicks
 from headwater.browsing.views import View
@@ -30,6 +29,7 @@ from headwater.identity.resolution import ItemIdentity
 from headwater.pipeline.paths import ContactPath, EventSources
 from headwater.sources.addresses import read_address
 from headwater.sources.exclusions import Exclusions, exclusions_of
+from headwater.touchpoints.models import Touch
 
 
 class RejectReason(StrEnum):

@@ -11,13 +11,12 @@ from typing import Any
 
 from psycopg import Connection
 
-from headwater.attribution.touches import HALF_HOUR, Touch
 from headwater.browsing import batch_store as browsing
 from headwater.companies import batch_store as companies
 from headwater.companies.domains import business_domain
 from headwater.contacts.batch_store import load_contacts, read_profiles
 from headwater.events.batch_store import SourceSeen, request_later, request_recorded
-from headwater.identity import batch_store as identity
+from headwater.identity import queries as identity
 from headwater.pipeline.batch import Batch
 from headwater.pipeline.page_views import clicks_of, put_beginnings, put_touches, view_spans
 from headwater.pipeline.steps import (
@@ -26,7 +25,8 @@ from headwater.pipeline.steps import (
     idempotency_key,
     order_key,
 )
-from headwater.pipeline.touchpoints import TouchpointRange, request_touches
+from headwater.touchpoints.batch_store import TouchpointRange, request_touches
+from headwater.touchpoints.models import HALF_HOUR, Touch
 
 
 def load_known(connection: Connection[Any], batch: Batch) -> None:

@@ -11,17 +11,17 @@ import structlog
 from psycopg import Connection
 
 from headwater.failpoints import failpoint
-from headwater.jobs.connection import TRANSIENT_ERRORS, WorkerConnection
-from headwater.pipeline.batch import Batch, BatchResult, Rejection, RejectReason
-from headwater.pipeline.batch_loader import load_known, load_paths
-from headwater.pipeline.batch_writer import write
-from headwater.pipeline.inbox import (
+from headwater.inbox.queue import (
     claim,
     delete_rows,
     reject_rows,
     waiting_ids,
     waiting_spaces,
 )
+from headwater.jobs.connection import TRANSIENT_ERRORS, WorkerConnection
+from headwater.pipeline.batch import Batch, BatchResult, Rejection, RejectReason
+from headwater.pipeline.batch_loader import load_known, load_paths
+from headwater.pipeline.batch_writer import write
 from headwater.pipeline.steps import (
     describe_contacts,
     group_companies,

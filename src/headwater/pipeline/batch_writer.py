@@ -7,14 +7,11 @@ from typing import Any
 from msgspec.structs import asdict
 from psycopg import Connection
 
-from headwater.attribution.touches import Touch
 from headwater.browsing import batch_store as browsing
 from headwater.browsing.views import View
 from headwater.companies.batch_store import write_companies
 from headwater.contacts.batch_store import write_name_parts, write_profiles
-from headwater.contacts.merge_log import log_merges
 from headwater.contacts.profiles import Profile
-from headwater.contacts.reassignment import Move, restamp_all
 from headwater.events.batch_store import (
     StoredEvent,
     add_seen,
@@ -25,10 +22,12 @@ from headwater.events.batch_store import (
 )
 from headwater.failpoints import failpoint
 from headwater.forwarding.outbox import hand_over_deliveries, queue_deliveries
-from headwater.identity.batch_store import write_links, write_merges
 from headwater.identity.directory import Contact
+from headwater.identity.queries import write_links, write_merges
+from headwater.inbox.queue import delete_rows, reject_rows
+from headwater.merging.merge_log import log_merges
+from headwater.merging.reassignment import Move, restamp_all
 from headwater.pipeline.batch import Batch, Item
-from headwater.pipeline.inbox import delete_rows, reject_rows
 from headwater.pipeline.page_views import (
     hit_row,
     joined_visits,
@@ -36,11 +35,12 @@ from headwater.pipeline.page_views import (
     sources_seen,
     visit_rows,
 )
-from headwater.pipeline.touchpoints import (
+from headwater.touchpoints.batch_store import (
     StoredTouchpoint,
     delete_touchpoints,
     write_touchpoints,
 )
+from headwater.touchpoints.models import Touch
 
 
 def write(connection: Connection[Any], batch: Batch) -> None:

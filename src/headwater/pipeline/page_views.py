@@ -7,7 +7,6 @@ from typing import Any
 
 from psycopg import Connection
 
-from headwater.attribution.touches import HALF_HOUR
 from headwater.browsing.accepted import AcceptedHit
 from headwater.browsing.batch_store import (
     AbsorbedVisit,
@@ -22,10 +21,11 @@ from headwater.browsing.visits import Visit
 from headwater.events.batch_store import SourceSeen
 from headwater.identity.directory import Contact
 from headwater.pipeline.batch import Batch, Item
-from headwater.pipeline.touchpoints import StoredTouch, TouchpointRange
 from headwater.sources.addresses import read_parameters
 from headwater.sources.clicks import AD_CLICKS
 from headwater.sources.outcomes import Ad
+from headwater.touchpoints.batch_store import StoredTouch, TouchpointRange
+from headwater.touchpoints.models import HALF_HOUR
 
 
 def clicks_of(hits: Iterable[AcceptedHit]) -> set[str]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 
-from headwater.attribution.touches import HALF_HOUR, Likeness, Touch
 from headwater.browsing.views import View
 from headwater.browsing.visits import Visit, place
+from headwater.touchpoints.models import HALF_HOUR, Likeness, Touch
 
 
 class EventSources:

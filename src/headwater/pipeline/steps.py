@@ -10,8 +10,6 @@ from typing import Literal
 
 import msgspec
 
-from headwater.attribution.accepted import AcceptedTouchpoint
-from headwater.attribution.touches import Touch
 from headwater.browsing.accepted import AcceptedBots, AcceptedHit, AcceptedPerson
 from headwater.browsing.views import read_view
 from headwater.companies.assignment import Company
@@ -24,7 +22,9 @@ from headwater.identity.resolution import Identifiers, ItemIdentity, identify, w
 from headwater.identity.senders import sender_of
 from headwater.pipeline.batch import Batch, InboxRow, Item, Rejection, RejectReason
 from headwater.pipeline.paths import ContactPath
-from headwater.pipeline.touchpoints import touch_of, touch_of_event
+from headwater.touchpoints.accepted import AcceptedTouchpoint
+from headwater.touchpoints.batch_store import touch_of, touch_of_event
+from headwater.touchpoints.models import Touch
 
 EVENT = "event"
 TOUCHPOINT = "touchpoint"

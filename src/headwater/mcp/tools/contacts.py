@@ -10,7 +10,6 @@ import msgspec
 from headwater.contacts import filters, inputs, parameters
 from headwater.contacts.journey import fetch_journey
 from headwater.contacts.lookup import find_by_email, resolve
-from headwater.contacts.membership import attach_company, detach_company
 from headwater.contacts.queries import fetch_contact, list_contacts, queries
 from headwater.contacts.routes import RESTAMPING_SECONDS
 from headwater.contacts.schemas import CONTACT, CONVERSION, PAGE, TOUCHPOINT
@@ -30,6 +29,7 @@ from headwater.mcp.tool import (
     rows_schema,
     schema_of,
 )
+from headwater.merging.membership import attach_company, detach_company
 from headwater.privacy.erasures import request_erasure
 
 _CONTACT_ID = {

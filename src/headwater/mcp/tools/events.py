@@ -16,8 +16,8 @@ from headwater.events.updates import delete_event, read_change, update_event
 from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.parameters import Query
 from headwater.identity.senders import Sender
+from headwater.inbox.inbox import Request
 from headwater.ingest.endpoints import BUCKET
-from headwater.ingest.inbox import Request
 from headwater.ingest.payload import EVENT_FORM
 from headwater.ingest.schemas import INGEST_SCHEMAS
 from headwater.mcp.context import ToolContext

@@ -17,7 +17,7 @@ from headwater.database.queries import Queries, fetch_optional
 from headwater.oauth.requests import AuthorizationRequest
 from headwater.spaces.secret_hash import hash_secret
 
-queries = Queries(__name__, "codes.sql")
+queries = Queries(__name__, "authorization_codes.sql")
 
 PREFIX = "trk_code_"
 LIFETIME = timedelta(seconds=60)

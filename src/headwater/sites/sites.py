@@ -19,13 +19,13 @@ from psycopg.rows import class_row
 from headwater.database.pool import Database
 from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.http.errors import Forbidden, Invalid, NotFound, Unauthorized
+from headwater.sites.origins import is_among, parse_origins
+from headwater.sites.signatures import SigningSecret, new_secret
 from headwater.spaces.access import Caller
 from headwater.spaces.credential_cache import CredentialCache
 from headwater.spaces.encryption import Unsealable, seal, unseal
 from headwater.spaces.settings_input import read_name
 from headwater.spaces.spaces import announce_access, fetch_space
-from headwater.tracker.origins import is_among, parse_origins
-from headwater.tracker.signatures import SigningSecret, new_secret
 
 queries = Queries(__name__, "sites.sql")
 log = structlog.get_logger()

@@ -11,8 +11,6 @@ from urllib.parse import urlsplit
 import msgspec
 from psycopg import Connection
 
-from headwater.attribution.accepted import AcceptedTouchpoint
-from headwater.attribution.touches import Likeness, Touch
 from headwater.browsing.views import DIRECTLY
 from headwater.database.json_rows import rows
 from headwater.database.queries import Queries
@@ -24,8 +22,10 @@ from headwater.sources.evidence import Landing, SourceParameters
 from headwater.sources.hierarchy import ad_at
 from headwater.sources.outcomes import Ad, Source
 from headwater.sources.resolve import resolve
+from headwater.touchpoints.accepted import AcceptedTouchpoint
+from headwater.touchpoints.models import Likeness, Touch
 
-queries = Queries(__name__, "touchpoints.sql")
+queries = Queries(__name__, "batch_store.sql")
 
 
 def touch_of_event(event: AcceptedEvent, at: int) -> Touch | None:

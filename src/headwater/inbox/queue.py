@@ -18,7 +18,7 @@ from headwater.forwarding.outbox import read_targets
 from headwater.identity.directory import Directory
 from headwater.pipeline.batch import Batch, InboxRow, Rejection, SpaceRules
 
-queries = Queries(__name__, "inbox.sql")
+queries = Queries(__name__, "queue.sql")
 
 _INBOX = queries["hop"].format(queue=Identifier("inbox"))
 _REJECTED = queries["hop"].format(queue=Identifier("rejected"))

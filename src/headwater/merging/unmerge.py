@@ -15,20 +15,20 @@ from psycopg.rows import class_row
 
 from headwater.companies.assignment import Companies
 from headwater.contacts import batch_store
-from headwater.contacts.family import (
+from headwater.contacts.lookup import resolve
+from headwater.contacts.profiles import Profile
+from headwater.database.json_rows import rows
+from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.http.errors import Conflict
+from headwater.identity.directory import Directory
+from headwater.merging.merge_tree import (
     MergeInForce,
     MergeTree,
     UnmergeChanges,
     give_back_companies,
     take_out,
 )
-from headwater.contacts.lookup import resolve
-from headwater.contacts.profiles import Profile
-from headwater.contacts.reassignment import Move, restamp
-from headwater.database.json_rows import rows
-from headwater.database.queries import Queries, fetch_all, fetch_one
-from headwater.http.errors import Conflict
-from headwater.identity.directory import Directory
+from headwater.merging.reassignment import Move, restamp
 from headwater.spaces.spaces import lock_identities
 
 queries = Queries(__name__, "unmerge.sql")

@@ -11,8 +11,8 @@ import structlog
 from prometheus_client.core import GaugeMetricFamily, Metric
 from psycopg import AsyncConnection, Connection
 
-from headwater.contacts.merge_log import queries
 from headwater.database.queries import fetch_all
+from headwater.merging.merge_log import queries
 
 log = structlog.get_logger()
 

@@ -8,8 +8,8 @@ from psycopg import AsyncConnection
 
 from headwater.companies.queries import require_company
 from headwater.contacts.lookup import resolve
-from headwater.contacts.reassignment import Move, restamp
 from headwater.database.queries import Queries
+from headwater.merging.reassignment import Move, restamp
 from headwater.spaces.spaces import lock_identities
 
 queries = Queries(__name__, "membership.sql")

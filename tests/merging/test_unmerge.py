@@ -8,8 +8,8 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
-from headwater.contacts.unmerge import UnmergeResult, unmerge
 from headwater.http.errors import Conflict, NotFound
+from headwater.merging.unmerge import UnmergeResult, unmerge
 from headwater.sources.catalogue import SOURCE_IDS
 from tests.support import factories
 from tests.support.pipeline import Stage, event, new_stage
