@@ -54,10 +54,10 @@ from headwater.http.health import (
     READY_SECONDS,
     healthz,
     read_backlog,
-    takes_writes,
 )
 from headwater.http.shared import Shared
 from headwater.inbox.inbox import Inbox
+from headwater.inbox.probe import takes_writes
 from headwater.ingest.endpoints import (
     BUCKET,
     EVENTS,

@@ -11,9 +11,9 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.inbox.queue import claim
 from headwater.merging.membership import attach_company
 from headwater.pipeline.batch_runner import process, process_space
+from headwater.pipeline.claim import claim
 from tests.support.factories import Stage, make_stage
 from tests.support.pipeline import Stage as Pipeline
 from tests.support.pipeline import event

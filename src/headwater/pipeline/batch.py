@@ -6,12 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from enum import StrEnum
 from functools import cached_property
-from typing import NamedTuple
 from zoneinfo import ZoneInfo
-
-import msgspec
 
 from headwater.browsing.accepted import AcceptedHit, AcceptedPerson
 from headwater.browsing.clicks import Clicks
@@ -26,38 +22,11 @@ from headwater.forwarding.outbox import OutboxDestination
 from headwater.identity.directory import Contact, Directory, Merge
 from headwater.identity.junk import Junk
 from headwater.identity.resolution import ItemIdentity
+from headwater.inbox.rows import InboxRow, Rejection
 from headwater.pipeline.paths import ContactPath, EventSources
 from headwater.sources.addresses import read_address
 from headwater.sources.exclusions import Exclusions, exclusions_of
 from headwater.touchpoints.models import Touch
-
-
-class RejectReason(StrEnum):
-    """Why a row could not be processed."""
-
-    UNREADABLE_PAYLOAD = "unreadable_payload"
-    UNKNOWN_KIND = "unknown_kind"
-    PROCESSING_ERROR = "processing_error"
-
-
-class Rejection(msgspec.Struct, frozen=True, gc=False):
-    """A row to be set aside. `detail` never holds what the row contains."""
-
-    id: int
-    reason: RejectReason
-    detail: str
-
-
-class InboxRow(NamedTuple):
-    """A row of the inbox. `received_at` is in µs since 1970; `sender` is None in rows from before
-    senders were kept.
-    """
-
-    id: int
-    kind: str
-    sender: str | None
-    received_at: int
-    payload: str
 
 
 @dataclass(frozen=True)

@@ -11,17 +11,14 @@ import structlog
 from psycopg import Connection
 
 from headwater.failpoints import failpoint
-from headwater.inbox.queue import (
-    claim,
-    delete_rows,
-    reject_rows,
-    waiting_ids,
-    waiting_spaces,
-)
+from headwater.inbox.queue import delete_rows, waiting_ids, waiting_spaces
+from headwater.inbox.rejected import reject_rows
+from headwater.inbox.rows import Rejection, RejectReason
 from headwater.jobs.connection import TRANSIENT_ERRORS, WorkerConnection
-from headwater.pipeline.batch import Batch, BatchResult, Rejection, RejectReason
+from headwater.pipeline.batch import Batch, BatchResult
 from headwater.pipeline.batch_loader import load_known, load_paths
 from headwater.pipeline.batch_writer import write
+from headwater.pipeline.claim import claim
 from headwater.pipeline.steps import (
     describe_contacts,
     group_companies,

@@ -24,7 +24,8 @@ from headwater.failpoints import failpoint
 from headwater.forwarding.outbox import hand_over_deliveries, queue_deliveries
 from headwater.identity.directory import Contact
 from headwater.identity.queries import write_links, write_merges
-from headwater.inbox.queue import delete_rows, reject_rows
+from headwater.inbox.queue import delete_rows
+from headwater.inbox.rejected import reject_rows
 from headwater.merging.merge_log import log_merges
 from headwater.merging.reassignment import Move, restamp_all
 from headwater.pipeline.batch import Batch, Item

@@ -20,7 +20,8 @@ from headwater.events.accepted import AcceptedEvent
 from headwater.events.batch_store import Duplicate, Key, Recorded, Replaced
 from headwater.identity.resolution import Identifiers, ItemIdentity, identify, without_junk
 from headwater.identity.senders import sender_of
-from headwater.pipeline.batch import Batch, InboxRow, Item, Rejection, RejectReason
+from headwater.inbox.rows import InboxRow, Rejection, RejectReason
+from headwater.pipeline.batch import Batch, Item
 from headwater.pipeline.paths import ContactPath
 from headwater.touchpoints.accepted import AcceptedTouchpoint
 from headwater.touchpoints.batch_store import touch_of, touch_of_event
