@@ -76,7 +76,7 @@ from headwater.sources.classify import classify
 from headwater.sources.evidence import Landing
 from headwater.spaces.models import Space
 from headwater.touchpoints.accepted import AcceptedTouchpoint
-from headwater.touchpoints.batch_store import touch_of
+from headwater.touchpoints.classification import touch_of
 from headwater.tracker.browser_reports import Body, accept_item, is_page, language_tag
 from headwater.tracker.endpoint import MAX_BODY as MAX_REPORT
 from headwater.webhooks.expressions import LONGEST as LONGEST_EXPRESSION

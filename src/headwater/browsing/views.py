@@ -20,10 +20,7 @@ from headwater.sources.classify import explain
 from headwater.sources.evidence import Landing
 from headwater.sources.exclusions import Exclusions
 from headwater.sources.outcomes import Ad, Classification, Source
-from headwater.touchpoints.models import Touch
-
-DIRECTLY = "direct"
-"""The rule of a visit that nothing tells the source of."""
+from headwater.touchpoints.models import DIRECTLY, Touch
 
 
 class ViewOrigin(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

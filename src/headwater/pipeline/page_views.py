@@ -16,7 +16,7 @@ from headwater.browsing.batch_store import (
     request_visits,
 )
 from headwater.browsing.clicks import hash_of
-from headwater.browsing.views import DIRECTLY, View, ViewOrigin, stored_view
+from headwater.browsing.views import View, ViewOrigin, stored_view
 from headwater.browsing.visits import Visit
 from headwater.events.batch_store import SourceSeen
 from headwater.identity.directory import Contact
@@ -25,7 +25,7 @@ from headwater.sources.addresses import read_parameters
 from headwater.sources.clicks import AD_CLICKS
 from headwater.sources.outcomes import Ad
 from headwater.touchpoints.batch_store import StoredTouch, TouchpointRange
-from headwater.touchpoints.models import HALF_HOUR
+from headwater.touchpoints.models import DIRECTLY, HALF_HOUR
 
 
 def clicks_of(hits: Iterable[AcceptedHit]) -> set[str]:
@@ -129,7 +129,7 @@ def put_touches(batch: Batch, touches: Iterable[StoredTouch]) -> None:
     for touch in touches:
         owner = batch.directory.contacts[touch.contact_id]
         path = batch.path(owner)
-        path.load_touch(touch.likeness, touch.at)
+        path.load_touch(touch.key, touch.at)
         if not touch.is_direct_view:
             path.load_telling(touch.at)
         elif touch.id not in batch.views:
@@ -140,9 +140,7 @@ def put_touches(batch: Batch, touches: Iterable[StoredTouch]) -> None:
 def _direct_view(touch: StoredTouch, owner: Contact) -> View:
     """As much of a direct visit's beginning as it takes to make it no touch any more."""
     view = View(touch.id, touch.at, "", owner)
-    source_id, campaign_id, campaign_name, adset_id, adset_name, ad_id, ad_name, keyword = (
-        touch.likeness
-    )
+    source_id, campaign_id, campaign_name, adset_id, adset_name, ad_id, ad_name, keyword = touch.key
     ad = Ad(None, None, campaign_id, campaign_name, adset_id, adset_name, ad_id, ad_name, keyword)
     view.origin = ViewOrigin(DIRECTLY, source_id, ad)
     view.claims = view.is_touch = view.was_touch = True

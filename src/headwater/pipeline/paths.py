@@ -9,7 +9,7 @@ from bisect import bisect_left, insort
 
 from headwater.browsing.views import View
 from headwater.browsing.visits import Visit, place
-from headwater.touchpoints.models import HALF_HOUR, Likeness, Touch
+from headwater.touchpoints.models import HALF_HOUR, Touch, TouchpointKey
 
 
 class EventSources:
@@ -34,7 +34,7 @@ class ContactPath:
         self.merged_mask = 0
         """What a merge in this batch put on every event before it."""
         self.marks: list[EventSources] = []
-        self._times: dict[Likeness, list[int]] = {}
+        self._times: dict[TouchpointKey, list[int]] = {}
         self._telling: list[int] = []
         """When there were touches other than direct visits, in order."""
         self._direct: list[View] = []
@@ -42,9 +42,9 @@ class ContactPath:
         self._visits: dict[str, list[Visit]] = {}
         """By device."""
 
-    def load_touch(self, likeness: Likeness, at: int) -> None:
+    def load_touch(self, key: TouchpointKey, at: int) -> None:
         """Take in a stored touch, whatever it was made by."""
-        self._times.setdefault(likeness, []).append(at)
+        self._times.setdefault(key, []).append(at)
 
     def load_telling(self, at: int) -> None:
         """Take in that there was a touch, other than a direct visit."""
@@ -60,7 +60,7 @@ class ContactPath:
     def repeats(self, touch: Touch) -> bool:
         """Whether the same touch is there in the half hour up to this one."""
         return any(
-            touch.at - HALF_HOUR <= time <= touch.at for time in self._times.get(touch.likeness, ())
+            touch.at - HALF_HOUR <= time <= touch.at for time in self._times.get(touch.key, ())
         )
 
     def add_touch(self, touch: Touch) -> None:
@@ -88,8 +88,8 @@ class ContactPath:
 
     def absorb(self, other: ContactPath) -> None:
         """Join the path of a contact merged into this one's. What was decided on either stays."""
-        for likeness, times in other._times.items():
-            self._times.setdefault(likeness, []).extend(times)
+        for key, times in other._times.items():
+            self._times.setdefault(key, []).extend(times)
         self._telling = sorted(self._telling + other._telling)
         self._direct += other._direct
         for device, visits in other._visits.items():
@@ -138,10 +138,10 @@ class ContactPath:
 
     def _unmake(self, view: View) -> None:
         view.is_touch = False
-        self._times[view.touch().likeness].remove(view.at)
+        self._times[view.touch().key].remove(view.at)
 
     def _add(self, touch: Touch) -> None:
-        self._times.setdefault(touch.likeness, []).append(touch.at)
+        self._times.setdefault(touch.key, []).append(touch.at)
         self.source_mask |= touch.source_bit
         for mark in self.marks:
             if mark.at >= touch.at:

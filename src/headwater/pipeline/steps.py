@@ -24,7 +24,7 @@ from headwater.inbox.rows import InboxRow, Rejection, RejectReason
 from headwater.pipeline.batch import Batch, Item
 from headwater.pipeline.paths import ContactPath
 from headwater.touchpoints.accepted import AcceptedTouchpoint
-from headwater.touchpoints.batch_store import touch_of, touch_of_event
+from headwater.touchpoints.classification import touch_of, touch_of_event
 from headwater.touchpoints.models import Touch
 
 EVENT = "event"

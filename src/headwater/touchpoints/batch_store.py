@@ -1,78 +1,22 @@
-"""Touchpoints that events bring with their attribution parameters, or that were sent by themselves:
-what one is; and the rows of these and of those that page views make.
+"""Reading the stored touchpoints that a batch could repeat, and writing those it makes, whether of
+events, sent by themselves, or of page views. Whoever calls holds the Space's lock.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 import msgspec
 from psycopg import Connection
 
-from headwater.browsing.views import DIRECTLY
 from headwater.database.json_rows import rows
 from headwater.database.queries import Queries
-from headwater.events.accepted import AcceptedEvent
 from headwater.identity.senders import Sender
-from headwater.sources.catalogue import SOURCE_IDS
-from headwater.sources.classify import explain
-from headwater.sources.evidence import Landing, SourceParameters
-from headwater.sources.hierarchy import ad_at
-from headwater.sources.outcomes import Ad, Source
-from headwater.sources.resolve import resolve
-from headwater.touchpoints.accepted import AcceptedTouchpoint
-from headwater.touchpoints.models import Likeness, Touch
+from headwater.sources.outcomes import Ad
+from headwater.touchpoints.models import DIRECTLY, TouchpointKey
 
 queries = Queries(__name__, "batch_store.sql")
-
-
-def touch_of_event(event: AcceptedEvent, at: int) -> Touch | None:
-    """The touch that an event at `at` (µs since 1970) carries, if it has any parameter of one."""
-    if not (
-        event.trk_source or event.trk_network or event.trk_campaign or event.trk_ad_group
-        or event.trk_ad_id or event.trk_keyword or event.trk_type
-    ):  # fmt: skip
-        return None
-    parameters = SourceParameters(event.trk_source, event.trk_network, event.trk_type)
-    source, rule = resolve(parameters, event.url)
-    told = {
-        "trk_campaign": event.trk_campaign, "trk_ad_group": event.trk_ad_group,
-        "trk_ad_id": event.trk_ad_id, "trk_keyword": event.trk_keyword,
-    }  # fmt: skip
-    said = {name: value for name, value in told.items() if value is not None}
-    ad = ad_at(event.url, said, source)
-    return Touch(at=at, source_id=SOURCE_IDS[source], source_rule=rule, ad=ad, url=event.url)
-
-
-def touch_of(touchpoint: AcceptedTouchpoint, at: int) -> Touch:
-    """The touch that was sent by itself, at `at` (µs since 1970). What is not told of its ad is
-    read from its URL. It came from somewhere, so where a visit would make no touch it is direct.
-    """
-    parameters = SourceParameters(touchpoint.source)
-    told = explain(Landing(touchpoint.url, touchpoint.referrer, parameters))
-    source, rule = (
-        (told.outcome.name, told.outcome.rule)
-        if isinstance(told.outcome, Source)
-        else ("direct", told.outcome.reason.value)
-    )
-    given = {name: getattr(touchpoint, name) for name in Ad.__struct_fields__}
-    ad = Ad(**given) if any(given.values()) else told.ad
-    return Touch(
-        at=at, source_id=SOURCE_IDS[source], source_rule=rule, ad=ad, url=touchpoint.url,
-        referrer_host=_host(touchpoint.referrer),
-    )  # fmt: skip
-
-
-def _host(address: str | None) -> str | None:
-    """The host of a URL, or of an address that lacks its scheme; None when there is none."""
-    if address is None:
-        return None
-    try:
-        return urlsplit(address if "//" in address else f"//{address.strip()}").hostname
-    except ValueError:
-        return None
 
 
 class StoredTouchpoint(Ad, omit_defaults=True, frozen=True, kw_only=True, gc=False):
@@ -110,7 +54,7 @@ class StoredTouch(NamedTuple):
     at: int
     is_direct_view: bool
     """Whether it is a page view's that nothing told the source of."""
-    likeness: Likeness
+    key: TouchpointKey
 
 
 def request_touches(
@@ -123,8 +67,8 @@ def request_touches(
     cursor = connection.execute(queries["load"], values)
 
     def fetch() -> Iterable[StoredTouch]:
-        found = (StoredTouch(*row[:4], likeness=row[4:]) for row in cursor.fetchall())
-        return {touch.id: touch for touch in found}.values()
+        touches = (StoredTouch(*row[:4], key=row[4:]) for row in cursor.fetchall())
+        return {touch.id: touch for touch in touches}.values()
 
     return fetch
 

@@ -1,4 +1,4 @@
-"""A touch: a moment at which somebody came from a source, whatever told of it. Pure."""
+"""A touch: a moment at which somebody came from a source, whatever said so. Pure."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from headwater.sources.outcomes import Ad
 HALF_HOUR = 30 * 60 * 1_000_000
 """In µs: how long a visit lasts without a page view, and a touch speaks for what comes after it."""
 
+DIRECTLY = "direct"
+"""The rule of a visit that nothing tells the source of."""
+
 Text = str | None
-Likeness = tuple[int, Text, Text, Text, Text, Text, Text, Text]
+TouchpointKey = tuple[int, Text, Text, Text, Text, Text, Text, Text]
 """What makes two touches the same: source, campaign, ad group, ad and keyword. What has an id is
 known by it, whatever its name."""
 
@@ -32,12 +35,15 @@ class Touch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return 1 << self.source_id
 
     @property
-    def likeness(self) -> Likeness:
+    def key(self) -> TouchpointKey:
         ad = self.ad
         return (
             self.source_id,
-            ad.campaign_id, None if ad.campaign_id is not None else ad.campaign_name,
-            ad.adset_id, None if ad.adset_id is not None else ad.adset_name,
-            ad.ad_id, None if ad.ad_id is not None else ad.ad_name,
+            ad.campaign_id,
+            None if ad.campaign_id is not None else ad.campaign_name,
+            ad.adset_id,
+            None if ad.adset_id is not None else ad.adset_name,
+            ad.ad_id,
+            None if ad.ad_id is not None else ad.ad_name,
             ad.keyword,
-        )  # fmt: skip
+        )
