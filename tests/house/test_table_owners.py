@@ -31,7 +31,7 @@ SEES_EVERY_TABLE = {"privacy": "erasing a person redacts them in whatever room t
 """Rooms that write the tables of others, each with its reason."""
 
 STILL_SHARED = frozenset({
-    "contact_identifiers", "contacts", "deliveries", "delivery_attempts", "events", "hits",
+    "contact_identifiers", "contacts", "events", "hits",
     "installation", "mcp_tokens", "oauth_codes", "sites", "touchpoints", "visits",
 })  # fmt: skip
 
