@@ -56,7 +56,7 @@ SPANS_SPACES: dict[str, str] = {
     "accounts/invitations.sql::accept": "likewise",
     "accounts/authorization_codes.sql::use": "the code says which Space it is for, likewise",
     "accounts/authorization_codes.sql::revoke_token": "likewise",
-    "oauth/cleanup.sql::codes": "the operator's side: codes of long ago, of any Space",
+    "accounts/authorization_codes.sql::forget": "a worker forgets old codes of any Space",
     "oauth/consent.sql::choices": "which Spaces a user can choose is the question",
     "spaces/access.sql::callers": "the key says which Space it opens: that is the question",
 }

@@ -1,4 +1,6 @@
-"""Authorization codes: made when a person agrees, worth one token to whoever has the verifier."""
+"""Authorization codes: made when a person lets an assistant in, worth one token to whoever has the
+verifier. They stand beside the tokens, as whatever ends a membership or a password ends both.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,12 @@ import re
 import secrets
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 
 from headwater.database.queries import Queries, fetch_optional
-from headwater.oauth.requests import AuthorizationRequest
 from headwater.spaces.secret_hash import hash_secret
 
 queries = Queries(__name__, "authorization_codes.sql")
@@ -49,30 +51,33 @@ class AuthorizationGrant:
 
 
 @dataclass(frozen=True)
-class ConsentGiven:
-    """A person's yes to a request, for one Space."""
+class NewCode:
+    """A person's yes to a client's request, for one Space."""
 
-    request: AuthorizationRequest
     space_id: int
     user_id: int
     consent: str
     """What tells this yes from any other: it makes one code."""
+    client_id: str
+    client_name: str
+    redirect_uri: str
+    code_challenge: str
+    resource: str | None
 
 
-async def make_code(connection: AsyncConnection, agreement: ConsentGiven) -> str | None:
+async def make_code(connection: AsyncConnection, new: NewCode) -> str | None:
     """A code for it; None when this consent has made one before."""
     code = PREFIX + secrets.token_urlsafe(32)
-    request = agreement.request
     values = {
-        "space_id": agreement.space_id,
+        "space_id": new.space_id,
+        "user_id": new.user_id,
+        "consent_hash": hash_secret(new.consent),
         "code_hash": hash_secret(code),
-        "consent_hash": hash_secret(agreement.consent),
-        "user_id": agreement.user_id,
-        "client_id": request.client.id,
-        "client_name": request.client.shown,
-        "redirect_uri": request.redirect.text,
-        "code_challenge": request.code_challenge,
-        "resource": request.resource,
+        "client_id": new.client_id,
+        "client_name": new.client_name,
+        "redirect_uri": new.redirect_uri,
+        "code_challenge": new.code_challenge,
+        "resource": new.resource,
         "lifetime": LIFETIME,
     }
     row = await fetch_optional(connection, queries["make"], values)
@@ -101,3 +106,8 @@ async def note_token(connection: AsyncConnection, grant: AuthorizationGrant, tok
     """Keep which token a code made, in case it is shown again."""
     values = {"space_id": grant.space_id, "id": grant.id, "token_id": token_id}
     await connection.execute(queries["note_token"], values)
+
+
+def forget_codes(connection: Connection[Any]) -> None:
+    """Delete the codes of long ago, of every Space."""
+    connection.execute(queries["forget"])

@@ -31,3 +31,8 @@ UPDATE mcp_tokens t SET revoked_at = coalesce(t.revoked_at, now())
 FROM oauth_codes c
 WHERE c.code_hash = %(code_hash)s AND c.used_at IS NOT NULL
   AND t.space_id = c.space_id AND t.id = c.token_id;
+
+-- name: forget
+-- Codes of long ago, of any Space. They outlive their minute by a day, so that one that is shown
+-- twice is noticed.
+DELETE FROM oauth_codes WHERE expires_at < now() - interval '1 day';

@@ -1,5 +1,5 @@
-"""Which company a contact belongs to, set by request. What is stored of the contact is stamped
-with it in the same transaction.
+"""Which company a contact belongs to, set by request. What is stored of the contact follows in
+the same transaction.
 """
 
 from __future__ import annotations
@@ -8,11 +8,13 @@ from psycopg import AsyncConnection
 
 from headwater.companies.queries import require_company
 from headwater.contacts.lookup import resolve
-from headwater.database.queries import Queries
-from headwater.merging.reassignment import Move, restamp
+from headwater.contacts.updates import set_company
+from headwater.identity.moves import ContactMove
+from headwater.merging.reassignment import reassign
 from headwater.spaces.spaces import lock_identities
 
-queries = Queries(__name__, "membership.sql")
+REASSIGNMENT_SECONDS = 20.0
+"""How long a membership may take to change: a contact can have a hundred thousand events."""
 
 
 async def attach_company(
@@ -24,7 +26,7 @@ async def attach_company(
     await lock_identities(connection, space_id)
     canonical = await resolve(connection, space_id, contact_id)
     await require_company(connection, space_id, company_id)
-    await _belong(connection, space_id, canonical, company_id)
+    await _set_membership(connection, space_id, canonical, company_id)
     return canonical
 
 
@@ -34,14 +36,15 @@ async def detach_company(connection: AsyncConnection, space_id: int, contact_id:
     """
     await lock_identities(connection, space_id)
     canonical = await resolve(connection, space_id, contact_id)
-    await _belong(connection, space_id, canonical, None)
+    await _set_membership(connection, space_id, canonical, None)
     return canonical
 
 
-async def _belong(
+async def _set_membership(
     connection: AsyncConnection, space_id: int, contact_id: int, company_id: int | None
 ) -> None:
-    """Stamps are checked even where the membership stays: asking again repairs them."""
-    member = {"space_id": space_id, "contact_id": contact_id, "company_id": company_id}
-    await connection.execute(queries["set_company"], member)
-    await restamp(connection, space_id, Move(contact_id, contact_id, company_id))
+    """Set the company and reassign the contact's rows, even where the membership stays: doing it
+    again repairs them.
+    """
+    await set_company(connection, space_id, contact_id, company_id)
+    await reassign(connection, space_id, ContactMove(contact_id, contact_id, company_id))

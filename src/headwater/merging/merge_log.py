@@ -1,4 +1,4 @@
-"""The log of merges: what the pipeline writes of each, and how people read it."""
+"""The log of merges: written by the pipeline with what undoing each would need, read by people."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from psycopg.rows import class_row
 from headwater.contacts.batch_store import Profiles
 from headwater.contacts.lookup import resolve
 from headwater.database.json_rows import rows
-from headwater.database.queries import Queries
+from headwater.database.queries import Queries, fetch_all
 from headwater.identity.directory import EMAIL, TRK_TOKEN, Merge
 
 queries = Queries(__name__, "merge_log.sql")
@@ -81,5 +81,5 @@ async def list_merges(
     if contact_id is not None:
         await resolve(connection, space_id, contact_id)
     cursor = connection.cursor(row_factory=class_row(LoggedMerge))
-    await cursor.execute(queries["list" if contact_id is None else "list_of_contact"], values)
-    return await cursor.fetchall()
+    statement = "list" if contact_id is None else "list_of_contact"
+    return await fetch_all(cursor, queries[statement], values)

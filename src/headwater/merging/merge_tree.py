@@ -1,5 +1,5 @@
 """A surviving contact with all that was merged into it, and what taking one of them out again
-changes. Pure; unmerging.py reads and writes it.
+changes. Pure; unmerge.py reads and writes it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from headwater.companies.assignment import Companies, Company
 from headwater.contacts.profiles import COMPANY, DETAILS, Profile
 
 # A location is one of several identifiers, as e-mail, name and phone are: see `primaries` in
-# unmerging.sql.
+# contacts/separation.sql.
 _COLUMNS = frozenset({*DETAILS, COMPANY} - {"location"})
 
 
@@ -42,25 +42,25 @@ class MergeTree:
 
     def members(self, contact_id: int) -> list[int]:
         """A contact, and whatever had become part of it."""
-        found = [contact_id]
-        for member in found:
-            found += [merge.merged_id for merge in self.into(member)]
-        return found
+        members = [contact_id]
+        for member in members:
+            members += [merge.merged_id for merge in self.into(member)]
+        return members
 
     def line(self, contact_id: int) -> list[MergeInForce]:
         """The merges that lead from a contact to the survivor, its own first."""
-        found: list[MergeInForce] = []
+        line: list[MergeInForce] = []
         while (merge := self.merge_of.get(contact_id)) is not None:
-            found.append(merge)
+            line.append(merge)
             contact_id = merge.survivor_id
-        return found
+        return line
 
     def concerned(self, contact_id: int) -> set[int]:
         """The contacts whose columns decide what becomes of them: those on the line, and what was
         merged into these.
         """
         on_line = {contact_id, *(merge.survivor_id for merge in self.line(contact_id))}
-        return on_line.union(merge.merged_id for one in on_line for merge in self.into(one))
+        return on_line.union(merge.merged_id for member in on_line for merge in self.into(member))
 
 
 @dataclass(frozen=True)
@@ -73,23 +73,23 @@ class UnmergeChanges:
 
 
 def give_back_companies(
-    family: MergeTree, profiles: dict[int, Profile], companies: Companies
+    tree: MergeTree, profiles: dict[int, Profile], companies: Companies
 ) -> None:
     """Let merged contacts have the companies they had, which their stored rows do not say."""
     for contact_id, profile in profiles.items():
-        merge = family.merge_of.get(contact_id)
+        merge = tree.merge_of.get(contact_id)
         if merge is not None and merge.company_id is not None:
             profile.company = companies.by_id(merge.company_id)
 
 
-def take_out(family: MergeTree, contact_id: int, profiles: dict[int, Profile]) -> UnmergeChanges:
+def take_out(tree: MergeTree, contact_id: int, profiles: dict[int, Profile]) -> UnmergeChanges:
     """Empty what was filled with the contact's values, step by step up to the survivor, unless it
     has been changed since, and fill it from what else was merged, in the order of merging.
     """
     changes = UnmergeChanges()
     columns: Collection[str] = _COLUMNS
     values = _values(profiles[contact_id])
-    for merge in family.line(contact_id):
+    for merge in tree.line(contact_id):
         profile = profiles[merge.survivor_id]
         held = _values(profile)
         columns = [
@@ -99,7 +99,7 @@ def take_out(family: MergeTree, contact_id: int, profiles: dict[int, Profile]) -
         ]  # fmt: skip
         if not columns:
             break
-        others = [each for each in family.into(merge.survivor_id) if each.merged_id != contact_id]
+        others = [other for other in tree.into(merge.survivor_id) if other.merged_id != contact_id]
         for column in columns:
             _refill(profile, column, others, profiles, changes)
         changes.profiles.append(profile)

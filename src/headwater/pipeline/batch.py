@@ -17,15 +17,17 @@ from headwater.companies.assignment import Companies
 from headwater.contacts.batch_store import Profiles
 from headwater.contacts.names import Parts
 from headwater.events.accepted import AcceptedEvent
-from headwater.events.batch_store import Duplicate, Replaced
+from headwater.events.batch_store import Duplicate, Recorded, RecordedEvents, Replaced, StoredEvent
 from headwater.forwarding.outbox import OutboxDestination
 from headwater.identity.directory import Contact, Directory, Merge
 from headwater.identity.junk import Junk
+from headwater.identity.queries import KnownLink
 from headwater.identity.resolution import ItemIdentity
 from headwater.inbox.rows import InboxRow, Rejection
 from headwater.pipeline.paths import ContactPath, EventSources
 from headwater.sources.addresses import read_address
 from headwater.sources.exclusions import Exclusions, exclusions_of
+from headwater.touchpoints.batch_store import TouchpointRange
 from headwater.touchpoints.models import Touch
 
 
@@ -104,9 +106,17 @@ class Batch:
         self.arrivals = arrivals
         self.directory = directory
         self.items: list[Item] = []
+        self.recorded = RecordedEvents(Recorded({}, {}), Recorded({}, {}))
+        """Stored events that those of the batch may repeat."""
+        self.page_view_keys: set[str] = set()
+        """Of stored page views that those of the batch may repeat."""
+        self.links: list[KnownLink] = []
+        """Stored identifiers that the batch shows."""
         self.rejections: list[Rejection] = []
         self.duplicates: list[Duplicate] = []
         self.replaced: list[Replaced] = []
+        self.events: list[StoredEvent] = []
+        """The rows of its events, once these are written."""
         self.companies = Companies()
         self.profiles = Profiles()
         self.paths: dict[Contact, ContactPath] = {}
@@ -118,6 +128,8 @@ class Batch:
         self.views: dict[int, View] = {}
         """The page views that could make a touchpoint, or do, loaded ones included."""
         self.visits: list[Visit] = []
+        self.view_spans: list[TouchpointRange] = []
+        """Where stored touches may change because of the batch's page views."""
         self.names: list[tuple[Contact, str, Parts]] = []
         """Names with their parts as events gave them, in order of arrival."""
         self.bots: dict[int, int] = {}

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from psycopg import Connection
-
 from headwater.browsing.accepted import AcceptedHit
 from headwater.browsing.batch_store import (
     AbsorbedVisit,
     StoredHit,
     StoredVisit,
     VisitSpan,
-    request_visits,
 )
 from headwater.browsing.clicks import hash_of
 from headwater.browsing.views import View, ViewOrigin, stored_view
@@ -41,31 +38,45 @@ def clicks_of(hits: Iterable[AcceptedHit]) -> set[str]:
 # ------------------------------------------------------------------------------------- loading
 
 
-def view_spans(connection: Connection[Any], batch: Batch) -> list[TouchpointRange]:
-    """Load the visits around the batch's page views, and return where the touches may change: near
-    these, and near the next one with a campaign in a visit, however much later.
-    """
-    seen: dict[Contact, dict[str, list[int]]] = {}
+Browsed = dict[Contact, dict[str, list[int]]]
+"""When there were page views, by final contact and browser."""
+
+
+def browsed_by_stored(batch: Batch) -> Browsed:
+    """The batch's page views of contacts that have a stored one in them."""
+    browsed: Browsed = {}
     for item in batch.items:
         if item.hit is not None:
-            devices = seen.setdefault(item.contact.final(), {})
+            devices = browsed.setdefault(item.contact.final(), {})
             devices.setdefault(item.view.device, []).append(item.at)
     members = batch.family()
-    stored = {final: times for final, times in seen.items() if members(final)}
-    if not stored:
-        return []
-    asked = [
+    return {contact: devices for contact, devices in browsed.items() if members(contact)}
+
+
+def visits_around(batch: Batch, browsed: Browsed) -> list[VisitSpan]:
+    """Where to look for the stored visits that these page views may be part of."""
+    members = batch.family()
+    return [
         VisitSpan(member.id, device, min(times) - HALF_HOUR, max(times) + HALF_HOUR)
-        for final, devices in stored.items()
-        for member in members(final)
+        for contact, devices in browsed.items()
+        for member in members(contact)
         for device, times in devices.items()
     ]
-    after = _put_visits(batch, request_visits(connection, batch.space.id, asked)())
+
+
+def put_visits(
+    batch: Batch, browsed: Browsed, rows: Iterable[tuple[Any, ...]]
+) -> list[TouchpointRange]:
+    """Take in the stored visits, and return where touches may change: near these page views, and
+    near the next one with a campaign in a visit, however much later.
+    """
+    after = _add_visits(batch, rows)
+    members = batch.family()
     return [
         TouchpointRange(member.id, first, last)
-        for final, devices in stored.items()
-        for first, last in _moments(devices.values(), after.get(final, ()))
-        for member in members(final)
+        for contact, devices in browsed.items()
+        for first, last in _moments(devices.values(), after.get(contact, ()))
+        for member in members(contact)
     ]
 
 
@@ -78,7 +89,7 @@ def _moments(times: Collection[list[int]], after: Iterable[int]) -> Iterator[tup
         yield moment - HALF_HOUR, moment + HALF_HOUR
 
 
-def _put_visits(batch: Batch, rows: Iterable[tuple[Any, ...]]) -> dict[Contact, list[int]]:
+def _add_visits(batch: Batch, rows: Iterable[tuple[Any, ...]]) -> dict[Contact, list[int]]:
     """Take in stored visits; returns, by final contact, when page views with a campaign follow."""
     visits: dict[int, Visit] = {}
     after: dict[Contact, list[int]] = {}

@@ -1,4 +1,4 @@
-"""The decisions of the pipeline, one step per function, in the order of `running.process`.
+"""The decisions of the pipeline, one step per function, in the order of `batch_runner.process`.
 
 All of them are pure: they look at nothing but the batch and walk its items in order of arrival.
 """
@@ -6,7 +6,6 @@ All of them are pure: they look at nothing but the batch and walk its items in o
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 import msgspec
 
@@ -17,7 +16,7 @@ from headwater.companies.domains import business_domain
 from headwater.contacts.names import full_name, said_parts
 from headwater.contacts.profiles import DEVICE, PLACE
 from headwater.events.accepted import AcceptedEvent
-from headwater.events.batch_store import Duplicate, Key, Recorded, Replaced
+from headwater.events.batch_store import Duplicate
 from headwater.identity.resolution import Identifiers, ItemIdentity, identify, without_junk
 from headwater.identity.senders import sender_of
 from headwater.inbox.rows import InboxRow, Rejection, RejectReason
@@ -124,94 +123,10 @@ def _add_item(batch: Batch, arrival: InboxRow, given: Identifiers, at: int) -> I
     return item
 
 
-def idempotency_key(event: AcceptedEvent) -> Key | None:
-    """What makes a later event with the same one a duplicate."""
-    return (event.event_name, event.idempotency_key) if event.idempotency_key else None
-
-
-def order_key(event: AcceptedEvent) -> Key | None:
-    """Likewise for orders; upsells share their order's id and are left out."""
-    if not event.order_id or event.is_upsell or event.event_name == "upsell_purchase":
-        return None
-    return event.event_name, event.order_id
-
-
-def drop_duplicates(batch: Batch, by_key: Recorded, by_order: Recorded) -> None:
-    """Set aside events that repeat a stored one, or an earlier one of the batch. What a page says
-    keeps out nothing but what pages say: an event of the business takes its place.
-    """
-    kept: list[Item] = []
-    for item in batch.items:
-        if item.event is None:
-            kept.append(item)
-            continue
-        named: _Named = (
-            ("idempotency_key", idempotency_key(item.event), by_key),
-            ("order_id", order_key(item.event), by_order),
-        )
-        duplicate = _repeated(item, named)
-        if duplicate is not None:
-            batch.duplicates.append(duplicate)
-            continue
-        if item.who.sender.is_trusted:
-            batch.replaced += _replaced(item, named)
-        for _, key, recorded in named:
-            if key is not None:
-                recorded.of(item.who.sender)[key] = item.id
-        kept.append(item)
-    batch.items = kept
-
-
-_Named = tuple[tuple[Literal["idempotency_key", "order_id"], Key | None, Recorded], ...]
-"""How an event can repeat another: why it is dropped then, its own key, and what is stored."""
-
-
-def _repeated(item: Item, named: _Named) -> Duplicate | None:
-    """The event as a duplicate, if it is one."""
-    sender = item.who.sender
-    for reason, key, recorded in named:
-        if key is None:
-            continue
-        event_id = recorded.business.get(key)
-        if event_id is None and not sender.is_trusted:
-            event_id = recorded.browsers.get(key)
-        if event_id is not None:
-            return Duplicate(item.id, reason, event_id, item.received_at, sender)
-    return None
-
-
-def _replaced(item: Item, named: _Named) -> list[Replaced]:
-    """The events of pages whose place this one takes. They no longer count for others."""
-    replaced: dict[int, Replaced] = {}
-    for reason, key, recorded in named:
-        event_id = recorded.browsers.get(key) if key is not None else None
-        if event_id is not None:
-            replaced.setdefault(event_id, Replaced(event_id, item.id, reason))
-    if replaced:
-        for _, _, recorded in named:
-            for key in [key for key, known in recorded.browsers.items() if known in replaced]:
-                del recorded.browsers[key]
-    return list(replaced.values())
-
-
-def drop_repeated_hits(batch: Batch, keys: set[str]) -> None:
-    """Set aside page views that repeat a stored one, by its key, or an earlier one of the batch."""
-    kept: list[Item] = []
-    for item in batch.items:
-        if item.hit is None:
-            kept.append(item)
-        elif item.hit.key in keys:
-            repeated = Duplicate(item.id, "repeated_hit", None, item.received_at, item.who.sender)
-            batch.duplicates.append(repeated)
-        else:
-            keys.add(item.hit.key)
-            kept.append(item)
-    batch.items = kept
-
-
-def match_identities(batch: Batch) -> None:
-    """Find, make and merge the contacts of the items. Identifiers that a page may not add to a
-    contact are left out from here on, with a warning.
+def match_and_merge(batch: Batch) -> None:
+    """Find, make and merge the contacts of the items: one item after another, as each is matched
+    against what those before it have merged. Identifiers that a page may not add to a contact are
+    left out from here on, with a warning.
     """
     for item in batch.items:
         presented = item.who

@@ -47,3 +47,8 @@ SELECT w.site_key, w.space_id, w.id, w.origins, s.subscription = 'active',
 FROM sites w
 JOIN spaces s ON s.id = w.space_id
 WHERE w.site_key = ANY(%(wanted)s) AND w.revoked_at IS NULL;
+
+-- name: count_bots
+-- Page views by bots.
+UPDATE sites s SET bot_hits = s.bot_hits + %(hits)s
+WHERE s.space_id = %(space_id)s AND s.id = %(site_id)s;

@@ -18,6 +18,11 @@ from headwater.touchpoints.models import DIRECTLY, TouchpointKey
 
 queries = Queries(__name__, "batch_store.sql")
 
+REASSIGN = queries["reassign"]
+"""Binds a ContactMove."""
+RESTORE = queries["restore"]
+"""Binds a ContactSplit."""
+
 
 class StoredTouchpoint(Ad, omit_defaults=True, frozen=True, kw_only=True, gc=False):
     """A touchpoint's row as it is first written. Times are µs since 1970."""

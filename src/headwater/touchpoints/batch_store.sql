@@ -37,3 +37,20 @@ FROM json_to_recordset(%(touchpoints)s::json)
 -- name: delete
 -- Touchpoints that page views made and no longer make.
 DELETE FROM touchpoints t WHERE t.space_id = %(space_id)s AND t.id = ANY(%(ids)s::bigint[]);
+
+-- name: reassign
+-- Touchpoints follow their contact to its survivor or to another company.
+UPDATE touchpoints t
+SET contact_id = %(survivor_id)s, company_id = %(company_id)s,
+    origin_id = CASE WHEN t.contact_id = %(survivor_id)s THEN t.origin_id
+                     ELSE coalesce(t.origin_id, t.contact_id) END
+WHERE t.space_id = %(space_id)s AND t.contact_id = %(contact_id)s
+  AND (t.contact_id <> %(survivor_id)s OR t.company_id IS DISTINCT FROM %(company_id)s);
+
+-- name: restore
+-- Touchpoints of a contact that is taken out of another go back to it.
+UPDATE touchpoints t
+SET contact_id = %(contact_id)s, company_id = %(company_id)s,
+    origin_id = nullif(t.origin_id, %(contact_id)s)
+WHERE t.space_id = %(space_id)s AND t.contact_id = %(survivor_id)s
+  AND t.origin_id = ANY(%(members)s::bigint[]);

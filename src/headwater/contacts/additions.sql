@@ -1,10 +1,4 @@
--- Whoever runs these holds the Space's lock.
-
--- name: holders
--- The contacts that have these addresses.
-SELECT DISTINCT i.value, i.contact_id
-FROM contact_identifiers i
-WHERE i.space_id = %(space_id)s AND i.kind = 'email' AND i.value = ANY(%(emails)s::text[]);
+-- Contacts made, and added to where they lack something. Whoever runs these holds the Space's lock.
 
 -- name: create
 -- New contacts, not older than any other of the Space, so that ids and ages have one order.
