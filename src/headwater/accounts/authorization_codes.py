@@ -28,7 +28,7 @@ VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}", re.ASCII)
 
 @dataclass(frozen=True)
 class AuthorizationGrant:
-    """What a person agreed to: this client, in one Space, in their name."""
+    """The access that a person agreed to: this client, in one Space, in their name."""
 
     space_id: int
     id: int
@@ -39,10 +39,10 @@ class AuthorizationGrant:
     code_challenge: str
     resource: str | None
     fresh: bool
-    """Whether its code was used in time."""
+    """True where its code was used in time."""
 
     def is_verified_by(self, verifier: str) -> bool:
-        """Whether this is what the challenge was made of (RFC 7636 §4.6)."""
+        """Return whether the challenge was made of this (RFC 7636 §4.6)."""
         if not VERIFIER.fullmatch(verifier):
             return False
         digest = hashlib.sha256(verifier.encode()).digest()
@@ -57,7 +57,7 @@ class NewCode:
     space_id: int
     user_id: int
     consent: str
-    """What tells this yes from any other: it makes one code."""
+    """The mark that tells this yes from any other: it makes one code."""
     client_id: str
     client_name: str
     redirect_uri: str
@@ -91,7 +91,7 @@ async def find_code(connection: AsyncConnection, code: str) -> tuple[int, str] |
 
 
 async def use_code(connection: AsyncConnection, code: str) -> AuthorizationGrant | None:
-    """What a code is worth; None for one that is unknown or was used before, in which case the
+    """The grant of a code; None for one that is unknown or was used before, in which case the
     token that it made is revoked.
     """
     values = {"code_hash": hash_secret(code)}

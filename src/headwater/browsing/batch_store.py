@@ -137,8 +137,8 @@ def write_visits(
     if visits:
         connection.execute(queries["write_visits"], {"space_id": space_id, "visits": rows(visits)})
     if joined:
-        each = [{"space_id": space_id, **msgspec.structs.asdict(visit)} for visit in joined]
-        connection.cursor().executemany(queries["join_hits"], each)
+        absorbed = [{"space_id": space_id, **msgspec.structs.asdict(visit)} for visit in joined]
+        connection.cursor().executemany(queries["join_hits"], absorbed)
         gone = [visit.id for visit in joined]
         connection.execute(queries["delete_visits"], {"space_id": space_id, "ids": gone})
 

@@ -99,8 +99,8 @@ def write_name_parts(
     """Store how names divide, on identifiers that are stored; the last word on a name counts."""
     latest = {(contact.final().id, name): parts for contact, name, parts in names}
     if latest:
-        each = [
+        parts = [
             {"contact_id": contact_id, "name": name, "first_name": first, "last_name": last}
             for (contact_id, name), (first, last) in latest.items()
         ]
-        connection.execute(queries["name_parts"], {"space_id": space_id, "names": rows(each)})
+        connection.execute(queries["name_parts"], {"space_id": space_id, "names": rows(parts)})

@@ -1,4 +1,4 @@
-"""Which contact is meant: by an id, perhaps one merged since, or by an address."""
+"""The contact that is meant: by an id, perhaps one merged since, or by an address."""
 
 from __future__ import annotations
 

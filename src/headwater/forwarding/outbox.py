@@ -27,7 +27,7 @@ that hears of an event again has to recognise it."""
 
 
 _WITHDRAWAL = ("withdraw", "forget_attempts")
-"""What becomes of the deliveries of an event that is there no more, in this order."""
+"""The statements that end the deliveries of an event that is there no more, in this order."""
 
 
 class OutboxDestination(msgspec.Struct, frozen=True, gc=False):

@@ -1,4 +1,4 @@
-"""Where the stored rows of a contact go when it is merged, changes company, or becomes one of its
+"""Moves of what is stored of a contact: when it is merged, changes company, or becomes one of its
 own again. Every room that keeps rows of contacts has a statement for either. Pure.
 """
 
@@ -10,7 +10,7 @@ import msgspec
 
 
 class ContactMove(msgspec.Struct, frozen=True, gc=False):
-    """What the stored rows of a contact become; a contact that was not merged moves to itself."""
+    """The new contact and company of a contact's rows; one that was not merged moves to itself."""
 
     contact_id: int
     survivor_id: int

@@ -30,14 +30,14 @@ def request_links(
             emails.append(value)
         else:
             others.append({"kind": kind, "value": value})
-    asked: list[Any] = []
+    cursors: list[Any] = []
     if emails:
         shared = {"space_id": space_id, "values": emails}
-        asked.append(connection.execute(queries["shared_links"], shared))
+        cursors.append(connection.execute(queries["shared_links"], shared))
     if others:
         recent = {"space_id": space_id, "keys": rows(others), "limit": CROWD + 1}
-        asked.append(connection.execute(queries["recent_links"], recent))
-    return lambda: [row for cursor in asked for row in cursor.fetchall()]
+        cursors.append(connection.execute(queries["recent_links"], recent))
+    return lambda: [row for cursor in cursors for row in cursor.fetchall()]
 
 
 def add_links(directory: Directory, links: Iterable[KnownLink]) -> None:
@@ -49,16 +49,16 @@ def add_links(directory: Directory, links: Iterable[KnownLink]) -> None:
 
 def request_numbers(connection: Connection[Any], directory: Directory) -> Callable[[], None]:
     """Ask for the ids of new contacts and merges; calling the result gives them out in order."""
-    asked: list[tuple[Sequence[Contact | Merge], Any]] = []
+    drawn_numbers: list[tuple[Sequence[Contact | Merge], Any]] = []
     for name, new in (
         ("draw_contact_ids", directory.created),
         ("draw_merge_ids", directory.merges),
     ):
         if new:
-            asked.append((new, connection.execute(queries[name], {"count": len(new)})))
+            drawn_numbers.append((new, connection.execute(queries[name], {"count": len(new)})))
 
     def number() -> None:
-        for new, cursor in asked:
+        for new, cursor in drawn_numbers:
             for numbered, (drawn,) in zip(new, sorted(cursor), strict=True):
                 numbered.id = drawn
 

@@ -51,13 +51,13 @@ flush_seconds = Histogram(
 
 @dataclass(slots=True)
 class Request:
-    """What one HTTP request wants stored, and what became of it."""
+    """The rows of one HTTP request, and what became of them."""
 
     space_id: int
     limit: int
-    """What the Space's minute allows."""
+    """The Space's quota of a minute."""
     cost: int
-    """What the request takes of it; more than its rows when some were invalid."""
+    """The request's part of it; more than its rows when some were invalid."""
     rows: Sequence[bytes]
     """Normalised payloads, as JSON."""
     kind: str = "event"
@@ -83,7 +83,7 @@ class Request:
 
 
 class Inbox:
-    """Where endpoints put requests, and what commits them.
+    """A queue into which endpoints put requests, and the connection that commits them.
 
     One connection per process: while a commit is on its way the next group gathers, so a second
     one would halve the groups without adding much.
@@ -136,7 +136,7 @@ class Inbox:
         return request
 
     def _is_full(self, size: int) -> bool:
-        """Whether there is no room for rows of so many bytes. Where nothing waits there is."""
+        """Return whether there is no room for so many bytes. Where nothing waits there is."""
         return self._waiting_rows > MAX_WAITING_ROWS or (
             self._waiting_bytes > 0 and self._waiting_bytes + size > MAX_WAITING_BYTES
         )

@@ -21,7 +21,7 @@ class InboxRow(NamedTuple):
 
 
 class RejectReason(StrEnum):
-    """Why a row could not be processed."""
+    """Reasons for which a row is set aside."""
 
     UNREADABLE_PAYLOAD = "unreadable_payload"
     UNKNOWN_KIND = "unknown_kind"

@@ -1,4 +1,4 @@
-"""Which company a contact belongs to, set by request. What is stored of the contact follows in
+"""Membership of a contact in a company, set by request. What is stored of the contact follows in
 the same transaction.
 """
 
@@ -14,7 +14,7 @@ from headwater.merging.reassignment import reassign
 from headwater.spaces.spaces import lock_identities
 
 REASSIGNMENT_SECONDS = 20.0
-"""How long a membership may take to change: a contact can have a hundred thousand events."""
+"""The time that a change of membership may take: a contact can have a hundred thousand events."""
 
 
 async def attach_company(

@@ -18,7 +18,9 @@ log = structlog.get_logger()
 
 
 def is_burst_beginning(lately: int, new: int, threshold: int) -> bool:
-    """Whether the newest of an hour's merges made them a burst: told once, not with every batch."""
+    """Return whether the newest of an hour's merges made them a burst: true once, not with every
+    batch.
+    """
     return lately - new < threshold <= lately
 
 

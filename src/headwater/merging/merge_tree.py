@@ -65,7 +65,7 @@ class MergeTree:
 
 @dataclass(frozen=True)
 class UnmergeChanges:
-    """What taking a contact out changes for those that it had been part of."""
+    """Changes to the contacts that one which is taken out had been part of."""
 
     profiles: list[Profile] = field(default_factory=list[Profile])
     filled: dict[int, list[str]] = field(default_factory=dict[int, list[str]])

@@ -44,7 +44,7 @@ queries = Queries(__name__, "unmerge.sql")
 
 @dataclass(frozen=True)
 class UnmergeResult:
-    """What became of an undone merge: the contact, the one it had been part of, how many contacts
+    """The outcome of an undone merge: the contact, the one it had been part of, how many contacts
     it is made of, and how many rows are its own again.
     """
 
@@ -74,7 +74,7 @@ class UnmergeWork:
 
 async def unmerge(connection: AsyncConnection, space_id: int, contact_id: int) -> UnmergeResult:
     """Undo the merge of a contact. Raises NotFound, or Conflict when it is not merged, or is part
-    of a contact to be erased: what was asked then was to erase both.
+    of a contact to be erased: that request was to erase both.
     """
     await lock_identities(connection, space_id)
     survivor_id = await resolve(connection, space_id, contact_id)

@@ -1,5 +1,5 @@
-"""A batch on its way through the steps: what arrived, what has been found out about it, and what
-is to be written. One explicit object, so that each step says what it reads and what it adds.
+"""A batch on its way through the steps: the rows that arrived, what the steps learn about them, and
+what is to be written. One explicit object, so that each step says what it reads and what it adds.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from headwater.touchpoints.models import Touch
 
 @dataclass(frozen=True)
 class SpaceRules:
-    """What of a Space's settings decides how its rows are processed."""
+    """The settings of a Space that decide how its rows are processed."""
 
     id: int
     timezone: str
@@ -59,7 +59,7 @@ class SpaceRules:
 
 
 class Item:
-    """One readable row of a batch, and what the steps have found out about it: somebody at a
+    """One readable row of a batch, and what the steps have learnt about it: somebody at a
     moment, and what the row says they did. A kind of row is the parts that it has.
     """
 
@@ -94,7 +94,7 @@ class Item:
 
     @property
     def is_stored(self) -> bool:
-        """Whether anything is left of it to store."""
+        """True where anything is left of it to store."""
         return not (self.event is self.touch is self.hit is self.person is None)
 
 
@@ -123,13 +123,13 @@ class Batch:
         self.late_sources: dict[int, int] = {}
         """Sources, as bits, that the batch's touches add to stored events, by event id."""
         self.targets: list[OutboxDestination] = []
-        """Where the Space's events are forwarded to."""
+        """The destinations that the Space's events are forwarded to."""
         self.clicks = Clicks()
         self.views: dict[int, View] = {}
         """The page views that could make a touchpoint, or do, loaded ones included."""
         self.visits: list[Visit] = []
         self.view_spans: list[TouchpointRange] = []
-        """Where stored touches may change because of the batch's page views."""
+        """Spans in which stored touches may change because of the batch's page views."""
         self.names: list[tuple[Contact, str, Parts]] = []
         """Names with their parts as events gave them, in order of arrival."""
         self.bots: dict[int, int] = {}
@@ -169,7 +169,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What became of a batch, or of several added up."""
+    """The outcome of a batch, or of several added up."""
 
     rows: int = 0
     stored: int = 0
@@ -182,5 +182,5 @@ class BatchResult:
     """Batches not begun because another worker had the Space."""
 
     def __add__(self, other: BatchResult) -> BatchResult:
-        names = [each.name for each in fields(self)]
+        names = [counted.name for counted in fields(self)]
         return BatchResult(*(getattr(self, name) + getattr(other, name) for name in names))

@@ -183,7 +183,8 @@ def drain(connection: Connection[Any], limit: int = BATCH_ROWS) -> BatchResult:
     """
     total = BatchResult()
     while True:
-        results = [process_space(connection, each, limit) for each in waiting_spaces(connection)]
+        waiting = waiting_spaces(connection)
+        results = [process_space(connection, space_id, limit) for space_id in waiting]
         total = sum(results, total)
         if all(result.skipped for result in results):
             return total

@@ -124,7 +124,7 @@ def empty_inbox(connection: Connection[Any], batch: Batch) -> None:
 
 
 def _move(batch: Batch, profile: Profile) -> ContactMove | None:
-    """What becomes of the stored rows of a contact, if they change."""
+    """The move of the stored rows of a contact, if they change."""
     contact = profile.contact
     if contact.is_new:
         return None

@@ -12,7 +12,7 @@ from headwater.pipeline.batch import Batch, Item
 
 
 def idempotency_key(event: AcceptedEvent) -> Key | None:
-    """What makes a later event with the same one a duplicate."""
+    """The key by which a later event with the same one is a duplicate."""
     return (event.event_name, event.idempotency_key) if event.idempotency_key else None
 
 
@@ -50,11 +50,11 @@ def drop_duplicates(batch: Batch) -> None:
 
 
 _Named = tuple[tuple[Literal["idempotency_key", "order_id"], Key | None, Recorded], ...]
-"""How an event can repeat another: why it is dropped then, its own key, and what is stored."""
+"""The ways in which an event can repeat another: the reason, its own key, and the stored ones."""
 
 
 def _repeated(item: Item, named: _Named) -> Duplicate | None:
-    """The event as a duplicate, if it is one."""
+    """The event as a duplicate, where it repeats another."""
     sender = item.who.sender
     for reason, key, recorded in named:
         if key is None:

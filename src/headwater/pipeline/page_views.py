@@ -39,7 +39,7 @@ def clicks_of(hits: Iterable[AcceptedHit]) -> set[str]:
 
 
 Browsed = dict[Contact, dict[str, list[int]]]
-"""When there were page views, by final contact and browser."""
+"""Times of page views, by final contact and browser."""
 
 
 def browsed_by_stored(batch: Batch) -> Browsed:
@@ -54,7 +54,7 @@ def browsed_by_stored(batch: Batch) -> Browsed:
 
 
 def visits_around(batch: Batch, browsed: Browsed) -> list[VisitSpan]:
-    """Where to look for the stored visits that these page views may be part of."""
+    """The spans in which stored visits may be that these page views are part of."""
     members = batch.family()
     return [
         VisitSpan(member.id, device, min(times) - HALF_HOUR, max(times) + HALF_HOUR)

@@ -60,7 +60,7 @@ def parse(batch: Batch) -> None:
 def _read_event(batch: Batch, arrival: InboxRow) -> None:
     event = _decode_event(arrival.payload)
     touch = touch_of_event(event, event.event_time * 1000)
-    item = _add_item(batch, arrival, _strong(event), event.event_time)
+    item = _add_item(batch, arrival, _identifiers(event), event.event_time)
     item.event, item.touch = event, touch
     item.warn(event.warnings)
 
@@ -68,20 +68,20 @@ def _read_event(batch: Batch, arrival: InboxRow) -> None:
 def _read_touchpoint(batch: Batch, arrival: InboxRow) -> None:
     touchpoint = _decode_touchpoint(arrival.payload)
     touch = touch_of(touchpoint, touchpoint.occurred_at * 1000)
-    item = _add_item(batch, arrival, _strong(touchpoint), touchpoint.occurred_at)
+    item = _add_item(batch, arrival, _identifiers(touchpoint), touchpoint.occurred_at)
     item.touch = touch
     item.warn(touchpoint.warnings)
 
 
 def _read_hit(batch: Batch, arrival: InboxRow) -> None:
     hit = _decode_hit(arrival.payload)
-    shown = Identifiers(None, None, hit.trk_token, hit.fingerprint, hit.ip)
-    _add_item(batch, arrival, shown, hit.occurred_at).hit = hit
+    identifiers = Identifiers(None, None, hit.trk_token, hit.fingerprint, hit.ip)
+    _add_item(batch, arrival, identifiers, hit.occurred_at).hit = hit
 
 
 def _read_person(batch: Batch, arrival: InboxRow) -> None:
     person = _decode_person(arrival.payload)
-    _add_item(batch, arrival, _strong(person), person.occurred_at).person = person
+    _add_item(batch, arrival, _identifiers(person), person.occurred_at).person = person
 
 
 def _read_bots(batch: Batch, arrival: InboxRow) -> None:
@@ -98,14 +98,14 @@ _READERS: dict[str, Callable[[Batch, InboxRow], None]] = {
 }
 
 
-def _strong(told: AcceptedEvent | AcceptedTouchpoint | AcceptedPerson) -> Identifiers:
-    return Identifiers(told.email, told.tracking_id, told.trk_token, told.fingerprint, told.ip)
+def _identifiers(sent: AcceptedEvent | AcceptedTouchpoint | AcceptedPerson) -> Identifiers:
+    return Identifiers(sent.email, sent.tracking_id, sent.trk_token, sent.fingerprint, sent.ip)
 
 
-def _add_item(batch: Batch, arrival: InboxRow, given: Identifiers, at: int) -> Item:
+def _add_item(batch: Batch, arrival: InboxRow, identifiers: Identifiers, at: int) -> Item:
     """A new item that does not yet say what was done, at this moment in ms since 1970."""
     sender = sender_of(arrival.sender, arrival.kind)
-    kept, warnings = without_junk(given, batch.space.junk)
+    kept, warnings = without_junk(identifiers, batch.space.junk)
     seen_with = kept.fingerprint is not None and kept.ip is not None
     who = ItemIdentity(
         receipt_id=arrival.id,
@@ -143,24 +143,24 @@ def describe_contacts(batch: Batch) -> None:
     for item, merges in batch.timeline():
         for merge in merges:
             profiles.of(merge.survivor).fill_from(profiles.of(merge.loser))
-        profile, told = profiles.of(item.contact), item.event or item.person
+        profile, described = profiles.of(item.contact), item.event or item.person
         trusted = item.who.sender.is_trusted
         if item.hit is not None:
             _describe_by_hit(batch, item, item.hit)
-        if told is None:
+        if described is None:
             profile.learn(item.who.email, None, None)
             continue
-        name = full_name(told.full_name, told.first_name, told.last_name)
-        profile.learn(item.who.email, name, told.phone)
-        if told.profile_fields:
-            profile.set_fields(told.profile_fields, zone, replace=trusted)
+        name = full_name(described.full_name, described.first_name, described.last_name)
+        profile.learn(item.who.email, name, described.phone)
+        if described.profile_fields:
+            profile.set_fields(described.profile_fields, zone, replace=trusted)
         if name is not None and (trusted or profile.name == name):
             directory.link(item.contact, ("name", name), item.at, item.id)
-            parts = said_parts(told.full_name, told.first_name, told.last_name)
+            parts = said_parts(described.full_name, described.first_name, described.last_name)
             if parts is not None:
                 batch.names.append((item.contact, name, parts))
-        if told.phone is not None and (trusted or profile.phone == told.phone):
-            directory.link(item.contact, ("phone", told.phone), item.at, item.id)
+        if described.phone is not None and (trusted or profile.phone == described.phone):
+            directory.link(item.contact, ("phone", described.phone), item.at, item.id)
 
 
 def _describe_by_hit(batch: Batch, item: Item, hit: AcceptedHit) -> None:

@@ -46,8 +46,8 @@ def parse_origin(text: str) -> str:
     host = _host(name, wildcard=bool(star))
     if port and not (port.isascii() and port.isdigit() and int(port[:6]) < 65536):
         raise ValueError("must have a port from 0 to 65535")
-    told = f":{int(port)}" if port and int(port) != _DEFAULT_PORTS[scheme] else ""
-    return f"{scheme}://{star or ''}{host}{told}"
+    written_port = f":{int(port)}" if port and int(port) != _DEFAULT_PORTS[scheme] else ""
+    return f"{scheme}://{star or ''}{host}{written_port}"
 
 
 def _host(name: str, *, wildcard: bool) -> str:
@@ -66,15 +66,15 @@ def _host(name: str, *, wildcard: bool) -> str:
 
 def parse_origins(texts: Iterable[str]) -> list[str]:
     """A site's origins, each once, in order. Raises ValueError naming the first bad one."""
-    found: dict[str, None] = {}
+    origins: dict[str, None] = {}
     for text in texts:
         try:
-            found[parse_origin(text)] = None
+            origins[parse_origin(text)] = None
         except ValueError as error:
             raise ValueError(f"{text!r} {error}") from None
-    if not 1 <= len(found) <= MAX_ORIGINS:
+    if not 1 <= len(origins) <= MAX_ORIGINS:
         raise ValueError(f"must be 1 to {MAX_ORIGINS} origins")
-    return list(found)
+    return list(origins)
 
 
 def sent_host(origin: str) -> str | None:
@@ -84,7 +84,7 @@ def sent_host(origin: str) -> str | None:
 
 
 def is_among(origin: str, origins: Iterable[str]) -> bool:
-    """Whether an origin that `sent_host` takes is one of a site's."""
+    """Return whether an origin that `sent_host` takes is one of a site's."""
     for allowed in origins:
         begin, star, end = allowed.partition("*")
         if origin == allowed or (

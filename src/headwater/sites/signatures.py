@@ -49,12 +49,12 @@ class Signature:
         if not known:
             raise ValueError("cannot be checked: the site has no signing secret.")
         expected = [
-            sign(one.secret, self.signed_at, email, tracking_id)
-            for one in known
-            if one.until is None or now < one.until
+            sign(secret.secret, self.signed_at, email, tracking_id)
+            for secret in known
+            if secret.until is None or now < secret.until
         ]
         digest = self.digest.lower().encode()
-        matches = [hmac.compare_digest(digest, each.encode()) for each in expected]
+        matches = [hmac.compare_digest(digest, right.encode()) for right in expected]
         if not any(matches):
             raise ValueError("does not match the email, the tracking_id and signed_at.")
         age = now - int(self.signed_at)

@@ -44,7 +44,7 @@ class Site:
     site_key: str
     origins: list[str]
     accepts_amounts: bool
-    """Whether its pages may tell amounts."""
+    """True where its pages may tell amounts."""
     bot_hits: int
     """Page views by bots, which were left out."""
     created_at: datetime
@@ -188,10 +188,10 @@ class SiteCache(CredentialCache[str, ActiveSite]):
 
     async def site(self, key: str) -> ActiveSite:
         """The site of a key. Raises Unauthorized, or one of UNAVAILABLE."""
-        found = await self.find(key) if _KEY.fullmatch(key) else None
-        if found is None:
+        site = await self.find(key) if _KEY.fullmatch(key) else None
+        if site is None:
             raise Unauthorized("Unknown or revoked site key.")
-        return found
+        return site
 
 
 def _open(row: tuple[Any, ...], sealing_key: bytes) -> ActiveSite:

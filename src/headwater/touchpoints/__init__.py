@@ -1,1 +1,1 @@
-"""Moments at which a source brought somebody: what one is, and the table of them."""
+"""Moments at which a source brought somebody: their model and their table."""

@@ -32,7 +32,7 @@ class AcceptedTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_onl
     account_name: str | None = None
     keyword: str | None = None
     warnings: tuple[str, ...] = ()
-    """What was sent and ignored, under the names that the sender gave it."""
+    """Fields that were sent and ignored, under the names that the sender gave them."""
 
 
 PERSONAL = frozenset({"email", "trk_token", "fingerprint", "ip", "tracking_id", "warnings"})

@@ -58,7 +58,7 @@ class StoredTouch(NamedTuple):
     id: int
     at: int
     is_direct_view: bool
-    """Whether it is a page view's that nothing told the source of."""
+    """True of a page view's that nothing tells the source of."""
     key: TouchpointKey
 
 

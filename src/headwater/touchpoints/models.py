@@ -14,8 +14,8 @@ DIRECTLY = "direct"
 
 Text = str | None
 TouchpointKey = tuple[int, Text, Text, Text, Text, Text, Text, Text]
-"""What makes two touches the same: source, campaign, ad group, ad and keyword. What has an id is
-known by it, whatever its name."""
+"""Source, campaign, ad group, ad and keyword: two touches that share them are the same. What has an
+id is known by it, whatever its name."""
 
 
 class Touch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
