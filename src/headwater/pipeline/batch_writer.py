@@ -39,7 +39,7 @@ from headwater.pipeline.page_views import (
     sources_seen,
     visit_rows,
 )
-from headwater.sites.bots import count_bots
+from headwater.sites.sites import count_bots
 from headwater.touchpoints import batch_store as touchpoints
 from headwater.touchpoints.batch_store import StoredTouchpoint
 from headwater.touchpoints.models import Touch

@@ -1,4 +1,4 @@
-"""Sites: made, listed, changed, revoked, and found by their public key, which stands in every
+"""Sites: made, listed, changed, revoked, and looked up by their public key, which stands in every
 page. The key names the site; that a browser shows one of its pages, the origin tells. With its
 signing secret, which no page holds, the business's server vouches for what a page says.
 """
@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import structlog
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 
 from headwater.database.pool import Database
@@ -152,6 +152,15 @@ async def rotate_secret(
     await connection.execute(queries["rotate"], values)
     await announce_access(connection, space_id)
     return secret
+
+
+def count_bots(connection: Connection[Any], space_id: int, counts: Mapping[int, int]) -> None:
+    """Add to the page views by bots, by site. Whoever calls holds the Space's lock."""
+    values = [
+        {"space_id": space_id, "site_id": site_id, "hits": hits} for site_id, hits in counts.items()
+    ]
+    if values:
+        connection.cursor().executemany(queries["count_bots"], values)
 
 
 async def _secret(
