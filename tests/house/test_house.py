@@ -209,6 +209,7 @@ def modules() -> list[Path]:
 GERUNDS: dict[str, str] = {
     "forwarding": "the trade's word for sending conversions on to ad platforms",
     "browsing": "what visitors do: the page views and visits of one room",
+    "merging": "the trade's word for making one contact of two",
     "onboarding": "the trade's word for a first account and Space",
     "masking": "the trade's word for keeping values out of texts",
     "mapping": "the trade's word for which field of a body becomes which of ours",
