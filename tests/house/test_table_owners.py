@@ -78,12 +78,63 @@ def writers(source: Path) -> dict[str, set[str]]:
     return rooms
 
 
+def borrowed(path: Path, room: str) -> set[str]:
+    """The statements of other rooms that a module of a room runs, by name."""
+    tree = ast.parse(path.read_text())
+    foreign: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("headwater."):
+            _, owner, *module = (node.module or "").split(".")
+            if owner != room:
+                names = {name.asname or name.name: name.name for name in node.names}
+                foreign |= names if module else dict.fromkeys(names, "module")
+    return {
+        str(node.slice.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
+        and (
+            (isinstance(node.value, ast.Name) and foreign.get(node.value.id) == "queries")
+            or (
+                isinstance(node.value, ast.Attribute) and node.value.attr == "queries"
+                and isinstance(node.value.value, ast.Name) and node.value.value.id in foreign
+            )
+        )
+    }  # fmt: skip
+
+
 def test_every_table_is_written_by_one_room() -> None:
     owners = {
         table: sorted(rooms - set(SEES_EVERY_TABLE)) for table, rooms in writers(SOURCE).items()
     }
     assert owners.pop(OPEN, []) == []
     assert {table: rooms for table, rooms in owners.items() if len(rooms) > 1} == {}
+
+
+def test_no_room_runs_the_statements_of_another() -> None:
+    """Else a room would write another's tables in the owner's words. A snapshot writes nothing: it
+    says how the transaction reads, which its edge decides.
+    """
+    names = {
+        name
+        for path in SOURCE.rglob("*.py")
+        for name in borrowed(path, path.relative_to(SOURCE).parts[0])
+    }
+    assert names <= {"snapshot"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'from headwater.events.updates import queries\n\nqueries["delete"]',
+        'from headwater.events.updates import queries as q\n\nq["delete"]',
+        'from headwater.events import updates\n\nupdates.queries["delete"]',
+    ],
+)
+def test_a_borrowed_statement_is_noticed(tmp_path: Path, text: str) -> None:
+    module = tmp_path / "module.py"
+    module.write_text(text)
+    assert borrowed(module, "stranger") == {"delete"}
+    assert borrowed(module, "events") == set()
 
 
 def test_every_table_is_known_and_written() -> None:
