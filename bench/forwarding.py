@@ -22,7 +22,7 @@ from headwater.forwarding.delivery_loop import DeliveryServices
 from headwater.forwarding.forwarder import Forwarder, open_clock
 from headwater.forwarding.platform_client import PlatformClient
 from headwater.forwarding.platforms.registry import PLATFORMS
-from headwater.pipeline.inbox import wait_until_processed
+from headwater.inbox.queue import wait_until_processed
 from headwater.settings import Settings
 from headwater.spaces.encryption import derive_key
 from headwater.spaces.secret_key import find_secret_key

@@ -34,7 +34,6 @@ from headwater.console.browsers import (
     wants_page,
 )
 from headwater.console.routes import console_routes
-from headwater.contacts.merge_alerts import merge_figures
 from headwater.contacts.routes import router as contacts_router
 from headwater.database.allowance import begin_request
 from headwater.database.pool import UNAVAILABLE, Database
@@ -55,9 +54,10 @@ from headwater.http.health import (
     READY_SECONDS,
     healthz,
     read_backlog,
-    takes_writes,
 )
 from headwater.http.shared import Shared
+from headwater.inbox.inbox import Inbox
+from headwater.inbox.probe import takes_writes
 from headwater.ingest.endpoints import (
     BUCKET,
     EVENTS,
@@ -66,13 +66,13 @@ from headwater.ingest.endpoints import (
     Ingest,
     TrackEndpoint,
 )
-from headwater.ingest.inbox import Inbox
 from headwater.ingest.routes import router as receipts_router
 from headwater.ingest.schemas import INGEST_PATHS, INGEST_SCHEMAS
 from headwater.mcp.context import McpServices
 from headwater.mcp.endpoint import SpaceEndpoint
 from headwater.mcp.server import build_server
 from headwater.mcp.tools import TOOLS
+from headwater.merging.merge_alerts import merge_figures
 from headwater.oauth.client_metadata import HostedClients
 from headwater.oauth.consent_page import authorize_routes
 from headwater.oauth.routes import OAUTH_ROUTES
@@ -81,13 +81,13 @@ from headwater.reference.description import add_tags
 from headwater.reference.examples import add_examples
 from headwater.reference.page import reference_routes
 from headwater.settings import Settings
+from headwater.sites.sites import SiteCache
 from headwater.spaces.access import KeyCache
 from headwater.spaces.credential_cache import Listener
 from headwater.spaces.encryption import derive_key
 from headwater.spaces.secret_key import find_secret_key
 from headwater.tracker import endpoint as tracker
 from headwater.tracker.script import ScriptEndpoint
-from headwater.tracker.sites import SiteCache
 from headwater.webhooks.routes import WEBHOOK_ROUTES
 
 API = "/public-api/v1"

@@ -18,7 +18,6 @@ from starlette.requests import Request
 
 from headwater.accounts.passwords import _normal as normal_password
 from headwater.ads.inputs import read_names
-from headwater.attribution.accepted import AcceptedTouchpoint
 from headwater.browsing.agents import read_agent
 from headwater.companies.domains import business_domain
 from headwater.companies.updates import read_change as read_company
@@ -71,14 +70,15 @@ from headwater.oauth.redirects import read_redirect
 from headwater.oauth.requests import read_parameters
 from headwater.oauth.routes import MAX_BODY as REGISTRATION
 from headwater.oauth.routes import _read_json as read_registration_body
-from headwater.pipeline.touchpoints import touch_of
+from headwater.sites.origins import cookie_domain, parse_origin, sent_host
 from headwater.sources.addresses import name_in_ascii, read_address
 from headwater.sources.classify import classify
 from headwater.sources.evidence import Landing
 from headwater.spaces.models import Space
+from headwater.touchpoints.accepted import AcceptedTouchpoint
+from headwater.touchpoints.classification import touch_of
 from headwater.tracker.browser_reports import Body, accept_item, is_page, language_tag
 from headwater.tracker.endpoint import MAX_BODY as MAX_REPORT
-from headwater.tracker.origins import cookie_domain, parse_origin, sent_host
 from headwater.webhooks.expressions import LONGEST as LONGEST_EXPRESSION
 from headwater.webhooks.expressions import parse as parse_expression
 from headwater.webhooks.former_expressions import translate

@@ -24,11 +24,11 @@ from headwater.forwarding.models import SkipReason
 from headwater.forwarding.platforms.platform import DAY
 from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.http.rate_limits import PER_MINUTE
+from headwater.inbox.rows import RejectReason
 from headwater.mcp.endpoint import AccessRefusal as AssistantRefusal
 from headwater.mcp.prompts import PROMPTS
 from headwater.mcp.resources import RESOURCES
 from headwater.mcp.tools import TOOLS
-from headwater.pipeline.batch import RejectReason
 from headwater.reports.errors import ReportProblem
 from headwater.reports.models import Comparison, Group, Measure
 from headwater.settings import PREFIX, READERS, Settings
@@ -171,7 +171,7 @@ def test_every_field() -> None:
 
 
 def test_every_receipt_status_and_reason() -> None:
-    sql = (ROOT / "src" / "headwater" / "ingest" / "inbox.sql").read_text()
+    sql = (ROOT / "src" / "headwater" / "ingest" / "receipts.sql").read_text()
     statuses = re.findall(r"^SELECT '(\w+)'", sql.partition("-- name: receipt")[2], re.MULTILINE)
     assert row_names(section(IDENTITY, "Receipts"))[1:] == list(dict.fromkeys(statuses))
     assert [status for status in statuses if f"`{status}`" not in section(API, "Receipts")] == []

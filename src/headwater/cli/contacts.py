@@ -10,9 +10,9 @@ from psycopg import AsyncConnection
 
 from headwater.cli.connect import in_transaction
 from headwater.cli.output import show
-from headwater.contacts import merge_log
-from headwater.contacts.unmerge import UnmergeResult
-from headwater.contacts.unmerge import unmerge as unmerge_contact
+from headwater.merging import merge_log
+from headwater.merging.unmerge import UnmergeResult
+from headwater.merging.unmerge import unmerge as unmerge_contact
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
 

@@ -13,7 +13,8 @@ import psycopg
 
 from headwater.cli.connect import database_url, told
 from headwater.cli.output import show
-from headwater.pipeline import inbox
+from headwater.inbox.queue import wait_until_processed
+from headwater.inbox.rejected import list_rejected, replay_rejected
 from headwater.privacy.erasures import wait_until_erased
 from headwater.settings import Settings
 
@@ -24,21 +25,21 @@ def wait(settings: Settings, arguments: Namespace) -> int:
     """
     deadline = time.monotonic() + arguments.timeout
     with _connection(settings) as connection:
-        if not inbox.wait_until_processed(connection, arguments.timeout):
+        if not wait_until_processed(connection, arguments.timeout):
             return 1
         return 0 if wait_until_erased(connection, deadline - time.monotonic()) else 1
 
 
 def rejected(settings: Settings, arguments: Namespace) -> int:
     with _connection(settings) as connection:
-        listed = inbox.list_rejected(connection)
+        listed = list_rejected(connection)
     show([asdict(row) for row in listed], as_json=arguments.json)
     return 0
 
 
 def replay(settings: Settings, arguments: Namespace) -> int:
     with _connection(settings) as connection:
-        replayed = inbox.replay_rejected(connection)
+        replayed = replay_rejected(connection)
     show({"replayed": replayed}, as_json=arguments.json)
     return 0
 

@@ -14,10 +14,10 @@ from headwater.cli.failure import Failure
 from headwater.cli.output import show
 from headwater.database.installation import with_service_addresses
 from headwater.settings import Settings
+from headwater.sites import sites
+from headwater.sites.signatures import MAX_AGE
+from headwater.sites.sites import NewSite, Site
 from headwater.spaces.encryption import Unsealable
-from headwater.tracker import sites
-from headwater.tracker.signatures import MAX_AGE
-from headwater.tracker.sites import NewSite, Site
 
 _MAKE_ONE = "make a new one with --rotate at-once"
 

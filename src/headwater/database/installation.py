@@ -1,7 +1,8 @@
-"""The addresses of the running service, kept in the database that its commands share with it.
+"""The installation's only row: the addresses of the running service, kept in the database that its
+commands share with it, and the secret key, for as long as it is not kept elsewhere.
 
-`serve` writes them at its start. A command reads them instead of its own environment: it may have
-been typed in a shell that knows neither the service's port nor its variables.
+`serve` writes the addresses at its start. A command reads them instead of its own environment: it
+may have been typed in a shell that knows neither the service's port nor its variables.
 """
 
 from __future__ import annotations
@@ -42,3 +43,14 @@ async def with_service_addresses(connection: AsyncConnection, settings: Settings
         return replace(settings, base_url=settings.base_url or DEFAULT_BASE_URL)
     urls = {f"{name}_url": url for name, url in platform_urls.items() if name in PLATFORMS}
     return replace(settings, base_url=base_url, tracker_script=tracker_script, **urls)
+
+
+def fetch_stored_key(connection: Connection[Any]) -> str | None:
+    """The secret key, where the database still keeps it."""
+    row = connection.execute(queries["secret_key"]).fetchone()
+    return row[0] if row is not None else None
+
+
+def clear_stored_key(connection: Connection[Any]) -> None:
+    """Take the secret key out of the database: from now on it is kept elsewhere."""
+    connection.execute(queries["clear_secret_key"])

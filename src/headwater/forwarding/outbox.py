@@ -10,7 +10,7 @@ from typing import Any, Literal
 from uuid import UUID, uuid5
 
 import msgspec
-from psycopg import Connection
+from psycopg import AsyncConnection, Connection
 
 from headwater.database.json_rows import rows
 from headwater.database.queries import Queries
@@ -24,6 +24,10 @@ queries = Queries(__name__, "outbox.sql")
 NAMESPACE = UUID("58445d59-2e22-4960-acea-3073ed606a85")
 """Of the ids that events without an idempotency key are told apart by. It never changes: a platform
 that hears of an event again has to recognise it."""
+
+
+_WITHDRAWAL = ("withdraw", "forget_attempts")
+"""The statements that end the deliveries of an event that is there no more, in this order."""
 
 
 class OutboxDestination(msgspec.Struct, frozen=True, gc=False):
@@ -69,12 +73,29 @@ def hand_over_deliveries(
     took their place. A platform that was told is not told again, and one that may have been hears
     of the other by the id it knows.
     """
-    each = [{"space_id": space_id, "id": one.id, "event_id": one.event_id} for one in replaced]
+    handed = [
+        {
+            "space_id": space_id,
+            "event_id": event.id,
+            "successor_id": event.event_id,
+            "reason": SkipReason.REPLACED,
+        }
+        for event in replaced
+    ]
     for statuses in (["delivered"], ["queued", "retrying"]):
-        rows_of = [{**values, "statuses": statuses} for values in each]
-        connection.cursor().executemany(queries["hand_over"], rows_of)
-    for name in ("end_rest", "forget_rest"):
-        connection.cursor().executemany(queries[name], each)
+        moved = [{**values, "statuses": statuses} for values in handed]
+        connection.cursor().executemany(queries["hand_over"], moved)
+    for name in _WITHDRAWAL:
+        connection.cursor().executemany(queries[name], handed)
+
+
+async def withdraw_deliveries(connection: AsyncConnection, space_id: int, event_id: int) -> None:
+    """End the deliveries of an event that has been deleted, and forget what they held. Whoever
+    deletes an event calls this in the same transaction.
+    """
+    values = {"space_id": space_id, "event_id": event_id, "reason": SkipReason.DELETED}
+    for name in _WITHDRAWAL:
+        await connection.execute(queries[name], values)
 
 
 def deliveries_of(

@@ -12,25 +12,27 @@ ON CONFLICT (space_id, event_id, destination_id) DO NOTHING;
 -- name: hand_over
 -- An event's place is taken by another: what a platform has of it, or is to get, becomes the
 -- other's, under the same id for telling repeats, unless the other already has as much.
-UPDATE deliveries d SET event_id = %(event_id)s
-WHERE d.space_id = %(space_id)s AND d.event_id = %(id)s
+UPDATE deliveries d SET event_id = %(successor_id)s
+WHERE d.space_id = %(space_id)s AND d.event_id = %(event_id)s
   AND d.status = ANY(%(statuses)s)
   AND NOT EXISTS (SELECT FROM deliveries known
-                  WHERE known.space_id = %(space_id)s AND known.event_id = %(event_id)s
+                  WHERE known.space_id = %(space_id)s AND known.event_id = %(successor_id)s
                     AND known.destination_id = d.destination_id);
 
--- name: end_rest
--- Deliveries that stay with an event whose place is taken are over, and nothing is kept of what was
--- told: erasing its person would no longer find it.
+-- name: withdraw
+-- What an event that is gone, or whose place another has taken, still has of deliveries: they are
+-- over, and nothing is kept of what was told about it, as erasing its person would no longer find
+-- it.
 UPDATE deliveries d
 SET status = CASE WHEN d.status IN ('queued', 'retrying') THEN 'skipped' ELSE d.status END,
-    reason = CASE WHEN d.status IN ('queued', 'retrying') THEN 'replaced' ELSE d.reason END,
+    reason = CASE WHEN d.status IN ('queued', 'retrying') THEN %(reason)s ELSE d.reason END,
     finished_at = coalesce(d.finished_at, now()), request = NULL, answer = NULL, error = NULL
-WHERE d.space_id = %(space_id)s AND d.event_id = %(id)s;
+WHERE d.space_id = %(space_id)s AND d.event_id = %(event_id)s;
 
--- name: forget_rest
+-- name: forget_attempts
 -- The same of every single attempt.
 UPDATE delivery_attempts a SET error = NULL
 WHERE a.space_id = %(space_id)s AND a.delivery_id IN (
-    SELECT d.id FROM deliveries d WHERE d.space_id = %(space_id)s AND d.event_id = %(id)s
+    SELECT d.id FROM deliveries d
+    WHERE d.space_id = %(space_id)s AND d.event_id = %(event_id)s
 );

@@ -9,14 +9,13 @@ import structlog
 from psycopg import Connection
 
 from headwater.failpoints import failpoint
+from headwater.inbox.queue import spaces_with_rows
 from headwater.jobs.duties import Duty
-from headwater.pipeline import inbox
 from headwater.pipeline.batch_runner import BATCH_ROWS, describe, process_space
 from headwater.privacy.erasures import queries
 from headwater.privacy.scrub import scrub
 
-_HOP = inbox.queries["hop"].format(queue=queries["due"])
-SPACES_WITH_ERASURES = inbox.queries["spaces"].format(hop=_HOP)
+SPACES_WITH_ERASURES = spaces_with_rows(queries["due"])
 
 log = structlog.get_logger()
 

@@ -23,9 +23,9 @@ from headwater.identity.emails import parse_written_email
 from headwater.identity.senders import Sender
 from headwater.ingest.forms import Address, Check, Code, Form, Identifier, given_texts
 from headwater.ingest.payload import EVENT_FORM, Consent, profile_fields, slot_type
+from headwater.sites.signatures import Signature
+from headwater.sites.sites import ActiveSite
 from headwater.sources.addresses import read_address
-from headwater.tracker.signatures import Signature
-from headwater.tracker.sites import ActiveSite
 
 MAX_ITEMS = 50
 MAX_AGO = 7 * 86_400_000
