@@ -10,11 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.events.accepted import EVENT_NAMES
-from headwater.events.batch_store import StoredEvent
-from headwater.failpoints import failpoint
-from headwater.forwarding.models import SkipReason
-from headwater.forwarding.outbox import (
+from headwater.deliveries.outbox import (
     NAMESPACE,
     OutboxDestination,
     dedup_id_of,
@@ -22,8 +18,12 @@ from headwater.forwarding.outbox import (
     queue_deliveries,
     why_not,
 )
-from headwater.forwarding.platforms import registry
+from headwater.events.accepted import EVENT_NAMES
+from headwater.events.batch_store import StoredEvent
+from headwater.failpoints import failpoint
 from headwater.pipeline import batch_writer
+from headwater.platforms import registry
+from headwater.platforms.models import SkipReason
 from tests.support.destinations import NAME, PROBE, Forwarder
 from tests.support.pipeline import event, new_stage, touch
 from tests.support.reading_fixtures import Api

@@ -31,8 +31,8 @@ LOCAL: Mapping[tuple[str, str], list[str]] = {
         r"(?<!\w)Headwater(?!\w)"
     ],
     ("headwater.mcp.dates", "pattern"): [],  # of the module's table, which is found there
-    ("headwater.forwarding.inputs", "pattern"): [],  # of a platform, found as name_pattern
-    ("headwater.forwarding.platforms.setting", "pattern"): [],  # found in the platforms' settings
+    ("headwater.destinations.inputs", "pattern"): [],  # of a platform, found as name_pattern
+    ("headwater.platforms.setting", "pattern"): [],  # found in the platforms' settings
 }
 """Expressions in functions that depend on more than their module, as they are there."""
 

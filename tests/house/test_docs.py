@@ -18,17 +18,17 @@ import pytest
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.cli.parser import build_parser
 from headwater.contacts.filters import OPERATORS
+from headwater.destinations.destinations import DELIVERY_STATUSES
 from headwater.events.fields import FIELDS
-from headwater.forwarding.destinations import DELIVERY_STATUSES
-from headwater.forwarding.models import SkipReason
-from headwater.forwarding.platforms.platform import DAY
-from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.http.rate_limits import PER_MINUTE
 from headwater.mcp.endpoint import AccessRefusal as AssistantRefusal
 from headwater.mcp.prompts import PROMPTS
 from headwater.mcp.resources import RESOURCES
 from headwater.mcp.tools import TOOLS
 from headwater.pipeline.batch import RejectReason
+from headwater.platforms.models import SkipReason
+from headwater.platforms.platform import DAY
+from headwater.platforms.registry import PLATFORMS
 from headwater.reports.errors import ReportProblem
 from headwater.reports.models import Comparison, Group, Measure
 from headwater.settings import PREFIX, READERS, Settings

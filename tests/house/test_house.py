@@ -33,9 +33,9 @@ SPANS_SPACES: dict[str, str] = {
     "ingest/inbox.sql::append": "one commit takes the events of many Spaces, each under its own",
     "pipeline/inbox.sql::newest": "the operator waits for the whole installation",
     "pipeline/inbox.sql::any_up_to": "likewise",
-    "forwarding/queue.sql::destinations_due": "a forwarder asks where deliveries are due",
-    "forwarding/queue.sql::spaces_due": "a worker asks likewise",
-    "forwarding/queue.sql::figures": "the operator's figures are the installation's",
+    "deliveries/queue.sql::destinations_due": "a forwarder asks where deliveries are due",
+    "deliveries/queue.sql::spaces_due": "a worker asks likewise",
+    "deliveries/queue.sql::figures": "the operator's figures are the installation's",
     "contacts/merge_log.sql::figures": "likewise",
     "reports/alerts.sql::backlogs": "a worker looks for backlogs of the whole installation",
     "exports/jobs.sql::waiting": "a worker takes the job that has waited longest, of any Space",
@@ -207,7 +207,6 @@ def modules() -> list[Path]:
 
 
 GERUNDS: dict[str, str] = {
-    "forwarding": "the trade's word for sending conversions on to ad platforms",
     "browsing": "what visitors do: the page views and visits of one room",
     "onboarding": "the trade's word for a first account and Space",
     "masking": "the trade's word for keeping values out of texts",

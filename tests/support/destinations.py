@@ -14,9 +14,10 @@ import psycopg
 import pytest
 from msgspec import Meta
 
-from headwater.forwarding import destinations
-from headwater.forwarding.inputs import read_new
-from headwater.forwarding.models import (
+from headwater.destinations import destinations
+from headwater.destinations.inputs import read_new
+from headwater.platforms import registry
+from headwater.platforms.models import (
     Answer,
     Call,
     CallAccepted,
@@ -27,9 +28,8 @@ from headwater.forwarding.models import (
     SkipReason,
     Verdict,
 )
-from headwater.forwarding.platforms import registry
-from headwater.forwarding.platforms.platform import DAY, Limits, Platform
-from headwater.forwarding.platforms.setting import digits
+from headwater.platforms.platform import DAY, Limits, Platform
+from headwater.platforms.setting import digits
 from headwater.settings import Settings
 from headwater.spaces.encryption import derive_key
 from headwater.spaces.secret_key import find_secret_key

@@ -15,6 +15,7 @@ from headwater.contacts.batch_store import write_name_parts, write_profiles
 from headwater.contacts.merge_log import log_merges
 from headwater.contacts.profiles import Profile
 from headwater.contacts.reassignment import Move, restamp_all
+from headwater.deliveries.outbox import hand_over_deliveries, queue_deliveries
 from headwater.events.batch_store import (
     StoredEvent,
     add_seen,
@@ -24,7 +25,6 @@ from headwater.events.batch_store import (
     replace_events,
 )
 from headwater.failpoints import failpoint
-from headwater.forwarding.outbox import hand_over_deliveries, queue_deliveries
 from headwater.identity.batch_store import write_links, write_merges
 from headwater.identity.directory import Contact
 from headwater.pipeline.batch import Batch, Item

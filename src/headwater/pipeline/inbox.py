@@ -14,7 +14,7 @@ from psycopg.sql import Identifier
 
 from headwater.database.json_rows import rows
 from headwater.database.queries import Queries
-from headwater.forwarding.outbox import read_targets
+from headwater.deliveries.outbox import read_targets
 from headwater.identity.directory import Directory
 from headwater.pipeline.batch import Batch, InboxRow, Rejection, SpaceRules
 

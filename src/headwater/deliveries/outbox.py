@@ -1,0 +1,104 @@
+"""The outbox: a delivery for each new event and destination, written in the event's own
+transaction, so that neither is ever there without the other. What is certain not to be sent is
+skipped here, where people see it at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, Literal
+from uuid import UUID, uuid5
+
+import msgspec
+from psycopg import Connection
+
+from headwater.database.json_rows import rows
+from headwater.database.queries import Queries
+from headwater.destinations.event_names import sent_as
+from headwater.events.batch_store import Replaced, StoredEvent
+from headwater.platforms import registry
+from headwater.platforms.models import SkipReason
+
+queries = Queries(__name__, "outbox.sql")
+
+NAMESPACE = UUID("58445d59-2e22-4960-acea-3073ed606a85")
+"""Of the ids that events without an idempotency key are told apart by. It never changes: a platform
+that hears of an event again has to recognise it."""
+
+
+class OutboxDestination(msgspec.Struct, frozen=True, gc=False):
+    """A destination, as far as it decides what is queued for it."""
+
+    id: int
+    platform: str
+    status: Literal["active", "held", "paused"]
+    event_names: dict[str, str | None]
+    """Its own names for events."""
+
+
+class NewDelivery(msgspec.Struct, omit_defaults=True, frozen=True, gc=False):
+    """A delivery's row as it is first written. One with a reason is skipped."""
+
+    destination_id: int
+    event_id: int
+    dedup_id: str
+    reason: SkipReason | None = None
+
+
+def read_targets(told: list[dict[str, Any]] | None) -> list[OutboxDestination]:
+    """The destinations of a Space from what the database tells of them."""
+    return msgspec.convert(told or [], list[OutboxDestination])
+
+
+def queue_deliveries(
+    connection: Connection[Any],
+    space_id: int,
+    events: Collection[StoredEvent],
+    targets: Collection[OutboxDestination],
+) -> None:
+    """Queue new events for every destination, or note why they are not sent."""
+    if events and targets:
+        deliveries = rows(deliveries_of(space_id, events, targets))
+        connection.execute(queries["queue"], {"space_id": space_id, "deliveries": deliveries})
+
+
+def hand_over_deliveries(
+    connection: Connection[Any], space_id: int, replaced: Collection[Replaced]
+) -> None:
+    """Make what was forwarded of replaced events, or waits to be, the deliveries of the events that
+    took their place. A platform that was told is not told again, and one that may have been hears
+    of the other by the id it knows.
+    """
+    each = [{"space_id": space_id, "id": one.id, "event_id": one.event_id} for one in replaced]
+    for statuses in (["delivered"], ["queued", "retrying"]):
+        rows_of = [{**values, "statuses": statuses} for values in each]
+        connection.cursor().executemany(queries["hand_over"], rows_of)
+    for name in ("end_rest", "forget_rest"):
+        connection.cursor().executemany(queries[name], each)
+
+
+def deliveries_of(
+    space_id: int, events: Iterable[StoredEvent], targets: Collection[OutboxDestination]
+) -> Iterator[NewDelivery]:
+    """A delivery for each event and destination."""
+    for event in events:
+        dedup_id = event.idempotency_key or dedup_id_of(space_id, event.id)
+        for target in targets:
+            yield NewDelivery(target.id, event.id, dedup_id, why_not(event, target))
+
+
+def dedup_id_of(space_id: int, event_id: int) -> str:
+    """What platforms tell an event without an idempotency key by, however often it is sent."""
+    return str(uuid5(NAMESPACE, f"{space_id}:{event_id}"))
+
+
+def why_not(event: StoredEvent, target: OutboxDestination) -> SkipReason | None:
+    """Why an event is certain not to be sent to a destination."""
+    if event.do_not_capi:
+        return SkipReason.DO_NOT_CAPI
+    if target.status == "paused":
+        return SkipReason.PAUSED
+    platform = registry.PLATFORMS.get(target.platform)
+    if platform is None or sent_as(platform, target.event_names, event.event_name) is None:
+        return SkipReason.NO_MAPPING
+    return None

@@ -1,0 +1,43 @@
+"""How access to LinkedIn is had: by an access token as it is, or by a refresh token that gets one.
+Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headwater.platforms.linkedin.settings import LinkedInSettings
+from headwater.platforms.models import Call, Destination
+from headwater.platforms.oauth import exchange
+
+URL = "https://api.linkedin.com"
+TOKEN_URL = "https://www.linkedin.com/oauth/v2/accessToken"  # noqa: S105 - where tokens are had
+
+_REFRESHING = ("client_id", "client_secret", "refresh_token")
+_NEEDED = "Give access_token, or all of client_id, client_secret and refresh_token."
+
+
+def secrets_wrong(secrets: Mapping[str, str]) -> str | None:
+    """What keeps a call from carrying a token, in words."""
+    if all(secrets.get(name) for name in _REFRESHING):
+        return None
+    if secrets.get("refresh_token") or not secrets.get("access_token"):
+        return _NEEDED
+    return None
+
+
+def ask(destination: Destination, now: float) -> Call | None:  # noqa: ARG001 - nothing is signed
+    """The call for an access token; None where one is given. Raises ValueError."""
+    if problem := secrets_wrong(destination.secrets):
+        raise ValueError(problem)
+    if not destination.secrets.get("refresh_token"):
+        return None
+    fields = {name: destination.secrets[name] for name in _REFRESHING}
+    return exchange(_token_url(destination), grant_type="refresh_token", **fields)
+
+
+def _token_url(destination: Destination) -> str:
+    settings: LinkedInSettings = destination.settings
+    if settings.token_url is not None:
+        return settings.token_url
+    return TOKEN_URL if destination.url == URL else f"{destination.url}/oauth/v2/accessToken"

@@ -1,0 +1,47 @@
+"""What a Microsoft Advertising destination is told besides its token."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from headwater.platforms.setting import VERSION, digits
+
+
+class MicrosoftSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A UET tag and how events go to it."""
+
+    tag_id: Annotated[
+        str,
+        digits(1, 20),
+        Meta(
+            description="The UET tag's number: Conversion tracking, UET tags.",
+        ),
+    ]
+    api_version: Annotated[
+        str, VERSION, Meta(description="The version of the Conversions API.")
+    ] = "v1"
+    email_form: Annotated[
+        Literal["canonical", "plain"],
+        Meta(
+            description="What is hashed of an e-mail address: canonical is lower case without "
+            "dots and +… before the @, plain is only lower case."
+        ),
+    ] = "canonical"
+    phone_form: Annotated[
+        Literal["e164", "digits"],
+        Meta(description="What is hashed of a phone number: with its + (e164) or without it."),
+    ] = "e164"
+    consent_denied: Annotated[
+        Literal["limit", "skip"],
+        Meta(
+            description="What becomes of an event whose person refused the use of their data for "
+            "ads: sent with adStorageConsent D, or not sent."
+        ),
+    ] = "limit"
+    continue_on_validation_error: Annotated[
+        bool,
+        Meta(description="Whether Microsoft takes the valid events of a call with invalid ones."),
+    ] = True

@@ -1,0 +1,29 @@
+"""What Snap answers. The form of its bodies is not published, so the status decides, unless
+the body is no object at all, or itself says that the call failed.
+"""
+
+from __future__ import annotations
+
+from headwater.platforms.models import Answer, Verdict
+from headwater.platforms.responses import (
+    by_status,
+    read_object,
+    refused,
+    succeeded,
+    unreadable,
+    words,
+)
+
+FAILED = frozenset({"INVALID", "FAILED", "FAILURE", "ERROR"})
+
+
+def classify(answer: Answer, count: int) -> Verdict:
+    body = read_object(answer)
+    if body is None:
+        return unreadable(answer, count)
+    reasons = (body.get(name) for name in ("reason", "message", "error"))
+    said = next((reason for reason in reasons if isinstance(reason, str) and reason), "")
+    status = body.get("status")
+    if succeeded(answer) and isinstance(status, str) and status.upper() in FAILED:
+        return refused(words(status, said), count)
+    return by_status(answer, count, said, confirmed=bool(body))
