@@ -38,7 +38,7 @@ from headwater.contacts.merge_alerts import merge_figures
 from headwater.contacts.routes import router as contacts_router
 from headwater.database.allowance import begin_request
 from headwater.database.pool import UNAVAILABLE, Database
-from headwater.deliveries.metrics import forwarding_figures
+from headwater.deliveries.metrics import delivery_gauges
 from headwater.deliveries.routes import router as journal_router
 from headwater.destinations.routes import router as destinations_router
 from headwater.egress.client import Egress
@@ -182,9 +182,7 @@ def create_app(
         sealing_key=sealing_key,
         readiness=Shared(partial(takes_writes, database_url), READY_SECONDS),
         backlog=Shared(
-            partial(
-                read_backlog, database, (forwarding_figures, merge_figures(settings.merge_alert))
-            )
+            partial(read_backlog, database, (delivery_gauges, merge_figures(settings.merge_alert)))
         ),
         egress=Egress(named_hosts(settings)),
         public_egress=public_egress,

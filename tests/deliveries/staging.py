@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -33,75 +33,81 @@ from headwater.platforms.models import (
 )
 from headwater.platforms.platform import DAY, Limits, Platform
 from headwater.platforms.platform_client import PlatformClient
+from headwater.platforms.settings import PlatformSettings
 from tests.support import factories
 
 KEY = b"k" * 32
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Options(msgspec.Struct, frozen=True):
+class Options(PlatformSettings, frozen=True):
     """The settings of the tests' platform."""
 
     pixel: Annotated[str, Meta(description="The pixel's id.")] = "1"
 
 
-def why_not(conversion: Conversion, _: Destination) -> SkipReason | None:
-    return None if conversion.person.email else SkipReason.NO_IDENTIFIER
+class SmallPlatform(Platform):
+    """A platform that matches by e-mail address and answers in the tests' own words."""
 
+    name = "meta"
+    title = "Test"
+    url = "https://platform.example"
+    sources = frozenset({"facebook_ads"})
+    settings = Options
+    secrets = {"token": "A token."}
+    limits = Limits(batch=100, age=7 * DAY)
+    event_names = {"purchase": "Purchase", "lead_generated": "Lead"}
 
-def build(conversion: Conversion, _: Destination) -> dict[str, Any]:
-    if conversion.order_id == "explodes":
-        raise ValueError("a fault of the platform's code")
-    click = conversion.click.ids.get("fbclid") if conversion.click else None
-    return {
-        "id": conversion.dedup_id, "email": conversion.person.email, "click": click,
-        "amount": None if conversion.amount is None else str(conversion.amount),
-    }  # fmt: skip
+    def skip_reason(self, conversion: Conversion, _: Destination) -> SkipReason | None:
+        return None if conversion.person.email else SkipReason.NO_IDENTIFIER
 
+    def build(self, conversion: Conversion, _: Destination) -> dict[str, Any]:
+        if conversion.order_id == "explodes":
+            raise ValueError("a fault of the platform's code")
+        click = conversion.click.ids.get("fbclid") if conversion.click else None
+        return {
+            "id": conversion.dedup_id,
+            "email": conversion.person.email,
+            "click": click,
+            "amount": None if conversion.amount is None else str(conversion.amount),
+        }
 
-def request(parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
-    token = destination.access_token or destination.secrets.get("token", "")
-    return Call(
-        url=f"{destination.url}/events",
-        body=msgspec.json.encode({"data": list(parts)}),
-        headers={"Token": token},
-    )
-
-
-def classify(answer: Answer, _: int) -> Verdict:
-    """Body before status; the words are the tests' own."""
-    try:
-        body = msgspec.json.decode(answer.body)
-    except msgspec.DecodeError:
-        body = {}
-    error = body.get("error", f"status {answer.status}")
-    if "bad" in body:
-        return PartlyAccepted(
-            {int(place): error for place in body["bad"]},
-            body.get("taken", False),
-            {int(place): error for place in body.get("again", [])},
+    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
+        token = destination.access_token or destination.secrets.get("token", "")
+        return Call(
+            url=f"{destination.url}/events",
+            body=msgspec.json.encode({"data": list(parts)}),
+            headers={"Token": token},
         )
-    if body.get("some_bad"):
-        return Bisect(error)
-    if "error" in body and answer.status < 300:
-        return CallRefused(error)
-    if answer.status in (401, 403):
-        return CredentialsRefused(error)
-    if answer.status == 429 or answer.status >= 500:
-        return CallDeferred(error, body.get("after"))
-    return CallAccepted() if answer.status < 300 else CallRefused(error)
+
+    def classify(self, answer: Answer, _: int) -> Verdict:
+        """Body before status; the words are the tests' own."""
+        try:
+            body = msgspec.json.decode(answer.body)
+        except msgspec.DecodeError:
+            body = {}
+        error = body.get("error", f"status {answer.status}")
+        if "bad" in body:
+            return PartlyAccepted(
+                {int(place): error for place in body["bad"]},
+                body.get("taken", False),
+                {int(place): error for place in body.get("again", [])},
+            )
+        if body.get("some_bad"):
+            return Bisect(error)
+        if "error" in body and answer.status < 300:
+            return CallRefused(error)
+        if answer.status in (401, 403):
+            return CredentialsRefused(error)
+        if answer.status == 429 or answer.status >= 500:
+            return CallDeferred(error, body.get("after"))
+        return CallAccepted() if answer.status < 300 else CallRefused(error)
+
+    def redact(self, part: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in part.items() if name != "email"}
 
 
-def redact(part: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in part.items() if name != "email"}
-
-
-PLATFORM = Platform(
-    name="meta", title="Test", url="https://platform.example", sources=frozenset({"facebook_ads"}),
-    settings=Options, secrets={"token": "A token."}, limits=Limits(batch=100, age=7 * DAY),
-    why_not=why_not, build=build, request=request, classify=classify, redact=redact,
-    event_names={"purchase": "Purchase", "lead_generated": "Lead"},
-)  # fmt: skip
+PLATFORM = SmallPlatform()
 
 
 @dataclass
@@ -256,11 +262,6 @@ class Opened:
     async def __aexit__(self, *_: object) -> None:
         await self._egress.close()
         await self._database.close()
-
-
-def taking(platform: Platform, **changes: Any) -> Platform:
-    """The platform with changes."""
-    return replace(platform, **changes)
 
 
 def ids_sent(bodies: Sequence[Mapping[str, Any]]) -> list[list[str]]:

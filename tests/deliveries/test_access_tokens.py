@@ -11,8 +11,8 @@ import pytest
 
 from headwater.platforms.models import Answer as Told
 from headwater.platforms.models import Call, CallDeferred, CredentialsRefused, Destination, Verdict
-from headwater.platforms.platform import TokenExchange
-from tests.deliveries.staging import PLATFORM, Sending, taking
+from tests.deliveries.staging import PLATFORM, Sending
+from tests.support.destinations import taking
 from tests.support.fake_platform import Answer, FakePlatform, Silence, Step
 
 
@@ -35,7 +35,7 @@ def read(answer: Told) -> tuple[str, float] | Verdict:
 
 @pytest.fixture
 def exchanging(sending: Sending) -> Sending:
-    sending.platform = taking(PLATFORM, token=TokenExchange(ask, read))
+    sending.platform = taking(PLATFORM, token_request=ask, read_token=read)
     return sending
 
 

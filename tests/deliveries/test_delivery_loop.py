@@ -10,7 +10,8 @@ from psycopg.types.json import Jsonb
 from structlog.testing import capture_logs
 
 from headwater.platforms.platform import Limits
-from tests.deliveries.staging import PLATFORM, Sending, ids_sent, taking
+from tests.deliveries.staging import PLATFORM, Sending, ids_sent
+from tests.support.destinations import taking
 from tests.support.fake_platform import (
     Answer,
     CutShort,
@@ -60,7 +61,7 @@ def test_calls_hold_what_the_platform_takes(sending: Sending, platform: FakePlat
 
 
 def test_a_platform_that_takes_fewer_of_some(sending: Sending, platform: FakePlatform) -> None:
-    sending.platform = taking(PLATFORM, fits=lambda parts: min(len(parts), 3))
+    sending.platform = taking(PLATFORM, count_fitting=lambda parts: min(len(parts), 3))
     destination = sending.destination()
     sending.deliveries(destination, 7)
     sending.run()

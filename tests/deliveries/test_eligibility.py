@@ -21,7 +21,8 @@ from headwater.deliveries.eligibility import (
 )
 from headwater.platforms.models import Click, Conversion, ConvertedPerson, Destination, SkipReason
 from headwater.platforms.platform import DAY, Limits
-from tests.deliveries.staging import PLATFORM, Options, taking
+from tests.deliveries.staging import PLATFORM, Options
+from tests.support.destinations import taking
 
 NOW = 1_800_000_000.0
 CLICK = Click(touchpoint_id=1, occurred_at=0, source="facebook_ads", ids={"fbclid": "x"})

@@ -13,7 +13,8 @@ from psycopg.types.json import Jsonb
 
 from headwater.platforms.models import Call, Destination
 from headwater.platforms.platform import Limits
-from tests.deliveries.staging import PLATFORM, Sending, ids_sent, taking
+from tests.deliveries.staging import PLATFORM, Sending, ids_sent
+from tests.support.destinations import taking
 from tests.support.fake_platform import Answer, FakePlatform, Silence
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 

@@ -16,7 +16,7 @@ from headwater.deliveries.outbox import (
     dedup_id_of,
     deliveries_of,
     queue_deliveries,
-    why_not,
+    skip_reason,
 )
 from headwater.events.accepted import EVENT_NAMES
 from headwater.events.batch_store import StoredEvent
@@ -171,7 +171,7 @@ def test_one_reason_at_most(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(registry.PLATFORMS, NAME, PROBE)
-        reason = why_not(
+        reason = skip_reason(
             stored(event_name=name, do_not_capi=do_not_capi),
             target(status=status, event_names=own),
         )

@@ -161,7 +161,7 @@ def test_nothing_that_a_platform_quotes_is_kept(
     status, answer = scene.sending.of(scene.delivery_id, "status", "answer")
     assert platform.requests, "it was sent"
     assert status != "delivered"
-    assert answer or PLATFORMS[name].quotes, "something of the answer is kept"
+    assert answer or PLATFORMS[name].quoted_fields, "something of the answer is kept"
     sought = [*scene.personal, "170 1234567", scene.secret]
     assert shown.tables(scene, sought) == set()
     texts = shown.texts(scene)

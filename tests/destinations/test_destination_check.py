@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -24,10 +23,10 @@ from headwater.platforms.models import (
     Verdict,
 )
 from headwater.platforms.origins import named_hosts, url_of
-from headwater.platforms.platform import Platform, TokenExchange
+from headwater.platforms.platform import Platform
 from headwater.settings import Settings
 from tests.platforms.test_platforms import sample as a_destination
-from tests.support.destinations import PROBE, FakeSender, answered, destination_of
+from tests.support.destinations import PROBE, FakeSender, answered, destination_of, taking
 
 
 def tried(
@@ -59,20 +58,20 @@ def test_no_answer() -> None:
         (CredentialsRefused("Bad token."), "Bad token."),
         (Bisect("One is bad."), "One is bad."),
         (PartlyAccepted({0: "Too old."}, others_taken=False), "Too old."),
-        (PartlyAccepted({}, others_taken=True, again={0: "Later."}), "Later."),
+        (PartlyAccepted({}, others_taken=True, retryable={0: "Later."}), "Later."),
     ],
 )
 def test_what_the_platform_says(verdict: Verdict, words: str) -> None:
-    platform = replace(PROBE, classify=lambda *_: verdict)
+    platform = taking(PROBE, classify=lambda *_: verdict)
     assert tried(FakeSender(answered(400)), platform) == (False, 400, words)
 
 
 def test_a_platform_without_a_test_mode_is_not_asked() -> None:
-    platform = replace(PROBE, why_no_trial=lambda _: "A trial would count.")
+    platform = taking(PROBE, test_event_problem=lambda _: "A trial would count.")
     assert tried(FakeSender(), platform) == (False, None, "A trial would count.")
 
 
-def exchange(call: Call | Exception | None) -> TokenExchange:
+def exchange(call: Call | Exception | None) -> dict[str, Any]:
     def request(_: Destination, __: float) -> Call | None:
         if isinstance(call, Exception):
             raise call
@@ -85,7 +84,7 @@ def exchange(call: Call | Exception | None) -> TokenExchange:
             else CredentialsRefused("No token.")
         )
 
-    return TokenExchange(request, read)
+    return {"token_request": request, "read_token": read}
 
 
 def test_a_token_is_had_first() -> None:
@@ -96,13 +95,13 @@ def test_a_token_is_had_first() -> None:
         return PROBE.request(parts, destination)
 
     asking = Call(url="https://probe.example/token", body=b"")
-    platform = replace(PROBE, request=request, token=exchange(asking))
+    platform = taking(PROBE, request=request, **exchange(asking))
     sender = FakeSender(answered(body=b"short"), answered())
     assert tried(sender, platform).ok
     assert (sender.calls[0], got) == (asking, ["short"])
     assert tried(FakeSender(answered(400)), platform) == (False, 400, "No token.")
-    assert tried(FakeSender(answered()), replace(platform, token=exchange(None))).ok
-    bad = replace(platform, token=exchange(ValueError("The key cannot be read.")))
+    assert tried(FakeSender(answered()), taking(platform, **exchange(None))).ok
+    bad = taking(platform, **exchange(ValueError("The key cannot be read.")))
     assert tried(FakeSender(), bad) == (False, None, "The key cannot be read.")
 
 
@@ -113,7 +112,7 @@ def test_the_made_up_event_is_one_that_every_platform_takes(name: str) -> None:
     conversion = sample(platform, destination, 1_790_000_000.0)
     assert conversion is not None
     assert conversion.event_name == "purchase"
-    assert platform.why_not(conversion, destination) is None
+    assert platform.skip_reason(conversion, destination) is None
     assert platform.request([platform.build(conversion, destination)], destination).body
 
 
@@ -127,7 +126,9 @@ def test_what_is_tried_is_sent_at_all() -> None:
 
 def test_origins() -> None:
     assert named_hosts(Settings()) == frozenset()
-    settings = Settings(meta_url="http://127.0.0.1:9", tiktok_url="https://Tik.example")
+    settings = Settings(
+        platform_urls={"meta": "http://127.0.0.1:9", "tiktok": "https://Tik.example"}
+    )
     assert named_hosts(settings) == {"127.0.0.1", "tik.example"}
     assert url_of(settings, PROBE) == "http://127.0.0.1:9"
-    assert url_of(Settings(), replace(PROBE, name="other")) == "https://probe.example"
+    assert url_of(Settings(), taking(PROBE, name="other")) == "https://probe.example"

@@ -30,6 +30,7 @@ from tests.support.destinations import (
     TOKEN,
     Forwarder,
     destination_of,
+    taking,
 )
 from tests.support.factories import make_stage
 from tests.support.fake_platform import Answer, FakePlatform
@@ -83,7 +84,7 @@ def test_it_works(api: Api) -> None:
 
 def test_custom_events_that_people_have_named(api: Api, forwarder: Forwarder) -> None:
     forwarder.stage.label_event("custom_event_3", "Demo")
-    free = replace(PROBE, free_names=True)
+    free = taking(PROBE, free_names=True)
     for platform, theirs in ((PROBE, None), (free, "Demo")):
         registry.PLATFORMS[NAME] = platform
         made = create(api, event_names={"custom_event_9": "Nine"})
@@ -296,7 +297,9 @@ def tried(
     platform: FakePlatform, database_url: str, tmp_path: Path, forwarder: Forwarder
 ) -> Iterator[httpx.Client]:
     """A client of an application whose operator named the fake platform."""
-    settings = Settings(meta_url=platform.url, data_dir=tmp_path, rate_limit_factor=1000)
+    settings = Settings(
+        platform_urls={"meta": platform.url}, data_dir=tmp_path, rate_limit_factor=1000
+    )
     running = run_application(settings, database_url)
     with client_for(running, forwarder.stage.key) as client:
         yield client

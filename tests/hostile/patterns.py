@@ -32,7 +32,7 @@ LOCAL: Mapping[tuple[str, str], list[str]] = {
     ],
     ("headwater.mcp.dates", "pattern"): [],  # of the module's table, which is found there
     ("headwater.destinations.inputs", "pattern"): [],  # of a platform, found as name_pattern
-    ("headwater.platforms.setting", "pattern"): [],  # found in the platforms' settings
+    ("headwater.platforms.settings", "pattern"): [],  # found in the platforms' settings
 }
 """Expressions in functions that depend on more than their module, as they are there."""
 

@@ -63,9 +63,13 @@ def row_names(text: str) -> list[str]:
 
 
 def test_every_setting() -> None:
-    assert set(READERS) == set(Settings.__slots__)
-    documented = re.findall(r"^\| `(HEADWATER_\w+)` \|", CONFIGURATION, re.MULTILINE)
-    assert documented == [PREFIX + name.upper() for name in READERS]
+    assert {*READERS, "platform_urls"} == set(Settings.__slots__)
+    urls = {f"{PREFIX}{name.upper()}_URL": f"`{each.url}`" for name, each in PLATFORMS.items()}
+    rows = re.findall(r"^\| `(HEADWATER_\w+)` \| ([^|]*) \|", CONFIGURATION, re.MULTILINE)
+    assert [variable for variable, _ in rows if variable not in urls] == [
+        PREFIX + name.upper() for name in READERS
+    ]
+    assert [row for row in rows if row[0] in urls] == list(urls.items())
 
 
 def commands(

@@ -15,8 +15,7 @@ from google.auth import jwt
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.platforms.google import GOOGLE
-from headwater.platforms.google.payload import MOST_ACTIONS
+from headwater.platforms.google import MOST_ACTIONS, Google
 from headwater.platforms.models import (
     AdConsent,
     Answer,
@@ -43,6 +42,8 @@ from tests.platforms.examples import (
     of_somebody,
     seen,
 )
+
+GOOGLE = Google()
 
 SETTINGS = {"customer_id": "1234567890", "login_customer_id": "9876543210"}
 NAMES = {"purchase": "555000111", "lead_generated": "555000222"}
@@ -105,15 +106,15 @@ def test_several_actions_in_one_call() -> None:
 
 def test_a_call_names_ten_actions_at_most() -> None:
     parts = [{"destinationReferences": [str(n // 2)]} for n in range(40)]
-    assert GOOGLE.fits(parts) == 2 * MOST_ACTIONS
-    assert GOOGLE.fits(parts[:20]) == 20
-    assert GOOGLE.fits(parts[:1]) == 1
+    assert GOOGLE.count_fitting(parts) == 2 * MOST_ACTIONS
+    assert GOOGLE.count_fitting(parts[:20]) == 20
+    assert GOOGLE.count_fitting(parts[:1]) == 1
 
 
 def test_a_trial_only_validates() -> None:
     trial = msgspec.structs.replace(TO, test=True)
     assert seen(call_for(GOOGLE, trial, CONVERSION))["body"]["validateOnly"] is True
-    assert GOOGLE.why_no_trial(trial) is None
+    assert GOOGLE.test_event_problem(trial) is None
 
 
 @pytest.mark.parametrize(
@@ -194,7 +195,7 @@ DENIED = AdConsent(ad_user_data=False)
 def test_why_not(
     conversion: Conversion, settings: dict[str, Any], reason: SkipReason | None
 ) -> None:
-    assert GOOGLE.why_not(conversion, to(**settings)) == reason
+    assert GOOGLE.skip_reason(conversion, to(**settings)) == reason
 
 
 @pytest.fixture(scope="module")
@@ -269,7 +270,7 @@ def test_the_token_comes_from_where_google_is_said_to_be(key: str) -> None:
     ],
 )
 def test_secrets_that_cannot_be_used(secrets: dict[str, str]) -> None:
-    problem = GOOGLE.secrets_wrong(secrets)
+    problem = GOOGLE.secrets_problem(secrets)
     assert problem is not None
     assert "service_account_json" in problem
     assert "sesame" not in problem
@@ -278,8 +279,8 @@ def test_secrets_that_cannot_be_used(secrets: dict[str, str]) -> None:
 
 
 def test_secrets_that_can(key: str) -> None:
-    assert GOOGLE.secrets_wrong(REFRESH) is None
-    assert GOOGLE.secrets_wrong(account(key)) is None
+    assert GOOGLE.secrets_problem(REFRESH) is None
+    assert GOOGLE.secrets_problem(account(key)) is None
 
 
 GRANTED = {"access_token": "ya29.x", "expires_in": 3599, "token_type": "Bearer"}
@@ -380,7 +381,7 @@ def test_how_long_google_asks_to_wait() -> None:
     wait = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "31.5s"}
     verdict = GOOGLE.classify(status("RESOURCE_EXHAUSTED", 429, wait), 2)
     assert isinstance(verdict, CallDeferred)
-    assert verdict.after == 31.5
+    assert verdict.wait_seconds == 31.5
 
 
 @given(st.uuids())

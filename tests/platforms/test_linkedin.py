@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.platforms.identifiers import hashed
-from headwater.platforms.linkedin import LINKEDIN
+from headwater.platforms.linkedin import LinkedIn
 from headwater.platforms.models import (
     AdConsent,
     Answer,
@@ -39,6 +39,8 @@ from tests.platforms.examples import (
     of_somebody,
     seen,
 )
+
+LINKEDIN = LinkedIn()
 
 NAMES = {"purchase": "104012", "lead_generated": "urn:lla:llaPartnerConversion:104013"}
 REFRESH = {"client_id": "i", "client_secret": "s", "refresh_token": "r"}
@@ -86,7 +88,7 @@ def test_both_names_or_none(
 
 def test_the_list_of_ids_is_there_even_when_empty() -> None:
     named = but(BARE, person=ConvertedPerson(first_name="Mary", last_name="Valéry"))
-    assert LINKEDIN.why_not(named, TO) is None
+    assert LINKEDIN.skip_reason(named, TO) is None
     assert LINKEDIN.build(named, TO)["user"]["userIds"] == []
 
 
@@ -123,11 +125,11 @@ def test_amounts(amount: str, text: str) -> None:
     ],
 )
 def test_why_not(conversion: Conversion, reason: SkipReason | None) -> None:
-    assert LINKEDIN.why_not(conversion, TO) == reason
+    assert LINKEDIN.skip_reason(conversion, TO) == reason
 
 
 def test_there_is_no_test_mode() -> None:
-    assert "no test mode" in (LINKEDIN.why_no_trial(TO) or "")
+    assert "no test mode" in (LINKEDIN.test_event_problem(TO) or "")
 
 
 def ask(to: Destination) -> tuple[str, dict[str, str]] | None:
@@ -165,7 +167,7 @@ def test_a_refresh_token_is_exchanged() -> None:
     ],
 )
 def test_which_secrets_go_together(secrets: dict[str, str], *, fine: bool) -> None:
-    assert (LINKEDIN.secrets_wrong(secrets) is None) == fine
+    assert (LINKEDIN.secrets_problem(secrets) is None) == fine
     if not fine:
         with pytest.raises(ValueError, match="refresh_token"):
             ask(to(secrets))

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.platforms.identifiers import hashed
-from headwater.platforms.meta import META
-from headwater.platforms.meta.payload import CLICK_LIFE
+from headwater.platforms.meta import CLICK_LIFE, Meta
 from headwater.platforms.models import (
     AdConsent,
     Answer,
@@ -28,7 +27,6 @@ from headwater.platforms.models import (
     Destination,
     SkipReason,
 )
-from headwater.platforms.platform import event_name_of
 from tests.platforms.examples import (
     BARE,
     CONVERSION,
@@ -41,6 +39,8 @@ from tests.platforms.examples import (
     of_somebody,
     seen,
 )
+
+META = Meta()
 
 SECRETS = {"access_token": "***"}
 TO = destination(META, {"pixel_id": "1234567890"}, secrets=SECRETS)
@@ -79,8 +79,8 @@ def test_custom_events_go_under_what_people_call_them() -> None:
     assert META.build(but(event_name="custom_event_7"), TO)["event_name"] == "custom_event_7"
     own = msgspec.structs.replace(TO, event_names={"custom_event_7": "Booked", "purchase": None})
     assert META.build(named, own)["event_name"] == "Booked"
-    assert event_name_of(META, own, CONVERSION) is None
-    assert event_name_of(META, TO, named) == "Demo booked"
+    assert META.name_of(CONVERSION, own) is None
+    assert META.name_of(named, TO) == "Demo booked"
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_click_id_of_the_events_own_url_dates_from_the_event() -> None:
 def test_why_not(
     conversion: Conversion, settings: dict[str, Any], reason: SkipReason | None
 ) -> None:
-    assert META.why_not(conversion, to(**settings)) == reason
+    assert META.skip_reason(conversion, to(**settings)) == reason
 
 
 LDU = {
@@ -182,8 +182,8 @@ def test_a_trial_carries_the_test_code() -> None:
     trial = msgspec.structs.replace(coded, test=True)
     assert seen(call_for(META, trial, LEAD))["body"]["test_event_code"] == "TEST123"
     assert "test_event_code" not in seen(call_for(META, coded, LEAD))["body"]
-    assert META.why_no_trial(trial) is None
-    assert "test_event_code" in (META.why_no_trial(TO) or "")
+    assert META.test_event_problem(trial) is None
+    assert "test_event_code" in (META.test_event_problem(TO) or "")
 
 
 @pytest.mark.parametrize("amount", ["0", "-12.5", "0.0001", "123456789012.1234"])
@@ -283,7 +283,7 @@ def test_one_event_alone_is_refused(code: int) -> None:
 def test_when_throttled_it_waits() -> None:
     verdict = META.classify(answer(400, failure(80003)), 2)
     assert isinstance(verdict, CallDeferred)
-    assert verdict.after == 300.0
+    assert verdict.wait_seconds == 300.0
 
 
 def test_no_token_gets_into_an_error() -> None:

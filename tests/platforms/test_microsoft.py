@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 from headwater.masking import Mask
-from headwater.platforms.microsoft import MICROSOFT
+from headwater.platforms.microsoft import Microsoft
 from headwater.platforms.models import (
     AdConsent,
     Answer,
@@ -27,7 +27,6 @@ from headwater.platforms.models import (
     SkipReason,
     Verdict,
 )
-from headwater.platforms.platform import event_name_of
 from tests.platforms.examples import answer, but, seen
 from tests.platforms.variety import (
     DENIED,
@@ -40,6 +39,8 @@ from tests.platforms.variety import (
     destination,
     expected,
 )
+
+MICROSOFT = Microsoft()
 
 WRONG_PHONE = {
     "index": 1,
@@ -61,13 +62,13 @@ def test_it_works() -> None:
     to = microsoft()
     call = MICROSOFT.request([MICROSOFT.build(but(), to)], to)
     assert seen(call) == expected("microsoft_uet", tag_id="97247724")
-    assert MICROSOFT.why_not(but(), to) is None
+    assert MICROSOFT.skip_reason(but(), to) is None
 
 
 def test_the_least_it_takes() -> None:
     event = bare(url_click_ids={"msclkid": "ms1"}, consent=GRANTED)
     to = microsoft(event_names={"lead_generated": "lead"})
-    assert MICROSOFT.why_not(event, to) is None
+    assert MICROSOFT.skip_reason(event, to) is None
     assert MICROSOFT.build(event, to) == {
         "eventType": "custom",
         "eventName": "lead",
@@ -86,7 +87,7 @@ def test_valid_events_are_taken_beside_invalid_ones() -> None:
 
 
 def test_there_is_no_trial() -> None:
-    assert MICROSOFT.why_no_trial(microsoft(test=True))
+    assert MICROSOFT.test_event_problem(microsoft(test=True))
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_event_names(
     part = MICROSOFT.build(conversion, to)
     found = {name: part[name] for name in ("eventType", "eventName") if name in part}
     assert found == event
-    assert event_name_of(MICROSOFT, to, conversion)
+    assert MICROSOFT.name_of(conversion, to)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +132,7 @@ def test_event_names(
     ],
 )
 def test_what_it_cannot_take(known: dict[str, Any], reason: SkipReason | None) -> None:
-    assert MICROSOFT.why_not(bare(**known), microsoft()) is reason
+    assert MICROSOFT.skip_reason(bare(**known), microsoft()) is reason
 
 
 @pytest.mark.parametrize(
@@ -147,13 +148,13 @@ def test_what_it_cannot_take(known: dict[str, Any], reason: SkipReason | None) -
 )
 def test_consent(consent: AdConsent, said: str | None) -> None:
     event = but(consent=consent)
-    assert MICROSOFT.why_not(event, microsoft()) is None
+    assert MICROSOFT.skip_reason(event, microsoft()) is None
     assert MICROSOFT.build(event, microsoft()).get("adStorageConsent") == said
 
 
 def test_a_refusal_can_keep_an_event_back() -> None:
     to = microsoft({"consent_denied": "skip"})
-    assert MICROSOFT.why_not(but(consent=DENIED), to) is SkipReason.NO_CONSENT
+    assert MICROSOFT.skip_reason(but(consent=DENIED), to) is SkipReason.NO_CONSENT
 
 
 @pytest.mark.parametrize(
@@ -258,7 +259,7 @@ def test_a_success_of_somebody_else() -> None:
 
 def test_what_it_quotes_is_not_kept() -> None:
     body = answer(400, {"error": {"details": [WRONG_PHONE]}}).body
-    mask = Mask(quotes=MICROSOFT.quotes)
+    mask = Mask(quotes=MICROSOFT.quoted_fields)
     assert '"attemptedValue":"[masked]"' in (mask.answer(body) or "")
     assert mask.answer(body[:-2]) is None
 
@@ -277,7 +278,7 @@ def test_what_is_shown(conversion: Conversion) -> None:
 
 def test_what_goes_into_a_call_is_bounded_in_bytes() -> None:
     parts = [{"eventSourceUrl": "u" * 2000}] * 1000
-    fitting = MICROSOFT.fits(parts)
+    fitting = MICROSOFT.count_fitting(parts)
     assert len(MICROSOFT.request(parts[:fitting], microsoft()).body) <= 1_000_000
 
 

@@ -23,8 +23,7 @@ from headwater.platforms.models import (
     SkipReason,
     Verdict,
 )
-from headwater.platforms.pinterest import PINTEREST
-from headwater.platforms.platform import event_name_of
+from headwater.platforms.pinterest import Pinterest
 from tests.platforms.examples import answer, but, seen
 from tests.platforms.variety import (
     DENIED,
@@ -37,6 +36,8 @@ from tests.platforms.variety import (
     destination,
     expected,
 )
+
+PINTEREST = Pinterest()
 
 ALICE = "ff8d9819fc0e12bf0d24892e45987e249a28dce836a85cad60e28eaaa8c6d976"
 PROCESSED = {"status": "processed", "error_message": "", "warning_message": ""}
@@ -51,12 +52,12 @@ def test_it_works() -> None:
     to = pinterest()
     call = PINTEREST.request([PINTEREST.build(but(), to)], to)
     assert seen(call) == expected("pinterest", ad_account_id="549")
-    assert PINTEREST.why_not(but(), to) is None
+    assert PINTEREST.skip_reason(but(), to) is None
 
 
 def test_the_least_it_takes() -> None:
     event = bare(person=ConvertedPerson(email="alice@example.com"))
-    assert PINTEREST.why_not(event, pinterest()) is None
+    assert PINTEREST.skip_reason(event, pinterest()) is None
     assert PINTEREST.build(event, pinterest()) == {
         "event_name": "lead",
         "action_source": "web",
@@ -69,7 +70,7 @@ def test_the_least_it_takes() -> None:
 def test_a_trial_is_only_validated() -> None:
     to = pinterest(test=True)
     assert seen(PINTEREST.request([{}], to))["query"] == {"test": "true"}
-    assert PINTEREST.why_no_trial(to) is None
+    assert PINTEREST.test_event_problem(to) is None
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,7 @@ def test_a_trial_is_only_validated() -> None:
 def test_event_names(ours: str, mapping: dict[str, str | None], theirs: str) -> None:
     to = pinterest(event_names=mapping)
     assert PINTEREST.build(bare(ours), to)["event_name"] == theirs
-    assert event_name_of(PINTEREST, to, bare(ours)) == theirs
+    assert PINTEREST.name_of(bare(ours, to)) == theirs
 
 
 @pytest.mark.parametrize(
@@ -109,7 +110,7 @@ def test_event_names(ours: str, mapping: dict[str, str | None], theirs: str) -> 
     ],
 )
 def test_what_it_cannot_take(known: dict[str, Any], reason: SkipReason | None) -> None:
-    assert PINTEREST.why_not(bare(**known), pinterest()) is reason
+    assert PINTEREST.skip_reason(bare(**known), pinterest()) is reason
 
 
 @pytest.mark.parametrize(
@@ -125,14 +126,14 @@ def test_what_it_cannot_take(known: dict[str, Any], reason: SkipReason | None) -
 )
 def test_consent(consent: AdConsent, opt_out: bool | None) -> None:
     event = but(consent=consent)
-    assert PINTEREST.why_not(event, pinterest()) is None
+    assert PINTEREST.skip_reason(event, pinterest()) is None
     assert PINTEREST.build(event, pinterest()).get("opt_out") is opt_out
 
 
 def test_a_refusal_can_keep_an_event_back() -> None:
     to = pinterest({"consent_denied": "skip"})
-    assert PINTEREST.why_not(but(consent=DENIED), to) is SkipReason.NO_CONSENT
-    assert PINTEREST.why_not(but(), to) is None
+    assert PINTEREST.skip_reason(but(consent=DENIED), to) is SkipReason.NO_CONSENT
+    assert PINTEREST.skip_reason(but(), to) is None
 
 
 def test_limited_data_processing() -> None:

@@ -31,7 +31,7 @@ from headwater.platforms.models import (
     PartlyAccepted,
     SkipReason,
 )
-from headwater.platforms.platform import Platform, event_name_of
+from headwater.platforms.platform import Platform
 from headwater.platforms.registry import PLATFORMS
 from tests.platforms.examples import answer
 
@@ -129,9 +129,9 @@ CONVERSIONS = st.builds(
 @given(conversion=CONVERSIONS)
 def test_whatever_a_conversion_holds(platform: Platform, conversion: Conversion) -> None:
     to = sample(platform)
-    if event_name_of(platform, to, conversion) is None:
+    if platform.name_of(conversion, to) is None:
         return
-    reason = platform.why_not(conversion, to)
+    reason = platform.skip_reason(conversion, to)
     assert reason is None or isinstance(reason, SkipReason)
     part = platform.build(conversion, to)
     assert part == platform.build(conversion, to), "the same on every attempt"
@@ -174,7 +174,7 @@ def test_whatever_is_answered(platform: Platform, given: Answer, count: int) -> 
     if isinstance(verdict, Bisect):
         assert count > 1
     if isinstance(verdict, PartlyAccepted):
-        assert all(0 <= position < count for position in (*verdict.errors, *verdict.again))
+        assert all(0 <= position < count for position in (*verdict.errors, *verdict.retryable))
 
 
 @EVERY

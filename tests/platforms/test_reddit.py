@@ -24,8 +24,7 @@ from headwater.platforms.models import (
     SkipReason,
     Verdict,
 )
-from headwater.platforms.platform import event_name_of
-from headwater.platforms.reddit import REDDIT
+from headwater.platforms.reddit import Reddit
 from tests.platforms.examples import answer, but, seen
 from tests.platforms.variety import (
     DENIED,
@@ -37,6 +36,8 @@ from tests.platforms.variety import (
     destination,
     expected,
 )
+
+REDDIT = Reddit()
 
 REFUSAL = "There were 1 invalid conversion events. None were processed."
 BY_STATUS = [
@@ -64,12 +65,12 @@ def test_it_works() -> None:
     to = reddit()
     call = REDDIT.request([sent(but(), to)], to)
     assert seen(call) == expected("reddit", pixel_id="a2_x")
-    assert REDDIT.why_not(but(), to) is None
+    assert REDDIT.skip_reason(but(), to) is None
 
 
 def test_the_least_it_takes() -> None:
     event = bare(url_click_ids={"rdt_cid": "rdt1"})
-    assert REDDIT.why_not(event, reddit()) is None
+    assert REDDIT.skip_reason(event, reddit()) is None
     assert sent(event, reddit()) == {
         "event_at": 1795169730000,
         "action_source": "WEBSITE",
@@ -82,7 +83,7 @@ def test_the_least_it_takes() -> None:
 def test_a_trial_carries_the_test_id() -> None:
     to = reddit({"test_id": "t2_abc"}, test=True)
     assert seen(REDDIT.request([{}], to))["body"] == {"data": {"events": [{}], "test_id": "t2_abc"}}
-    assert REDDIT.why_no_trial(to) is None
+    assert REDDIT.test_event_problem(to) is None
 
 
 def test_a_test_id_does_not_make_everything_a_trial() -> None:
@@ -91,7 +92,7 @@ def test_a_test_id_does_not_make_everything_a_trial() -> None:
 
 
 def test_without_a_test_id_there_is_no_trial() -> None:
-    assert "test_id" in str(REDDIT.why_no_trial(reddit(test=True)))
+    assert "test_id" in str(REDDIT.test_event_problem(reddit(test=True)))
 
 
 @pytest.mark.parametrize(
@@ -133,11 +134,11 @@ def test_event_names(
 ) -> None:
     to = reddit(event_names=mapping)
     assert sent(conversion, to)["type"] == expected_type
-    assert event_name_of(REDDIT, to, conversion)
+    assert REDDIT.name_of(conversion, to)
 
 
 def test_an_event_can_be_left_out() -> None:
-    assert event_name_of(REDDIT, reddit(event_names={"contact": None}), bare("contact")) is None
+    assert REDDIT.name_of(bare("contact"), reddit(event_names={"contact": None})) is None
 
 
 @pytest.mark.parametrize(
@@ -159,7 +160,7 @@ def test_an_event_can_be_left_out() -> None:
     ],
 )
 def test_what_it_cannot_take(known: dict[str, Any], reason: SkipReason | None) -> None:
-    assert REDDIT.why_not(bare(**known), reddit()) is reason
+    assert REDDIT.skip_reason(bare(**known), reddit()) is reason
 
 
 @pytest.mark.parametrize(
@@ -181,14 +182,14 @@ def test_limited_data_use(
     consent: AdConsent, settings: dict[str, Any], options: dict[str, Any] | None
 ) -> None:
     event = bare(person=ConvertedPerson(external_id="x", country="DE"), consent=consent)
-    assert REDDIT.why_not(event, reddit(settings)) is None
+    assert REDDIT.skip_reason(event, reddit(settings)) is None
     assert sent(event, reddit(settings))["user"].get("data_processing_options") == options
 
 
 def test_a_refusal_can_keep_an_event_back() -> None:
     to = reddit({"consent_denied": "skip"})
-    assert REDDIT.why_not(but(consent=DENIED), to) is SkipReason.NO_CONSENT
-    assert REDDIT.why_not(but(consent=AdConsent()), to) is None
+    assert REDDIT.skip_reason(but(consent=DENIED), to) is SkipReason.NO_CONSENT
+    assert REDDIT.skip_reason(but(consent=AdConsent()), to) is None
 
 
 def test_the_address_can_go_in_clear() -> None:

@@ -61,8 +61,8 @@ def test_any_answer_means_something(
     else:
         assert isinstance(verdict, PartlyAccepted) or verdict.error
     if isinstance(verdict, PartlyAccepted):
-        assert verdict.errors or verdict.again
-        assert verdict.errors.keys() | verdict.again.keys() <= set(range(count))
+        assert verdict.errors or verdict.retryable
+        assert verdict.errors.keys() | verdict.retryable.keys() <= set(range(count))
 
 
 @EVERY

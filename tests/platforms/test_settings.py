@@ -11,7 +11,7 @@ import pytest
 from headwater.destinations.inputs import read_new
 from headwater.http.errors import Invalid
 from headwater.platforms.registry import PLATFORMS
-from headwater.platforms.setting import rule_of
+from headwater.platforms.settings import rule_of
 
 SETTINGS = [
     (name, each) for name, platform in PLATFORMS.items()

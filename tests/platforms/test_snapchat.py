@@ -21,8 +21,7 @@ from headwater.platforms.models import (
     SkipReason,
     Verdict,
 )
-from headwater.platforms.platform import event_name_of
-from headwater.platforms.snapchat import SNAPCHAT
+from headwater.platforms.snapchat import Snapchat
 from tests.platforms.examples import answer, but, seen
 from tests.platforms.variety import (
     DENIED,
@@ -35,6 +34,8 @@ from tests.platforms.variety import (
     expected,
 )
 
+SNAPCHAT = Snapchat()
+
 
 def snapchat(settings: dict[str, Any] | None = None, **changes: Any) -> Destination:
     return destination(SNAPCHAT, {"pixel_id": "7d3f-1", **(settings or {})}, **changes)
@@ -44,12 +45,12 @@ def test_it_works() -> None:
     to = snapchat()
     call = SNAPCHAT.request([SNAPCHAT.build(but(), to)], to)
     assert seen(call) == expected("snapchat", pixel_id="7d3f-1")
-    assert SNAPCHAT.why_not(but(), to) is None
+    assert SNAPCHAT.skip_reason(but(), to) is None
 
 
 def test_the_least_it_takes() -> None:
     event = bare("sign_up", person=ConvertedPerson(email="Person@Example.com"))
-    assert SNAPCHAT.why_not(event, snapchat()) is None
+    assert SNAPCHAT.skip_reason(event, snapchat()) is None
     assert SNAPCHAT.build(event, snapchat()) == {
         "event_name": "SIGN_UP",
         "event_time": 1795169730,
@@ -73,7 +74,7 @@ def test_a_trial_is_only_validated() -> None:
     to = snapchat(test=True)
     call = seen(SNAPCHAT.request([{}], to))
     assert call["url"] == "https://tr.snapchat.com/v3/7d3f-1/events/validate"
-    assert SNAPCHAT.why_no_trial(to) is None
+    assert SNAPCHAT.test_event_problem(to) is None
 
 
 def test_the_token_cannot_change_the_call() -> None:
@@ -96,7 +97,7 @@ def test_the_token_cannot_change_the_call() -> None:
 )
 def test_event_names(ours: str, mapping: dict[str, str | None], theirs: str | None) -> None:
     to = snapchat(event_names=mapping)
-    assert event_name_of(SNAPCHAT, to, bare(ours)) == theirs
+    assert SNAPCHAT.name_of(bare(ours, to)) == theirs
     if theirs is not None:
         assert SNAPCHAT.build(bare(ours), to)["event_name"] == theirs
 
@@ -119,12 +120,12 @@ def test_event_names(ours: str, mapping: dict[str, str | None], theirs: str | No
     ],
 )
 def test_what_it_cannot_take(known: dict[str, Any], reason: SkipReason | None) -> None:
-    assert SNAPCHAT.why_not(bare(**known), snapchat()) is reason
+    assert SNAPCHAT.skip_reason(bare(**known), snapchat()) is reason
 
 
 def test_a_refusal_keeps_an_event_back() -> None:
-    assert SNAPCHAT.why_not(but(consent=DENIED), snapchat()) is SkipReason.NO_CONSENT
-    assert SNAPCHAT.why_not(but(consent=AdConsent()), snapchat()) is None
+    assert SNAPCHAT.skip_reason(but(consent=DENIED), snapchat()) is SkipReason.NO_CONSENT
+    assert SNAPCHAT.skip_reason(but(consent=AdConsent()), snapchat()) is None
 
 
 @pytest.mark.parametrize(
@@ -150,7 +151,7 @@ def test_limited_data_use(
     consent: AdConsent, settings: dict[str, Any], options: dict[str, tuple[int, int]]
 ) -> None:
     event, to = but(consent=consent), snapchat(settings)
-    assert SNAPCHAT.why_not(event, to) is None
+    assert SNAPCHAT.skip_reason(event, to) is None
     part = SNAPCHAT.build(event, to)
     found = {name: value for name, value in part.items() if name.startswith("data_processing")}
     assert found == {
@@ -223,10 +224,10 @@ def test_what_is_shown(conversion: Any) -> None:
 
 def test_what_goes_into_a_call_is_bounded_in_bytes() -> None:
     parts = [{"event_source_url": "u" * 1000}] * 2000
-    fitting = SNAPCHAT.fits(parts)
+    fitting = SNAPCHAT.count_fitting(parts)
     assert 1900 < fitting < 2000
     assert len(SNAPCHAT.request(parts[:fitting], snapchat()).body) <= 2_000_000
-    assert SNAPCHAT.fits([{"event_source_url": "u" * 3_000_000}]) == 1
+    assert SNAPCHAT.count_fitting([{"event_source_url": "u" * 3_000_000}]) == 1
 
 
 def test_settings() -> None:

@@ -24,7 +24,7 @@ from headwater.platforms.models import (
     Destination,
     SkipReason,
 )
-from headwater.platforms.tiktok import TIKTOK
+from headwater.platforms.tiktok import TikTok
 from tests.platforms.examples import (
     BARE,
     CONVERSION,
@@ -36,6 +36,8 @@ from tests.platforms.examples import (
     of_somebody,
     seen,
 )
+
+TIKTOK = TikTok()
 
 SECRETS = {"access_token": "***"}
 CODE = "C4ABCDEF12GH34"
@@ -106,7 +108,7 @@ def test_custom_events_go_under_what_people_call_them() -> None:
 def test_why_not(
     conversion: Conversion, settings: dict[str, Any], reason: SkipReason | None
 ) -> None:
-    assert TIKTOK.why_not(conversion, to(**settings)) == reason
+    assert TIKTOK.skip_reason(conversion, to(**settings)) == reason
 
 
 @pytest.mark.parametrize(
@@ -156,8 +158,8 @@ def test_a_trial_carries_the_test_code() -> None:
     trial = msgspec.structs.replace(coded, test=True)
     assert seen(call_for(TIKTOK, trial, CONVERSION))["body"]["test_event_code"] == "TEST1"
     assert "test_event_code" not in seen(call_for(TIKTOK, coded, CONVERSION))["body"]
-    assert TIKTOK.why_no_trial(trial) is None
-    assert "test_event_code" in (TIKTOK.why_no_trial(TO) or "")
+    assert TIKTOK.test_event_problem(trial) is None
+    assert "test_event_code" in (TIKTOK.test_event_problem(TO) or "")
 
 
 def body(code: object) -> dict[str, Any]:

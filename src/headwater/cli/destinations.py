@@ -18,6 +18,7 @@ from headwater.cli.output import say, show
 from headwater.cli.spaces import pairs
 from headwater.cli.tables import destination_text
 from headwater.database.installation import with_service_addresses
+from headwater.deliveries.removal import remove_destination
 from headwater.destinations import destinations
 from headwater.destinations.inputs import read_new
 from headwater.destinations.schemas import show_destination
@@ -105,7 +106,7 @@ def resume(settings: Settings, arguments: Namespace) -> int:
 
 def remove(settings: Settings, arguments: Namespace) -> int:
     async def act(connection: AsyncConnection) -> None:
-        await destinations.remove_destination(connection, arguments.space, arguments.destination)
+        await remove_destination(connection, arguments.space, arguments.destination)
 
     in_transaction(settings, act)
     show({"id": arguments.destination, "status": "removed"}, as_json=arguments.json)

@@ -1,4 +1,4 @@
-"""Reading what is sent of events: the event, what is known of its person now, and the click that is
+"""Conversions to be sent: the event, what is known of its person now, and the click that is
 credited, by the same query that credits it everywhere else.
 """
 
@@ -34,15 +34,15 @@ _CLICKS = queries["clicks"].format(
 async def load_waiting(
     connection: AsyncConnection, space_id: int, destination_id: int, ids: Collection[int]
 ) -> list[PendingDelivery]:
-    """Those of a destination's deliveries that still wait, by their ids. Two round trips, however
-    many there are.
+    """Return those of a destination's deliveries that still wait, by their ids. Two round trips,
+    however many there are.
     """
     cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "destination_id": destination_id, "ids": list(ids)}
-    found = await fetch_all(cursor, queries["waiting"], values)
-    event_ids = [row["event_id"] for row in found if row["event_id"] is not None]
+    waiting = await fetch_all(cursor, queries["waiting"], values)
+    event_ids = [row["event_id"] for row in waiting if row["event_id"] is not None]
     clicks = await _load_clicks(connection, space_id, event_ids) if event_ids else {}
-    return [_waiting(row, clicks.get(row["event_id"])) for row in found]
+    return [_pending(row, clicks.get(row["event_id"])) for row in waiting]
 
 
 async def _load_clicks(
@@ -62,7 +62,7 @@ async def _load_clicks(
     }
 
 
-def _waiting(row: dict[str, Any], click: Click | None) -> PendingDelivery:
+def _pending(row: dict[str, Any], click: Click | None) -> PendingDelivery:
     return PendingDelivery(
         id=row["id"],
         attempts=row["attempts"],
@@ -112,5 +112,5 @@ def _person(row: dict[str, Any]) -> ConvertedPerson:
 
 
 def click_ids(url: str | None) -> dict[str, str]:
-    """The click ids of a URL: parameter in lower case → value byte for byte."""
+    """Return the click ids of a URL: parameter in lower case → value byte for byte."""
     return read_parameters(url, CLICK_IDS, CLICK_IDS) if url else {}

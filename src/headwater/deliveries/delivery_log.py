@@ -1,4 +1,4 @@
-"""What became of events at their destinations: read back, and sent once more where people ask."""
+"""The log of deliveries: read back, and sent once more where people want it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _AND = SQL(" AND ")
 
 @dataclass(frozen=True)
 class DeliveryFilter:
-    """Which deliveries are looked for; None asks nothing."""
+    """Conditions on deliveries; None is no condition."""
 
     destination_id: int | None = None
     event_id: int | None = None
@@ -49,14 +49,14 @@ class DeliveryFilter:
     reason: str | None = None
 
     def conditions(self) -> Composable:
-        """What is asked of deliveries `d`."""
-        asked = [text for name, text in _CONDITIONS.items() if getattr(self, name) is not None]
-        return _AND.join(asked) if asked else SQL("true")
+        """Return the conditions on deliveries `d`."""
+        conditions = [text for name, text in _CONDITIONS.items() if getattr(self, name) is not None]
+        return _AND.join(conditions) if conditions else SQL("true")
 
 
 @dataclass(frozen=True)
 class ReplayRequest:
-    """Which finished deliveries are to be sent once more."""
+    """Conditions on finished deliveries that are to be sent once more."""
 
     statuses: tuple[str, ...] = ("failed", "expired")
     """Some of FINISHED."""
@@ -66,23 +66,25 @@ class ReplayRequest:
     """Only these."""
 
     def conditions(self) -> Composable:
-        """What is asked of deliveries `d`."""
-        asked = [SQL("d.status = ANY(%(statuses)s)")]
-        asked.append(SQL("(d.status <> 'skipped' OR d.reason = ANY(%(reasons)s))"))
+        """Return the conditions on deliveries `d`."""
+        conditions = [
+            SQL("d.status = ANY(%(statuses)s)"),
+            SQL("(d.status <> 'skipped' OR d.reason = ANY(%(reasons)s))"),
+        ]
         if self.ids is not None:
-            asked.append(SQL("d.id = ANY(%(ids)s)"))
-        return _AND.join(asked)
+            conditions.append(SQL("d.id = ANY(%(ids)s)"))
+        return _AND.join(conditions)
 
 
 @dataclass(frozen=True)
 class ReplayResult:
-    """What became of a replay."""
+    """Counts of a replay."""
 
     queued: int
     too_old: int
     """Left as they are: the platform takes no events of that age."""
     more: bool
-    """Whether there may be others, for another request."""
+    """True when there may be others, for another request."""
 
 
 async def list_deliveries(
@@ -92,7 +94,7 @@ async def list_deliveries(
     per_page: int,
     at: Position | None,
 ) -> Page:
-    """One page of deliveries, the latest first."""
+    """Return one page of deliveries, the latest first."""
     backward = at is not None and at.backward
     bound: dict[str, Any] = {"space_id": space_id, "limit": per_page + 1, **vars(sought)}
     bound |= {"after": at.key[0] if at and backward else 0}
@@ -106,7 +108,7 @@ async def list_deliveries(
 
 
 async def list_of_event(connection: AsyncConnection, space_id: int, event_id: int) -> list[str]:
-    """An event's deliveries as JSON, at most one for each destination there ever was. Raises
+    """Return an event's deliveries as JSON, at most one for each destination there ever was. Raises
     NotFound for an event that there is not and was not.
     """
     values = {"space_id": space_id, "event_id": event_id}
@@ -118,7 +120,7 @@ async def list_of_event(connection: AsyncConnection, space_id: int, event_id: in
 
 
 async def fetch_delivery(connection: AsyncConnection, space_id: int, delivery_id: int) -> str:
-    """One delivery with its attempts, as JSON. Raises NotFound."""
+    """Return one delivery with its attempts, as JSON. Raises NotFound."""
     values = {"space_id": space_id, "delivery_id": delivery_id}
     row = await fetch_optional(connection, queries["fetch"], values)
     if row is None:
@@ -135,16 +137,18 @@ async def replay(
     destination = await fetch_destination(connection, space_id, destination_id)
     age = registry.PLATFORMS[destination.platform].limits.age
     bound: dict[str, Any] = {
-        "space_id": space_id, "destination_id": destination_id, "age": age,
-        "limit": MOST_REPLAYED, "statuses": list(again.statuses),
-        "reasons": list(again.reasons), "ids": None if again.ids is None else list(again.ids),
-    }  # fmt: skip
-    asked = again.conditions()
-    old = await connection.execute(queries["too_old"].format(only=asked), bound)
-    row = await old.fetchone()
-    assert row is not None
-    done = await connection.execute(queries["replay"].format(only=asked), bound)
-    return ReplayResult(done.rowcount, row[0], more=done.rowcount == MOST_REPLAYED)
+        "space_id": space_id,
+        "destination_id": destination_id,
+        "age": age,
+        "limit": MOST_REPLAYED,
+        "statuses": list(again.statuses),
+        "reasons": list(again.reasons),
+        "ids": None if again.ids is None else list(again.ids),
+    }
+    conditions = again.conditions()
+    (too_old,) = await fetch_one(connection, queries["too_old"].format(only=conditions), bound)
+    done = await connection.execute(queries["replay"].format(only=conditions), bound)
+    return ReplayResult(done.rowcount, too_old, more=done.rowcount == MOST_REPLAYED)
 
 
 def wait_until_sent(
@@ -154,8 +158,8 @@ def wait_until_sent(
     wait: Callable[[float], object] = time.sleep,
 ) -> bool:
     """Wait until nothing of a Space is queued, or due to be tried again, at a destination that is
-    active, for `timeout` seconds at most. Returns whether so it is. The connection must be in
-    autocommit.
+    active, for `timeout` seconds at most. Returns whether that came about. The connection must be
+    in autocommit.
     """
     deadline = time.monotonic() + timeout
     while True:

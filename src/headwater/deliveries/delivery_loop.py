@@ -1,8 +1,8 @@
-"""Sending what waits for one destination: a call after the other, each with what is known when it
-is made, and each written down before the next.
+"""The loop that sends what waits for one destination: a call after the other, each with what is
+known when it is made, and each written down before the next.
 
-Killed anywhere, it leaves deliveries that still wait. What the platform had taken by then it is
-told once more, under the same id.
+Killed anywhere, it leaves deliveries that still wait. What the platform had taken by then is sent
+once more, under the same id.
 """
 
 from __future__ import annotations
@@ -21,17 +21,19 @@ from headwater.database.pool import UNAVAILABLE, Database
 from headwater.deliveries import queue
 from headwater.deliveries.conversions import load_waiting
 from headwater.deliveries.eligibility import Later, PendingDelivery, Send, Skip, decide
-from headwater.deliveries.queue import CallRecord, DeliveryRecord, DestinationLease, LeaseLostError
+from headwater.deliveries.queue import CallRecord, DeliveryRecord
 from headwater.deliveries.retry_policy import (
     CallContext,
     CallOutcome,
     DeliveryAttempt,
-    DestinationHold,
+    DestinationSuspension,
     judge,
 )
 from headwater.deliveries.sent_values import personal_values
+from headwater.destinations import leases
 from headwater.destinations.credentials import open_secrets
-from headwater.destinations.inputs import faults_of
+from headwater.destinations.inputs import settings_problems
+from headwater.destinations.leases import DestinationLease, LeasedDestination, LeaseLostError
 from headwater.failpoints import failpoint
 from headwater.masking import Mask
 from headwater.platforms.models import Conversion, Destination
@@ -48,7 +50,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class DeliveryServices:
-    """What sending needs."""
+    """The services that sending needs."""
 
     database: Database
     caller: PlatformClient
@@ -61,239 +63,253 @@ class DeliveryServices:
     random: Callable[[], float] = field(default=random.random)
 
 
+class _Target(NamedTuple):
+    """A destination as it is for some calls, with its platform."""
+
+    platform: Platform
+    destination: Destination
+    failures: int
+    """Calls in a row that failed for all of it."""
+
+
 class _Part(NamedTuple):
     """A delivery that is sent, and its part of the call."""
 
-    waiting: PendingDelivery
+    pending: PendingDelivery
     conversion: Conversion
-    part: dict[str, Any]
+    content: dict[str, Any]
     redacted: dict[str, Any] | None
-    """The part as it is kept."""
+    """The content as it is kept."""
 
 
 class DeliveryLoop:
     """Sends to one destination until nothing is due, it has to wait, or somebody says stop."""
 
     def __init__(
-        self, tools: DeliveryServices, lease: DestinationLease, stopping: asyncio.Event
+        self, services: DeliveryServices, lease: DestinationLease, stopping: asyncio.Event
     ) -> None:
-        self._tools, self._lease, self._stopping = tools, lease, stopping
+        self._services, self._lease, self._stopping = services, lease, stopping
 
     async def run(self) -> None:
-        """Send what is due, and give the lease back."""
-        beating = asyncio.create_task(self._beat())
+        """Send what is due, and release the lease."""
+        renewing = asyncio.create_task(self._renew())
         try:
             await self._work()
         except LeaseLostError:
-            log.warning("destination lease lost", **self._lease.place._asdict())
+            log.warning("destination lease lost", **self._lease.key._asdict())
         finally:
-            beating.cancel()
+            renewing.cancel()
             with suppress(*UNAVAILABLE):  # it then runs out
-                async with self._tools.database.connection() as connection:
-                    await queue.give_back(connection, self._lease)
+                async with self._services.database.connection() as connection:
+                    await leases.release_lease(connection, self._lease)
 
     async def _work(self) -> None:
         size = 0
         while not self._stopping.is_set():
-            now = self._tools.clock()
-            async with self._tools.database.connection() as connection:
-                held = await queue.keep(connection, self._lease, now)
-                if held is None:
+            now = self._services.clock()
+            async with self._services.database.connection() as connection:
+                leased = await leases.keep_lease(connection, self._lease, now)
+                if leased is None:
                     return
-                turn = self._turn(held)
-                if isinstance(turn, DestinationHold):
-                    await self._write(CallRecord(now, [], destination=turn))
+                target = self._open(leased)
+                if isinstance(target, DestinationSuspension):
+                    await self._write(CallRecord(now, [], destination=target))
                     return
-                most = min(turn.platform.limits.batch, MOST_EVENTS)
+                failures, most = leased.failures, min(target.platform.limits.batch, MOST_EVENTS)
                 # After a failure one event finds out whether it is over; then ever more.
-                size = min(size * 2 or (1 if held.failures else most), most)
-                ids = await queue.next_ids(
-                    connection, self._lease, now, size, probing=size < most or held.failures > 0
-                )  # fmt: skip
-            if not ids or not await self._send_all(turn, ids):
+                size = min(size * 2 or (1 if failures else most), most)
+                probing = size < most or failures > 0
+                ids = await queue.next_ids(connection, self._lease, now, size, probing=probing)
+            if not ids or not await self._send_all(target, ids):
                 return
 
-    def _turn(self, held: queue.LeasedDestination) -> _Turn | DestinationHold:
-        """What to send with, or why it cannot be sent to."""
-        place, platform = self._lease.place, self._tools.platforms.get(held.platform)
+    def _open(self, leased: LeasedDestination) -> _Target | DestinationSuspension:
+        """Return the destination ready to be sent to, or why it cannot be."""
+        key, platform = self._lease.key, self._services.platforms.get(leased.platform)
         if platform is None:
-            return DestinationHold("This version of Headwater does not know the platform.")
+            return DestinationSuspension("This version of Headwater does not know the platform.")
         try:
-            settings = msgspec.convert(held.settings, platform.settings)
-            secrets = open_secrets(self._tools.sealing_key, *place, held.secrets)
+            settings = msgspec.convert(leased.settings, platform.settings)
+            secrets = open_secrets(self._services.sealing_key, *key, leased.secrets)
         except msgspec.ValidationError:
-            faults = faults_of(platform, held.settings)
-            return DestinationHold(f"The settings have to be given anew. {faults}")
+            problems = settings_problems(platform, leased.settings)
+            return DestinationSuspension(f"The settings have to be given anew. {problems}")
         except Unsealable:
-            return DestinationHold(
+            return DestinationSuspension(
                 "The tokens have to be given anew: they cannot be read any more."
             )
         destination = Destination(
-            space_id=place.space_id,
-            id=place.id,
+            space_id=key.space_id,
+            id=key.id,
             platform=platform.name,
-            url=self._tools.urls.get(platform.name, platform.url),
+            url=self._services.urls.get(platform.name, platform.url),
             settings=settings,
             secrets=secrets,
-            event_names=held.event_names,
-            all_events=held.all_events,
+            event_names=leased.event_names,
+            all_events=leased.all_events,
         )
-        return _Turn(platform, destination, held.failures)
+        return _Target(platform, destination, leased.failures)
 
-    async def _send_all(self, turn: _Turn, ids: list[int]) -> bool:
+    async def _send_all(self, target: _Target, ids: list[int]) -> bool:
         """Send deliveries in as many calls as it takes. Returns whether to go on."""
         groups = [ids]
         while groups:
-            consequences = await self._send(turn, groups.pop(0))
-            if consequences.destination is not None:
+            outcome = await self._send(target, groups.pop(0))
+            if outcome.destination is not None or self._stopping.is_set():
                 return False
-            if self._stopping.is_set():
-                return False
-            if consequences.after or consequences.again:
-                turn = turn._replace(failures=0)
-            groups = consequences.again + groups
+            if outcome.results or outcome.resend:
+                target = target._replace(failures=0)
+            groups = outcome.resend + groups
         return True
 
-    async def _send(self, turn: _Turn, ids: Sequence[int]) -> CallOutcome:
-        """One call with what of these deliveries is still to be sent, and what came of it."""
-        now = self._tools.clock()
-        place = self._lease.place
-        async with self._tools.database.connection() as connection:
-            waiting = await load_waiting(connection, place.space_id, place.id, ids)
-        parts, settled = _prepare(waiting, turn, now)
+    async def _send(self, target: _Target, ids: Sequence[int]) -> CallOutcome:
+        """Make one call with what of these deliveries is still to be sent, and return what came of
+        it.
+        """
+        now = self._services.clock()
+        key = self._lease.key
+        async with self._services.database.connection() as connection:
+            pending = await load_waiting(connection, key.space_id, key.id, ids)
+        parts, settled = _prepare(pending, target, now)
         if settled:
             await self._write(CallRecord(now, settled, called=False))
         if not parts:
             return CallOutcome()
-        count = max(1, turn.platform.fits([each.part for each in parts]))
+        count = max(1, target.platform.count_fitting([part.content for part in parts]))
         parts, later = parts[:count], parts[count:]
         failpoint("forward_before_send")
-        sent = [each.part for each in parts]
-        called = await self._tools.caller.call(turn.platform, turn.destination, sent, now)
+        sent = [part.content for part in parts]
+        call = await self._services.caller.call(target.platform, target.destination, sent, now)
         failpoint("forward_after_send")
-        now = self._tools.clock()
-        header = called.answer.headers.get("retry-after") if called.answer else None
-        around = CallContext(now, turn.failures, header, self._tools.random)
-        tried = [
-            DeliveryAttempt(
-                each.waiting.id, each.waiting.attempts, each.waiting.ends_at(turn.platform)
-            )
-            for each in parts
-        ]
-        consequences = judge(called.verdict, tried, around)
-        await self._write(_report(now, turn, parts, called, consequences))
+        now = self._services.clock()
+        outcome = self._judge(call, target, parts, now)
+        await self._write(_call_record(now, target, parts, call, outcome))
         if later:
-            consequences.again.append([each.waiting.id for each in later])
-        return consequences
+            outcome.resend.append([part.pending.id for part in later])
+        return outcome
 
-    async def _write(self, report: CallRecord) -> None:
-        place = self._lease.place._asdict()
-        async with self._tools.database.transaction() as connection:
-            turn = await queue.record(connection, self._lease, report)
+    def _judge(
+        self, call: PlatformCall, target: _Target, parts: Sequence[_Part], now: float
+    ) -> CallOutcome:
+        retry_after = call.answer.headers.get("retry-after") if call.answer else None
+        context = CallContext(now, target.failures, retry_after, self._services.random)
+        attempts = [
+            DeliveryAttempt(
+                part.pending.id, part.pending.attempts, part.pending.ends_at(target.platform)
+            )
+            for part in parts
+        ]
+        return judge(call.verdict, attempts, context)
+
+    async def _write(self, call: CallRecord) -> None:
+        key = self._lease.key._asdict()
+        async with self._services.database.transaction() as connection:
+            change = await queue.record(connection, self._lease, call)
             failpoint("forward_before_commit")
-        if turn == "held" and isinstance(report.destination, DestinationHold):
-            log.warning("destination held", reason=report.destination.reason, **place)
-        elif turn == "recovered":
-            log.warning("destination recovered", **place)
+        if change == "held" and isinstance(call.destination, DestinationSuspension):
+            log.warning("destination held", reason=call.destination.reason, **key)
+        elif change == "recovered":
+            log.warning("destination recovered", **key)
 
-    async def _beat(self) -> None:
+    async def _renew(self) -> None:
         while True:
             await asyncio.sleep(BEAT_SECONDS)
             with suppress(*UNAVAILABLE):
-                async with self._tools.database.connection() as connection:
-                    await queue.beat(connection, self._lease)
-
-
-class _Turn(NamedTuple):
-    """A destination as it is for some calls."""
-
-    platform: Platform
-    destination: Destination
-    failures: int
+                async with self._services.database.connection() as connection:
+                    await leases.renew_lease(connection, self._lease)
 
 
 def _prepare(
-    waiting: Sequence[PendingDelivery], turn: _Turn, now: float
+    pending: Sequence[PendingDelivery], target: _Target, now: float
 ) -> tuple[list[_Part], list[DeliveryRecord]]:
-    """The parts of a call, and what is not sent."""
+    """Return the parts of a call, and the deliveries that are not sent."""
     parts: list[_Part] = []
     settled: list[DeliveryRecord] = []
-    for each in waiting:
-        decision = decide(each, turn.platform, turn.destination, now)
+    for delivery in pending:
+        decision = decide(delivery, target.platform, target.destination, now)
         if isinstance(decision, Send):
-            try:
-                part = turn.platform.build(decision.conversion, turn.destination)
-            except Exception:  # one that nobody has thought of must not stop the others
-                log.exception("conversion not built", platform=turn.platform.name, delivery=each.id)
-                error = "An internal error: its part of the call could not be made."
-                settled.append(DeliveryRecord(id=each.id, status="failed", error=error))
-                continue
-            redacted = _redacted(turn.platform, part)
-            parts.append(_Part(each, decision.conversion, part, redacted))
+            prepared = _build(delivery, decision.conversion, target)
+            if isinstance(prepared, _Part):
+                parts.append(prepared)
+            else:
+                settled.append(prepared)
         elif isinstance(decision, Skip):
-            settled.append(DeliveryRecord(id=each.id, status="skipped", reason=decision.reason))
+            settled.append(DeliveryRecord(id=delivery.id, status="skipped", reason=decision.reason))
         elif isinstance(decision, Later):
-            settled.append(DeliveryRecord(id=each.id, due_at=decision.at))
+            settled.append(DeliveryRecord(id=delivery.id, due_at=decision.at))
         else:
-            settled.append(
-                DeliveryRecord(id=each.id, status="expired", error="It has become too old.")
-            )
+            error = "It has become too old."
+            settled.append(DeliveryRecord(id=delivery.id, status="expired", error=error))
     return parts, settled
 
 
-def _report(
-    now: float, turn: _Turn, parts: Sequence[_Part], called: PlatformCall, consequences: CallOutcome
+def _build(
+    delivery: PendingDelivery, conversion: Conversion, target: _Target
+) -> _Part | DeliveryRecord:
+    platform = target.platform
+    try:
+        content = platform.build(conversion, target.destination)
+    except Exception:  # one that nobody has thought of must not stop the others
+        log.exception("conversion not built", platform=platform.name, delivery=delivery.id)
+        error = "An internal error: its part of the call could not be made."
+        return DeliveryRecord(id=delivery.id, status="failed", error=error)
+    return _Part(delivery, conversion, content, _redacted(platform, content))
+
+
+def _redacted(platform: Platform, content: dict[str, Any]) -> dict[str, Any] | None:
+    try:
+        return platform.redact(content)
+    except Exception:  # what was sent has to be written down, or it would be sent for ever
+        log.exception("part not redacted", platform=platform.name)
+        return None
+
+
+def _call_record(
+    now: float, target: _Target, parts: Sequence[_Part], call: PlatformCall, outcome: CallOutcome
 ) -> CallRecord:
-    mask = _mask_of(turn, parts, called)
+    mask = _mask_of(target, parts, call)
     # Where nobody answered, the words are our own and name no more than the host.
-    fit = mask.without_values if called.answer is None else mask.text
-    state = consequences.destination
-    if isinstance(state, DestinationHold):
-        state = DestinationHold(fit(state.reason))
-        entries = [
-            _entry(each, error=state.reason, outcome="held") for each in parts
-        ]  # fmt: skip
+    mask_text = mask.without_values if call.answer is None else mask.text
+    state = outcome.destination
+    if isinstance(state, DestinationSuspension):
+        state = DestinationSuspension(mask_text(state.reason))
+        deliveries = [_delivery_record(part, error=state.reason, outcome="held") for part in parts]
     else:
-        by_id = {each.waiting.id: each for each in parts}
-        entries = [
-            _entry(
-                by_id[after.id], status=after.status, outcome=after.status, tried=1,
-                due_at=after.due_at,
-                error=None if after.error is None else fit(after.error),
+        by_id = {part.pending.id: part for part in parts}
+        deliveries = [
+            _delivery_record(
+                by_id[result.id],
+                status=result.status,
+                outcome=result.status,
+                tried=1,
+                due_at=result.due_at,
+                error=None if result.error is None else mask_text(result.error),
             )
-            for after in consequences.after
-        ]  # fmt: skip
-    answer = called.answer
+            for result in outcome.results
+        ]
+    answer = call.answer
     return CallRecord(
         now,
-        entries,
+        deliveries,
         http_status=None if answer is None else answer.status,
         answer=None if answer is None else mask.answer(answer.body),
         destination=state,
     )
 
 
-def _mask_of(turn: _Turn, parts: Sequence[_Part], called: PlatformCall) -> Mask:
-    """What masks everything that the platform may quote of a call."""
-    values = {*turn.destination.secrets.values(), called.token or ""}
-    for each in parts:
-        values.update(personal_values(each.conversion, each.part, each.redacted))
-    return Mask(values, turn.platform.quotes)
+def _mask_of(target: _Target, parts: Sequence[_Part], call: PlatformCall) -> Mask:
+    """Return what masks everything that the platform may quote of a call."""
+    values = {*target.destination.secrets.values(), call.token or ""}
+    for part in parts:
+        values.update(personal_values(part.conversion, part.content, part.redacted))
+    return Mask(values, target.platform.quoted_fields)
 
 
-def _entry(each: _Part, **told: Any) -> DeliveryRecord:
-    click = each.conversion.click
+def _delivery_record(part: _Part, **state: Any) -> DeliveryRecord:
+    click = part.conversion.click
     return DeliveryRecord(
-        id=each.waiting.id,
-        request=each.redacted,
+        id=part.pending.id,
+        request=part.redacted,
         touchpoint_id=None if click is None else click.touchpoint_id,
-        **told,
+        **state,
     )
-
-
-def _redacted(platform: Platform, part: dict[str, Any]) -> dict[str, Any] | None:
-    try:
-        return platform.redact(part)
-    except Exception:  # what was sent has to be written down, or it would be sent for ever
-        log.exception("part not redacted", platform=platform.name)
-        return None

@@ -1,4 +1,4 @@
-"""The worker's duty of forwarding: a process is at work while deliveries are due."""
+"""The worker's duty of sending deliveries: a process is at work while deliveries are due."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Whether a delivery that waits is sent, decided when it is: what has been taken back, erased or
-reconsidered since the event came counts. Pure.
+"""The decision whether a delivery that waits is sent, made when it is: what has been taken back,
+erased or reconsidered since the event came counts. Pure.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from headwater.platforms.models import Conversion, Destination, SkipReason
-from headwater.platforms.platform import Platform, event_name_of
+from headwater.platforms.platform import Platform
 
 RETRY_SECONDS = 72 * 3600.0
 """For how long a delivery is tried again."""
@@ -20,7 +20,7 @@ has to arrive before it. A limit on the future is kept by as much, as clocks dif
 
 
 class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
-    """A delivery that waits, and what is known of its event now."""
+    """A delivery that waits, with its event as it is known now."""
 
     id: int
     attempts: int
@@ -30,16 +30,16 @@ class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
     """None when the event has been deleted. Its click is the last paid touch, of any platform."""
     do_not_capi: bool = False
     erased: bool = False
-    """Whether its person has been erased, or asked to be."""
+    """True when its person has been erased, or erasing them has been requested."""
 
     def ends_at(self, platform: Platform) -> float:
-        """The Unix time after which it is not tried again."""
+        """Return the Unix time after which it is not tried again."""
         assert self.conversion is not None
         too_old = self.conversion.event_time / 1000 + platform.limits.age - AGE_MARGIN
         return min(max(self.queued_at, self.sendable_at(platform)) + RETRY_SECONDS, too_old)
 
     def sendable_at(self, platform: Platform) -> float:
-        """The Unix time before which the platform would refuse it as of the future."""
+        """Return the Unix time before which the platform would refuse it as of the future."""
         assert self.conversion is not None
         return self.conversion.event_time / 1000 - max(platform.limits.ahead - AGE_MARGIN, 0)
 
@@ -70,33 +70,33 @@ Decision = Skip | Expired | Later | Send
 
 
 def decide(
-    waiting: PendingDelivery, platform: Platform, destination: Destination, now: float
+    delivery: PendingDelivery, platform: Platform, destination: Destination, now: float
 ) -> Decision:
-    """What to do with a delivery at a Unix time."""
-    if waiting.conversion is None:
+    """Decide what to do with a delivery at a Unix time."""
+    if delivery.conversion is None:
         return Skip(SkipReason.DELETED)
-    conversion = credited(waiting.conversion, platform)
-    reason = _ruled_out(waiting, conversion, platform, destination)
+    conversion = credited(delivery.conversion, platform)
+    reason = _ruled_out(delivery, conversion, platform, destination)
     if reason is not None:
         return Skip(reason)
     if now > conversion.event_time / 1000 + platform.limits.age - AGE_MARGIN:
-        return Expired() if waiting.attempts else Skip(SkipReason.TOO_OLD)
-    reason = platform.why_not(conversion, destination)
+        return Expired() if delivery.attempts else Skip(SkipReason.TOO_OLD)
+    reason = platform.skip_reason(conversion, destination)
     if reason is not None:
         return Skip(reason)
-    sendable_at = waiting.sendable_at(platform)
+    sendable_at = delivery.sendable_at(platform)
     return Send(conversion) if now >= sendable_at else Later(sendable_at)
 
 
 def _ruled_out(
-    waiting: PendingDelivery, conversion: Conversion, platform: Platform, destination: Destination
+    delivery: PendingDelivery, conversion: Conversion, platform: Platform, destination: Destination
 ) -> SkipReason | None:
-    """Why it is sent to no platform, or not to this destination."""
-    if waiting.erased:
+    """Return why it is sent to no platform, or not to this destination."""
+    if delivery.erased:
         return SkipReason.ERASED
-    if waiting.do_not_capi:
+    if delivery.do_not_capi:
         return SkipReason.DO_NOT_CAPI
-    if event_name_of(platform, destination, conversion) is None:
+    if platform.name_of(conversion, destination) is None:
         return SkipReason.NO_MAPPING
     if conversion.click is None and not destination.all_events:
         return SkipReason.NOT_ATTRIBUTED
@@ -104,8 +104,8 @@ def _ruled_out(
 
 
 def credited(conversion: Conversion, platform: Platform) -> Conversion:
-    """A conversion with its click only if that is the platform's: the last paid touch decides, and
-    an earlier one of another platform does not count.
+    """Return a conversion with its click only if that is the platform's: the last paid touch
+    decides, and an earlier one of another platform does not count.
     """
     if conversion.click is None or conversion.click.source in platform.sources:
         return conversion

@@ -14,7 +14,8 @@ import structlog
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.deliveries import queue
 from headwater.deliveries.delivery_loop import DeliveryLoop, DeliveryServices
-from headwater.deliveries.queue import DestinationKey
+from headwater.destinations import leases
+from headwater.destinations.leases import DestinationKey
 
 LOOK_SECONDS = 0.25
 LONGEST_PAUSE_SECONDS = 5.0
@@ -31,7 +32,7 @@ log = structlog.get_logger()
 
 
 class DatabaseClock:
-    """The database's time, asked now and then and counted on in between, so that machines whose
+    """The database's time, read now and then and counted on in between, so that machines whose
     clocks differ or jump agree on what is due.
     """
 
@@ -43,11 +44,11 @@ class DatabaseClock:
 
     @property
     def stale(self) -> bool:
-        """Whether it should be set again."""
+        """True when it should be set again."""
         return time.monotonic() - self._at > CLOCK_SECONDS
 
     def set(self, moment: float) -> None:
-        """It is this late."""
+        """Set it to a moment."""
         self._moment, self._at = moment, time.monotonic()
 
 
@@ -55,9 +56,9 @@ class Forwarder:
     """Sends what is due, for all Spaces, until told to stop or nothing has been due for a while."""
 
     def __init__(
-        self, tools: DeliveryServices, stopping: asyncio.Event, linger: float = LINGER_SECONDS
+        self, services: DeliveryServices, stopping: asyncio.Event, linger: float = LINGER_SECONDS
     ) -> None:
-        self._tools, self._stopping, self._linger = tools, stopping, linger
+        self._services, self._stopping, self._linger = services, stopping, linger
         self._tasks: dict[DestinationKey, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
@@ -87,27 +88,27 @@ class Forwarder:
 
     async def _look(self) -> None:
         """Start a task for every destination that needs one."""
-        clock = self._tools.clock
-        self._tasks = {place: task for place, task in self._tasks.items() if not task.done()}
-        async with self._tools.database.connection() as connection:
+        clock = self._services.clock
+        self._tasks = {key: task for key, task in self._tasks.items() if not task.done()}
+        async with self._services.database.connection() as connection:
             if isinstance(clock, DatabaseClock) and clock.stale:
                 clock.set(await queue.read_clock(connection))
-            places = await queue.find_due(connection, clock())
-        random.shuffle(places)  # several forwarders should not go for the same ones
-        for place in places:
-            if place not in self._tasks and len(self._tasks) < MOST_TASKS:
-                self._tasks[place] = asyncio.create_task(self._attend(place))
+            keys = await queue.find_due(connection, clock())
+        random.shuffle(keys)  # several forwarders should not go for the same ones
+        for key in keys:
+            if key not in self._tasks and len(self._tasks) < MOST_TASKS:
+                self._tasks[key] = asyncio.create_task(self._attend(key))
 
-    async def _attend(self, place: DestinationKey) -> None:
+    async def _attend(self, key: DestinationKey) -> None:
         try:
-            async with self._tools.database.connection() as connection:
-                lease = await queue.take(connection, place, self._tools.clock())
+            async with self._services.database.connection() as connection:
+                lease = await leases.take_lease(connection, key, self._services.clock())
             if lease is not None:
-                await DeliveryLoop(self._tools, lease, self._stopping).run()
+                await DeliveryLoop(self._services, lease, self._stopping).run()
         except UNAVAILABLE as error:
-            log.warning("destination put off", **place._asdict(), error=type(error).__name__)
+            log.warning("destination put off", **key._asdict(), error=type(error).__name__)
         except Exception:  # a fault of one destination is not the others'
-            log.exception("destination failed", **place._asdict())
+            log.exception("destination failed", **key._asdict())
             with suppress(TimeoutError):  # nor is it looked for in a tight loop
                 await asyncio.wait_for(self._stopping.wait(), FAULT_SECONDS)
 
@@ -120,6 +121,6 @@ class Forwarder:
 
 
 async def open_clock(database: Database) -> DatabaseClock:
-    """The clock, set by the database."""
+    """Return a clock that is set by the database."""
     async with database.connection() as connection:
         return DatabaseClock(await queue.read_clock(connection))

@@ -1,4 +1,4 @@
-"""What /metrics tells of forwarding, as the database has it."""
+"""Gauges of deliveries and destinations for /metrics, as the database has them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _GAUGES = (
 )
 
 
-async def forwarding_figures(connection: AsyncConnection) -> list[Metric]:
-    """Gauges by platform; a platform without destinations has none."""
+async def delivery_gauges(connection: AsyncConnection) -> list[Metric]:
+    """Return gauges by platform; a platform without destinations has none."""
     families = [GaugeMetricFamily(name, about, labels=["platform"]) for name, about in _GAUGES]
     for platform, *figures in await fetch_all(connection, queries["figures"]):
         for family, figure in zip(families, figures, strict=True):

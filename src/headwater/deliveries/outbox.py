@@ -14,7 +14,6 @@ from psycopg import Connection
 
 from headwater.database.json_rows import rows
 from headwater.database.queries import Queries
-from headwater.destinations.event_names import sent_as
 from headwater.events.batch_store import Replaced, StoredEvent
 from headwater.platforms import registry
 from headwater.platforms.models import SkipReason
@@ -45,9 +44,9 @@ class NewDelivery(msgspec.Struct, omit_defaults=True, frozen=True, gc=False):
     reason: SkipReason | None = None
 
 
-def read_targets(told: list[dict[str, Any]] | None) -> list[OutboxDestination]:
-    """The destinations of a Space from what the database tells of them."""
-    return msgspec.convert(told or [], list[OutboxDestination])
+def read_targets(rows: list[dict[str, Any]] | None) -> list[OutboxDestination]:
+    """Return the destinations of a Space from their rows."""
+    return msgspec.convert(rows or [], list[OutboxDestination])
 
 
 def queue_deliveries(
@@ -84,21 +83,23 @@ def deliveries_of(
     for event in events:
         dedup_id = event.idempotency_key or dedup_id_of(space_id, event.id)
         for target in targets:
-            yield NewDelivery(target.id, event.id, dedup_id, why_not(event, target))
+            yield NewDelivery(target.id, event.id, dedup_id, skip_reason(event, target))
 
 
 def dedup_id_of(space_id: int, event_id: int) -> str:
-    """What platforms tell an event without an idempotency key by, however often it is sent."""
+    """Return the id that platforms know an event without an idempotency key by, however often it is
+    sent.
+    """
     return str(uuid5(NAMESPACE, f"{space_id}:{event_id}"))
 
 
-def why_not(event: StoredEvent, target: OutboxDestination) -> SkipReason | None:
-    """Why an event is certain not to be sent to a destination."""
+def skip_reason(event: StoredEvent, target: OutboxDestination) -> SkipReason | None:
+    """Return why an event is certain not to be sent to a destination."""
     if event.do_not_capi:
         return SkipReason.DO_NOT_CAPI
     if target.status == "paused":
         return SkipReason.PAUSED
     platform = registry.PLATFORMS.get(target.platform)
-    if platform is None or sent_as(platform, target.event_names, event.event_name) is None:
+    if platform is None or platform.sent_as(event.event_name, target.event_names) is None:
         return SkipReason.NO_MAPPING
     return None

@@ -38,33 +38,6 @@ CROSS JOIN LATERAL (
 WHERE t.status <> 'removed'
 GROUP BY t.platform;
 
--- name: take
--- A destination, unless somebody else has it by now, or it waits.
-UPDATE destinations d
-SET lease = gen_random_uuid(), leased_until = now() + %(lease)s
-WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s
-  AND d.status = 'active' AND d.wait_until <= to_timestamp(%(now)s)
-  AND (d.leased_until IS NULL OR has_come(d.leased_until, %(lease)s))
-RETURNING d.lease;
-
--- name: keep
--- Still at work: the destination as it is now, unless it is no longer to be sent to.
-UPDATE destinations d
-SET leased_until = now() + %(lease)s
-WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.lease = %(token)s
-  AND d.status = 'active' AND d.wait_until <= to_timestamp(%(now)s)
-RETURNING d.platform, d.settings, d.secrets, d.event_names, d.all_events, d.failures;
-
--- name: beat
--- Still at work, in the middle of a call, whatever has been changed meanwhile.
-UPDATE destinations d SET leased_until = now() + %(lease)s
-WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.lease = %(token)s;
-
--- name: give_back
--- Let anybody go on.
-UPDATE destinations d SET lease = NULL, leased_until = NULL
-WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.lease = %(token)s;
-
 -- name: due
 -- What is due, longest due first.
 SELECT d.id FROM deliveries d
@@ -81,12 +54,6 @@ WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
   AND d.status IN ('queued', 'retrying') AND d.due_at <= to_timestamp(%(now)s)
 ORDER BY d.attempts, d.due_at, d.id
 LIMIT %(limit)s;
-
--- name: hold_lease
--- The destination, held until what came of a call is written down, if it is still ours.
-SELECT d.failures FROM destinations d
-WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.lease = %(token)s
-FOR NO KEY UPDATE;
 
 -- name: record
 -- What became of deliveries, except where somebody else has ended them meanwhile. One without a
@@ -125,29 +92,8 @@ FROM json_to_recordset(%(rows)s::json) AS r (id bigint, outcome text)
 JOIN deliveries d ON d.space_id = %(space_id)s AND d.id = r.id
 WHERE r.outcome IS NOT NULL;
 
--- name: well
--- The destination answered as it should: what troubled it is over.
-UPDATE destinations d SET failures = 0, held_since = NULL
-FROM destinations before
-WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s
-  AND before.space_id = %(space_id)s AND before.id = d.id
-  AND (d.failures <> 0 OR d.held_since IS NOT NULL)
-RETURNING before.held_since IS NOT NULL;
-
 -- name: wake
--- It had been away: what was put off for that is due now.
+-- The destination had been away: what was put off for that is due now.
 UPDATE deliveries d SET due_at = to_timestamp(%(now)s)
 WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
   AND d.status = 'retrying' AND d.due_at > to_timestamp(%(now)s);
-
--- name: wait
--- The destination is left alone until a moment.
-UPDATE destinations d SET wait_until = to_timestamp(%(until)s), failures = %(failures)s
-WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
-
--- name: hold
--- The destination's credentials are not accepted: its deliveries stay queued until somebody resumes
--- it.
-UPDATE destinations d
-SET status = 'held', status_reason = %(reason)s, held_since = coalesce(d.held_since, now())
-WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status = 'active';

@@ -1,5 +1,5 @@
-"""What follows from a platform's verdict: for each delivery of the call, for those to be sent once
-more at once, and for the destination. Pure.
+"""The consequences of a platform's verdict: for each delivery of the call, for those to be sent
+once more at once, and for the destination. Pure.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ LONGEST_WAIT = 1800.0
 """Of a destination: trying whether it is back costs it one event."""
 JITTER = 0.2
 """The most that is added, as a part of the step."""
-MOST_ASKED = 7200.0
-"""Seconds beyond our own step that a platform may ask us to wait."""
+MOST_REQUESTED = 7200.0
+"""Seconds beyond our own step that a platform may have us wait."""
 
 Status = Literal["delivered", "failed", "retrying", "expired"]
 
@@ -43,7 +43,7 @@ class DeliveryAttempt(NamedTuple):
 
 
 class DeliveryResult(NamedTuple):
-    """What becomes of a delivery."""
+    """A delivery's state after the call."""
 
     id: int
     status: Status
@@ -60,15 +60,15 @@ class DestinationBackoff(NamedTuple):
     """Calls in a row that failed for all of it."""
 
 
-class DestinationHold(NamedTuple):
-    """Nothing is sent until somebody has looked after its credentials."""
+class DestinationSuspension(NamedTuple):
+    """Nothing is sent until somebody has looked after the credentials: the destination is held."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class CallContext:
-    """What else the consequences of a verdict depend on."""
+    """The circumstances of a call that the consequences of its verdict depend on."""
 
     now: float
     failures: int = 0
@@ -78,111 +78,125 @@ class CallContext:
     random: Callable[[], float] = lambda: 0.0
     """From 0 to 1."""
 
-    def pause(self, step: float, asked: float | None) -> float:
-        """Seconds to wait: never less than the step, nor than what was asked within reason."""
+    def pause(self, step: float, requested: float | None) -> float:
+        """Return the seconds to wait: never less than the step, nor than the platform requested
+        within reason.
+        """
         own = step * (1 + JITTER * self.random())
-        return own if asked is None else max(own, min(asked, step + MOST_ASKED))
+        return own if requested is None else max(own, min(requested, step + MOST_REQUESTED))
 
-    def asked(self, verdict: CallDeferred) -> float | None:
-        """The seconds that the platform wants us to wait, by its header or its body."""
-        named = read_retry_after(self.retry_after, self.now)
-        wanted = [one for one in (named, verdict.after) if one is not None]
-        return max(wanted, default=None)
+    def requested_pause(self, verdict: CallDeferred) -> float | None:
+        """Return the seconds that the platform wants us to wait, by its header or its body."""
+        in_header = read_retry_after(self.retry_after, self.now)
+        pauses = [pause for pause in (in_header, verdict.wait_seconds) if pause is not None]
+        return max(pauses, default=None)
 
 
 @dataclass(frozen=True)
 class CallOutcome:
-    """What a verdict leads to."""
+    """The consequences of a verdict."""
 
-    after: list[DeliveryResult] = field(default_factory=list[DeliveryResult])
-    again: list[list[int]] = field(default_factory=list[list[int]])
+    results: list[DeliveryResult] = field(default_factory=list[DeliveryResult])
+    resend: list[list[int]] = field(default_factory=list[list[int]])
     """Deliveries to be sent at once in calls of their own."""
-    destination: DestinationBackoff | DestinationHold | None = None
+    destination: DestinationBackoff | DestinationSuspension | None = None
     """None: it is well."""
 
 
-def judge(verdict: Verdict, tried: Sequence[DeliveryAttempt], around: CallContext) -> CallOutcome:
-    """The consequences of a verdict on a call with these deliveries."""
+def judge(
+    verdict: Verdict, attempts: Sequence[DeliveryAttempt], context: CallContext
+) -> CallOutcome:
+    """Return the consequences of a verdict on a call with these deliveries."""
     match verdict:
         case CallAccepted():
-            return CallOutcome([DeliveryResult(one.id, "delivered") for one in tried])
+            return CallOutcome([DeliveryResult(attempt.id, "delivered") for attempt in attempts])
         case CallRefused(error):
-            return CallOutcome([DeliveryResult(one.id, "failed", error) for one in tried])
-        case CallDeferred(error):
-            return _retry(error, tried, around, around.asked(verdict))
+            return CallOutcome(
+                [DeliveryResult(attempt.id, "failed", error) for attempt in attempts]
+            )
+        case CallDeferred():
+            return _defer(verdict, attempts, context)
         case CredentialsRefused(error):
-            return CallOutcome(destination=DestinationHold(error))
-        case PartlyAccepted(errors, others_taken, again):
-            return _partly(PartlyAccepted(errors, others_taken, again), tried, around)
+            return CallOutcome(destination=DestinationSuspension(error))
+        case PartlyAccepted():
+            return _sort_out(verdict, attempts, context)
         case Bisect(error):
-            return _bisect(error, tried)
+            return _bisect(error, attempts)
+
+
+def _defer(
+    verdict: CallDeferred, attempts: Sequence[DeliveryAttempt], context: CallContext
+) -> CallOutcome:
+    requested = context.requested_pause(verdict)
+    failures = context.failures + 1
+    until = context.now + context.pause(min(step_after(failures), LONGEST_WAIT), requested)
+    results = [_retry(attempt, verdict.error, context, requested) for attempt in attempts]
+    return CallOutcome(results, destination=DestinationBackoff(until, failures))
+
+
+def _sort_out(
+    verdict: PartlyAccepted, attempts: Sequence[DeliveryAttempt], context: CallContext
+) -> CallOutcome:
+    count = len(attempts)
+    errors = _within(verdict.errors, count)
+    retryable = _within(verdict.retryable, count)
+    retryable = {position: error for position, error in retryable.items() if position not in errors}
+    named = errors.keys() | retryable.keys()
+    others = [attempt for position, attempt in enumerate(attempts) if position not in named]
+    if not verdict.others_taken and not named:
+        error = "The platform refused the call for an event that it does not name."
+        return _bisect(error, attempts)
+    results = [
+        *(DeliveryResult(attempts[n].id, "failed", error) for n, error in errors.items()),
+        *(_retry(attempts[n], error, context, None) for n, error in retryable.items()),
+    ]
+    if verdict.others_taken:
+        delivered = [DeliveryResult(attempt.id, "delivered") for attempt in others]
+        return CallOutcome(results + delivered)
+    return CallOutcome(results, [[attempt.id for attempt in others]] if others else [])
+
+
+def _bisect(error: str, attempts: Sequence[DeliveryAttempt]) -> CallOutcome:
+    if len(attempts) == 1:
+        return CallOutcome([DeliveryResult(attempts[0].id, "failed", error)])
+    ids, half = [attempt.id for attempt in attempts], len(attempts) // 2
+    return CallOutcome(resend=[ids[:half], ids[half:]])
+
+
+def _within(errors: Mapping[int, str], count: int) -> dict[int, str]:
+    """Return the errors of the positions that the call had."""
+    return {position: error for position, error in errors.items() if 0 <= position < count}
 
 
 def _retry(
-    error: str, tried: Sequence[DeliveryAttempt], around: CallContext, asked: float | None
-) -> CallOutcome:
-    failures = around.failures + 1
-    until = around.now + around.pause(min(step_after(failures), LONGEST_WAIT), asked)
-    after = [_later(one, error, around, asked) for one in tried]
-    return CallOutcome(after, destination=DestinationBackoff(until, failures))
-
-
-def _partly(
-    verdict: PartlyAccepted, tried: Sequence[DeliveryAttempt], around: CallContext
-) -> CallOutcome:
-    errors = _within(verdict.errors, tried)
-    again = {place: text for place, text in _within(verdict.again, tried).items()
-             if place not in errors}  # fmt: skip
-    others = [one for place, one in enumerate(tried) if place not in errors and place not in again]
-    if not verdict.others_taken and len(others) == len(tried):
-        return _bisect("The platform refused the call for an event that it does not name.", tried)
-    after = [DeliveryResult(tried[place].id, "failed", error) for place, error in errors.items()]
-    after += [_later(tried[place], error, around, None) for place, error in again.items()]
-    if verdict.others_taken:
-        return CallOutcome(after + [DeliveryResult(one.id, "delivered") for one in others])
-    return CallOutcome(after, [[one.id for one in others]] if others else [])
-
-
-def _bisect(error: str, tried: Sequence[DeliveryAttempt]) -> CallOutcome:
-    if len(tried) == 1:
-        return CallOutcome([DeliveryResult(tried[0].id, "failed", error)])
-    ids, half = [one.id for one in tried], len(tried) // 2
-    return CallOutcome(again=[ids[:half], ids[half:]])
-
-
-def _within(errors: Mapping[int, str], tried: Sequence[DeliveryAttempt]) -> dict[int, str]:
-    return {place: text for place, text in errors.items() if 0 <= place < len(tried)}
-
-
-def _later(
-    one: DeliveryAttempt, error: str, around: CallContext, asked: float | None
+    attempt: DeliveryAttempt, error: str, context: CallContext, requested: float | None
 ) -> DeliveryResult:
-    """Another attempt, the last one when its time ends; or none any more."""
-    step = step_after(one.attempts + 1)
-    due = around.now + around.pause(step, asked)
-    if due > one.ends_at:
-        earliest = around.now + (min(asked, step + MOST_ASKED) if asked is not None else 0.0)
-        if around.now >= one.ends_at or earliest > one.ends_at:
-            return DeliveryResult(one.id, "expired", error)
-        due = one.ends_at
-    return DeliveryResult(one.id, "retrying", error, due)
+    """Schedule another attempt, the last one when the delivery's time ends; or none any more."""
+    step = step_after(attempt.attempts + 1)
+    due = context.now + context.pause(step, requested)
+    if due > attempt.ends_at:
+        within_reason = 0.0 if requested is None else min(requested, step + MOST_REQUESTED)
+        if context.now >= attempt.ends_at or context.now + within_reason > attempt.ends_at:
+            return DeliveryResult(attempt.id, "expired", error)
+        due = attempt.ends_at
+    return DeliveryResult(attempt.id, "retrying", error, due)
 
 
 def step_after(attempts: int) -> float:
-    """Seconds to wait after so many attempts, before jitter."""
+    """Return the seconds to wait after so many attempts, before jitter."""
     return LADDER[min(max(attempts, 1), len(LADDER)) - 1]
 
 
 def read_retry_after(text: str | None, now: float) -> float | None:
-    """The seconds that a Retry-After asks for: a number of them, or a date. None for junk, and for
-    what is over.
+    """Return the seconds that a Retry-After names: a number of them, or a date. None for junk, and
+    for a date that is past.
     """
-    given = (text or "").strip()
-    if given.isascii() and given.isdigit():
-        seconds = float(given) if len(given) < 300 else math.inf
+    value = (text or "").strip()
+    if value.isascii() and value.isdigit():
+        seconds = float(value) if len(value) < 300 else math.inf
     else:
         try:
-            seconds = parsedate_to_datetime(given).timestamp() - now
+            seconds = parsedate_to_datetime(value).timestamp() - now
         except (ValueError, TypeError, OverflowError):
             return None
     return seconds if seconds > 0 else None

@@ -1,4 +1,6 @@
-"""The endpoints of deliveries: parse, call, answer. Each owns its transaction."""
+"""The endpoints of deliveries, and the removal of a destination, which ends some: parse, call,
+answer. Each owns its transaction.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,7 @@ from typing import Annotated
 import msgspec
 from fastapi import APIRouter, Path, Request, Response
 
-from headwater.deliveries import delivery_log, parameters
-from headwater.destinations import schemas
+from headwater.deliveries import delivery_log, parameters, removal, schemas
 from headwater.destinations.destinations import fetch_destination
 from headwater.destinations.routes import JSON, DestinationId
 from headwater.http.bodies import read_json
@@ -27,6 +28,7 @@ DeliveryId = Annotated[str, Path(description="The delivery's id.", json_schema_e
 
 Lister = Annotated[Caller, requires("destinations:read", "list_deliveries")]
 Getter = Annotated[Caller, requires("destinations:read", "get_delivery")]
+Remover = Annotated[Caller, requires("destinations:write", "change_destination")]
 Replayer = Annotated[Caller, requires("destinations:write", "replay_deliveries")]
 
 
@@ -98,3 +100,19 @@ async def get_delivery(request: Request, delivery_id: DeliveryId, caller: Getter
     async with request.app.state.headwater.database.connection() as connection:
         delivery = await delivery_log.fetch_delivery(connection, caller.space_id, number)
     return Response(delivery, media_type=JSON)
+
+
+@router.delete(
+    "/destinations/{destination_id}",
+    operation_id="delete_destination",
+    summary="Remove Destination",
+    responses={200: schemas.REMOVED, **problems(401, 403, 404, 422, 429, 503)},
+)
+async def delete_destination(
+    request: Request, destination_id: DestinationId, caller: Remover
+) -> Response:
+    """Remove a destination and its secrets. What is queued for it is skipped."""
+    number = parse_id("destination_id", destination_id)
+    async with request.app.state.headwater.database.transaction() as connection:
+        await removal.remove_destination(connection, caller.space_id, number)
+    return Response(b'{"message":"Destination removed."}', media_type=JSON)

@@ -1,4 +1,4 @@
-"""The values that a call held of a person, so that they can be masked wherever the platform quotes
+"""Values that a call held of a person, so that they can be masked wherever the platform quotes
 them. Pure.
 """
 
@@ -14,7 +14,7 @@ from headwater.platforms.models import Conversion
 def personal_values(
     conversion: Conversion, part: dict[str, Any], redacted: dict[str, Any] | None
 ) -> Iterator[str]:
-    """What is known of the person, and whatever `redacted` hides of the part that was sent."""
+    """Yield what is known of the person, and all that `redacted` hides of the part."""
     person = conversion.person
     known = (
         person.email, person.phone, person.first_name, person.last_name, person.external_id,
@@ -30,7 +30,7 @@ def personal_values(
 
 
 def _hidden(sent: Any, redacted: Any) -> Iterator[str]:
-    """The values that differ between what was sent and what is shown of it."""
+    """Yield the values that differ between what was sent and what is shown of it."""
     if isinstance(sent, dict):
         shows = cast("dict[str, Any]", redacted) if isinstance(redacted, dict) else {}
         for name, value in cast("dict[str, Any]", sent).items():

@@ -12,7 +12,7 @@ _decode = msgspec.json.Decoder(dict[str, str]).decode
 def seal_secrets(
     key: bytes, space_id: int, destination_id: int, secrets: dict[str, str]
 ) -> bytes | None:
-    """Secrets as they are stored; None when there are none."""
+    """Return secrets as they are stored; None when there are none."""
     if not secrets:
         return None
     return seal(key, msgspec.json.encode(secrets).decode(), _row(space_id, destination_id))
@@ -21,7 +21,7 @@ def seal_secrets(
 def open_secrets(
     key: bytes, space_id: int, destination_id: int, sealed: bytes | None
 ) -> dict[str, str]:
-    """What `seal_secrets` was given. Raises Unsealable."""
+    """Return the secrets that `seal_secrets` sealed. Raises Unsealable."""
     if sealed is None:
         return {}
     return _decode(unseal(key, sealed, _row(space_id, destination_id)))

@@ -1,4 +1,4 @@
-"""Destinations: made, listed, changed, paused, resumed and removed. Their tokens are sealed and
+"""Destinations: created, listed, changed, paused, resumed and ended. Their tokens are sealed and
 never shown again.
 
 Whoever changes whether events are queued for one takes the Space first, as the pipeline does: a
@@ -21,7 +21,7 @@ from headwater.destinations.credentials import open_secrets, seal_secrets
 from headwater.destinations.inputs import DestinationChange, read_change
 from headwater.http.errors import Invalid, NotFound
 from headwater.platforms import registry
-from headwater.platforms.models import Destination, SkipReason
+from headwater.platforms.models import Destination
 from headwater.platforms.origins import url_of
 from headwater.platforms.platform import Platform
 from headwater.settings import Settings
@@ -31,17 +31,17 @@ from headwater.spaces.spaces import fetch_space, lock_identities
 queries = Queries(__name__, "destinations.sql")
 
 STATUSES = ("active", "paused", "held")
-"""What a destination can be, besides gone."""
+"""States of a destination that has not been removed."""
 DELIVERY_STATUSES = ("queued", "retrying", "delivered", "failed", "expired", "skipped")
 MOST = 50
 """Destinations of a Space."""
 MOST_COUNTED = 100_000
-"""Of each status; more are told as so many."""
+"""Of each status; more count as so many."""
 
 
 @dataclass(frozen=True)
 class DestinationRow:
-    """A destination as it is stored."""
+    """A destination's columns and counts."""
 
     id: int
     platform: str
@@ -54,7 +54,7 @@ class DestinationRow:
     secret_names: list[str]
     event_names: dict[str, str | None]
     event_labels: dict[str, str]
-    """What the Space calls its custom events."""
+    """The Space's names of its custom events."""
     created_at: str
     wait_until: str | None
     """Nothing is sent before."""
@@ -65,7 +65,7 @@ class DestinationRow:
 async def create_destination(
     connection: AsyncConnection, space_id: int, new: tuple[Platform, DestinationChange], key: bytes
 ) -> DestinationRow:
-    """A new destination, as `options.read_new` reads one; `key` seals its secrets.
+    """Create a destination, as `inputs.read_new` reads one; `key` seals its secrets.
 
     Raises NotFound for an unknown Space, Invalid when it has as many as it may.
     """
@@ -74,26 +74,26 @@ async def create_destination(
     row = await fetch_one(connection, queries["count"], space)
     if row[0] >= MOST:
         raise Invalid.of("platform", f"cannot be given another: a Space has {MOST} at most.")
-    platform, told = new
-    values = space | {"platform": platform.name} | _columns(told)
+    platform, change = new
+    values = space | {"platform": platform.name} | _columns(change)
     row = await fetch_one(connection, queries["create"], values)
-    await _put_secrets(connection, space_id, row[0], {}, told.secrets, key)
+    await _put_secrets(connection, space_id, row[0], {}, change.secrets, key)
     return await fetch_destination(connection, space_id, row[0])
 
 
 async def list_destinations(connection: AsyncConnection, space_id: int) -> list[DestinationRow]:
-    """A Space's destinations, the oldest first."""
+    """Return a Space's destinations, the oldest first."""
     return await _read(connection, space_id, None)
 
 
 async def fetch_destination(
     connection: AsyncConnection, space_id: int, destination_id: int
 ) -> DestinationRow:
-    """One of them. Raises NotFound."""
-    found = await _read(connection, space_id, destination_id)
-    if not found:
+    """Return one of them. Raises NotFound."""
+    rows = await _read(connection, space_id, destination_id)
+    if not rows:
         raise NotFound("Destination")
-    return found[0]
+    return rows[0]
 
 
 async def change_destination(
@@ -108,7 +108,7 @@ async def change_destination(
     """Change what a body says, whose settings may have been typed as text. Raises NotFound, or
     Invalid naming every field at fault.
     """
-    row = await _hold(connection, space_id, destination_id)
+    row = await _lock(connection, space_id, destination_id)
     secrets = _opened(key, space_id, destination_id, row["secrets"])
     change = read_change(registry.PLATFORMS[row["platform"]], body, secrets, as_text=as_text)
     values = {"space_id": space_id, "destination_id": destination_id, **_columns(change)}
@@ -132,24 +132,21 @@ async def resume_destination(
     return await _set_status(connection, space_id, destination_id, "resume")
 
 
-async def remove_destination(
-    connection: AsyncConnection, space_id: int, destination_id: int
-) -> None:
-    """End a destination, forget its tokens and skip what is queued for it. Raises NotFound."""
+async def end_destination(connection: AsyncConnection, space_id: int, destination_id: int) -> None:
+    """End a destination and forget its tokens. Raises NotFound."""
     await lock_identities(connection, space_id)
     values = {"space_id": space_id, "destination_id": destination_id}
     if (await connection.execute(queries["remove"], values)).rowcount == 0:
         raise NotFound("Destination")
-    await connection.execute(queries["skip_queued"], values | {"reason": SkipReason.REMOVED})
 
 
 async def open_destination(
     connection: AsyncConnection, space_id: int, destination_id: int, settings: Settings, key: bytes
 ) -> tuple[Platform, Destination]:
-    """A destination ready to be sent to, and its platform. Raises NotFound, or Invalid when its
-    tokens cannot be opened because the installation's secret has changed.
+    """Return a destination ready to be sent to, and its platform. Raises NotFound, or Invalid when
+    its tokens cannot be opened because the installation's secret has changed.
     """
-    row = await _hold(connection, space_id, destination_id)
+    row = await _lock(connection, space_id, destination_id)
     platform = registry.PLATFORMS[row["platform"]]
     try:
         secrets = open_secrets(key, space_id, destination_id, row["secrets"])
@@ -177,10 +174,10 @@ async def _set_status(
     return await fetch_destination(connection, space_id, destination_id)
 
 
-async def _hold(connection: AsyncConnection, space_id: int, destination_id: int) -> dict[str, Any]:
+async def _lock(connection: AsyncConnection, space_id: int, destination_id: int) -> dict[str, Any]:
     cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "destination_id": destination_id}
-    row = await fetch_optional(cursor, queries["hold"], values)
+    row = await fetch_optional(cursor, queries["lock"], values)
     if row is None:
         raise NotFound("Destination")
     return row
@@ -191,14 +188,16 @@ async def _read(
 ) -> list[DestinationRow]:
     cursor = connection.cursor(row_factory=class_row(DestinationRow))
     values = {
-        "space_id": space_id, "destination_id": destination_id,
-        "statuses": list(DELIVERY_STATUSES), "most": MOST_COUNTED,
-    }  # fmt: skip
+        "space_id": space_id,
+        "destination_id": destination_id,
+        "statuses": list(DELIVERY_STATUSES),
+        "most": MOST_COUNTED,
+    }
     return await fetch_all(cursor, queries["list"], values)
 
 
 def _opened(key: bytes, space_id: int, destination_id: int, sealed: bytes | None) -> dict[str, str]:
-    """The tokens there are. Those that do not open any more have to be given anew."""
+    """Return the tokens there are. Those that do not open any more have to be given anew."""
     try:
         return open_secrets(key, space_id, destination_id, sealed)
     except Unsealable:
@@ -209,22 +208,25 @@ async def _put_secrets(
     connection: AsyncConnection,
     space_id: int,
     destination_id: int,
-    held: dict[str, str],
+    secrets: dict[str, str],
     changes: dict[str, str | None] | None,
     key: bytes,
 ) -> None:
-    after = {name: text for name, text in (held | (changes or {})).items() if text is not None}
+    changed = {name: text for name, text in (secrets | (changes or {})).items() if text is not None}
     values = {
-        "space_id": space_id, "destination_id": destination_id,
-        "secrets": seal_secrets(key, space_id, destination_id, after), "names": sorted(after),
-    }  # fmt: skip
+        "space_id": space_id,
+        "destination_id": destination_id,
+        "secrets": seal_secrets(key, space_id, destination_id, changed),
+        "names": sorted(changed),
+    }
     await connection.execute(queries["put_secrets"], values)
 
 
-def _columns(told: DestinationChange) -> dict[str, Any]:
+def _columns(change: DestinationChange) -> dict[str, Any]:
+    settings, event_names = change.settings, change.event_names
     return {
-        "name": told.name,
-        "all_events": told.all_events,
-        "settings": None if told.settings is None else Jsonb(told.settings),
-        "event_names": None if told.event_names is None else Jsonb(told.event_names),
+        "name": change.name,
+        "all_events": change.all_events,
+        "settings": None if settings is None else Jsonb(settings),
+        "event_names": None if event_names is None else Jsonb(event_names),
     }

@@ -36,7 +36,7 @@ WHERE d.space_id = %(space_id)s AND d.status <> 'removed'
   AND (%(destination_id)s::bigint IS NULL OR d.id = %(destination_id)s)
 ORDER BY d.id;
 
--- name: hold
+-- name: lock
 -- A destination to be changed, or opened.
 SELECT d.platform, d.settings, d.secrets, d.secret_names, d.event_names, d.all_events
 FROM destinations d
@@ -44,7 +44,7 @@ WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status <> 'r
 FOR NO KEY UPDATE;
 
 -- name: change
--- What is told anew of a destination; null leaves what it is.
+-- New values of a destination; null leaves what it is.
 UPDATE destinations d
 SET name = coalesce(%(name)s, d.name), all_events = coalesce(%(all_events)s, d.all_events),
     settings = coalesce(%(settings)s, d.settings),
@@ -67,9 +67,3 @@ WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status <> 'r
 UPDATE destinations d
 SET status = 'removed', status_reason = NULL, secrets = NULL, secret_names = '{}'
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status <> 'removed';
-
--- name: skip_queued
--- Nothing of a removed destination waits any longer.
-UPDATE deliveries d SET status = 'skipped', reason = %(reason)s, finished_at = now()
-WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
-  AND d.status IN ('queued', 'retrying');

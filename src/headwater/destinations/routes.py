@@ -110,22 +110,6 @@ async def update_destination(
     return _answer(schemas.show_destination(stored))
 
 
-@router.delete(
-    "/destinations/{destination_id}",
-    operation_id="delete_destination",
-    summary="Remove Destination",
-    responses={200: schemas.REMOVED, **problems(401, 403, 404, 422, 429, 503)},
-)
-async def delete_destination(
-    request: Request, destination_id: DestinationId, caller: Changer
-) -> Response:
-    """Remove a destination and its secrets. What is queued for it is skipped."""
-    number = parse_id("destination_id", destination_id)
-    async with request.app.state.headwater.database.transaction() as connection:
-        await destinations.remove_destination(connection, caller.space_id, number)
-    return _answer({"message": "Destination removed."})
-
-
 @router.post(
     "/destinations/{destination_id}/pause",
     operation_id="pause_destination",

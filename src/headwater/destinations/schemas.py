@@ -1,5 +1,5 @@
-"""What the endpoints of forwarding take and answer, as JSON schemas for the document, and the
-shapes in which people see platforms and destinations.
+"""The bodies and answers of the endpoints of destinations, as JSON schemas for the document, and
+the shapes in which people see platforms and destinations.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import msgspec
 
-from headwater.deliveries import parameters
 from headwater.destinations.destinations import (
     DELIVERY_STATUSES,
     MOST_COUNTED,
@@ -19,7 +18,6 @@ from headwater.destinations.event_names import effective, warnings
 from headwater.destinations.inputs import LONGEST_NAME, LONGEST_SECRET
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.openapi import answer, body
-from headwater.http.pagination import envelope_schema
 from headwater.platforms import registry
 from headwater.platforms.platform import DAY, Platform
 
@@ -29,7 +27,7 @@ Schema = dict[str, Any]
 
 
 def show_platform(platform: Platform) -> dict[str, Any]:
-    """A platform as people see it."""
+    """Return a platform as people see it."""
     return {
         "name": platform.name,
         "title": platform.title,
@@ -45,7 +43,7 @@ def show_platform(platform: Platform) -> dict[str, Any]:
 
 
 def show_destination(stored: DestinationRow) -> dict[str, Any]:
-    """A destination as people see it: of its secrets only which there are."""
+    """Return a destination as people see it: of its secrets only which there are."""
     platform = registry.PLATFORMS[stored.platform]
     mapped = effective(platform, stored.event_names, stored.event_labels)
     return {
@@ -67,13 +65,15 @@ def show_destination(stored: DestinationRow) -> dict[str, Any]:
 
 
 def settings_schema(platform: Platform) -> Schema:
-    """What a platform's destinations are told besides secrets, as a JSON schema."""
+    """Return the settings of a platform's destinations, as a JSON schema."""
     (_,), parts = msgspec.json.schema_components([platform.settings])
     return {**_portable(parts[platform.settings.__name__]), "additionalProperties": False}
 
 
 def _portable(schema: Any) -> Any:
-    """With patterns as JSON schemas have them; some ends of text are written as Python does."""
+    """Return a schema with patterns as JSON schemas have them; some ends of text are written as
+    Python does.
+    """
     if isinstance(schema, list):
         return [_portable(each) for each in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
@@ -148,7 +148,7 @@ _CHANGEABLE: dict[str, Schema] = {
 
 
 def body_of_creation() -> Schema:
-    """The body that makes a destination: what each platform asks for."""
+    """Return the body that creates a destination, with what each platform needs."""
     platforms = registry.PLATFORMS
     each = [_creation_schema(platform) for platform in platforms.values()]
     whole: Schema = {
@@ -159,7 +159,7 @@ def body_of_creation() -> Schema:
 
 
 def _creation_schema(platform: Platform) -> Schema:
-    """What one platform asks for. An object of which nothing is required may be left out."""
+    """Return what one platform needs. An object of which nothing is required may be left out."""
     asked = {"settings": settings_schema(platform), "secrets": _secrets_schema(platform)}
     return {
         "required": [name for name, schema in asked.items() if schema.get("required")],
@@ -171,16 +171,6 @@ BODY_OF_CHANGE: Schema = body(
     {"type": "object", "minProperties": 1, "properties": _CHANGEABLE,
      "anyOf": [{"required": [name]} for name in _CHANGEABLE]}
 )  # fmt: skip
-BODY_OF_REPLAY: Schema = body(
-    {
-        "type": "object",
-        "properties": {
-            member.name: {**member.openapi()["schema"], "description": member.description}
-            for member in parameters.REPLAY_MEMBERS
-        },
-    }
-)
-
 _COUNTS: Schema = {
     **_all_of(dict.fromkeys(DELIVERY_STATUSES, _WHOLE)),
     "description": f"Deliveries by status; {MOST_COUNTED} stands for so many or more.",
@@ -204,23 +194,6 @@ _DESTINATION: Schema = _all_of({
     "wait_until": {**_NULL_OR_MOMENT, "description": "Nothing is sent before."},
     "created_at": _MOMENT,
 })  # fmt: skip
-_DELIVERY: dict[str, Schema] = {
-    "id": _WHOLE, "destination_id": _WHOLE, "platform": _TEXT, "event_id": _WHOLE,
-    "event_name": {**_NULL_OR_TEXT, "description": "Null once the event is deleted."},
-    "dedup_id": {**_TEXT, "description": "What the platform tells repeats by."},
-    "status": {"type": "string", "enum": list(DELIVERY_STATUSES)},
-    "reason": {**_NULL_OR_TEXT, "description": "Of a skipped one."},
-    "attempts": _WHOLE,
-    "due_at": {**_NULL_OR_MOMENT, "description": "When it is tried next; null when finished."},
-    "touchpoint_id": {**_NULL_OR_WHOLE, "description": "The touchpoint that was credited."},
-    "http_status": _NULL_OR_WHOLE,
-    "error": {**_NULL_OR_TEXT, "description": "Of the last attempt, in words."},
-    "created_at": _MOMENT, "finished_at": _NULL_OR_MOMENT,
-}  # fmt: skip
-_ATTEMPT: Schema = _all_of({
-    "attempted_at": _MOMENT, "outcome": _TEXT, "http_status": _NULL_OR_WHOLE,
-    "error": _NULL_OR_TEXT,
-})  # fmt: skip
 _PLATFORM: Schema = _all_of({
     "name": _TEXT, "title": _TEXT, "sources": {"type": "array", "items": _TEXT},
     "settings": {**_OBJECT, "description": "A JSON schema."},
@@ -238,30 +211,7 @@ _PLATFORM: Schema = _all_of({
 PLATFORMS: Schema = answer("Every platform.", _listed(_PLATFORM))
 DESTINATIONS: Schema = answer("The Space's destinations.", _listed(_DESTINATION))
 DESTINATION: Schema = answer("The destination.", _DESTINATION)
-REMOVED: Schema = answer("The destination is removed.", _all_of({"message": _TEXT}))
 TRIED: Schema = answer(
     "How the trial went.",
     _all_of({"ok": {"type": "boolean"}, "http_status": _NULL_OR_WHOLE, "message": _TEXT}),
 )
-PAGE: Schema = answer("One page.", envelope_schema(_all_of(_DELIVERY)))
-OF_EVENT: Schema = answer("The event's deliveries.", _listed(_all_of(_DELIVERY)))
-DELIVERY: Schema = answer(
-    "The delivery.",
-    _all_of({
-        **_DELIVERY,
-        "request": {
-            "type": ["object", "null"],
-            "description": "The event's part of what was sent, without what tells who it was.",
-        },
-        "answer": {**_NULL_OR_TEXT, "description": "The beginning of the platform's answer."},
-        "history": {"type": "array", "items": _ATTEMPT},
-    }),
-)  # fmt: skip
-REPLAYED: Schema = answer(
-    "What became of them.",
-    _all_of({
-        "queued": _WHOLE,
-        "too_old": {**_WHOLE, "description": "The platform takes no events of that age."},
-        "more": {"type": "boolean", "description": "Whether to ask again for the rest."},
-    }),
-)  # fmt: skip

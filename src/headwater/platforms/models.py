@@ -1,4 +1,4 @@
-"""What forwarding works with: a conversion with everything known of it, a destination with its
+"""Values that platforms work with: a conversion with everything known of it, a destination with its
 settings, and the typed reasons and verdicts. Pure. A call over HTTP and its answer are egress'.
 """
 
@@ -14,7 +14,7 @@ from headwater.egress import models as egress
 
 
 class SkipReason(StrEnum):
-    """Why an event is not sent to a destination."""
+    """The reason why an event is not sent to a destination."""
 
     DO_NOT_CAPI = "do_not_capi"
     NOT_ATTRIBUTED = "not_attributed"
@@ -32,7 +32,7 @@ class SkipReason(StrEnum):
 
 
 class AdConsent(msgspec.Struct, frozen=True):
-    """What the person agreed to; None where nobody said."""
+    """The person's consent to uses of their data; None where nobody said."""
 
     ad_user_data: bool | None = None
     ad_personalization: bool | None = None
@@ -52,12 +52,12 @@ class Click(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConvertedPerson(msgspec.Struct, frozen=True, kw_only=True):
-    """Who converted, as plain as it is stored. The builders normalise and hash."""
+    """The person who converted, as plain as they are stored. Platforms normalise and hash."""
 
     email: str | None = None
     """Trimmed and lower-case."""
     phone: str | None = None
-    """E.164 with `+`, or None when the number given cannot be read as one."""
+    """E.164 with `+`, or None when the number cannot be read as one."""
     first_name: str | None = None
     last_name: str | None = None
     external_id: str | None = None
@@ -76,7 +76,7 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     event_name: str
     """Ours: a standard name, or custom_event_N."""
     configured_name: str | None = None
-    """What people call a custom event."""
+    """The name that people gave a custom event."""
     event_time: int
     """Milliseconds since 1970."""
     person: ConvertedPerson = ConvertedPerson()
@@ -94,12 +94,14 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     click: Click | None = None
 
     def click_id(self, *names: str) -> str | None:
-        """The first of these click ids: the credited touchpoint's, else the event's own URL's."""
-        given = {**self.url_click_ids, **(self.click.ids if self.click is not None else {})}
-        return next((given[name] for name in names if name in given), None)
+        """Return the first of these click ids: the credited touchpoint's, else the event's own
+        URL's.
+        """
+        ids = {**self.url_click_ids, **(self.click.ids if self.click is not None else {})}
+        return next((ids[name] for name in names if name in ids), None)
 
     def cookie(self, name: str) -> str | None:
-        """A platform's cookie: the event's own, else the credited touchpoint's."""
+        """Return a platform's cookie: the event's own, else the credited touchpoint's."""
         return self.cookies.get(name) or (
             self.click.cookies.get(name) if self.click is not None else None
         )
@@ -123,7 +125,7 @@ class Destination(msgspec.Struct, frozen=True, kw_only=True):
     access_token: str | None = None
     """Where the platform wants a token that has to be fetched first."""
     test: bool = False
-    """Whether this is a trial that must not count: the platform's test mode or validation."""
+    """True for a trial that must not count: the platform's test mode or validation."""
 
     def __repr__(self) -> str:
         return f"Destination({self.platform} {self.space_id}/{self.id})"
@@ -133,7 +135,7 @@ Call = egress.EgressRequest
 """A call to a platform."""
 
 Answer = egress.EgressResponse
-"""What a platform answered."""
+"""A platform's answer."""
 
 
 class CallAccepted(msgspec.Struct, frozen=True):
@@ -150,8 +152,8 @@ class CallDeferred(msgspec.Struct, frozen=True):
     """None was taken; later may be better. The destination as a whole waits."""
 
     error: str
-    after: float | None = None
-    """Seconds the platform asked to wait, besides what its Retry-After says."""
+    wait_seconds: float | None = None
+    """Seconds the platform wants us to wait, besides what its Retry-After says."""
 
 
 class CredentialsRefused(msgspec.Struct, frozen=True):
@@ -165,8 +167,9 @@ class PartlyAccepted(msgspec.Struct, frozen=True):
 
     errors: dict[int, str]
     others_taken: bool
-    """Whether the platform took the others, or refused the whole call because of these."""
-    again: dict[int, str] = {}
+    """True when the platform took the others, False when it refused the whole call because of
+    these."""
+    retryable: dict[int, str] = {}
     """Positions that were not taken but may be later."""
 
 

@@ -1,4 +1,4 @@
-"""Short-lived access tokens by OAuth 2.0: what is asked for, and what the answer means. Pure."""
+"""Short-lived access tokens by OAuth 2.0: the call for one, and the meaning of its answer. Pure."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _LATER = frozenset({"server_error", "temporarily_unavailable", "rate_limit_excee
 
 
 def exchange(url: str, **fields: str) -> Call:
-    """The call that asks a token endpoint for an access token."""
+    """Return the call that asks a token endpoint for an access token."""
     return Call(url=url, body=urlencode(fields).encode(), content_type=FORM)
 
 
 def read_token(answer: Answer) -> tuple[str, float] | Verdict:
-    """The token and the seconds it lives. That the secrets are not accepted holds the destination:
-    no event is at fault.
+    """Return the token and the seconds it lives. That the secrets are not accepted holds the
+    destination: no event is at fault.
     """
     body = read_object(answer)
     if body is None:

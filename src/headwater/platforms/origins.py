@@ -1,26 +1,23 @@
-"""Where the platforms are reached: each at its own origin, unless the operator names another."""
+"""Origins of the platforms' interfaces: each platform's own, unless the operator names another."""
 
 from __future__ import annotations
 
-from dataclasses import fields
 from urllib.parse import urlsplit
 
+from headwater.platforms import registry
 from headwater.platforms.platform import Platform
-from headwater.settings import PLATFORMS, Settings
+from headwater.settings import Settings
 
 
 def url_of(settings: Settings, platform: Platform) -> str:
-    """The origin that a platform's calls go to."""
-    return getattr(settings, f"{platform.name}_url", platform.url)
+    """Return the origin that a platform's calls go to."""
+    return settings.platform_urls.get(platform.name, platform.url)
 
 
 def named_hosts(settings: Settings) -> frozenset[str]:
-    """The hosts that the operator named instead of the platforms' own. These may be private ones,
-    as the name comes from whoever runs the service and not from a Space.
+    """Return the hosts that the operator named instead of the platforms' own. These may be private
+    ones, as the name comes from whoever runs the service and not from a Space.
     """
-    own = {field.name: field.default for field in fields(Settings)}
-    names = [f"{platform}_url" for platform in PLATFORMS]
-    given: list[str] = [
-        getattr(settings, name) for name in names if getattr(settings, name) != own[name]
-    ]
-    return frozenset(host for url in given if (host := urlsplit(url).hostname))
+    platforms = registry.PLATFORMS.values()
+    urls = {url_of(settings, platform) for platform in platforms} - {p.url for p in platforms}
+    return frozenset(host for url in urls if (host := urlsplit(url).hostname))

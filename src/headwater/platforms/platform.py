@@ -1,14 +1,18 @@
-"""What a platform is to the rest: data and pure functions. Everything that differs from platform to
-platform is behind this, and nothing here does I/O.
+"""An ad platform to everything outside this room: a class with defaults. Everything that differs
+from platform to platform is behind it, and nothing here does I/O.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from headwater.events.accepted import CUSTOM_NAMES
+from headwater.masking import mask_fields
+from headwater.platforms import oauth
+from headwater.platforms.consent import is_refused
 from headwater.platforms.models import (
     Answer,
     Call,
@@ -17,17 +21,15 @@ from headwater.platforms.models import (
     SkipReason,
     Verdict,
 )
+from headwater.platforms.payload_parts import count_within, lacks_currency
+from headwater.platforms.settings import ConsentSettings, PlatformSettings
 
 DAY = 86_400.0
 
 
-def _nothing(_: Any) -> None:
-    return None
-
-
 @dataclass(frozen=True)
 class Limits:
-    """What one call may hold, and how old or early an event may be."""
+    """Bounds of one call, and of an event's age."""
 
     batch: int
     """Events in one call."""
@@ -36,99 +38,132 @@ class Limits:
     ahead: float = 0
     """Seconds that an event's time may lie in the future. Where the platform publishes none, 0: the
     event waits until its time has come."""
+    size: int | None = None
+    """Bytes of a call's body, where the platform bounds them."""
 
 
-@dataclass(frozen=True)
-class TokenExchange:
-    """How a short-lived access token is had from the destination's secrets."""
+class Platform(ABC):
+    """An ad platform's server-side conversion interface. A subclass in a folder of this package is
+    all there is to a platform; its one instance keeps nothing.
+    """
 
-    request: Callable[[Destination, float], Call | None]
-    """The call that asks for one, at a Unix time; None where the secrets already hold a token that
-    can be used as it is. Raises ValueError, in words for the operator, when the secrets cannot be
-    used at all."""
-    read: Callable[[Answer], tuple[str, float] | Verdict]
-    """The token and the seconds it lives, or why there is none."""
-
-
-@dataclass(frozen=True)
-class Platform:
-    """An ad platform's server-side conversion interface."""
-
-    name: str
-    """As in commands and in HEADWATER_<NAME>_URL."""
-    title: str
-    url: str
+    name: ClassVar[str]
+    """As in commands and in HEADWATER_<NAME>_URL; the folder is called the same."""
+    title: ClassVar[str]
+    url: ClassVar[str]
     """The origin its interface is reached at unless the operator names another."""
-    sources: frozenset[str]
+    sources: ClassVar[frozenset[str]]
     """Listed sources whose credit makes an event this platform's."""
-    settings: type[Any]
-    """A frozen msgspec struct: what a destination is told besides secrets. Every field is annotated
-    with Meta(description=…)."""
-    secrets: Mapping[str, str]
+    settings: ClassVar[type[PlatformSettings]]
+    """A destination's settings besides its secrets."""
+    secrets: ClassVar[Mapping[str, str]]
     """Names of the tokens it needs, with what each is."""
-    limits: Limits
-    why_not: Callable[[Conversion, Destination], SkipReason | None]
-    """Why this platform cannot take a conversion. What is the same everywhere (opt-out, mapping,
-    attribution, age) is decided before."""
-    build: Callable[[Conversion, Destination], dict[str, Any]]
-    """The conversion's part of a call."""
-    request: Callable[[Sequence[dict[str, Any]], Destination], Call]
-    """A call with these parts."""
-    classify: Callable[[Answer, int], Verdict]
-    """What an answer to a call with so many parts means: the body is judged before the status."""
-    redact: Callable[[dict[str, Any]], dict[str, Any]]
-    """A part fit to be shown: without what tells who somebody is."""
-    optional_secrets: frozenset[str] = frozenset()
-    event_names: Mapping[str, str] = field(default_factory=dict[str, str])
+    optional_secrets: ClassVar[frozenset[str]] = frozenset()
+    limits: ClassVar[Limits]
+
+    event_names: ClassVar[Mapping[str, str]] = {}
     """Our event names → the platform's. Where it has an id for each account instead, empty: only
     what a destination maps itself is sent."""
-    free_names: bool = False
-    """Whether it takes any event name: a custom event then goes under what people call it."""
-    name_pattern: str | None = None
-    """What a name that a destination gives an event has to match as a whole, where it is an id."""
-    name_rule: str = ""
+    free_names: ClassVar[bool] = False
+    """True where it takes any event name: a custom event then goes under what people call it."""
+    name_pattern: ClassVar[str | None] = None
+    """Matches as a whole every name that a destination may give an event, where it is an id."""
+    name_rule: ClassVar[str] = ""
     """The same for people, as the rest of `The name …`."""
-    token: TokenExchange | None = None
-    fits: Callable[[Sequence[dict[str, Any]]], int] = len
-    """How many of these parts, counted from the first and at least one, go into one call: for where
-    that depends on more than their number."""
-    secrets_wrong: Callable[[Mapping[str, str]], str | None] = _nothing
-    """What is wrong with these secrets taken together, in words for the operator."""
-    why_no_trial: Callable[[Destination], str | None] = _nothing
-    """Why a trial would count as a real conversion or cannot be made, in words for the operator."""
-    quotes: frozenset[str] = frozenset()
-    """Names in an answer under which the platform repeats what it was sent. Their values are
-    masked before anything of the answer is kept."""
 
+    shown_fields: ClassVar[frozenset[str]] = frozenset()
+    """Fields of a part whose values tell nothing of the person, and may be kept."""
+    shown_urls: ClassVar[frozenset[str]] = frozenset()
+    """Fields with a URL, which is kept without its query."""
+    quoted_fields: ClassVar[frozenset[str]] = frozenset()
+    """Fields of an answer in which the platform repeats what it was sent. Their values are masked
+    before anything of the answer is kept."""
 
-def event_name_of(
-    platform: Platform, destination: Destination, conversion: Conversion
-) -> str | None:
-    """The platform's name or id for an event; None when it has none and is not sent."""
-    names = platform.event_names
-    return mapped_name(names, destination, conversion, free=platform.free_names)
+    test_code: ClassVar[str | None] = None
+    """The setting with the code that marks test events, where they count without one."""
+    test_code_place: ClassVar[str] = ""
+    """Where people find that code."""
 
+    @abstractmethod
+    def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
+        """Return the conversion's part of a call."""
 
-def mapped_name(
-    names: Mapping[str, str], destination: Destination, conversion: Conversion, *, free: bool
-) -> str | None:
-    """As event_name_of, of a platform's table and whether it takes free names."""
-    name, label = conversion.event_name, conversion.configured_name
-    return name_for(name, label, destination.event_names, (names, free))
+    @abstractmethod
+    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
+        """Return the call with these parts."""
 
+    @abstractmethod
+    def classify(self, answer: Answer, count: int) -> Verdict:
+        """Judge the answer to a call with so many parts: the body before the status."""
 
-def name_for(
-    event_name: str,
-    label: str | None,
-    own: Mapping[str, str | None],
-    defaults: tuple[Mapping[str, str], bool],
-) -> str | None:
-    """The platform's name or id for events of this name, which people may call otherwise (`label`):
-    the destination's own, else by the platform's table and whether it takes free names.
-    """
-    names, free = defaults
-    if event_name in own:
-        return own[event_name] or None
-    if free and event_name in CUSTOM_NAMES:
-        return label or event_name
-    return names.get(event_name)
+    def skip_reason(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
+        """Return why this platform cannot take a conversion. What does not depend on the platform
+        (opt-out, mapping, attribution, age) is decided before.
+
+        Without a setting for it, an event of somebody who refused is not sent: the platform has no
+        way to be told of the refusal.
+        """
+        settings = destination.settings
+        sends_refused = isinstance(settings, ConsentSettings) and settings.consent_denied == "limit"
+        if is_refused(conversion) and not sends_refused:
+            return SkipReason.NO_CONSENT
+        if lacks_currency(conversion):
+            return SkipReason.NO_CURRENCY
+        return self.missing(conversion, destination)
+
+    def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
+        """Return what a conversion lacks that this platform needs, such as an identifier."""
+        return None
+
+    def count_fitting(self, parts: Sequence[dict[str, Any]]) -> int:
+        """Return how many of these parts, from the first and at least one, go into one call."""
+        size = self.limits.size
+        return len(parts) if size is None else count_within(parts, size)
+
+    def redact(self, part: dict[str, Any]) -> dict[str, Any]:
+        """Return a part fit to be shown: what happened, when and for how much, without whom it
+        was.
+        """
+        return mask_fields(part, self.shown_fields, self.shown_urls)
+
+    def token_request(self, destination: Destination, now: float) -> Call | None:
+        """Return the call that exchanges the destination's secrets for a short-lived access token,
+        at a Unix time; None where the secrets already hold a token. Raises ValueError, in words for
+        the operator, when the secrets cannot be used at all.
+        """
+        return None
+
+    def read_token(self, answer: Answer) -> tuple[str, float] | Verdict:
+        """Return the access token and the seconds it lives, or why there is none."""
+        return oauth.read_token(answer)
+
+    def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:
+        """Return what is wrong with these secrets taken together, in words for the operator."""
+        return None
+
+    def test_event_problem(self, destination: Destination) -> str | None:
+        """Return why a test event would count as a conversion or cannot be made, in words for the
+        operator.
+        """
+        if self.test_code is None or getattr(destination.settings, self.test_code):
+            return None
+        return f"Set {self.test_code} first ({self.test_code_place}): without it a trial counts."
+
+    def name_of(self, conversion: Conversion, destination: Destination) -> str | None:
+        """Return the platform's name or id for a conversion's event; None when it has none and the
+        event is not sent.
+        """
+        label = conversion.configured_name
+        return self.sent_as(conversion.event_name, destination.event_names, label)
+
+    def sent_as(
+        self, event_name: str, own_names: Mapping[str, str | None], label: str | None = None
+    ) -> str | None:
+        """Return the platform's name or id for events of this name, which people may call otherwise
+        (`label`): the destination's own, else the platform's; None when they are not sent.
+        """
+        if event_name in own_names:
+            return own_names[event_name] or None
+        if self.free_names and event_name in CUSTOM_NAMES:
+            return label or event_name
+        return self.event_names.get(event_name)

@@ -11,7 +11,7 @@ import msgspec
 import structlog
 
 from headwater.egress.models import EgressError, EgressRequest, EgressResponse
-from headwater.platforms.access_tokens import HttpSender, TokenRefusal, Tokens
+from headwater.platforms.access_tokens import AccessTokens, HttpSender, TokenRefusal
 from headwater.platforms.models import (
     Bisect,
     CallDeferred,
@@ -25,7 +25,7 @@ log = structlog.get_logger()
 
 
 class PlatformCall(NamedTuple):
-    """How a call went."""
+    """A call that was made, or could not be."""
 
     verdict: Verdict
     answer: EgressResponse | None = None
@@ -39,7 +39,7 @@ class PlatformClient:
 
     def __init__(self, egress: HttpSender) -> None:
         self._egress = egress
-        self._tokens = Tokens(egress)
+        self._tokens = AccessTokens(egress)
 
     async def call(
         self,
@@ -49,34 +49,34 @@ class PlatformClient:
         now: float,
     ) -> PlatformCall:
         """Send events. A token that the platform no longer accepts is replaced once, as it may have
-        ended early; only a new one that is refused as well tells of the credentials.
+        ended early; only a new one that is refused as well is a fault of the credentials.
         """
-        had_token = self._tokens.holds(destination)
-        called = await self._once(platform, destination, parts, now)
-        if isinstance(called.verdict, CredentialsRefused) and platform.token is not None:
+        had_token = self._tokens.has(destination)
+        called = await self._call_once(platform, destination, parts, now)
+        if isinstance(called.verdict, CredentialsRefused):
             self._tokens.forget(destination)
             if had_token:
-                return await self._once(platform, destination, parts, now)
+                return await self._call_once(platform, destination, parts, now)
         return called
 
-    async def _once(
+    async def _call_once(
         self,
         platform: Platform,
         destination: Destination,
         parts: Sequence[dict[str, Any]],
         now: float,
     ) -> PlatformCall:
-        token = None
         try:
-            if platform.token is not None:
-                given = await self._tokens.token(platform.token, destination, now)
-                if isinstance(given, TokenRefusal):
-                    return PlatformCall(given.verdict, given.answer)
-                token = given
-                destination = msgspec.structs.replace(destination, access_token=token)
-            call = _request(platform, parts, destination)
-            if isinstance(call, Bisect):
-                return PlatformCall(call, None, token)
+            token = await self._tokens.fetch(platform, destination, now)
+        except EgressError as error:
+            return PlatformCall(CallDeferred(str(error)))
+        if isinstance(token, TokenRefusal):
+            return PlatformCall(token.verdict, token.answer)
+        destination = msgspec.structs.replace(destination, access_token=token)
+        call = _request(platform, parts, destination)
+        if isinstance(call, Bisect):
+            return PlatformCall(call, None, token)
+        try:
             answer = await self._egress.send(call)
         except EgressError as error:
             return PlatformCall(CallDeferred(str(error)), None, token)

@@ -1,5 +1,5 @@
-"""What platforms' answers have in common: bodies read as JSON whatever the status, the verdict of
-a status alone, and errors in words that hold nothing secret. Pure.
+"""Pieces of reading any platform's answer: its body as JSON whatever the status, the verdict of a
+status alone, and errors in words that hold nothing secret. Pure.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from headwater.platforms.models import (
 
 LONGEST_ERROR = 500
 MOST_READ = 16 * 1024
-"""Characters of what a platform says that are looked at for those."""
+"""Characters of a platform's words that are looked at for those."""
 
 # What looks like a token or an id of somebody. A sentence for people loses nothing by it. It begins
 # only where a word begins, so that time stays linear in what a platform answers.
@@ -38,13 +38,13 @@ _ABOUT_CONTENT = frozenset({400, 413, 422})
 
 
 def succeeded(answer: Answer) -> bool:
-    """Whether the status says so; many a body knows better."""
+    """Return whether the status says so; many a body knows better."""
     return 200 <= answer.status < 300
 
 
 def read_object(answer: Answer) -> dict[str, Any] | None:
-    """The body as a JSON object, empty where there is none; None when it is something else, such
-    as a proxy's page.
+    """Return the body as a JSON object, empty where there is none; None when it is something else,
+    such as a proxy's page.
     """
     if not answer.body.strip():
         return {}
@@ -56,54 +56,54 @@ def read_object(answer: Answer) -> dict[str, Any] | None:
 
 
 def is_number(value: Any) -> TypeGuard[int]:
-    """Whether it is a whole number; true and false are none."""
+    """Return whether it is a whole number; true and false are none."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
-    """The objects of a list, whatever was sent in its place."""
+    """Return the objects of a list, and none of whatever was sent instead of one."""
     if not isinstance(value, list):
         return []
     return [item for item in cast("list[Any]", value) if isinstance(item, dict)]
 
 
 def words(*parts: Any) -> str:
-    """An error's parts in one line of bounded length, without what looks like a person's or a
-    token. What was sent is masked besides by whoever keeps the error.
+    """Return an error's parts in one line of bounded length, without what looks like a person's or
+    a token. What was sent is masked besides by whoever keeps the error.
     """
-    said = ": ".join(str(part) for part in parts if part not in (None, ""))
-    return _mask.text(_TOKEN.sub(MASKED, " ".join(said[:MOST_READ].split())))[:LONGEST_ERROR]
+    text = ": ".join(str(part) for part in parts if part not in (None, ""))
+    return _mask.text(_TOKEN.sub(MASKED, " ".join(text[:MOST_READ].split())))[:LONGEST_ERROR]
 
 
 def at(value: Any, *names: str) -> Any:
-    """What stands under these names, one inside the other; None where there is no such thing."""
+    """Return the value under these names, the second inside the first; None where there is none."""
     for name in names:
         value = cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
     return value
 
 
 def without_quoted(text: Any, value: Any) -> str:
-    """An error's words without the value that it is about."""
-    said = text if isinstance(text, str) else ""
+    """Return an error's words without the value that it is about."""
+    error = text if isinstance(text, str) else ""
     quoted = "" if isinstance(value, dict | list | bool | None) else str(value).strip()
-    return words(said if len(quoted) < _SHORTEST_QUOTED else said.replace(quoted, MASKED))
+    return words(error if len(quoted) < _SHORTEST_QUOTED else error.replace(quoted, MASKED))
 
 
 def refused(error: str, count: int) -> Verdict:
-    """A refusal that does not say which of the events it is about."""
+    """Return the verdict of a refusal that does not say which of the events it is about."""
     return CallRefused(error) if count == 1 else Bisect(error)
 
 
-def by_status(answer: Answer, count: int, said: str = "", *, confirmed: bool = False) -> Verdict:
-    """The verdict where the body names no error. `said` is what it says for people; `confirmed`
-    whether it says in the platform's own way that the events were taken. A success that does not
-    may be a proxy's or a captive portal's: sending again is safe, as the platforms know an event
-    by its id.
+def by_status(answer: Answer, count: int, message: str = "", *, confirmed: bool = False) -> Verdict:
+    """Return the verdict where the body names no error. `message` is its text for people;
+    `confirmed` is true when it says in the platform's own way that the events were taken. A success
+    that does not may be a proxy's or a captive portal's: sending again is safe, as the platforms
+    know an event by its id.
     """
     status = answer.status
-    error = words(f"HTTP {status}", said)
+    error = words(f"HTTP {status}", message)
     if succeeded(answer):
-        unconfirmed = words(f"HTTP {status} without the platform's confirmation", said)
+        unconfirmed = words(f"HTTP {status} without the platform's confirmation", message)
         return CallAccepted() if confirmed else CallDeferred(unconfirmed)
     if status in {401, 403}:
         return CredentialsRefused(error)
@@ -113,9 +113,9 @@ def by_status(answer: Answer, count: int, said: str = "", *, confirmed: bool = F
 
 
 def unreadable(answer: Answer, count: int) -> Verdict:
-    """The verdict for a body that is no JSON object. That of a success proves nothing: it may be
-    a proxy's page. Sending again is safe, as the platforms know an event by its id. A body that
-    was cut becomes readable with fewer events.
+    """Return the verdict for a body that is no JSON object. That of a success proves nothing: it
+    may be a proxy's page. Sending again is safe, as the platforms know an event by its id. A body
+    that was cut becomes readable with fewer events.
     """
     if succeeded(answer):
         error = f"HTTP {answer.status} with a body that cannot be read."

@@ -7,8 +7,8 @@ from typing import Any
 
 from headwater.deliveries import parameters
 from headwater.deliveries.delivery_log import list_deliveries
+from headwater.deliveries.schemas import PAGE as DELIVERIES
 from headwater.destinations.destinations import fetch_destination
-from headwater.destinations.schemas import PAGE as DELIVERIES
 from headwater.http.pagination import Cursors
 from headwater.http.parameters import Parameter, Query, whole_number
 from headwater.mcp.context import ToolContext

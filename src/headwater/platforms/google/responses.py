@@ -1,4 +1,4 @@
-"""What an answer of Google's Data Manager API means. Pure.
+"""Answers of Google's Data Manager API. Pure.
 
 One bad event has the whole call refused, but the answer names the fields at fault. HTTP 200 says
 that the events were accepted, not that they were matched to a click.
@@ -27,7 +27,7 @@ from headwater.platforms.responses import (
     words,
 )
 
-HELD = frozenset({"UNAUTHENTICATED", "PERMISSION_DENIED"})
+CREDENTIALS = frozenset({"UNAUTHENTICATED", "PERMISSION_DENIED"})
 LATER = frozenset({
     "RESOURCE_EXHAUSTED", "UNAVAILABLE", "INTERNAL", "DEADLINE_EXCEEDED", "ABORTED", "CANCELLED",
     "UNKNOWN",
@@ -37,14 +37,14 @@ PERMANENT = frozenset({
     "UNIMPLEMENTED",
 })  # fmt: skip
 
-HELD_REASONS = frozenset({
+ACCOUNT_REASONS = frozenset({
     "TERMS_AND_CONDITIONS_NOT_SIGNED", "NOT_ALLOWLISTED",
     "OPERATING_ACCOUNT_LOGIN_ACCOUNT_MISMATCH",
     "DESTINATION_ACCOUNT_NOT_ENABLED_ENHANCED_CONVERSIONS_FOR_LEADS",
     "DESTINATION_ACCOUNT_DATA_POLICY_PROHIBITS_ENHANCED_CONVERSIONS",
     "DESTINATION_ACCOUNT_ENHANCED_CONVERSIONS_TERMS_NOT_SIGNED",
 })  # fmt: skip
-"""What is wrong with the account and no event's fault."""
+"""Faults of the account and of no event."""
 LATER_REASONS = frozenset({"CONVERSION_ACTION_TOO_RECENTLY_CREATED"})
 
 _EVENT = re.compile(r"\bevents\[([0-9]{1,5})\]")
@@ -52,7 +52,7 @@ _DELAY = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?)s")
 
 
 def classify(answer: Answer, count: int) -> Verdict:
-    """The verdict for a call with so many events."""
+    """Return the verdict on a call with so many events."""
     body = read_object(answer)
     if body is None:
         return unreadable(answer, count)
@@ -63,8 +63,8 @@ def classify(answer: Answer, count: int) -> Verdict:
 
 
 def _confirms(body: dict[str, Any], answer: Answer) -> bool:
-    """Whether the events were accepted. Of a call that only validates, the answer may be an empty
-    object, but never nothing at all.
+    """Return whether the events were accepted. Of a call that only validates, the answer may be an
+    empty object, but never nothing at all.
     """
     request_id = body.get("requestId")
     return (bool(request_id) and isinstance(request_id, str)) or answer.body.strip() == b"{}"
@@ -75,10 +75,10 @@ def _judge(error: dict[str, Any], answer: Answer, count: int) -> Verdict:
     details = objects(error.get("details"))
     reasons = [detail["reason"] for detail in details if isinstance(detail.get("reason"), str)]
     text = words(name or f"HTTP {answer.status}", *reasons, error.get("message"))
-    if name in HELD or answer.status == 401 or not HELD_REASONS.isdisjoint(reasons):
+    if name in CREDENTIALS or answer.status == 401 or not ACCOUNT_REASONS.isdisjoint(reasons):
         return CredentialsRefused(text)
     if name in LATER or not LATER_REASONS.isdisjoint(reasons):
-        return CallDeferred(text, after=_delay(details))
+        return CallDeferred(text, wait_seconds=_delay(details))
     if named := _named(details, reasons, count):
         return (
             CallRefused(next(iter(named.values()))) if count == 1 else PartlyAccepted(named, False)
@@ -90,22 +90,22 @@ def _judge(error: dict[str, Any], answer: Answer, count: int) -> Verdict:
 
 
 def _named(details: list[dict[str, Any]], reasons: list[str], count: int) -> dict[int, str]:
-    """The events at fault by position, each with the first thing that is wrong with it."""
+    """Return the events at fault by position, each with the first thing that is wrong with it."""
     errors: dict[int, str] = {}
     for detail in details:
         for violation in objects(detail.get("fieldViolations")):
             field = str(violation.get("field", ""))
-            found = _EVENT.search(field)
-            if found is None or int(found[1]) >= count:
+            event = _EVENT.search(field)
+            if event is None or int(event[1]) >= count:
                 continue
             reason = violation.get("reason") or " ".join(reasons)
-            errors.setdefault(int(found[1]), words(reason, field, violation.get("description")))
+            errors.setdefault(int(event[1]), words(reason, field, violation.get("description")))
     return errors
 
 
 def _delay(details: list[dict[str, Any]]) -> float | None:
     for detail in details:
-        found = _DELAY.fullmatch(str(detail.get("retryDelay", "")))
-        if found:
-            return float(found[1])
+        delay = _DELAY.fullmatch(str(detail.get("retryDelay", "")))
+        if delay:
+            return float(delay[1])
     return None

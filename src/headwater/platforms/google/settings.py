@@ -1,16 +1,15 @@
-"""What a Google destination is told besides its secrets."""
+"""Settings of a Google destination."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta
 
-from headwater.platforms.setting import URL, VERSION, digits
+from headwater.platforms.settings import ConsentDenied, ConsentSettings, TokenUrl, Version, digits
 
 
-class GoogleSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class GoogleSettings(ConsentSettings, frozen=True, kw_only=True):
     """Settings of a Google Ads account."""
 
     customer_id: Annotated[
@@ -27,22 +26,20 @@ class GoogleSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             description="Customer id of the manager account the access is through, if it is.",
         ),
     ] = None
-    api_version: Annotated[str, VERSION, Meta(description="Version of the Data Manager API.")] = (
-        "v1"
-    )
+    api_version: Annotated[Version, Meta(description="Version of the Data Manager API.")] = "v1"
     event_source: Annotated[
         Literal["WEB", "APP", "IN_STORE", "PHONE", "MESSAGE", "OTHER"],
         Meta(description="Where events happen, as Google names it."),
     ] = "WEB"
     consent_denied: Annotated[
-        Literal["limit", "skip"],
+        ConsentDenied,
         Meta(
             description="Events of people who denied the use of their data for ads: `limit` sends"
             " the click id marked as denied and nothing of the person, `skip` does not send them."
         ),
     ] = "limit"
     token_url: Annotated[
-        Annotated[str, URL] | None,
+        TokenUrl,
         Meta(
             description="Where access tokens are had. By default Google's, or /token where"
             " HEADWATER_GOOGLE_URL names another host.",

@@ -1,5 +1,5 @@
-"""How access to Google's Data Manager API is had: as a service account, which signs for itself, or
-by a user's refresh token. Pure.
+"""Access tokens of Google's Data Manager API: a service account signs for one itself, a user's
+refresh token is exchanged for one. Pure.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _ACCOUNT = "service_account_json"
 _NEEDED = "Give service_account_json, or all of client_id, client_secret and refresh_token."
 
 
-def secrets_wrong(secrets: Mapping[str, str]) -> str | None:
-    """What keeps a token from being asked for, in words."""
+def secrets_problem(secrets: Mapping[str, str]) -> str | None:
+    """Return what keeps these secrets from being exchanged for a token, in words."""
     if secrets.get(_ACCOUNT):
         try:
             _signer(_account(secrets[_ACCOUNT]))
@@ -37,10 +37,10 @@ def secrets_wrong(secrets: Mapping[str, str]) -> str | None:
     return None if all(secrets.get(name) for name in _BY_USER) else _NEEDED
 
 
-def ask(destination: Destination, now: float) -> Call:
-    """The call for an access token at a Unix time. Raises ValueError."""
+def request(destination: Destination, now: float) -> Call:
+    """Return the call for an access token at a Unix time. Raises ValueError."""
     secrets = destination.secrets
-    if problem := secrets_wrong(secrets):
+    if problem := secrets_problem(secrets):
         raise ValueError(problem)
     url = _token_url(destination)
     if secrets.get(_ACCOUNT):

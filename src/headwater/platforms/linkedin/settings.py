@@ -1,16 +1,15 @@
-"""What a LinkedIn destination is told besides its secrets."""
+"""Settings of a LinkedIn destination."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta
 
-from headwater.platforms.setting import URL, matching
+from headwater.platforms.settings import PlatformSettings, TokenUrl, matching
 
 
-class LinkedInSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LinkedInSettings(PlatformSettings, frozen=True, kw_only=True):
     """Settings of an ad account. Which conversion rule an event is for is a matter of the mapping
     of its name.
     """
@@ -23,7 +22,7 @@ class LinkedInSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
         ),
     ] = "202604"
     token_url: Annotated[
-        Annotated[str, URL] | None,
+        TokenUrl,
         Meta(
             description="Where access tokens are had with a refresh token. By default LinkedIn's,"
             " or /oauth/v2/accessToken where HEADWATER_LINKEDIN_URL names another host.",

@@ -1,6 +1,4 @@
-"""How access to LinkedIn is had: by an access token as it is, or by a refresh token that gets one.
-Pure.
-"""
+"""Access tokens of LinkedIn: used as they are, or had in exchange for a refresh token. Pure."""
 
 from __future__ import annotations
 
@@ -17,8 +15,8 @@ _REFRESHING = ("client_id", "client_secret", "refresh_token")
 _NEEDED = "Give access_token, or all of client_id, client_secret and refresh_token."
 
 
-def secrets_wrong(secrets: Mapping[str, str]) -> str | None:
-    """What keeps a call from carrying a token, in words."""
+def secrets_problem(secrets: Mapping[str, str]) -> str | None:
+    """Return what keeps a call from carrying a token, in words."""
     if all(secrets.get(name) for name in _REFRESHING):
         return None
     if secrets.get("refresh_token") or not secrets.get("access_token"):
@@ -26,9 +24,9 @@ def secrets_wrong(secrets: Mapping[str, str]) -> str | None:
     return None
 
 
-def ask(destination: Destination, now: float) -> Call | None:  # noqa: ARG001 - nothing is signed
-    """The call for an access token; None where one is given. Raises ValueError."""
-    if problem := secrets_wrong(destination.secrets):
+def request(destination: Destination) -> Call | None:
+    """Return the call for an access token; None where the secrets hold one. Raises ValueError."""
+    if problem := secrets_problem(destination.secrets):
         raise ValueError(problem)
     if not destination.secrets.get("refresh_token"):
         return None

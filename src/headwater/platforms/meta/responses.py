@@ -1,7 +1,7 @@
-"""What an answer of the Meta Conversions API means. Pure.
+"""Answers of the Meta Conversions API. Pure.
 
 A call with one event that Meta does not like is refused as a whole, and the answer does not say
-which event it was. Most errors come with a code; a status says less and is asked last.
+which event it was. Most errors come with a code; a status says less and is looked at last.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from headwater.platforms.responses import (
 
 PERMANENT = frozenset({3, 100, 105, 294})
 THROTTLED = frozenset({4, 17, 80003})
-HELD = frozenset({190, 200})
+CREDENTIALS = frozenset({190, 200})
 """The token is not valid, or may not send to this dataset."""
 NO_SUCH_DATASET = 33
 """Subcode of 100, about every event: there is no such dataset, or the token may not see it."""
@@ -32,7 +32,7 @@ _TELLING = frozenset({401, 403, 413})
 
 
 def classify(answer: Answer, count: int) -> Verdict:
-    """The verdict for a call with so many events."""
+    """Return the verdict on a call with so many events."""
     body = read_object(answer)
     if body is None:
         return CallDeferred(words(f"HTTP {answer.status} with a body that cannot be read."))
@@ -56,12 +56,12 @@ def _by_number(body: dict[str, Any], answer: Answer, count: int) -> Verdict:
 def _judge(error: dict[str, Any], answer: Answer, count: int) -> Verdict:
     code, subcode = error.get("code"), error.get("error_subcode")
     numbers = "/".join(str(number) for number in (code, subcode) if number is not None)
-    said = (error.get("message"), error.get("error_user_msg"))
-    text = words(f"HTTP {answer.status}, code {numbers or 'unknown'}", *said)
-    if code in HELD or (code == 100 and subcode == NO_SUCH_DATASET):
+    messages = (error.get("message"), error.get("error_user_msg"))
+    text = words(f"HTTP {answer.status}, code {numbers or 'unknown'}", *messages)
+    if code in CREDENTIALS or (code == 100 and subcode == NO_SUCH_DATASET):
         return CredentialsRefused(text)
     if code in THROTTLED:
-        return CallDeferred(text, after=PAUSE_WHEN_THROTTLED)
+        return CallDeferred(text, wait_seconds=PAUSE_WHEN_THROTTLED)
     if error.get("is_transient") is True or answer.status >= 500 or code not in PERMANENT:
         return CallDeferred(text)
     return refused(text, count)

@@ -1,4 +1,4 @@
-"""What Microsoft answers: how many events it received, and an error for each that is invalid. It
+"""Answers of Microsoft: the number of events it received, and an error for each invalid one. It
 quotes the value it objects to, which may be personal and is not kept.
 """
 
@@ -20,10 +20,9 @@ from headwater.platforms.responses import (
     words,
 )
 
-QUOTES = frozenset({"attemptedValue"})
-
 
 def classify(answer: Answer, count: int) -> Verdict:
+    """Return the verdict on a call with so many events."""
     body = read_object(answer)
     if body is None:
         return unreadable(answer, count)
@@ -32,28 +31,28 @@ def classify(answer: Answer, count: int) -> Verdict:
     if of_events and (errors := _errors(body, count)):
         others = count - len(errors)
         return PartlyAccepted(errors, others_taken=is_number(received) and received >= others)
-    said = at(body, "error", "message") or at(body, "error", "code")
-    said = said if isinstance(said, str) else ""
+    message = at(body, "error", "message") or at(body, "error", "code")
+    message = message if isinstance(message, str) else ""
     if not succeeded(answer):
-        return by_status(answer, count, said)
+        return by_status(answer, count, message)
     if _is_sound(body) and (not is_number(received) or received >= count):
         return by_status(answer, count, confirmed=is_number(received))
-    return refused(words(said, f"eventsReceived {received} of {count}"), count)
+    return refused(words(message, f"eventsReceived {received} of {count}"), count)
 
 
 def _errors(body: dict[str, Any], count: int) -> dict[int, str]:
-    """Position → error; what is only a warning did not keep an event from being taken."""
+    """Return position → error; what is only a warning did not keep an event from being taken."""
     errors: dict[int, list[str]] = {}
     for detail in objects(at(body, "error", "details")):
         index = detail.get("index")
         if is_number(index) and 0 <= index < count and not _is_warning(detail):
-            said = without_quoted(detail.get("errorMessage"), detail.get("attemptedValue"))
-            errors.setdefault(index, []).append(words(detail.get("propertyName"), said))
-    return {index: words("; ".join(said)) or "invalid" for index, said in errors.items()}
+            message = without_quoted(detail.get("errorMessage"), detail.get("attemptedValue"))
+            errors.setdefault(index, []).append(words(detail.get("propertyName"), message))
+    return {index: words("; ".join(messages)) or "invalid" for index, messages in errors.items()}
 
 
 def _is_sound(body: dict[str, Any]) -> bool:
-    """Whether there is no error, or only warnings."""
+    """Return whether there is no error, or only warnings."""
     details = objects(at(body, "error", "details"))
     return body.get("error") is None or (bool(details) and all(map(_is_warning, details)))
 

@@ -1,16 +1,15 @@
-"""What a Microsoft Advertising destination is told besides its token."""
+"""Settings of a Microsoft Advertising destination."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta
 
-from headwater.platforms.setting import VERSION, digits
+from headwater.platforms.settings import ConsentDenied, ConsentSettings, Version, digits
 
 
-class MicrosoftSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class MicrosoftSettings(ConsentSettings, frozen=True, kw_only=True):
     """A UET tag and how events go to it."""
 
     tag_id: Annotated[
@@ -20,9 +19,7 @@ class MicrosoftSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
             description="The UET tag's number: Conversion tracking, UET tags.",
         ),
     ]
-    api_version: Annotated[
-        str, VERSION, Meta(description="The version of the Conversions API.")
-    ] = "v1"
+    api_version: Annotated[Version, Meta(description="The version of the Conversions API.")] = "v1"
     email_form: Annotated[
         Literal["canonical", "plain"],
         Meta(
@@ -35,7 +32,7 @@ class MicrosoftSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
         Meta(description="What is hashed of a phone number: with its + (e164) or without it."),
     ] = "e164"
     consent_denied: Annotated[
-        Literal["limit", "skip"],
+        ConsentDenied,
         Meta(
             description="What becomes of an event whose person refused the use of their data for "
             "ads: sent with adStorageConsent D, or not sent."

@@ -1,5 +1,5 @@
-"""What Pinterest answers: a status for each event, in their order, even where the call as a whole
-succeeded.
+"""Answers of Pinterest: a status for each event, in their order, even where the call as a whole
+succeeded. Pure.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ TAKEN = "processed"
 
 
 def classify(answer: Answer, count: int) -> Verdict:
+    """Return the verdict on a call with so many events."""
     body = read_object(answer)
     if body is None:
         return unreadable(answer, count)
@@ -35,12 +36,12 @@ def classify(answer: Answer, count: int) -> Verdict:
             return CallAccepted()
     if succeeded(answer):
         return _by_number(body, answer, count)
-    said = body.get("message")
-    return by_status(answer, count, said if isinstance(said, str) else "")
+    message = body.get("message")
+    return by_status(answer, count, message if isinstance(message, str) else "")
 
 
 def _by_number(body: dict[str, Any], answer: Answer, count: int) -> Verdict:
-    """Of an answer that succeeded and does not tell the events apart."""
+    """Return the verdict of an answer that succeeded and does not tell the events apart."""
     taken = body.get("num_events_processed")
     if not is_number(taken) or taken >= count:
         return by_status(answer, count, confirmed=is_number(taken))
@@ -48,9 +49,9 @@ def _by_number(body: dict[str, Any], answer: Answer, count: int) -> Verdict:
 
 
 def _events(body: dict[str, Any]) -> list[dict[str, Any]]:
-    """The events' statuses, which an error has among its details."""
-    found = objects(body.get("events")) or objects(at(body, "details", "events"))
-    return [event for event in found if "status" in event]
+    """Return the events' statuses, which an error has among its details."""
+    events = objects(body.get("events")) or objects(at(body, "details", "events"))
+    return [event for event in events if "status" in event]
 
 
 def _error(event: dict[str, Any]) -> str:

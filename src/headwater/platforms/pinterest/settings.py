@@ -1,16 +1,15 @@
-"""What a Pinterest destination is told besides its token."""
+"""Settings of a Pinterest destination."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-import msgspec
 from msgspec import Meta
 
-from headwater.platforms.setting import VERSION, digits
+from headwater.platforms.settings import ConsentDenied, ConsentSettings, Version, digits
 
 
-class PinterestSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PinterestSettings(ConsentSettings, frozen=True, kw_only=True):
     """A Pinterest ad account and how events go to it."""
 
     ad_account_id: Annotated[
@@ -20,9 +19,9 @@ class PinterestSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
             description="The ad account's number, as in the address of Ads Manager.",
         ),
     ]
-    api_version: Annotated[str, VERSION, Meta(description="The version of Pinterest's API.")] = "v5"
+    api_version: Annotated[Version, Meta(description="The version of Pinterest's API.")] = "v5"
     consent_denied: Annotated[
-        Literal["limit", "skip"],
+        ConsentDenied,
         Meta(
             description="What becomes of an event whose person refused the use of their data for "
             "ads: sent with opt_out, or not sent."

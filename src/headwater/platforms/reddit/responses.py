@@ -1,4 +1,4 @@
-"""What Reddit answers. One invalid event has it refuse the whole call, so those it names are taken
+"""Answers of Reddit. One invalid event has it refuse the whole call, so those it names are taken
 out and the others sent again.
 """
 
@@ -19,38 +19,36 @@ from headwater.platforms.responses import (
     words,
 )
 
-QUOTES = frozenset({"event"})
-"""An invalid event comes back whole."""
-
 _POSITION = re.compile(r"\bevents\[(\d{1,6})\]\.?")
 
 
 def classify(answer: Answer, count: int) -> Verdict:
+    """Return the verdict on a call with so many events."""
     body = read_object(answer)
     if body is None:
         return unreadable(answer, count)
     of_events = succeeded(answer) or answer.status in (400, 422)
     if of_events and (errors := _named(body, count)):
         return PartlyAccepted(errors, others_taken=False)
-    said = at(body, "error", "message") or body.get("message")
+    message = at(body, "error", "message") or body.get("message")
     if succeeded(answer) and objects(body.get("invalid_events")):
-        return refused(words(said or "invalid events"), count)
+        return refused(words(message or "invalid events"), count)
     # The form of a success is not published; it is an object that says something.
-    said = said if isinstance(said, str) else ""
-    return by_status(answer, count, said, confirmed=bool(body))
+    message = message if isinstance(message, str) else ""
+    return by_status(answer, count, message, confirmed=bool(body))
 
 
 def _named(body: dict[str, Any], count: int) -> dict[int, str]:
-    """Position → error of the events that Reddit names: by the path of a field, such as
+    """Return position → error of the events that Reddit names: by the path of a field, such as
     `$.data.events[0].user.uuid`, or by refusing each of them.
     """
     errors: dict[int, list[Any]] = {}
     for field in objects(at(body, "error", "fields")):
         path = str(field.get("field", ""))
-        if (found := _POSITION.search(path)) and int(found[1]) < count:
-            said = words(path[found.end() :], field.get("message"))
-            errors.setdefault(int(found[1]), []).append(said)
+        if (event := _POSITION.search(path)) and int(event[1]) < count:
+            error = words(path[event.end() :], field.get("message"))
+            errors.setdefault(int(event[1]), []).append(error)
     invalid = objects(body.get("invalid_events"))
     if not errors and len(invalid) == count:
         errors = {n: [event.get("error_message")] for n, event in enumerate(invalid)}
-    return {n: words(*said) or "invalid" for n, said in errors.items()}
+    return {n: words(*messages) or "invalid" for n, messages in errors.items()}

@@ -1,16 +1,15 @@
-"""What a Reddit destination is told besides its token."""
+"""Settings of a Reddit destination."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-import msgspec
 from msgspec import Meta
 
-from headwater.platforms.setting import VERSION, code, matching
+from headwater.platforms.settings import LimitedDataUseSettings, Version, code, matching
 
 
-class RedditSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RedditSettings(LimitedDataUseSettings, frozen=True, kw_only=True):
     """A Reddit pixel and how events go to it."""
 
     pixel_id: Annotated[
@@ -20,9 +19,7 @@ class RedditSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             description="The pixel's id, such as a2_abc123: Ads Manager, Events Manager.",
         ),
     ]
-    api_version: Annotated[str, VERSION, Meta(description="The version of Reddit's Ads API.")] = (
-        "v3"
-    )
+    api_version: Annotated[Version, Meta(description="The version of Reddit's Ads API.")] = "v3"
     test_id: Annotated[
         Annotated[str, code(1, 128, "_.-")] | None,
         Meta(
@@ -33,17 +30,6 @@ class RedditSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         bool,
         Meta(description="Whether the IP address is hashed. Reddit takes it in clear as well."),
     ] = True
-    consent_denied: Annotated[
-        Literal["limit", "skip"],
-        Meta(
-            description="What becomes of an event whose person refused the use of their data for "
-            "ads: sent for limited data use, or not sent."
-        ),
-    ] = "limit"
-    limited_data_use: Annotated[
-        Literal["denied", "always"],
-        Meta(description="Which events are sent for limited data use: those of a denial, or all."),
-    ] = "denied"
     limited_data_use_country: Annotated[
         Annotated[str, matching(r"\A[A-Z]{2}\Z", "must be two capital letters, such as US.")]
         | None,

@@ -1,4 +1,4 @@
-"""What Snap answers. The form of its bodies is not published, so the status decides, unless
+"""Answers of Snap. The form of its bodies is not published, so the status decides, unless
 the body is no object at all, or itself says that the call failed.
 """
 
@@ -18,12 +18,13 @@ FAILED = frozenset({"INVALID", "FAILED", "FAILURE", "ERROR"})
 
 
 def classify(answer: Answer, count: int) -> Verdict:
+    """Return the verdict on a call with so many events."""
     body = read_object(answer)
     if body is None:
         return unreadable(answer, count)
     reasons = (body.get(name) for name in ("reason", "message", "error"))
-    said = next((reason for reason in reasons if isinstance(reason, str) and reason), "")
+    message = next((reason for reason in reasons if isinstance(reason, str) and reason), "")
     status = body.get("status")
     if succeeded(answer) and isinstance(status, str) and status.upper() in FAILED:
-        return refused(words(status, said), count)
-    return by_status(answer, count, said, confirmed=bool(body))
+        return refused(words(status, message), count)
+    return by_status(answer, count, message, confirmed=bool(body))

@@ -1,16 +1,21 @@
-"""What a Snapchat destination is told besides its token."""
+"""Settings of a Snapchat destination."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-import msgspec
 from msgspec import Meta
 
-from headwater.platforms.setting import VERSION, code, matching
+from headwater.platforms.settings import (
+    ConsentDenied,
+    LimitedDataUseSettings,
+    Version,
+    code,
+    matching,
+)
 
 
-class SnapchatSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SnapchatSettings(LimitedDataUseSettings, frozen=True, kw_only=True):
     """A Snap pixel and how events go to it."""
 
     pixel_id: Annotated[
@@ -20,20 +25,8 @@ class SnapchatSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
             description="The pixel's id, a UUID: Ads Manager, Events Manager.",
         ),
     ]
-    api_version: Annotated[
-        str, VERSION, Meta(description="The version of the Conversions API.")
-    ] = "v3"
-    consent_denied: Annotated[
-        Literal["limit", "skip"],
-        Meta(
-            description="What becomes of an event whose person refused the use of their data for "
-            "ads: not sent, or sent for limited data use."
-        ),
-    ] = "skip"
-    limited_data_use: Annotated[
-        Literal["denied", "always"],
-        Meta(description="Which events are sent for limited data use: those of a denial, or all."),
-    ] = "denied"
+    api_version: Annotated[Version, Meta(description="The version of the Conversions API.")] = "v3"
+    consent_denied: ConsentDenied = "skip"
     limited_data_use_option: Annotated[
         str,
         matching(r"\A[A-Z]{1,16}\Z", "must be 1 to 16 capital letters."),

@@ -1,4 +1,4 @@
-"""What an answer of TikTok's Events API means. Pure.
+"""Answers of TikTok's Events API. Pure.
 
 Errors come as HTTP 200 with a code in the body that is not 0, so the status says nothing where
 there is a code.
@@ -31,7 +31,7 @@ THROTTLED = 40100
 
 
 def classify(answer: Answer, count: int) -> Verdict:
-    """The verdict for a call with so many events."""
+    """Return the verdict on a call with so many events."""
     body = read_object(answer)
     if body is None:
         return unreadable(answer, count)
