@@ -17,10 +17,9 @@ from headwater.deliveries.delivery_loop import DeliveryServices
 from headwater.deliveries.forwarder import Forwarder
 from headwater.destinations.credentials import seal_secrets
 from headwater.egress.client import Egress
+from headwater.egress.models import EgressRequest, EgressResponse
 from headwater.platforms.models import (
-    Answer,
     Bisect,
-    Call,
     CallAccepted,
     CallDeferred,
     CallRefused,
@@ -72,15 +71,15 @@ class SmallPlatform(Platform):
             "amount": None if conversion.amount is None else str(conversion.amount),
         }
 
-    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
+    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
         token = destination.access_token or destination.secrets.get("token", "")
-        return Call(
+        return EgressRequest(
             url=f"{destination.url}/events",
             body=msgspec.json.encode({"data": list(parts)}),
             headers={"Token": token},
         )
 
-    def classify(self, answer: Answer, _: int) -> Verdict:
+    def classify(self, answer: EgressResponse, _: int) -> Verdict:
         """Body before status; the words are the tests' own."""
         try:
             body = msgspec.json.decode(answer.body)

@@ -9,22 +9,22 @@ from typing import Any
 import msgspec
 import pytest
 
-from headwater.platforms.models import Answer as Told
-from headwater.platforms.models import Call, CallDeferred, CredentialsRefused, Destination, Verdict
+from headwater.egress.models import EgressRequest, EgressResponse
+from headwater.platforms.models import CallDeferred, CredentialsRefused, Destination, Verdict
 from tests.deliveries.staging import PLATFORM, Sending
 from tests.support.destinations import taking
 from tests.support.fake_platform import Answer, FakePlatform, Silence, Step
 
 
-def ask(destination: Destination, _: float) -> Call | None:
+def ask(destination: Destination, _: float) -> EgressRequest | None:
     if destination.settings.pixel == "own":
         return None
     if destination.settings.pixel == "broken":
         raise ValueError("The key cannot be read.")
-    return Call(url=f"{destination.url}/token", body=b"{}")
+    return EgressRequest(url=f"{destination.url}/token", body=b"{}")
 
 
-def read(answer: Told) -> tuple[str, float] | Verdict:
+def read(answer: EgressResponse) -> tuple[str, float] | Verdict:
     if answer.status >= 500:
         return CallDeferred("no token now")
     if answer.status >= 400:

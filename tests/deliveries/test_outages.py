@@ -11,7 +11,8 @@ import pytest
 from msgspec.structs import replace
 from psycopg.types.json import Jsonb
 
-from headwater.platforms.models import Call, Destination
+from headwater.egress.models import EgressRequest
+from headwater.platforms.models import Destination
 from headwater.platforms.platform import Limits
 from tests.deliveries.staging import PLATFORM, Sending, ids_sent
 from tests.support.destinations import taking
@@ -101,7 +102,9 @@ def test_a_dead_destination_does_not_keep_a_healthy_one_waiting(
         asyncio.run(run())
 
 
-def _to_the_destinations_own(parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
+def _to_the_destinations_own(
+    parts: Sequence[dict[str, Any]], destination: Destination
+) -> EgressRequest:
     return PLATFORM.request(parts, replace(destination, url=destination.settings.pixel))
 
 

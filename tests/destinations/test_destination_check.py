@@ -9,12 +9,10 @@ import msgspec
 import pytest
 
 from headwater.destinations.destination_check import DestinationCheck, sample, try_destination
-from headwater.egress.models import TimedOut
+from headwater.egress.models import EgressRequest, EgressResponse, TimedOut
 from headwater.platforms import registry
 from headwater.platforms.models import (
-    Answer,
     Bisect,
-    Call,
     CallDeferred,
     CallRefused,
     CredentialsRefused,
@@ -71,13 +69,13 @@ def test_a_platform_without_a_test_mode_is_not_asked() -> None:
     assert tried(FakeSender(), platform) == (False, None, "A trial would count.")
 
 
-def exchange(call: Call | Exception | None) -> dict[str, Any]:
-    def request(_: Destination, __: float) -> Call | None:
+def exchange(call: EgressRequest | Exception | None) -> dict[str, Any]:
+    def request(_: Destination, __: float) -> EgressRequest | None:
         if isinstance(call, Exception):
             raise call
         return call
 
-    def read(answer: Answer) -> tuple[str, float] | Verdict:
+    def read(answer: EgressResponse) -> tuple[str, float] | Verdict:
         return (
             (answer.body.decode(), 60.0)
             if answer.status == 200
@@ -90,11 +88,11 @@ def exchange(call: Call | Exception | None) -> dict[str, Any]:
 def test_a_token_is_had_first() -> None:
     got: list[str | None] = []
 
-    def request(parts: Any, destination: Destination) -> Call:
+    def request(parts: Any, destination: Destination) -> EgressRequest:
         got.append(destination.access_token)
         return PROBE.request(parts, destination)
 
-    asking = Call(url="https://probe.example/token", body=b"")
+    asking = EgressRequest(url="https://probe.example/token", body=b"")
     platform = taking(PROBE, request=request, **exchange(asking))
     sender = FakeSender(answered(body=b"short"), answered())
     assert tried(sender, platform).ok

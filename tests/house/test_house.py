@@ -211,7 +211,6 @@ GERUNDS: dict[str, str] = {
     "onboarding": "the trade's word for a first account and Space",
     "masking": "the trade's word for keeping values out of texts",
     "mapping": "the trade's word for which field of a body becomes which of ours",
-    "setting": "a noun",
 }
 """Names of rooms and modules that end in -ing, each with its reason."""
 

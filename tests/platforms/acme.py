@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from headwater.egress.models import EgressRequest, EgressResponse
 from headwater.platforms.amounts import as_text
-from headwater.platforms.models import Answer, Call, Conversion, Destination, Verdict
+from headwater.platforms.models import Conversion, Destination, Verdict
 from headwater.platforms.payload_parts import bearer, json_call, present, value_fields
 from headwater.platforms.platform import DAY, Limits, Platform
 from headwater.platforms.responses import by_status
@@ -42,9 +43,9 @@ class Acme(Platform):
             **value_fields(conversion, as_text),
         )
 
-    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
+    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
         url = f"{destination.url}/accounts/{destination.settings.account}/sales"
         return json_call(url, {"sales": parts}, bearer(destination.secrets["access_token"]))
 
-    def classify(self, answer: Answer, count: int) -> Verdict:
+    def classify(self, answer: EgressResponse, count: int) -> Verdict:
         return by_status(answer, count, confirmed=answer.status == 201)

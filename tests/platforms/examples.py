@@ -12,16 +12,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
+from headwater.egress.models import EgressRequest, EgressResponse
 from headwater.platforms.identifiers import hashed, read_phone
-from headwater.platforms.models import (
-    AdConsent,
-    Answer,
-    Call,
-    Click,
-    Conversion,
-    ConvertedPerson,
-    Destination,
-)
+from headwater.platforms.models import AdConsent, Click, Conversion, ConvertedPerson, Destination
 from headwater.platforms.platform import Platform
 
 FILE = Path(__file__).parent.parent / "data" / "ad_platform_examples.json"
@@ -76,11 +69,11 @@ def destination(platform: Platform, settings: dict[str, Any], **fields: Any) -> 
     )
 
 
-def call_for(platform: Platform, to: Destination, *conversions: Conversion) -> Call:
+def call_for(platform: Platform, to: Destination, *conversions: Conversion) -> EgressRequest:
     return platform.request([platform.build(one, to) for one in conversions], to)
 
 
-def seen(call: Call) -> dict[str, Any]:
+def seen(call: EgressRequest) -> dict[str, Any]:
     """A call in the form of the examples' file."""
     parts = urlsplit(call.url)
     query = {name: values[0] for name, values in parse_qs(parts.query).items()}
@@ -93,10 +86,10 @@ def seen(call: Call) -> dict[str, Any]:
     }
 
 
-def answer(status: int, body: object = None, **fields: Any) -> Answer:
+def answer(status: int, body: object = None, **fields: Any) -> EgressResponse:
     """An answer with a body of JSON, of bytes as they are, or without one."""
     raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-    return Answer(status=status, body=raw, **fields)
+    return EgressResponse(status=status, body=raw, **fields)
 
 
 def of_somebody(number: str) -> tuple[Conversion, list[str]]:

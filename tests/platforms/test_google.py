@@ -15,10 +15,10 @@ from google.auth import jwt
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headwater.egress.models import EgressResponse
 from headwater.platforms.google import MOST_ACTIONS, Google
 from headwater.platforms.models import (
     AdConsent,
-    Answer,
     Bisect,
     CallAccepted,
     CallDeferred,
@@ -192,7 +192,7 @@ DENIED = AdConsent(ad_user_data=False)
         (but(consent=AdConsent(ad_personalization=False)), {"consent_denied": "skip"}, None),
     ],
 )
-def test_why_not(
+def test_skip_reason(
     conversion: Conversion, settings: dict[str, Any], reason: SkipReason | None
 ) -> None:
     assert GOOGLE.skip_reason(conversion, to(**settings)) == reason
@@ -302,13 +302,13 @@ GRANTED = {"access_token": "ya29.x", "expires_in": 3599, "token_type": "Bearer"}
         (answer(400, b"<html>"), CallDeferred),
     ],
 )
-def test_token_answers(given: Answer, expected: object) -> None:
+def test_token_answers(given: EgressResponse, expected: object) -> None:
     assert GOOGLE.token is not None
     found = GOOGLE.token.read(given)
     assert (found if isinstance(expected, tuple) else type(found)) == expected
 
 
-def status(name: str, code: int, *details: dict[str, Any]) -> Answer:
+def status(name: str, code: int, *details: dict[str, Any]) -> EgressResponse:
     return answer(code, {"error": {"code": code, "message": "m", "status": name,
                                    "details": list(details)}})  # fmt: skip
 
@@ -360,7 +360,7 @@ BUSY = {"RESOURCE_EXHAUSTED": 429, "INTERNAL": 500, "UNAVAILABLE": 503, "DEADLIN
         (answer(404), CallRefused),
     ],
 )
-def test_answers(given: Answer, kind: type) -> None:
+def test_answers(given: EgressResponse, kind: type) -> None:
     assert type(GOOGLE.classify(given, 5)) is kind
 
 

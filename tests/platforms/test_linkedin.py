@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headwater.egress.models import EgressResponse
 from headwater.platforms.identifiers import hashed
 from headwater.platforms.linkedin import LinkedIn
 from headwater.platforms.models import (
     AdConsent,
-    Answer,
     Bisect,
     CallAccepted,
     CallDeferred,
@@ -124,7 +124,7 @@ def test_amounts(amount: str, text: str) -> None:
         (but(consent=AdConsent(ad_personalization=False)), None),
     ],
 )
-def test_why_not(conversion: Conversion, reason: SkipReason | None) -> None:
+def test_skip_reason(conversion: Conversion, reason: SkipReason | None) -> None:
     assert LINKEDIN.skip_reason(conversion, TO) == reason
 
 
@@ -181,7 +181,7 @@ def test_settings_are_checked(bad: dict[str, Any]) -> None:
         to(**bad)
 
 
-def failure(status: int, code: str = "X", message: str = "m") -> Answer:
+def failure(status: int, code: str = "X", message: str = "m") -> EgressResponse:
     return answer(
         status, {"status": status, "serviceErrorCode": 1, "code": code, "message": message}
     )
@@ -218,7 +218,7 @@ TWO = (
         (answer(400, b"<html>"), Bisect),
     ],
 )
-def test_answers(given: Answer, kind: type) -> None:
+def test_answers(given: EgressResponse, kind: type) -> None:
     assert type(LINKEDIN.classify(given, 5)) is kind
 
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headwater.egress.models import EgressResponse
 from headwater.platforms.identifiers import hashed
 from headwater.platforms.meta import CLICK_LIFE, Meta
 from headwater.platforms.models import (
     AdConsent,
-    Answer,
     Bisect,
     CallAccepted,
     CallDeferred,
@@ -147,7 +147,7 @@ def test_a_click_id_of_the_events_own_url_dates_from_the_event() -> None:
         (but(consent=AdConsent()), {"consent_denied": "skip"}, None),
     ],
 )  # fmt: skip
-def test_why_not(
+def test_skip_reason(
     conversion: Conversion, settings: dict[str, Any], reason: SkipReason | None
 ) -> None:
     assert META.skip_reason(conversion, to(**settings)) == reason
@@ -268,7 +268,7 @@ TAKEN = {"events_received": 2, "messages": [], "fbtrace_id": "A1"}
         (answer(200, b"[1]"), CallDeferred),
     ],
 )  # fmt: skip
-def test_answers(given: Answer, kind: type) -> None:
+def test_answers(given: EgressResponse, kind: type) -> None:
     assert type(META.classify(given, 2)) is kind
 
 

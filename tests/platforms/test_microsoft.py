@@ -10,11 +10,11 @@ import msgspec
 import pytest
 from hypothesis import given
 
+from headwater.egress.models import EgressResponse
 from headwater.masking import Mask
 from headwater.platforms.microsoft import Microsoft
 from headwater.platforms.models import (
     AdConsent,
-    Answer,
     Bisect,
     CallAccepted,
     CallDeferred,
@@ -254,7 +254,9 @@ def test_fewer_are_received() -> None:
 
 def test_a_success_of_somebody_else() -> None:
     assert isinstance(MICROSOFT.classify(answer(200, b"<html>login</html>"), 2), CallDeferred)
-    assert isinstance(MICROSOFT.classify(Answer(status=200, body=b'{"e', cut=True), 2), Bisect)
+    assert isinstance(
+        MICROSOFT.classify(EgressResponse(status=200, body=b'{"e', cut=True), 2), Bisect
+    )
 
 
 def test_what_it_quotes_is_not_kept() -> None:

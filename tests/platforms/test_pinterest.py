@@ -9,9 +9,9 @@ import msgspec
 import pytest
 from hypothesis import given
 
+from headwater.egress.models import EgressResponse
 from headwater.platforms.models import (
     AdConsent,
-    Answer,
     Bisect,
     CallAccepted,
     CallDeferred,
@@ -221,7 +221,9 @@ def test_a_success_that_says_no_more(body: Any) -> None:
 
 
 def test_an_answer_that_is_cut() -> None:
-    assert isinstance(PINTEREST.classify(Answer(status=200, body=b'{"e', cut=True), 2), Bisect)
+    assert isinstance(
+        PINTEREST.classify(EgressResponse(status=200, body=b'{"e', cut=True), 2), Bisect
+    )
 
 
 @given(conversions())

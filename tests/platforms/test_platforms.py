@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headwater.egress.models import EgressResponse
 from headwater.events.accepted import EVENT_NAMES
 from headwater.platforms.models import (
     AdConsent,
-    Answer,
     Bisect,
     CallAccepted,
     CallDeferred,
@@ -154,7 +154,7 @@ JSON = st.recursive(
     max_leaves=12,
 )  # fmt: skip
 ANSWERS = st.builds(
-    Answer,
+    EgressResponse,
     status=st.integers(200, 599),
     body=JSON.map(lambda value: json.dumps(value).encode()) | st.binary(max_size=40),
     cut=st.booleans(),
@@ -163,7 +163,7 @@ ANSWERS = st.builds(
 
 @EVERY
 @given(given=ANSWERS, count=st.integers(1, 5))
-def test_whatever_is_answered(platform: Platform, given: Answer, count: int) -> None:
+def test_whatever_is_answered(platform: Platform, given: EgressResponse, count: int) -> None:
     verdict = platform.classify(given, count)
     assert isinstance(
         verdict,

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 from hypothesis import given
 
+from headwater.egress.models import EgressResponse
 from headwater.platforms.models import (
     AdConsent,
-    Answer,
     Bisect,
     CallAccepted,
     CallDeferred,
@@ -224,7 +224,7 @@ def test_a_success() -> None:
 
 def test_a_success_of_somebody_else() -> None:
     assert isinstance(REDDIT.classify(answer(200, b"<html>login</html>"), 2), CallDeferred)
-    assert isinstance(REDDIT.classify(Answer(status=200, body=b'{"a', cut=True), 2), Bisect)
+    assert isinstance(REDDIT.classify(EgressResponse(status=200, body=b'{"a', cut=True), 2), Bisect)
 
 
 def test_named_events_are_taken_out() -> None:

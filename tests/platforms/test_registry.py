@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headwater.egress.models import EgressResponse
 from headwater.events.accepted import STANDARD_NAMES
 from headwater.platforms.models import (
-    Answer,
     CallAccepted,
     CallDeferred,
     CredentialsRefused,
@@ -55,7 +55,7 @@ def test_a_source_is_of_one_platform() -> None:
 def test_any_answer_means_something(
     platform: Platform, status: int, body: bytes, cut: bool, count: int
 ) -> None:
-    verdict = platform.classify(Answer(status=status, body=body, cut=cut), count)
+    verdict = platform.classify(EgressResponse(status=status, body=body, cut=cut), count)
     if isinstance(verdict, CallAccepted):
         assert 200 <= status < 300
     else:
@@ -72,4 +72,4 @@ def test_any_answer_means_something(
 def test_what_concerns_the_whole_destination(
     platform: Platform, status: int, kind: type[CredentialsRefused | CallDeferred]
 ) -> None:
-    assert isinstance(platform.classify(Answer(status=status), 3), kind)
+    assert isinstance(platform.classify(EgressResponse(status=status), 3), kind)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headwater.egress.models import EgressResponse
 from headwater.platforms.models import (
     AdConsent,
-    Answer,
     Bisect,
     CallAccepted,
     CallDeferred,
@@ -105,7 +105,7 @@ def test_custom_events_go_under_what_people_call_them() -> None:
          SkipReason.NO_CONSENT),
     ],
 )  # fmt: skip
-def test_why_not(
+def test_skip_reason(
     conversion: Conversion, settings: dict[str, Any], reason: SkipReason | None
 ) -> None:
     assert TIKTOK.skip_reason(conversion, to(**settings)) == reason
@@ -194,7 +194,7 @@ def body(code: object) -> dict[str, Any]:
         (answer(500, b"<html>"), CallDeferred),
     ],
 )
-def test_answers(given: Answer, kind: type) -> None:
+def test_answers(given: EgressResponse, kind: type) -> None:
     assert type(TIKTOK.classify(given, 2)) is kind
 
 

@@ -17,10 +17,9 @@ from msgspec import Meta
 
 from headwater.destinations import destinations
 from headwater.destinations.inputs import read_new
+from headwater.egress.models import EgressRequest, EgressResponse
 from headwater.platforms import registry
 from headwater.platforms.models import (
-    Answer,
-    Call,
     CallAccepted,
     CallRefused,
     Conversion,
@@ -81,14 +80,14 @@ class Probe(Platform):
             "em": conversion.person.email,
         }
 
-    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
+    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
         token = destination.secrets["token"]
         body = {"data": list(parts), "test": destination.test, "token": token}
-        return Call(
+        return EgressRequest(
             url=f"{destination.url}/{destination.settings.pixel_id}", body=msgspec.json.encode(body)
         )
 
-    def classify(self, answer: Answer, _: int) -> Verdict:
+    def classify(self, answer: EgressResponse, _: int) -> Verdict:
         if answer.status == 200:
             return CallAccepted()
         if answer.status in (401, 403):
@@ -175,11 +174,11 @@ def forwarder(stage: Stage, database_url: str, probe: Platform) -> Forwarder:  #
 class FakeSender:
     """Somebody else's server, without a network."""
 
-    def __init__(self, *answers: Answer | Exception) -> None:
-        self.answers: Iterator[Answer | Exception] = iter(answers)
-        self.calls: list[Call] = []
+    def __init__(self, *answers: EgressResponse | Exception) -> None:
+        self.answers: Iterator[EgressResponse | Exception] = iter(answers)
+        self.calls: list[EgressRequest] = []
 
-    async def send(self, call: Call) -> Answer:
+    async def send(self, call: EgressRequest) -> EgressResponse:
         self.calls.append(call)
         answer = next(self.answers)
         if isinstance(answer, Exception):
@@ -187,8 +186,8 @@ class FakeSender:
         return answer
 
 
-def answered(status: int = 200, body: bytes = b"{}", **headers: str) -> Answer:
-    return Answer(status=status, body=body, headers=headers)
+def answered(status: int = 200, body: bytes = b"{}", **headers: str) -> EgressResponse:
+    return EgressResponse(status=status, body=body, headers=headers)
 
 
 def destination_of(

@@ -1,4 +1,4 @@
-"""The parameters of the endpoints of forwarding, and what else they read: defined once, for
+"""The parameters of the endpoints of deliveries and the members of a replay: defined once, for
 reading and for the API's description.
 """
 
@@ -30,7 +30,9 @@ REASON = Parameter(
 EVENT_ID = Parameter(
     name="event_id", kind=whole_number(0, 10**18 - 1), description="Only this event's deliveries."
 )
-LIST_DOCUMENTATION = [each.openapi() for each in (STATUS, REASON, EVENT_ID, PER_PAGE, CURSOR)]
+LIST_DOCUMENTATION = [
+    parameter.openapi() for parameter in (STATUS, REASON, EVENT_ID, PER_PAGE, CURSOR)
+]
 
 STATUSES = ListParameter(
     name="status", kind=one_of(FINISHED), most=len(FINISHED), default=["failed", "expired"],
@@ -48,19 +50,19 @@ REPLAY_MEMBERS = (STATUSES, REASONS, IDS)
 
 
 def read_sought(query: Query, destination_id: int) -> DeliveryFilter:
-    """Which of a destination's deliveries a query looks for. What is wrong is noted in it."""
+    """Read which of a destination's deliveries a query looks for. Errors are noted in it."""
     return DeliveryFilter(
         destination_id, EVENT_ID.read(query), STATUS.read(query), REASON.read(query)
     )
 
 
 def cursors(signing_key: bytes, space_id: int, sought: DeliveryFilter) -> Cursors:
-    """The cursors of a list of deliveries."""
+    """Return the cursors of a list of deliveries."""
     return Cursors(signing_key, space_id, "/deliveries", asdict(sought))
 
 
 def read_page(query: Query, cursors: Cursors) -> tuple[int, Position | None]:
-    """How many rows a query asks for, and from where. Raises Invalid with all it got wrong."""
+    """Read the number of rows of a page, and where it begins. Raises Invalid with all errors."""
     per_page = PER_PAGE.read(query) or 0
     at = cursors.read_from(query)
     query.finish()
@@ -68,10 +70,10 @@ def read_page(query: Query, cursors: Cursors) -> tuple[int, Position | None]:
 
 
 def read_again(body: dict[str, Any]) -> ReplayRequest:
-    """Which deliveries a body asks to replay. Raises Invalid."""
-    given = {member.name: body[member.name] for member in REPLAY_MEMBERS if member.name in body}
-    query = Query.of_body(given)
-    for name in [name for name, value in given.items() if value is None]:
+    """Read which deliveries a body wants replayed. Raises Invalid."""
+    members = {member.name: body[member.name] for member in REPLAY_MEMBERS if member.name in body}
+    query = Query.of_body(members)
+    for name in [name for name, value in members.items() if value is None]:
         query.refuse(name, "must be an array.")
     statuses = STATUSES.read(query)
     reasons = REASONS.read(query) or tuple(str(reason) for reason in REPLAYABLE)

@@ -10,8 +10,6 @@ from typing import Any
 
 import msgspec
 
-from headwater.egress import models as egress
-
 
 class SkipReason(StrEnum):
     """The reason why an event is not sent to a destination."""
@@ -129,13 +127,6 @@ class Destination(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"Destination({self.platform} {self.space_id}/{self.id})"
-
-
-Call = egress.EgressRequest
-"""A call to a platform."""
-
-Answer = egress.EgressResponse
-"""A platform's answer."""
 
 
 class CallAccepted(msgspec.Struct, frozen=True):

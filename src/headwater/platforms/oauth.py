@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlencode
 
-from headwater.platforms.models import Answer, Call, CallDeferred, CredentialsRefused, Verdict
+from headwater.egress.models import EgressRequest, EgressResponse
+from headwater.platforms.models import CallDeferred, CredentialsRefused, Verdict
 from headwater.platforms.responses import by_status, read_object, succeeded, words
 
 FORM = "application/x-www-form-urlencoded"
@@ -14,12 +15,12 @@ _SHORTEST_LIFE = 60.0
 _LATER = frozenset({"server_error", "temporarily_unavailable", "rate_limit_exceeded"})
 
 
-def exchange(url: str, **fields: str) -> Call:
+def exchange(url: str, **fields: str) -> EgressRequest:
     """Return the call that asks a token endpoint for an access token."""
-    return Call(url=url, body=urlencode(fields).encode(), content_type=FORM)
+    return EgressRequest(url=url, body=urlencode(fields).encode(), content_type=FORM)
 
 
-def read_token(answer: Answer) -> tuple[str, float] | Verdict:
+def read_token(answer: EgressResponse) -> tuple[str, float] | Verdict:
     """Return the token and the seconds it lives. That the secrets are not accepted holds the
     destination: no event is at fault.
     """

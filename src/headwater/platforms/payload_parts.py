@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from headwater.platforms.models import Call, Conversion
+from headwater.egress.models import EgressRequest
+from headwater.platforms.models import Conversion
 
 MEGABYTE = 1_000_000
 _ENVELOPE = 1000
@@ -45,9 +46,9 @@ def lacks_currency(conversion: Conversion) -> bool:
     return conversion.amount is not None and not conversion.currency
 
 
-def json_call(url: str, body: Any, headers: Mapping[str, str] | None = None) -> Call:
+def json_call(url: str, body: Any, headers: Mapping[str, str] | None = None) -> EgressRequest:
     """Return the call that posts a body of JSON."""
-    return Call(url=url, headers=dict(headers or {}), body=msgspec.json.encode(body))
+    return EgressRequest(url=url, headers=dict(headers or {}), body=msgspec.json.encode(body))
 
 
 def bearer(token: str | None) -> dict[str, str]:

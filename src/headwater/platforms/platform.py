@@ -9,18 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from headwater.egress.models import EgressRequest, EgressResponse
 from headwater.events.accepted import CUSTOM_NAMES
 from headwater.masking import mask_fields
 from headwater.platforms import oauth
 from headwater.platforms.consent import is_refused
-from headwater.platforms.models import (
-    Answer,
-    Call,
-    Conversion,
-    Destination,
-    SkipReason,
-    Verdict,
-)
+from headwater.platforms.models import Conversion, Destination, SkipReason, Verdict
 from headwater.platforms.payload_parts import count_within, lacks_currency
 from headwater.platforms.settings import ConsentSettings, PlatformSettings
 
@@ -89,11 +83,11 @@ class Platform(ABC):
         """Return the conversion's part of a call."""
 
     @abstractmethod
-    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
+    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
         """Return the call with these parts."""
 
     @abstractmethod
-    def classify(self, answer: Answer, count: int) -> Verdict:
+    def classify(self, answer: EgressResponse, count: int) -> Verdict:
         """Judge the answer to a call with so many parts: the body before the status."""
 
     def skip_reason(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
@@ -126,14 +120,14 @@ class Platform(ABC):
         """
         return mask_fields(part, self.shown_fields, self.shown_urls)
 
-    def token_request(self, destination: Destination, now: float) -> Call | None:
+    def token_request(self, destination: Destination, now: float) -> EgressRequest | None:
         """Return the call that exchanges the destination's secrets for a short-lived access token,
         at a Unix time; None where the secrets already hold a token. Raises ValueError, in words for
         the operator, when the secrets cannot be used at all.
         """
         return None
 
-    def read_token(self, answer: Answer) -> tuple[str, float] | Verdict:
+    def read_token(self, answer: EgressResponse) -> tuple[str, float] | Verdict:
         """Return the access token and the seconds it lives, or why there is none."""
         return oauth.read_token(answer)
 

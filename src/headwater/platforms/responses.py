@@ -9,10 +9,10 @@ from typing import Any, TypeGuard, cast
 
 import msgspec
 
+from headwater.egress.models import EgressResponse
 from headwater.logs import MASKED
 from headwater.masking import Mask
 from headwater.platforms.models import (
-    Answer,
     Bisect,
     CallAccepted,
     CallDeferred,
@@ -37,12 +37,12 @@ _ABOUT_CONTENT = frozenset({400, 413, 422})
 """Other refusals would be the same for every event, as that of an account there is not."""
 
 
-def succeeded(answer: Answer) -> bool:
+def succeeded(answer: EgressResponse) -> bool:
     """Return whether the status says so; many a body knows better."""
     return 200 <= answer.status < 300
 
 
-def read_object(answer: Answer) -> dict[str, Any] | None:
+def read_object(answer: EgressResponse) -> dict[str, Any] | None:
     """Return the body as a JSON object, empty where there is none; None when it is something else,
     such as a proxy's page.
     """
@@ -94,7 +94,9 @@ def refused(error: str, count: int) -> Verdict:
     return CallRefused(error) if count == 1 else Bisect(error)
 
 
-def by_status(answer: Answer, count: int, message: str = "", *, confirmed: bool = False) -> Verdict:
+def by_status(
+    answer: EgressResponse, count: int, message: str = "", *, confirmed: bool = False
+) -> Verdict:
     """Return the verdict where the body names no error. `message` is its text for people;
     `confirmed` is true when it says in the platform's own way that the events were taken. A success
     that does not may be a proxy's or a captive portal's: sending again is safe, as the platforms
@@ -112,7 +114,7 @@ def by_status(answer: Answer, count: int, message: str = "", *, confirmed: bool 
     return refused(error, count) if status in _ABOUT_CONTENT else CallRefused(error)
 
 
-def unreadable(answer: Answer, count: int) -> Verdict:
+def unreadable(answer: EgressResponse, count: int) -> Verdict:
     """Return the verdict for a body that is no JSON object. That of a success proves nothing: it
     may be a proxy's page. Sending again is safe, as the platforms know an event by its id. A body
     that was cut becomes readable with fewer events.

@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from headwater.egress.models import EgressRequest, EgressResponse
 from headwater.platforms.amounts import as_number
 from headwater.platforms.consent import is_refused
 from headwater.platforms.google import token
 from headwater.platforms.google.responses import classify
 from headwater.platforms.google.settings import GoogleSettings
 from headwater.platforms.identifiers import google_email, hash_in_form, phone_with_plus
-from headwater.platforms.models import Answer, Call, Conversion, Destination, SkipReason, Verdict
+from headwater.platforms.models import Conversion, Destination, SkipReason, Verdict
 from headwater.platforms.payload_parts import bearer, json_call, list_of, present
 from headwater.platforms.platform import DAY, Limits, Platform
 
@@ -87,7 +88,7 @@ class Google(Platform):
                 return position
         return len(parts)
 
-    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
+    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
         settings: GoogleSettings = destination.settings
         actions = dict.fromkeys(name for part in parts for name in part["destinationReferences"])
         several = len(actions) > 1
@@ -100,10 +101,10 @@ class Google(Platform):
         url = f"{destination.url}/{settings.api_version}/events:ingest"
         return json_call(url, body, bearer(destination.access_token))
 
-    def classify(self, answer: Answer, count: int) -> Verdict:
+    def classify(self, answer: EgressResponse, count: int) -> Verdict:
         return classify(answer, count)
 
-    def token_request(self, destination: Destination, now: float) -> Call:
+    def token_request(self, destination: Destination, now: float) -> EgressRequest:
         return token.request(destination, now)
 
     def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any, cast
 
+from headwater.egress.models import EgressResponse
 from headwater.platforms.models import (
-    Answer,
     CallDeferred,
     CallRefused,
     CredentialsRefused,
@@ -51,7 +51,7 @@ _EVENT = re.compile(r"\bevents\[([0-9]{1,5})\]")
 _DELAY = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?)s")
 
 
-def classify(answer: Answer, count: int) -> Verdict:
+def classify(answer: EgressResponse, count: int) -> Verdict:
     """Return the verdict on a call with so many events."""
     body = read_object(answer)
     if body is None:
@@ -62,7 +62,7 @@ def classify(answer: Answer, count: int) -> Verdict:
     return _judge(cast("dict[str, Any]", error), answer, count)
 
 
-def _confirms(body: dict[str, Any], answer: Answer) -> bool:
+def _confirms(body: dict[str, Any], answer: EgressResponse) -> bool:
     """Return whether the events were accepted. Of a call that only validates, the answer may be an
     empty object, but never nothing at all.
     """
@@ -70,7 +70,7 @@ def _confirms(body: dict[str, Any], answer: Answer) -> bool:
     return (bool(request_id) and isinstance(request_id, str)) or answer.body.strip() == b"{}"
 
 
-def _judge(error: dict[str, Any], answer: Answer, count: int) -> Verdict:
+def _judge(error: dict[str, Any], answer: EgressResponse, count: int) -> Verdict:
     name = error.get("status")
     details = objects(error.get("details"))
     reasons = [detail["reason"] for detail in details if isinstance(detail.get("reason"), str)]

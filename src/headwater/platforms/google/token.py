@@ -11,8 +11,9 @@ import msgspec
 from google.auth import crypt, jwt
 from google.auth.exceptions import GoogleAuthError
 
+from headwater.egress.models import EgressRequest
 from headwater.platforms.google.settings import GoogleSettings
-from headwater.platforms.models import Call, Destination
+from headwater.platforms.models import Destination
 from headwater.platforms.oauth import exchange
 
 URL = "https://datamanager.googleapis.com"
@@ -37,7 +38,7 @@ def secrets_problem(secrets: Mapping[str, str]) -> str | None:
     return None if all(secrets.get(name) for name in _BY_USER) else _NEEDED
 
 
-def request(destination: Destination, now: float) -> Call:
+def request(destination: Destination, now: float) -> EgressRequest:
     """Return the call for an access token at a Unix time. Raises ValueError."""
     secrets = destination.secrets
     if problem := secrets_problem(secrets):

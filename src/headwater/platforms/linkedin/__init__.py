@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from headwater.egress.models import EgressRequest, EgressResponse
 from headwater.platforms.amounts import as_text
 from headwater.platforms.identifiers import hash_in_form, plain_email
 from headwater.platforms.linkedin import token
 from headwater.platforms.linkedin.responses import classify
 from headwater.platforms.linkedin.settings import LinkedInSettings
-from headwater.platforms.models import Answer, Call, Conversion, Destination, SkipReason, Verdict
+from headwater.platforms.models import Conversion, Destination, SkipReason, Verdict
 from headwater.platforms.payload_parts import bearer, json_call, list_of, present
 from headwater.platforms.platform import DAY, Limits, Platform
 
@@ -62,7 +63,7 @@ class LinkedIn(Platform):
             user=user,
         )
 
-    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
+    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
         settings: LinkedInSettings = destination.settings
         headers = {
             "LinkedIn-Version": settings.api_version,
@@ -73,10 +74,10 @@ class LinkedIn(Platform):
         url = f"{destination.url}/rest/conversionEvents"
         return json_call(url, {"elements": parts}, bearer(access_token) | headers)
 
-    def classify(self, answer: Answer, count: int) -> Verdict:
+    def classify(self, answer: EgressResponse, count: int) -> Verdict:
         return classify(answer, count)
 
-    def token_request(self, destination: Destination, now: float) -> Call | None:
+    def token_request(self, destination: Destination, now: float) -> EgressRequest | None:
         return token.request(destination)
 
     def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:

@@ -8,13 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from headwater.platforms.models import (
-    Answer,
-    CallRefused,
-    CredentialsRefused,
-    PartlyAccepted,
-    Verdict,
-)
+from headwater.egress.models import EgressResponse
+from headwater.platforms.models import CallRefused, CredentialsRefused, PartlyAccepted, Verdict
 from headwater.platforms.responses import (
     by_status,
     objects,
@@ -32,7 +27,7 @@ NOT_IMPLEMENTED = 501
 _ABOUT_EVENTS = frozenset({400, 422})
 
 
-def classify(answer: Answer, count: int) -> Verdict:
+def classify(answer: EgressResponse, count: int) -> Verdict:
     """Return the verdict on a call with so many events."""
     body = read_object(answer)
     if body is None:
@@ -52,7 +47,7 @@ def classify(answer: Answer, count: int) -> Verdict:
     return by_status(answer, count, text, confirmed=_confirms(body, answer, count))
 
 
-def _confirms(body: dict[str, Any], answer: Answer, count: int) -> bool:
+def _confirms(body: dict[str, Any], answer: EgressResponse, count: int) -> bool:
     """Return whether the events were taken: a batch is answered with an element for each, one that
     was created by 201 alone.
     """

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from headwater.egress.models import EgressRequest
 from headwater.platforms.linkedin.settings import LinkedInSettings
-from headwater.platforms.models import Call, Destination
+from headwater.platforms.models import Destination
 from headwater.platforms.oauth import exchange
 
 URL = "https://api.linkedin.com"
@@ -24,7 +25,7 @@ def secrets_problem(secrets: Mapping[str, str]) -> str | None:
     return None
 
 
-def request(destination: Destination) -> Call | None:
+def request(destination: Destination) -> EgressRequest | None:
     """Return the call for an access token; None where the secrets hold one. Raises ValueError."""
     if problem := secrets_problem(destination.secrets):
         raise ValueError(problem)

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
+from headwater.egress.models import EgressRequest, EgressResponse
 from headwater.platforms.amounts import as_number
 from headwater.platforms.identifiers import hashed_person
 from headwater.platforms.meta.responses import classify
 from headwater.platforms.meta.settings import MetaSettings
-from headwater.platforms.models import Answer, Call, Conversion, Destination, SkipReason, Verdict
+from headwater.platforms.models import Conversion, Destination, SkipReason, Verdict
 from headwater.platforms.payload_parts import event_seconds, json_call, present, value_fields
 from headwater.platforms.platform import DAY, Limits, Platform
 
@@ -82,7 +83,7 @@ class Meta(Platform):
             custom_data=value_fields(conversion, as_number) | present(order_id=conversion.order_id),
         ) | _limited_data_use(conversion, destination.settings)
 
-    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
+    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
         settings: MetaSettings = destination.settings
         test_event_code = settings.test_event_code if destination.test else None
         token = quote(destination.secrets["access_token"], safe="")
@@ -92,7 +93,7 @@ class Meta(Platform):
             {"data": parts} | present(test_event_code=test_event_code),
         )
 
-    def classify(self, answer: Answer, count: int) -> Verdict:
+    def classify(self, answer: EgressResponse, count: int) -> Verdict:
         return classify(answer, count)
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from headwater.platforms.models import Answer, CallDeferred, CredentialsRefused, Verdict
+from headwater.egress.models import EgressResponse
+from headwater.platforms.models import CallDeferred, CredentialsRefused, Verdict
 from headwater.platforms.responses import (
     by_status,
     is_number,
@@ -31,7 +32,7 @@ _TELLING = frozenset({401, 403, 413})
 """Statuses that say enough when there is no code."""
 
 
-def classify(answer: Answer, count: int) -> Verdict:
+def classify(answer: EgressResponse, count: int) -> Verdict:
     """Return the verdict on a call with so many events."""
     body = read_object(answer)
     if body is None:
@@ -46,14 +47,14 @@ def classify(answer: Answer, count: int) -> Verdict:
     return CallDeferred(words(f"HTTP {answer.status} without an error code", error))
 
 
-def _by_number(body: dict[str, Any], answer: Answer, count: int) -> Verdict:
+def _by_number(body: dict[str, Any], answer: EgressResponse, count: int) -> Verdict:
     received = body.get("events_received")
     if is_number(received) and received < count:
         return refused(f"{received} of {count} events were received.", count)
     return by_status(answer, count, confirmed=is_number(received))
 
 
-def _judge(error: dict[str, Any], answer: Answer, count: int) -> Verdict:
+def _judge(error: dict[str, Any], answer: EgressResponse, count: int) -> Verdict:
     code, subcode = error.get("code"), error.get("error_subcode")
     numbers = "/".join(str(number) for number in (code, subcode) if number is not None)
     messages = (error.get("message"), error.get("error_user_msg"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from headwater.egress.models import EgressRequest, EgressResponse
 from headwater.events.accepted import STANDARD_NAMES
 from headwater.platforms.amounts import as_number
 from headwater.platforms.consent import is_limited
@@ -16,7 +17,7 @@ from headwater.platforms.identifiers import (
 )
 from headwater.platforms.microsoft.responses import classify
 from headwater.platforms.microsoft.settings import MicrosoftSettings
-from headwater.platforms.models import Answer, Call, Conversion, Destination, SkipReason, Verdict
+from headwater.platforms.models import Conversion, Destination, SkipReason, Verdict
 from headwater.platforms.payload_parts import (
     MEGABYTE,
     bearer,
@@ -82,7 +83,7 @@ class Microsoft(Platform):
             ),
         )
 
-    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
+    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
         settings: MicrosoftSettings = destination.settings
         # Of one event alone there is nothing to continue with.
         continues = settings.continue_on_validation_error and len(parts) > 1
@@ -92,7 +93,7 @@ class Microsoft(Platform):
             bearer(destination.secrets["access_token"]),
         )
 
-    def classify(self, answer: Answer, count: int) -> Verdict:
+    def classify(self, answer: EgressResponse, count: int) -> Verdict:
         return classify(answer, count)
 
     def test_event_problem(self, destination: Destination) -> str | None:

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headwater.platforms.models import Answer, PartlyAccepted, Verdict
+from headwater.egress.models import EgressResponse
+from headwater.platforms.models import PartlyAccepted, Verdict
 from headwater.platforms.responses import (
     at,
     by_status,
@@ -21,7 +22,7 @@ from headwater.platforms.responses import (
 )
 
 
-def classify(answer: Answer, count: int) -> Verdict:
+def classify(answer: EgressResponse, count: int) -> Verdict:
     """Return the verdict on a call with so many events."""
     body = read_object(answer)
     if body is None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from headwater.egress.models import EgressRequest, EgressResponse
 from headwater.events.accepted import CUSTOM_NAMES
 from headwater.platforms.amounts import as_text
 from headwater.platforms.consent import is_limited
 from headwater.platforms.identifiers import hashed_person
-from headwater.platforms.models import Answer, Call, Conversion, Destination, SkipReason, Verdict
+from headwater.platforms.models import Conversion, Destination, SkipReason, Verdict
 from headwater.platforms.payload_parts import (
     bearer,
     event_seconds,
@@ -81,14 +82,14 @@ class Pinterest(Platform):
             ),
         )
 
-    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
+    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
         settings: PinterestSettings = destination.settings
         account = f"{settings.api_version}/ad_accounts/{settings.ad_account_id}"
         test = "?test=true" if destination.test else ""
         url = f"{destination.url}/{account}/events{test}"
         return json_call(url, {"data": parts}, bearer(destination.secrets["access_token"]))
 
-    def classify(self, answer: Answer, count: int) -> Verdict:
+    def classify(self, answer: EgressResponse, count: int) -> Verdict:
         return classify(answer, count)
 
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headwater.platforms.models import Answer, CallAccepted, PartlyAccepted, Verdict
+from headwater.egress.models import EgressResponse
+from headwater.platforms.models import CallAccepted, PartlyAccepted, Verdict
 from headwater.platforms.responses import (
     at,
     by_status,
@@ -22,7 +23,7 @@ from headwater.platforms.responses import (
 TAKEN = "processed"
 
 
-def classify(answer: Answer, count: int) -> Verdict:
+def classify(answer: EgressResponse, count: int) -> Verdict:
     """Return the verdict on a call with so many events."""
     body = read_object(answer)
     if body is None:
@@ -40,7 +41,7 @@ def classify(answer: Answer, count: int) -> Verdict:
     return by_status(answer, count, message if isinstance(message, str) else "")
 
 
-def _by_number(body: dict[str, Any], answer: Answer, count: int) -> Verdict:
+def _by_number(body: dict[str, Any], answer: EgressResponse, count: int) -> Verdict:
     """Return the verdict of an answer that succeeded and does not tell the events apart."""
     taken = body.get("num_events_processed")
     if not is_number(taken) or taken >= count:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from headwater.egress.models import EgressRequest, EgressResponse
 from headwater.events.accepted import CUSTOM_NAMES
 from headwater.platforms.amounts import as_number
 from headwater.platforms.identifiers import (
@@ -13,7 +14,7 @@ from headwater.platforms.identifiers import (
     phone_with_plus,
     reddit_email,
 )
-from headwater.platforms.models import Answer, Call, Conversion, Destination, SkipReason, Verdict
+from headwater.platforms.models import Conversion, Destination, SkipReason, Verdict
 from headwater.platforms.payload_parts import bearer, json_call, present, value_fields
 from headwater.platforms.platform import DAY, Limits, Platform
 from headwater.platforms.reddit.responses import classify
@@ -91,7 +92,7 @@ class Reddit(Platform):
             ),
         )
 
-    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
+    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
         settings: RedditSettings = destination.settings
         test_id = settings.test_id if destination.test else None
         pixel = f"api/{settings.api_version}/pixels/{settings.pixel_id}"
@@ -101,7 +102,7 @@ class Reddit(Platform):
             bearer(destination.secrets["access_token"]),
         )
 
-    def classify(self, answer: Answer, count: int) -> Verdict:
+    def classify(self, answer: EgressResponse, count: int) -> Verdict:
         return classify(answer, count)
 
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
+from headwater.egress.models import EgressRequest, EgressResponse
 from headwater.events.accepted import CUSTOM_NAMES
 from headwater.platforms.amounts import as_text
 from headwater.platforms.identifiers import hashed_person
-from headwater.platforms.models import Answer, Call, Conversion, Destination, SkipReason, Verdict
+from headwater.platforms.models import Conversion, Destination, SkipReason, Verdict
 from headwater.platforms.payload_parts import (
     MEGABYTE,
     event_seconds,
@@ -82,14 +83,14 @@ class Snapchat(Platform):
             **_limited_data_use(conversion, destination.settings),
         )
 
-    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
+    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
         settings: SnapchatSettings = destination.settings
         token = quote(destination.secrets["access_token"], safe="")
         validate = "/validate" if destination.test else ""
         path = f"{settings.api_version}/{settings.pixel_id}/events{validate}"
         return json_call(f"{destination.url}/{path}?access_token={token}", {"data": parts})
 
-    def classify(self, answer: Answer, count: int) -> Verdict:
+    def classify(self, answer: EgressResponse, count: int) -> Verdict:
         return classify(answer, count)
 
 

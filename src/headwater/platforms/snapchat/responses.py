@@ -4,7 +4,8 @@ the body is no object at all, or itself says that the call failed.
 
 from __future__ import annotations
 
-from headwater.platforms.models import Answer, Verdict
+from headwater.egress.models import EgressResponse
+from headwater.platforms.models import Verdict
 from headwater.platforms.responses import (
     by_status,
     read_object,
@@ -17,7 +18,7 @@ from headwater.platforms.responses import (
 FAILED = frozenset({"INVALID", "FAILED", "FAILURE", "ERROR"})
 
 
-def classify(answer: Answer, count: int) -> Verdict:
+def classify(answer: EgressResponse, count: int) -> Verdict:
     """Return the verdict on a call with so many events."""
     body = read_object(answer)
     if body is None:

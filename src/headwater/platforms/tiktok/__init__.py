@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from headwater.egress.models import EgressRequest, EgressResponse
 from headwater.platforms.amounts import as_number
 from headwater.platforms.identifiers import (
     google_name,
@@ -13,7 +14,7 @@ from headwater.platforms.identifiers import (
     phone_with_plus,
     plain_email,
 )
-from headwater.platforms.models import Answer, Call, Conversion, Destination, SkipReason, Verdict
+from headwater.platforms.models import Conversion, Destination, SkipReason, Verdict
 from headwater.platforms.payload_parts import (
     event_seconds,
     json_call,
@@ -84,7 +85,7 @@ class TikTok(Platform):
             limited_data_use=settings.limits(conversion) or None,
         )
 
-    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
+    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
         settings: TikTokSettings = destination.settings
         test_event_code = settings.test_event_code if destination.test else None
         body = {"event_source": "web", "event_source_id": settings.pixel_code, "data": parts}
@@ -94,7 +95,7 @@ class TikTok(Platform):
             {"Access-Token": destination.secrets["access_token"]},
         )
 
-    def classify(self, answer: Answer, count: int) -> Verdict:
+    def classify(self, answer: EgressResponse, count: int) -> Verdict:
         return classify(answer, count)
 
 

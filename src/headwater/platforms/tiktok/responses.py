@@ -6,8 +6,8 @@ there is a code.
 
 from __future__ import annotations
 
+from headwater.egress.models import EgressResponse
 from headwater.platforms.models import (
-    Answer,
     Bisect,
     CallAccepted,
     CallDeferred,
@@ -30,7 +30,7 @@ INVALID = 40002
 THROTTLED = 40100
 
 
-def classify(answer: Answer, count: int) -> Verdict:
+def classify(answer: EgressResponse, count: int) -> Verdict:
     """Return the verdict on a call with so many events."""
     body = read_object(answer)
     if body is None:
@@ -50,7 +50,7 @@ def classify(answer: Answer, count: int) -> Verdict:
     return _judge(code, text, answer, count)
 
 
-def _judge(code: int, text: str, answer: Answer, count: int) -> Verdict:
+def _judge(code: int, text: str, answer: EgressResponse, count: int) -> Verdict:
     if code == THROTTLED:
         return CallDeferred(text)
     if code == FORBIDDEN or code // 100 == THROTTLED // 100:
