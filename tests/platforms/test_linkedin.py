@@ -133,8 +133,7 @@ def test_there_is_no_test_mode() -> None:
 
 
 def ask(to: Destination) -> tuple[str, dict[str, str]] | None:
-    assert LINKEDIN.token is not None
-    call = LINKEDIN.token.request(to, 0.0)
+    call = LINKEDIN.token_request(to, 0.0)
     if call is None:
         return None
     return call.url, {name: values[0] for name, values in parse_qs(call.body.decode()).items()}
