@@ -71,8 +71,8 @@ WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s AND d.
   AND d.status IN ('queued', 'retrying');
 
 -- name: forget_erased
--- What was told of people who asked to be erased while it was sent. The deliveries are locked by
--- `record`, so an erasure either comes after this and clears them itself, or is seen here.
+-- What was sent of people whose erasure was requested meanwhile is forgotten. The deliveries are
+-- locked by `record`, so an erasure either comes after this and clears them itself, or is seen here.
 UPDATE deliveries d SET request = NULL, answer = NULL, error = NULL
 FROM events e
 WHERE d.space_id = %(space_id)s AND d.id = ANY(%(ids)s::bigint[])

@@ -150,20 +150,20 @@ _CHANGEABLE: dict[str, Schema] = {
 def body_of_creation() -> Schema:
     """Return the body that creates a destination, with what each platform needs."""
     platforms = registry.PLATFORMS
-    each = [_creation_schema(platform) for platform in platforms.values()]
+    variants = [_creation_schema(platform) for platform in platforms.values()]
     whole: Schema = {
         "type": "object", "required": ["platform"],
         "properties": {"platform": {"type": "string", "enum": list(platforms)}, **_CHANGEABLE},
     }  # fmt: skip
-    return body({**whole, "oneOf": each})
+    return body({**whole, "oneOf": variants})
 
 
 def _creation_schema(platform: Platform) -> Schema:
     """Return what one platform needs. An object of which nothing is required may be left out."""
-    asked = {"settings": settings_schema(platform), "secrets": _secrets_schema(platform)}
+    members = {"settings": settings_schema(platform), "secrets": _secrets_schema(platform)}
     return {
-        "required": [name for name, schema in asked.items() if schema.get("required")],
-        "properties": {"platform": {"const": platform.name}, **asked},
+        "required": [name for name, schema in members.items() if schema.get("required")],
+        "properties": {"platform": {"const": platform.name}, **members},
     }
 
 
