@@ -71,8 +71,8 @@ class Settings:
     merge_alert: int = MERGE_ALERT
     """Merges of contacts in one Space and hour from which on they are an alert."""
     platform_urls: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Ad platform → the origin of its interface where that is not its own, as for trying it out. Each
-    is read from a variable of its own, HEADWATER_<PLATFORM>_URL."""
+    """Ad platform → the origin of its interface where that is not its own, as for trying it out.
+    Each is read from a variable of its own, HEADWATER_<PLATFORM>_URL."""
     max_connections: int = 800
     """How many connections an API process keeps open at a time."""
     log_level: str = "info"

@@ -31,7 +31,7 @@ from headwater.deliveries.retry_policy import (
 )
 from headwater.deliveries.sent_values import personal_values
 from headwater.destinations import leases
-from headwater.destinations.credentials import open_secrets
+from headwater.destinations.credentials import unseal_destination
 from headwater.destinations.inputs import settings_problems
 from headwater.destinations.leases import DestinationLease, LeasedDestination, LeaseLostError
 from headwater.failpoints import failpoint
@@ -128,9 +128,9 @@ class DeliveryLoop:
         key, platform = self._lease.key, self._services.platforms.get(leased.platform)
         if platform is None:
             return DestinationSuspension("This version of Headwater does not know the platform.")
+        url = self._services.urls.get(platform.name, platform.url)
         try:
-            settings = msgspec.convert(leased.settings, platform.settings)
-            secrets = open_secrets(self._services.sealing_key, *key, leased.secrets)
+            destination = unseal_destination(self._services.sealing_key, key, leased, platform, url)
         except msgspec.ValidationError:
             problems = settings_problems(platform, leased.settings)
             return DestinationSuspension(f"The settings have to be given anew. {problems}")
@@ -138,16 +138,6 @@ class DeliveryLoop:
             return DestinationSuspension(
                 "The tokens have to be given anew: they cannot be read any more."
             )
-        destination = Destination(
-            space_id=key.space_id,
-            id=key.id,
-            platform=platform.name,
-            url=self._services.urls.get(platform.name, platform.url),
-            settings=settings,
-            secrets=secrets,
-            event_names=leased.event_names,
-            all_events=leased.all_events,
-        )
         return _Target(platform, destination, leased.failures)
 
     async def _send_all(self, target: _Target, ids: list[int]) -> bool:

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 from psycopg import AsyncConnection
-from psycopg.rows import class_row, dict_row
+from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
-from headwater.destinations.credentials import open_secrets, seal_secrets
+from headwater.destinations import credentials
+from headwater.destinations.credentials import DestinationColumns, open_secrets, seal_secrets
 from headwater.destinations.inputs import DestinationChange, read_change
 from headwater.http.errors import Invalid, NotFound
 from headwater.platforms import registry
@@ -108,9 +108,9 @@ async def change_destination(
     """Change what a body says, whose settings may have been typed as text. Raises NotFound, or
     Invalid naming every field at fault.
     """
-    row = await _lock(connection, space_id, destination_id)
-    secrets = _opened(key, space_id, destination_id, row["secrets"])
-    change = read_change(registry.PLATFORMS[row["platform"]], body, secrets, as_text=as_text)
+    columns = await _lock(connection, space_id, destination_id)
+    secrets = _opened(key, space_id, destination_id, columns.secrets)
+    change = read_change(registry.PLATFORMS[columns.platform], body, secrets, as_text=as_text)
     values = {"space_id": space_id, "destination_id": destination_id, **_columns(change)}
     await connection.execute(queries["change"], values)
     if change.secrets is not None:
@@ -146,23 +146,14 @@ async def open_destination(
     """Return a destination ready to be sent to, and its platform. Raises NotFound, or Invalid when
     its tokens cannot be opened because the installation's secret has changed.
     """
-    row = await _lock(connection, space_id, destination_id)
-    platform = registry.PLATFORMS[row["platform"]]
+    columns = await _lock(connection, space_id, destination_id)
+    platform = registry.PLATFORMS[columns.platform]
+    row, url = (space_id, destination_id), url_of(settings, platform)
     try:
-        secrets = open_secrets(key, space_id, destination_id, row["secrets"])
+        return platform, credentials.unseal_destination(key, row, columns, platform, url)
     except Unsealable:
         rule = "have to be given anew: HEADWATER_SECRET_KEY has changed since."
         raise Invalid.of("secrets", rule) from None
-    return platform, Destination(
-        space_id=space_id,
-        id=destination_id,
-        platform=platform.name,
-        url=url_of(settings, platform),
-        settings=msgspec.convert(row["settings"], platform.settings),
-        secrets=secrets,
-        event_names=row["event_names"],
-        all_events=row["all_events"],
-    )
 
 
 async def _set_status(
@@ -174,13 +165,15 @@ async def _set_status(
     return await fetch_destination(connection, space_id, destination_id)
 
 
-async def _lock(connection: AsyncConnection, space_id: int, destination_id: int) -> dict[str, Any]:
-    cursor = connection.cursor(row_factory=dict_row)
+async def _lock(
+    connection: AsyncConnection, space_id: int, destination_id: int
+) -> DestinationColumns:
+    cursor = connection.cursor(row_factory=class_row(DestinationColumns))
     values = {"space_id": space_id, "destination_id": destination_id}
-    row = await fetch_optional(cursor, queries["lock"], values)
-    if row is None:
+    columns = await fetch_optional(cursor, queries["lock"], values)
+    if columns is None:
         raise NotFound("Destination")
-    return row
+    return columns
 
 
 async def _read(

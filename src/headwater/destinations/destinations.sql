@@ -38,7 +38,7 @@ ORDER BY d.id;
 
 -- name: lock
 -- A destination to be changed, or opened.
-SELECT d.platform, d.settings, d.secrets, d.secret_names, d.event_names, d.all_events
+SELECT d.platform, d.settings, d.secrets, d.event_names, d.all_events
 FROM destinations d
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status <> 'removed'
 FOR NO KEY UPDATE;

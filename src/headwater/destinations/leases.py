@@ -15,6 +15,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from headwater.database.queries import Queries, fetch_optional
+from headwater.destinations.credentials import DestinationColumns
 
 queries = Queries(__name__, "leases.sql")
 
@@ -49,15 +50,11 @@ class DestinationLease:
 
 
 @dataclass(frozen=True)
-class LeasedDestination:
+class LeasedDestination(DestinationColumns):
     """A leased destination's columns."""
 
-    platform: str
-    settings: dict[str, Any]
-    secrets: bytes | None
-    event_names: dict[str, str | None]
-    all_events: bool
     failures: int
+    """Calls in a row that failed for all of it."""
 
 
 async def take_lease(
