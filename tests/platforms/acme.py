@@ -33,7 +33,7 @@ class Acme(Platform):
     secrets = {"access_token": "Access token of the account."}
     limits = Limits(batch=50, age=7 * DAY)
     event_names = {"purchase": "sale"}
-    shown_fields = frozenset({"name", "id", "value", "currency"})
+    kept_fields = frozenset({"name", "id", "value", "currency"})
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         return present(

@@ -33,8 +33,9 @@ from headwater.deliveries.sent_values import personal_values
 from headwater.destinations import leases
 from headwater.destinations.credentials import unseal_destination
 from headwater.destinations.inputs import settings_problems
-from headwater.destinations.leases import DestinationLease, LeasedDestination, LeaseLostError
+from headwater.destinations.leases import DestinationLease, LeasedDestination
 from headwater.failpoints import failpoint
+from headwater.jobs.lease import LeaseLostError
 from headwater.masking import Mask
 from headwater.platforms.models import Conversion, Destination
 from headwater.platforms.platform import Platform

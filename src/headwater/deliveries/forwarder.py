@@ -16,6 +16,7 @@ from headwater.deliveries import queue
 from headwater.deliveries.delivery_loop import DeliveryLoop, DeliveryServices
 from headwater.destinations import leases
 from headwater.destinations.leases import DestinationKey
+from headwater.jobs.backoff import double_pause
 
 LOOK_SECONDS = 0.25
 LONGEST_PAUSE_SECONDS = 5.0
@@ -63,18 +64,19 @@ class Forwarder:
 
     async def run(self) -> None:
         """Work. When the database goes away, come back to it, waiting longer each time."""
-        busy_at, pause = time.monotonic(), LOOK_SECONDS
+        busy_at, failures = time.monotonic(), 0
         while not self._stopping.is_set():
             try:
                 await self._look()
-                pause = LOOK_SECONDS
+                failures = 0
             except UNAVAILABLE as error:
-                log.warning("database unavailable", error=type(error).__name__, pause=pause)
-                pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
+                failures += 1
+                log.warning("database unavailable", error=type(error).__name__, failures=failures)
             if self._tasks:
                 busy_at = time.monotonic()
             elif time.monotonic() - busy_at > self._linger:
                 return
+            pause = double_pause(LOOK_SECONDS, LONGEST_PAUSE_SECONDS, failures + 1)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), pause)
         await self._finish()

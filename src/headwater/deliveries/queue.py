@@ -14,7 +14,8 @@ from headwater.database.json_rows import rows
 from headwater.database.queries import Queries, fetch_one
 from headwater.deliveries.retry_policy import DestinationBackoff, DestinationSuspension
 from headwater.destinations import leases
-from headwater.destinations.leases import LEASE, DestinationKey, DestinationLease
+from headwater.destinations.leases import DestinationKey, DestinationLease
+from headwater.jobs.lease import LEASE
 
 queries = Queries(__name__, "queue.sql")
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Literal, NamedTuple
 
+from headwater.jobs.backoff import climb
 from headwater.platforms.models import (
     Bisect,
     CallAccepted,
@@ -184,7 +185,7 @@ def _retry(
 
 def step_after(attempts: int) -> float:
     """Return the seconds to wait after so many attempts, before jitter."""
-    return LADDER[min(max(attempts, 1), len(LADDER)) - 1]
+    return climb(LADDER, attempts)
 
 
 def read_retry_after(text: str | None, now: float) -> float | None:

@@ -7,7 +7,6 @@ lease run out; one that was only slow finds its token gone and writes nothing do
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -16,14 +15,9 @@ from psycopg.rows import class_row
 
 from headwater.database.queries import Queries, fetch_optional
 from headwater.destinations.credentials import DestinationColumns
+from headwater.jobs.lease import LEASE, LeaseLostError
 
 queries = Queries(__name__, "leases.sql")
-
-LEASE = timedelta(seconds=30)
-
-
-class LeaseLostError(Exception):
-    """The destination belongs to somebody else by now."""
 
 
 class DestinationKey(NamedTuple):

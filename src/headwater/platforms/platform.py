@@ -65,10 +65,10 @@ class Platform(ABC):
     name_rule: ClassVar[str] = ""
     """The same for people, as the rest of `The name …`."""
 
-    shown_fields: ClassVar[frozenset[str]] = frozenset()
-    """Fields of a part whose values tell nothing of the person, and may be kept."""
-    shown_urls: ClassVar[frozenset[str]] = frozenset()
-    """Fields with a URL, which is kept without its query."""
+    kept_fields: ClassVar[frozenset[str]] = frozenset()
+    """Fields of a part whose values say nothing of the person, and are kept."""
+    kept_urls: ClassVar[frozenset[str]] = frozenset()
+    """Fields of a part with a URL, which is kept without its query."""
     quoted_fields: ClassVar[frozenset[str]] = frozenset()
     """Fields of an answer in which the platform repeats what it was sent. Their values are masked
     before anything of the answer is kept."""
@@ -118,7 +118,7 @@ class Platform(ABC):
         """Return a part fit to be shown: what happened, when and for how much, without whom it
         was.
         """
-        return mask_fields(part, self.shown_fields, self.shown_urls)
+        return mask_fields(part, self.kept_fields, self.kept_urls)
 
     def token_request(self, destination: Destination, now: float) -> EgressRequest | None:
         """Return the call that exchanges the destination's secrets for a short-lived access token,

@@ -46,7 +46,7 @@ class Google(Platform):
     limits = Limits(batch=2000, age=90 * DAY)
     name_pattern = r"[0-9]{1,20}"
     name_rule = "must be the id of a conversion action: 1 to 20 digits."
-    shown_fields = frozenset({
+    kept_fields = frozenset({
         "transactionId", "eventTimestamp", "eventSource", "currency", "conversionValue",
         "adUserData", "adPersonalization", "destinationReferences",
     })  # fmt: skip

@@ -40,7 +40,7 @@ class LinkedIn(Platform):
     limits = Limits(batch=5000, age=90 * DAY)
     name_pattern = rf"({RULE})?[0-9]{{1,20}}"
     name_rule = f"must be the id of a conversion rule: 1 to 20 digits, after {RULE} or alone."
-    shown_fields = frozenset({
+    kept_fields = frozenset({
         "conversion", "conversionHappenedAt", "currencyCode", "amount", "eventId", "idType",
     })  # fmt: skip
 

@@ -53,12 +53,12 @@ class Meta(Platform):
         "webinar_registration": "CompleteRegistration",
     }
     free_names = True
-    shown_fields = frozenset({
+    kept_fields = frozenset({
         "event_name", "event_time", "event_id", "action_source", "currency", "value",
         "data_processing_options", "data_processing_options_country",
         "data_processing_options_state",
     })  # fmt: skip
-    shown_urls = frozenset({"event_source_url"})
+    kept_urls = frozenset({"event_source_url"})
     test_code = "test_event_code"
     test_code_place = "Events Manager, Test events"
 

@@ -52,11 +52,11 @@ class Microsoft(Platform):
     limits = Limits(batch=1000, age=7 * DAY, size=MEGABYTE)
     event_names = _EVENT_NAMES
     free_names = True
-    shown_fields = frozenset({
+    kept_fields = frozenset({
         "eventType", "eventName", "eventTime", "eventId", "adStorageConsent", "value", "currency",
         "pageType",
     })  # fmt: skip
-    shown_urls = frozenset({"eventSourceUrl"})
+    kept_urls = frozenset({"eventSourceUrl"})
     quoted_fields = frozenset({"attemptedValue"})
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:

@@ -51,11 +51,11 @@ class Pinterest(Platform):
         "webinar_registration": "signup",
         **dict.fromkeys(CUSTOM_NAMES, "custom"),
     }
-    shown_fields = frozenset({
+    kept_fields = frozenset({
         "event_name", "action_source", "event_time", "event_id", "opt_out", "opt_out_type",
         "currency", "value",
     })  # fmt: skip
-    shown_urls = frozenset({"event_source_url"})
+    kept_urls = frozenset({"event_source_url"})
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """Pinterest recognises a person by an e-mail address, or an IP address with its browser."""

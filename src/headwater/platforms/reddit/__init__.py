@@ -58,11 +58,11 @@ class Reddit(Platform):
         "webinar_registration": "SIGN_UP",
         **dict.fromkeys(CUSTOM_NAMES, CUSTOM),
     }
-    shown_fields = frozenset({
+    kept_fields = frozenset({
         "event_at", "action_source", "tracking_type", "custom_event_name", "conversion_id",
         "currency", "value", "modes", "country", "region",
     })  # fmt: skip
-    shown_urls = frozenset({"event_source_url"})
+    kept_urls = frozenset({"event_source_url"})
     quoted_fields = frozenset({"event"})  # an invalid event comes back whole
     test_code = "test_id"
     test_code_place = "Events Manager, Event Testing"

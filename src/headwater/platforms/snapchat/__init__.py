@@ -54,12 +54,12 @@ class Snapchat(Platform):
         "webinar_registration": "SIGN_UP",
         **{name: name.upper() for name in CUSTOM_NAMES[:CUSTOM_EVENTS]},
     }
-    shown_fields = frozenset({
+    kept_fields = frozenset({
         "event_name", "event_time", "event_id", "action_source", "currency", "value",
         "data_processing_options", "data_processing_options_country",
         "data_processing_options_state",
     })  # fmt: skip
-    shown_urls = frozenset({"event_source_url"})
+    kept_urls = frozenset({"event_source_url"})
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """Snap recognises a person by an e-mail address, a phone number, or an IP address with its

@@ -58,10 +58,10 @@ class TikTok(Platform):
         "webinar_registration": "CompleteRegistration",
     }
     free_names = True
-    shown_fields = frozenset({
+    kept_fields = frozenset({
         "event", "event_time", "event_id", "currency", "value", "limited_data_use",
     })  # fmt: skip
-    shown_urls = frozenset({"url"})
+    kept_urls = frozenset({"url"})
     test_code = "test_event_code"
     test_code_place = "Events Manager, Test events"
 
