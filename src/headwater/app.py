@@ -37,15 +37,14 @@ from headwater.console.routes import console_routes
 from headwater.contacts.routes import router as contacts_router
 from headwater.database.allowance import begin_request
 from headwater.database.pool import UNAVAILABLE, Database
+from headwater.deliveries.metrics import delivery_gauges
+from headwater.deliveries.routes import router as journal_router
+from headwater.destinations.routes import router as destinations_router
 from headwater.egress.client import Egress
 from headwater.events.routes import router as events_router
 from headwater.exports.routes import DOWNLOAD_ROUTES
 from headwater.exports.routes import router as exports_router
 from headwater.exports.storage import Storage, open_storage
-from headwater.forwarding.delivery_routes import router as journal_router
-from headwater.forwarding.metrics import forwarding_figures
-from headwater.forwarding.origins import named_hosts
-from headwater.forwarding.routes import router as destinations_router
 from headwater.http import openapi
 from headwater.http.admission import BodyBudget
 from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
@@ -76,6 +75,7 @@ from headwater.merging.merge_alerts import merge_figures
 from headwater.oauth.client_metadata import HostedClients
 from headwater.oauth.consent_page import authorize_routes
 from headwater.oauth.routes import OAUTH_ROUTES
+from headwater.platforms.origins import named_hosts
 from headwater.privacy.routes import router as privacy_router
 from headwater.reference.description import add_tags
 from headwater.reference.examples import add_examples
@@ -182,9 +182,7 @@ def create_app(
         sealing_key=sealing_key,
         readiness=Shared(partial(takes_writes, database_url), READY_SECONDS),
         backlog=Shared(
-            partial(
-                read_backlog, database, (forwarding_figures, merge_figures(settings.merge_alert))
-            )
+            partial(read_backlog, database, (delivery_gauges, merge_figures(settings.merge_alert)))
         ),
         egress=Egress(named_hosts(settings)),
         public_egress=public_egress,

@@ -33,10 +33,10 @@ SPANS_SPACES: dict[str, str] = {
     "inbox/inbox.sql::append": "one commit takes the events of many Spaces, each under its own",
     "inbox/queue.sql::newest": "the operator waits for the whole installation",
     "inbox/queue.sql::any_up_to": "likewise",
-    "forwarding/queue.sql::destinations_due": "a forwarder asks where deliveries are due",
-    "forwarding/queue.sql::spaces_due": "a worker asks likewise",
-    "forwarding/queue.sql::figures": "the operator's figures are the installation's",
     "merging/merge_log.sql::figures": "likewise",
+    "deliveries/queue.sql::destinations_due": "a forwarder asks where deliveries are due",
+    "deliveries/queue.sql::spaces_due": "a worker asks likewise",
+    "deliveries/queue.sql::figures": "the operator's figures are the installation's",
     "reports/alerts.sql::backlogs": "a worker looks for backlogs of the whole installation",
     "exports/jobs.sql::waiting": "a worker takes the job that has waited longest, of any Space",
     "exports/jobs.sql::spaces_to_tidy": "a worker asks which Spaces have old files",
@@ -207,13 +207,11 @@ def modules() -> list[Path]:
 
 
 GERUNDS: dict[str, str] = {
-    "forwarding": "the trade's word for sending conversions on to ad platforms",
     "browsing": "what visitors do: the page views and visits of one room",
     "merging": "the trade's word for making one contact of two",
     "onboarding": "the trade's word for a first account and Space",
     "masking": "the trade's word for keeping values out of texts",
     "mapping": "the trade's word for which field of a body becomes which of ours",
-    "setting": "a noun",
 }
 """Names of rooms and modules that end in -ing, each with its reason."""
 

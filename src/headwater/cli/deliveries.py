@@ -12,8 +12,8 @@ from psycopg import AsyncConnection
 
 from headwater.cli.connect import database_url, in_transaction, told
 from headwater.cli.output import show
-from headwater.forwarding import delivery_log
-from headwater.forwarding.parameters import read_again
+from headwater.deliveries import delivery_log
+from headwater.deliveries.parameters import read_again
 from headwater.http.pagination import Page
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space

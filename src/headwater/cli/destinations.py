@@ -18,9 +18,10 @@ from headwater.cli.output import say, show
 from headwater.cli.spaces import pairs
 from headwater.cli.tables import destination_text
 from headwater.database.installation import with_service_addresses
-from headwater.forwarding import destinations
-from headwater.forwarding.inputs import read_new
-from headwater.forwarding.schemas import show_destination
+from headwater.deliveries.removal import remove_destination
+from headwater.destinations import destinations
+from headwater.destinations.inputs import read_new
+from headwater.destinations.schemas import show_destination
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
 
@@ -105,7 +106,7 @@ def resume(settings: Settings, arguments: Namespace) -> int:
 
 def remove(settings: Settings, arguments: Namespace) -> int:
     async def act(connection: AsyncConnection) -> None:
-        await destinations.remove_destination(connection, arguments.space, arguments.destination)
+        await remove_destination(connection, arguments.space, arguments.destination)
 
     in_transaction(settings, act)
     show({"id": arguments.destination, "status": "removed"}, as_json=arguments.json)
@@ -116,9 +117,9 @@ def test(settings: Settings, arguments: Namespace) -> int:
     """0 when the platform took the made-up event, 1 when it did not."""
     import asyncio  # noqa: PLC0415 - with the client, only where something is sent
 
+    from headwater.destinations.destination_check import DestinationCheck, try_destination  # noqa: PLC0415
     from headwater.egress.client import Egress  # noqa: PLC0415
-    from headwater.forwarding.destination_check import DestinationCheck, try_destination  # noqa: PLC0415
-    from headwater.forwarding.origins import named_hosts  # noqa: PLC0415
+    from headwater.platforms.origins import named_hosts  # noqa: PLC0415
 
     key = sealing_key(settings)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headwater.cli.output import plain_text
-from headwater.forwarding.platforms import registry
+from headwater.platforms import registry
 from headwater.spaces.keys import SCOPES, ApiKey
 
 WIDTH = 100

@@ -7,11 +7,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 
+from headwater.deliveries.outbox import withdraw_deliveries
 from headwater.events import parameters
 from headwater.events.queries import fetch_event, list_events, queries
 from headwater.events.schemas import BODY_OF_CHANGE, CHANGED, DELETED, EVENT, PAGE
 from headwater.events.updates import delete_event, read_change, update_event
-from headwater.forwarding.outbox import withdraw_deliveries
 from headwater.http.bodies import read_json
 from headwater.http.ids import INTEGER_ID, TEXT_ID, parse_id
 from headwater.http.openapi import problems

@@ -16,9 +16,9 @@ from headwater.browsing.visits import Visit
 from headwater.companies.assignment import Companies
 from headwater.contacts.batch_store import Profiles
 from headwater.contacts.names import Parts
+from headwater.deliveries.outbox import OutboxDestination
 from headwater.events.accepted import AcceptedEvent
 from headwater.events.batch_store import Duplicate, Recorded, RecordedEvents, Replaced, StoredEvent
-from headwater.forwarding.outbox import OutboxDestination
 from headwater.identity.directory import Contact, Directory, Merge
 from headwater.identity.junk import Junk
 from headwater.identity.queries import KnownLink

@@ -15,6 +15,7 @@ from headwater.companies.batch_store import write_companies
 from headwater.contacts.batch_store import write_name_parts, write_profiles
 from headwater.contacts.identifiers import write_links, write_merged_contacts
 from headwater.contacts.profiles import Profile
+from headwater.deliveries.outbox import hand_over_deliveries, queue_deliveries
 from headwater.events.batch_store import (
     StoredEvent,
     add_seen,
@@ -24,7 +25,6 @@ from headwater.events.batch_store import (
     replace_events,
 )
 from headwater.failpoints import failpoint
-from headwater.forwarding.outbox import hand_over_deliveries, queue_deliveries
 from headwater.identity.directory import Contact
 from headwater.identity.moves import ContactMove
 from headwater.inbox.queue import delete_rows

@@ -8,7 +8,7 @@ from typing import Any
 from psycopg import Connection
 
 from headwater.database.queries import Queries
-from headwater.forwarding.outbox import read_targets
+from headwater.deliveries.outbox import read_targets
 from headwater.identity.directory import Directory
 from headwater.inbox.queue import request_rows
 from headwater.pipeline.batch import Batch, SpaceRules

@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 
 from headwater.contacts import filters
+from headwater.deliveries.outbox import withdraw_deliveries
 from headwater.events import parameters
 from headwater.events.queries import fetch_event, list_events, queries
 from headwater.events.schemas import BODY_OF_CHANGE, EVENT, PAGE
 from headwater.events.updates import delete_event, read_change, update_event
-from headwater.forwarding.outbox import withdraw_deliveries
 from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.parameters import Query
 from headwater.identity.senders import Sender

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from headwater.forwarding import parameters
-from headwater.forwarding.delivery_log import list_deliveries
-from headwater.forwarding.destinations import fetch_destination
-from headwater.forwarding.schemas import PAGE as DELIVERIES
+from headwater.deliveries import parameters
+from headwater.deliveries.delivery_log import list_deliveries
+from headwater.deliveries.schemas import PAGE as DELIVERIES
+from headwater.destinations.destinations import fetch_destination
 from headwater.http.pagination import Cursors
 from headwater.http.parameters import Parameter, Query, whole_number
 from headwater.inbox.rejected import list_rejected_events

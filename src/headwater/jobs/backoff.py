@@ -1,0 +1,21 @@
+"""The time to wait after failures in a row, before the next attempt. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+Step = TypeVar("Step")
+
+MOST_DOUBLINGS = 60
+
+
+def climb(ladder: Sequence[Step], failures: int) -> Step:
+    """The step of a ladder after so many failures: the first after one, the last for all beyond."""
+    return ladder[min(max(failures, 1), len(ladder)) - 1]
+
+
+def double_pause(first: float, longest: float, failures: int) -> float:
+    """Seconds: `first` after one failure, twice as long after each further one, up to `longest`."""
+    doublings = min(max(failures, 1) - 1, MOST_DOUBLINGS)
+    return min(longest, first * 2.0**doublings)

@@ -1,0 +1,68 @@
+"""Leases: a row names, by a token and a time, the process that works on it.
+
+A process that is killed lets its lease run out, and another takes the row. One that was only slow
+finds another token there, and may write nothing more of what it did.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, Self
+
+import psycopg
+import structlog
+from psycopg import Connection
+
+LEASE = timedelta(seconds=30)
+"""The time that a lease lasts unless it is renewed."""
+RENEW_SECONDS = 2.0
+
+log = structlog.get_logger()
+
+
+class LeaseLostError(Exception):
+    """The row is another process's by now."""
+
+
+class LeaseRenewal:
+    """Renews a lease while the block runs: in a thread and on a connection of its own, as the one
+    that works may wait for PostgreSQL longer than a lease lasts.
+    """
+
+    def __init__(self, url: str, renew: Callable[[Connection[Any]], bool]) -> None:
+        """`renew` renews the lease, and returns False when it is lost."""
+        self._url = url
+        self._renew = renew
+        self._ended = threading.Event()
+        self._lost = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
+
+    def check(self) -> None:
+        """Raises LeaseLostError when there is no point in going on."""
+        if self._lost.is_set():
+            raise LeaseLostError
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._ended.wait(RENEW_SECONDS):
+            try:
+                with psycopg.connect(self._url, autocommit=True, connect_timeout=5) as connection:
+                    while self._renew(connection):
+                        if self._ended.wait(RENEW_SECONDS):
+                            return
+                    self._lost.set()
+                    return
+            except psycopg.OperationalError as error:
+                log.warning("lease not renewed", error=type(error).__name__)
