@@ -12,17 +12,17 @@ import time
 from collections.abc import Callable
 
 import psycopg
-from tests.forwarding.fake_platform import Answer, FakePlatform
+from tests.support.fake_platform import Answer, FakePlatform
 
 from bench.stage import Stage
 from headwater.database.pool import Database
+from headwater.deliveries.delivery_loop import DeliveryServices
+from headwater.deliveries.forwarder import Forwarder, open_clock
+from headwater.destinations.credentials import seal_secrets
 from headwater.egress.client import Egress
-from headwater.forwarding.credentials import seal_secrets
-from headwater.forwarding.delivery_loop import DeliveryServices
-from headwater.forwarding.forwarder import Forwarder, open_clock
-from headwater.forwarding.platform_client import PlatformClient
-from headwater.forwarding.platforms.registry import PLATFORMS
-from headwater.pipeline.inbox import wait_until_processed
+from headwater.inbox.queue import wait_until_processed
+from headwater.platforms.platform_client import PlatformClient
+from headwater.platforms.registry import PLATFORMS
 from headwater.settings import Settings
 from headwater.spaces.encryption import derive_key
 from headwater.spaces.secret_key import find_secret_key

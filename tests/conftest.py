@@ -26,7 +26,8 @@ from headwater.database.embedded import Embedded
 from headwater.database.migrator import migrate
 from headwater.egress.client import Egress
 from headwater.http.server import make_server
-from headwater.settings import PLATFORMS, Settings
+from headwater.platforms.registry import PLATFORMS
+from headwater.settings import Settings
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 API = "/public-api/v1"
@@ -148,10 +149,10 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def server(database_url: str, data_dir: Path) -> Iterator[Running]:
     """The application, with limits and ad platforms that no test meets by accident."""
-    nowhere = {f"{platform}_url": NOWHERE for platform in PLATFORMS}
+    nowhere = dict.fromkeys(PLATFORMS, NOWHERE)
     settings = Settings(
-        rate_limit_factor=1000, base_url=BASE_URL, data_dir=data_dir, **nowhere
-    )  # fmt: skip
+        rate_limit_factor=1000, base_url=BASE_URL, data_dir=data_dir, platform_urls=nowhere
+    )
     running = run_application(settings, database_url)
     yield running
     running.stop()

@@ -34,19 +34,17 @@ from headwater.console.browsers import (
     wants_page,
 )
 from headwater.console.routes import console_routes
-from headwater.contacts.merge_alerts import merge_figures
 from headwater.contacts.routes import router as contacts_router
 from headwater.database.allowance import begin_request
 from headwater.database.pool import UNAVAILABLE, Database
+from headwater.deliveries.metrics import delivery_gauges
+from headwater.deliveries.routes import router as journal_router
+from headwater.destinations.routes import router as destinations_router
 from headwater.egress.client import Egress
 from headwater.events.routes import router as events_router
 from headwater.exports.routes import DOWNLOAD_ROUTES
 from headwater.exports.routes import router as exports_router
 from headwater.exports.storage import Storage, open_storage
-from headwater.forwarding.delivery_routes import router as journal_router
-from headwater.forwarding.metrics import forwarding_figures
-from headwater.forwarding.origins import named_hosts
-from headwater.forwarding.routes import router as destinations_router
 from headwater.http import openapi
 from headwater.http.admission import BodyBudget
 from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
@@ -55,9 +53,10 @@ from headwater.http.health import (
     READY_SECONDS,
     healthz,
     read_backlog,
-    takes_writes,
 )
 from headwater.http.shared import Shared
+from headwater.inbox.inbox import Inbox
+from headwater.inbox.probe import takes_writes
 from headwater.ingest.endpoints import (
     BUCKET,
     EVENTS,
@@ -66,28 +65,29 @@ from headwater.ingest.endpoints import (
     Ingest,
     TrackEndpoint,
 )
-from headwater.ingest.inbox import Inbox
 from headwater.ingest.routes import router as receipts_router
 from headwater.ingest.schemas import INGEST_PATHS, INGEST_SCHEMAS
 from headwater.mcp.context import McpServices
 from headwater.mcp.endpoint import SpaceEndpoint
 from headwater.mcp.server import build_server
 from headwater.mcp.tools import TOOLS
+from headwater.merging.merge_alerts import merge_figures
 from headwater.oauth.client_metadata import HostedClients
 from headwater.oauth.consent_page import authorize_routes
 from headwater.oauth.routes import OAUTH_ROUTES
+from headwater.platforms.origins import named_hosts
 from headwater.privacy.routes import router as privacy_router
 from headwater.reference.description import add_tags
 from headwater.reference.examples import add_examples
 from headwater.reference.page import reference_routes
 from headwater.settings import Settings
+from headwater.sites.sites import SiteCache
 from headwater.spaces.access import KeyCache
 from headwater.spaces.credential_cache import Listener
 from headwater.spaces.encryption import derive_key
 from headwater.spaces.secret_key import find_secret_key
 from headwater.tracker import endpoint as tracker
 from headwater.tracker.script import ScriptEndpoint
-from headwater.tracker.sites import SiteCache
 from headwater.webhooks.routes import WEBHOOK_ROUTES
 
 API = "/public-api/v1"
@@ -182,9 +182,7 @@ def create_app(
         sealing_key=sealing_key,
         readiness=Shared(partial(takes_writes, database_url), READY_SECONDS),
         backlog=Shared(
-            partial(
-                read_backlog, database, (forwarding_figures, merge_figures(settings.merge_alert))
-            )
+            partial(read_backlog, database, (delivery_gauges, merge_figures(settings.merge_alert)))
         ),
         egress=Egress(named_hosts(settings)),
         public_egress=public_egress,
@@ -243,7 +241,7 @@ class _Front:
             # The answer to GET, of which the server sends the head alone (RFC 9110 §9.3.2).
             scope = {**scope, "method": "GET"}
         begin_request()
-        with self._budget.request(_declared_length(scope)):
+        with self._budget.request(scope["headers"]):
             endpoint = self._hot.get((scope["method"], scope["path"]), self._take_other)
             await endpoint(scope, receive, send)
 
@@ -273,14 +271,6 @@ class _Front:
             # The framework has answered 500 and raises all the same; the server would take that
             # for an answer cut short and end the connection.
             log.exception("request_failed", method=scope["method"], path=scope["path"][:200])
-
-
-def _declared_length(scope: Scope) -> int:
-    """The body's length by the request's head, whose form the server has checked."""
-    for name, value in scope["headers"]:
-        if name == b"content-length":
-            return int(value)
-    return 0
 
 
 def _methods_of_fixed_paths(hot: dict[tuple[str, str], ASGIApp]) -> dict[str, set[str]]:

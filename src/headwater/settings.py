@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from headwater.log_lines import FORMATS
 
 PREFIX = "HEADWATER_"
+_PLATFORM_URL = re.compile(PREFIX + "([A-Z]+)_URL")
+"""Which platforms there are is not known here: each is named by its own variable."""
 STORAGE_SCHEMES = ("s3", "gs", "az")
-PLATFORMS = (
-    "meta", "google", "tiktok", "linkedin", "reddit", "pinterest", "snapchat", "microsoft",
-)  # fmt: skip
-"""The ad platforms whose interface can be had elsewhere, as for trying it out."""
 MERGE_ALERT = 500
 """Merges an hour: more than corrections by hand and people who log in on a second device make."""
 TAKEN = (
@@ -71,22 +70,9 @@ class Settings:
     """Hosts of assistants that may register themselves."""
     merge_alert: int = MERGE_ALERT
     """Merges of contacts in one Space and hour from which on they are an alert."""
-    meta_url: str = "https://graph.facebook.com"
-    """The origin of Meta's interface."""
-    google_url: str = "https://datamanager.googleapis.com"
-    """The origin of Google's."""
-    tiktok_url: str = "https://business-api.tiktok.com"
-    """The origin of TikTok's."""
-    linkedin_url: str = "https://api.linkedin.com"
-    """The origin of LinkedIn's."""
-    reddit_url: str = "https://ads-api.reddit.com"
-    """The origin of Reddit's."""
-    pinterest_url: str = "https://api.pinterest.com"
-    """The origin of Pinterest's."""
-    snapchat_url: str = "https://tr.snapchat.com"
-    """The origin of Snapchat's."""
-    microsoft_url: str = "https://capi.uet.microsoft.com"
-    """The origin of Microsoft's."""
+    platform_urls: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Ad platform → the origin of its interface where that is not its own, as for trying it out.
+    Each is read from a variable of its own, HEADWATER_<PLATFORM>_URL."""
     max_connections: int = 800
     """How many connections an API process keeps open at a time."""
     log_level: str = "info"
@@ -101,18 +87,26 @@ class Settings:
 
 def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     """Settings from the environment. Raises SettingError naming the first bad variable."""
-    given = {
-        name: environ[PREFIX + name.upper()].strip()
-        for name in READERS
-        if environ.get(PREFIX + name.upper(), "").strip()
+    texts = {name: text.strip() for name, text in environ.items() if text.strip()}
+    variables = {PREFIX + name.upper(): name for name in READERS}
+    values: dict[str, Any] = {
+        name: _read(variable, READERS[name], texts[variable])
+        for variable, name in variables.items()
+        if variable in texts
     }
-    values: dict[str, object] = {}
-    for name, text in given.items():
-        try:
-            values[name] = READERS[name](text)
-        except ValueError as error:
-            raise SettingError(f"{PREFIX}{name.upper()}: {error}") from None
-    return Settings(**values)  # type: ignore[arg-type]  # READERS gives each field its type
+    platform_urls = {
+        match[1].lower(): _read(variable, _base_url, text)
+        for variable, text in texts.items()
+        if variable not in variables and (match := _PLATFORM_URL.fullmatch(variable))
+    }
+    return Settings(**values, platform_urls=platform_urls)
+
+
+def _read(variable: str, reader: Callable[[str], Any], text: str) -> Any:
+    try:
+        return reader(text)
+    except ValueError as error:
+        raise SettingError(f"{variable}: {error}") from None
 
 
 def _database_url(text: str) -> str:
@@ -234,7 +228,6 @@ READERS = {
     "hosted_clients": _yes_or_no,
     "assistant_hosts": _hosts,
     "merge_alert": _count,
-    **{f"{platform}_url": _base_url for platform in PLATFORMS},
     "max_connections": _connections,
     "log_level": _log_level,
     "log_format": _log_format,

@@ -11,7 +11,7 @@ import pytest
 from headwater.browsing.accepted import AcceptedBots, AcceptedHit
 from headwater.sources.catalogue import SOURCES
 from tests.conftest import Running, client_for
-from tests.contacts.test_unmerge_properties import undo
+from tests.merging.test_unmerge_properties import undo
 from tests.support.pipeline import DAY, MINUTE, T0, Stage, by, event, hit, new_stage, person, touch
 
 PAGE = "https://shop.example/shoes"

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from headwater.cli import main
-from headwater.forwarding.credentials import open_secrets
+from headwater.destinations.credentials import open_secrets
 from headwater.spaces.encryption import derive_key
-from tests.forwarding.fake_platform import Answer, FakePlatform
 from tests.support.destinations import NAME, PIXEL, TOKEN, Forwarder
 from tests.support.factories import make_stage
+from tests.support.fake_platform import Answer, FakePlatform
 
 CREATE = ["--platform", NAME, "--set", f"pixel_id={PIXEL}"]
 VISIBLE = "shows the value to everybody on this machine"

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.forwarding.fake_platform import Answer, FakePlatform
+from tests.support.fake_platform import Answer, FakePlatform
 from tests.support.processes import Serve, headwater
 
 PIXEL = ("--platform", "meta", "--set", "pixel_id=1234567890")

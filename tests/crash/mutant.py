@@ -15,11 +15,11 @@ import psycopg
 from psycopg import AsyncConnection, Connection
 
 from headwater import cli, supervisor
-from headwater.ingest import inbox
-from headwater.ingest.inbox import Request
+from headwater.inbox import inbox
+from headwater.inbox.inbox import Request
 from headwater.jobs import child_process
 from headwater.jobs.child_process import ChildProcess
-from headwater.pipeline import batch_loader, batch_runner, steps
+from headwater.pipeline import batch_loader, batch_runner, duplicates
 from headwater.pipeline.batch import Batch
 
 EARLY_SECONDS = 0.1
@@ -55,7 +55,7 @@ def store_twice() -> None:
 
     migrate_fully = supervisor.migrate
     supervisor.migrate = migrate
-    batch_loader.idempotency_key = steps.idempotency_key = no_key
+    batch_loader.idempotency_key = duplicates.idempotency_key = no_key
 
 
 def forget_when_claiming() -> None:

@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 from headwater.http.rate_limits import Quota, QuotaRequest
-from headwater.ingest import inbox
-from headwater.ingest.inbox import Inbox, Request
+from headwater.inbox import inbox
+from headwater.inbox.inbox import Inbox, Request
 
 
 def test_refused_then_put_back_then_admitted(monkeypatch: pytest.MonkeyPatch) -> None:

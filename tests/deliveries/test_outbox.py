@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.events.accepted import EVENT_NAMES
-from headwater.events.batch_store import StoredEvent
-from headwater.failpoints import failpoint
-from headwater.forwarding.models import SkipReason
-from headwater.forwarding.outbox import (
+from headwater.deliveries.outbox import (
     NAMESPACE,
     OutboxDestination,
     dedup_id_of,
     deliveries_of,
     queue_deliveries,
-    why_not,
+    skip_reason,
 )
-from headwater.forwarding.platforms import registry
+from headwater.events.accepted import EVENT_NAMES
+from headwater.events.batch_store import StoredEvent
+from headwater.failpoints import failpoint
 from headwater.pipeline import batch_writer
+from headwater.platforms import registry
+from headwater.platforms.models import SkipReason
 from tests.support.destinations import NAME, PROBE, Forwarder
 from tests.support.pipeline import event, new_stage, touch
 from tests.support.reading_fixtures import Api
@@ -171,7 +171,7 @@ def test_one_reason_at_most(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(registry.PLATFORMS, NAME, PROBE)
-        reason = why_not(
+        reason = skip_reason(
             stored(event_name=name, do_not_capi=do_not_capi),
             target(status=status, event_names=own),
         )

@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 
 from headwater.cli import main
-from headwater.forwarding.credentials import seal_secrets
-from headwater.forwarding.platforms.registry import PLATFORMS
-from tests.forwarding.fake_platform import Answer, FakePlatform, Received
-from tests.forwarding.staging import KEY
-from tests.forwarding.staging import Stage as Sending
+from headwater.destinations.credentials import seal_secrets
+from headwater.platforms.registry import PLATFORMS
+from tests.deliveries.staging import KEY, Sending
 from tests.support import factories
 from tests.support.canaries import Canaries, places
+from tests.support.fake_platform import Answer, FakePlatform, Received
 from tests.support.reading_fixtures import Api
 
 SETTINGS = {
@@ -162,7 +161,7 @@ def test_nothing_that_a_platform_quotes_is_kept(
     status, answer = scene.sending.of(scene.delivery_id, "status", "answer")
     assert platform.requests, "it was sent"
     assert status != "delivered"
-    assert answer or PLATFORMS[name].quotes, "something of the answer is kept"
+    assert answer or PLATFORMS[name].quoted_fields, "something of the answer is kept"
     sought = [*scene.personal, "170 1234567", scene.secret]
     assert shown.tables(scene, sought) == set()
     texts = shown.texts(scene)

@@ -24,8 +24,8 @@ from headwater.egress.models import (
     TimedOut,
     Unreachable,
 )
-from tests.forwarding import fake_platform as fake
-from tests.forwarding.fake_platform import FakePlatform
+from tests.support import fake_platform as fake
+from tests.support.fake_platform import FakePlatform
 from tests.support.waiting import PATIENCE_SECONDS
 
 LOCAL = ("127.0.0.1",)

@@ -18,7 +18,6 @@ from starlette.requests import Request
 
 from headwater.accounts.passwords import _normal as normal_password
 from headwater.ads.inputs import read_names
-from headwater.attribution.accepted import AcceptedTouchpoint
 from headwater.browsing.agents import read_agent
 from headwater.companies.domains import business_domain
 from headwater.companies.updates import read_change as read_company
@@ -28,16 +27,14 @@ from headwater.contacts.fields import parse_slot_date, parse_slot_number
 from headwater.contacts.filters import _number as filter_number
 from headwater.contacts.inputs import read_changes, read_new_contact
 from headwater.contacts.names import split_name
+from headwater.deliveries.sent_values import _query_values as query_values
+from headwater.destinations.inputs import read_new
 from headwater.egress import addresses as egress
 from headwater.egress.client import _split as split_url
 from headwater.egress.models import EgressRequest, EgressResponse
 from headwater.events import parameters as events
 from headwater.events.updates import read_change as read_amount
 from headwater.exports.kinds import _parse_date as export_date
-from headwater.forwarding.identifiers import meta_name, read_phone
-from headwater.forwarding.inputs import read_new
-from headwater.forwarding.platforms import responses
-from headwater.forwarding.sent_values import _query_values as query_values
 from headwater.http.bodies import read_json
 from headwater.http.clients import address_subject, client_address
 from headwater.http.errors import Invalid
@@ -71,14 +68,17 @@ from headwater.oauth.redirects import read_redirect
 from headwater.oauth.requests import read_parameters
 from headwater.oauth.routes import MAX_BODY as REGISTRATION
 from headwater.oauth.routes import _read_json as read_registration_body
-from headwater.pipeline.touchpoints import touch_of
+from headwater.platforms import responses
+from headwater.platforms.identifiers import meta_name, read_phone
+from headwater.sites.origins import cookie_domain, parse_origin, sent_host
 from headwater.sources.addresses import name_in_ascii, read_address
 from headwater.sources.classify import classify
 from headwater.sources.evidence import Landing
 from headwater.spaces.models import Space
+from headwater.touchpoints.accepted import AcceptedTouchpoint
+from headwater.touchpoints.classification import touch_of
 from headwater.tracker.browser_reports import Body, language_tag
 from headwater.tracker.endpoint import MAX_BODY as MAX_REPORT
-from headwater.tracker.origins import cookie_domain, parse_origin, sent_host
 from headwater.tracker.reported_items import accept_item, is_page
 from headwater.webhooks.expressions import LONGEST as LONGEST_EXPRESSION
 from headwater.webhooks.expressions import parse as parse_expression
@@ -320,14 +320,14 @@ TRUSTED: Mapping[str, str] = {
     "egress/addresses.py first_refusal": "addresses as the resolver writes them",
     "egress/client.py _is_address": "an address as the resolver writes it",
     "exports/tables.py CsvSink.write": "lines that we wrote",
-    "forwarding/amounts.py": "a number",
-    "forwarding/delivery_loop.py": "a destination's settings, checked when they were stored",
-    "forwarding/destinations.py": "a destination's settings, checked when they were stored",
-    "forwarding/origins.py": "settings of the operator",
-    "forwarding/outbox.py": "a column that we wrote",
-    "forwarding/platforms/google/token.py": "a service account's file, sent by an admin",
-    "forwarding/destination_check.py": "a number of ours",
-    "forwarding/credentials.py": "secrets that we sealed",
+    "platforms/amounts.py": "a number",
+    "deliveries/delivery_loop.py": "a destination's settings, checked when they were stored",
+    "destinations/destinations.py": "a destination's settings, checked when they were stored",
+    "platforms/origins.py": "settings of the operator",
+    "deliveries/outbox.py": "a column that we wrote",
+    "platforms/google/token.py": "a service account's file, sent by an admin",
+    "destinations/destination_check.py": "a number of ours",
+    "destinations/credentials.py": "secrets that we sealed",
     "http/decimals.py": "a number",
     "imports/rejected_rows.py": "a file that we wrote",
     "imports/files.py _table": "a file of the operator's, row by row",

@@ -21,6 +21,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from msgspec import Meta, Struct
 
 import headwater
+from headwater.platforms.platform import Platform
 
 FUNCTIONS = frozenset({
     "compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer",
@@ -31,8 +32,8 @@ LOCAL: Mapping[tuple[str, str], list[str]] = {
         r"(?<!\w)Headwater(?!\w)"
     ],
     ("headwater.mcp.dates", "pattern"): [],  # of the module's table, which is found there
-    ("headwater.forwarding.inputs", "pattern"): [],  # of a platform, found as name_pattern
-    ("headwater.forwarding.platforms.setting", "pattern"): [],  # found in the platforms' settings
+    ("headwater.destinations.inputs", "pattern"): [],  # of a platform, found as name_pattern
+    ("headwater.platforms.settings", "pattern"): [],  # found in the platforms' settings
 }
 """Expressions in functions that depend on more than their module, as they are there."""
 
@@ -87,6 +88,9 @@ def _in_values(name: str, module: ModuleType) -> Iterator[Use]:
         for pattern in _patterns_in(value, 4):
             methods = _methods_of(name, variable) if isinstance(value, re.Pattern) else None
             yield Use(f"{name}.{variable}", pattern, methods or frozenset({"search"}))
+        if isinstance(value, type) and issubclass(value, Platform) and value.name_pattern:
+            pattern = re.compile(value.name_pattern, re.ASCII)
+            yield Use(f"{name}.{variable}.name_pattern", pattern, frozenset({"fullmatch"}))
 
 
 def _patterns_in(value: Any, depth: int) -> Iterator[re.Pattern[Any]]:
@@ -141,7 +145,7 @@ def _in_source(name: str) -> Iterator[Use]:
             if function.attr in FUNCTIONS and not is_found:
                 yield from _worked_out(name, node.args[0], methods, _flags(node))
         for keyword in node.keywords:
-            if keyword.arg in ("pattern", "name_pattern"):
+            if keyword.arg == "pattern":
                 yield from _worked_out(name, keyword.value, frozenset({"search"}), 0)
 
 

@@ -18,12 +18,12 @@ from headwater.browsing.places import NOWHERE
 from headwater.events.accepted import AcceptedEvent
 from headwater.http.errors import Invalid
 from headwater.identity.senders import Sender
+from headwater.sites.origins import cookie_domain, is_among, parse_origin, sent_host
+from headwater.sites.signatures import SigningSecret
+from headwater.sites.sites import ActiveSite
 from headwater.spaces.access import Caller
 from headwater.tracker.browser_reports import Body, Browser, language_tag
-from headwater.tracker.origins import cookie_domain, is_among, parse_origin, sent_host
 from headwater.tracker.reported_items import accept_item, is_page
-from headwater.tracker.signatures import SigningSecret
-from headwater.tracker.sites import ActiveSite
 from tests.support.sites import event, identify, page
 
 NOW = 1_790_000_000.0

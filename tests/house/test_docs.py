@@ -18,17 +18,17 @@ import pytest
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.cli.commands import build_parser
 from headwater.contacts.filters import OPERATORS
+from headwater.destinations.destinations import DELIVERY_STATUSES
 from headwater.events.fields import FIELDS
-from headwater.forwarding.destinations import DELIVERY_STATUSES
-from headwater.forwarding.models import SkipReason
-from headwater.forwarding.platforms.platform import DAY
-from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.http.rate_limits import PER_MINUTE
+from headwater.inbox.rows import RejectReason
 from headwater.mcp.endpoint import AccessRefusal as AssistantRefusal
 from headwater.mcp.prompts import PROMPTS
 from headwater.mcp.resources import RESOURCES
 from headwater.mcp.tools import TOOLS
-from headwater.pipeline.batch import RejectReason
+from headwater.platforms.models import SkipReason
+from headwater.platforms.platform import DAY
+from headwater.platforms.registry import PLATFORMS
 from headwater.reports.errors import ReportProblem
 from headwater.reports.models import Comparison, Group, Measure
 from headwater.settings import PREFIX, READERS, Settings
@@ -63,9 +63,13 @@ def row_names(text: str) -> list[str]:
 
 
 def test_every_setting() -> None:
-    assert set(READERS) == set(Settings.__slots__)
-    documented = re.findall(r"^\| `(HEADWATER_\w+)` \|", CONFIGURATION, re.MULTILINE)
-    assert documented == [PREFIX + name.upper() for name in READERS]
+    assert {*READERS, "platform_urls"} == set(Settings.__slots__)
+    urls = {f"{PREFIX}{name.upper()}_URL": f"`{each.url}`" for name, each in PLATFORMS.items()}
+    rows = re.findall(r"^\| `(HEADWATER_\w+)` \| ([^|]*) \|", CONFIGURATION, re.MULTILINE)
+    assert [variable for variable, _ in rows if variable not in urls] == [
+        PREFIX + name.upper() for name in READERS
+    ]
+    assert [row for row in rows if row[0] in urls] == list(urls.items())
 
 
 def commands(
@@ -171,7 +175,7 @@ def test_every_field() -> None:
 
 
 def test_every_receipt_status_and_reason() -> None:
-    sql = (ROOT / "src" / "headwater" / "ingest" / "inbox.sql").read_text()
+    sql = (ROOT / "src" / "headwater" / "ingest" / "receipts.sql").read_text()
     statuses = re.findall(r"^SELECT '(\w+)'", sql.partition("-- name: receipt")[2], re.MULTILINE)
     assert row_names(section(IDENTITY, "Receipts"))[1:] == list(dict.fromkeys(statuses))
     assert [status for status in statuses if f"`{status}`" not in section(API, "Receipts")] == []

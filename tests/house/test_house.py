@@ -30,13 +30,13 @@ SPANS_SPACES: dict[str, str] = {
     "spaces/spaces.sql::create": "the Space does not exist yet",
     "http/rate_limits.sql::take": "one statement counts many Spaces, each in its own row",
     "http/health.sql::queue": "the operator's figures are the installation's",
-    "ingest/inbox.sql::append": "one commit takes the events of many Spaces, each under its own",
-    "pipeline/inbox.sql::newest": "the operator waits for the whole installation",
-    "pipeline/inbox.sql::any_up_to": "likewise",
-    "forwarding/queue.sql::destinations_due": "a forwarder asks where deliveries are due",
-    "forwarding/queue.sql::spaces_due": "a worker asks likewise",
-    "forwarding/queue.sql::figures": "the operator's figures are the installation's",
-    "contacts/merge_log.sql::figures": "likewise",
+    "inbox/inbox.sql::append": "one commit takes the events of many Spaces, each under its own",
+    "inbox/queue.sql::newest": "the operator waits for the whole installation",
+    "inbox/queue.sql::any_up_to": "likewise",
+    "merging/merge_log.sql::figures": "likewise",
+    "deliveries/queue.sql::destinations_due": "a forwarder asks where deliveries are due",
+    "deliveries/queue.sql::spaces_due": "a worker asks likewise",
+    "deliveries/queue.sql::figures": "the operator's figures are the installation's",
     "reports/alerts.sql::backlogs": "a worker looks for backlogs of the whole installation",
     "exports/jobs.sql::waiting": "a worker takes the job that has waited longest, of any Space",
     "exports/jobs.sql::spaces_to_tidy": "a worker asks which Spaces have old files",
@@ -44,7 +44,7 @@ SPANS_SPACES: dict[str, str] = {
     "privacy/erasures.sql::any_up_to": "likewise",
     "privacy/erasures.sql::due": "the worker asks where erasures wait",
     "webhooks/webhooks.sql::find": "the token says which Space it opens, likewise",
-    "tracker/sites.sql::find": "the site key says which Space it writes to, likewise",
+    "sites/sites.sql::find": "the site key says which Space it writes to, likewise",
     "spaces/spaces.sql::any": "an operator sets the installation up",
     "accounts/members.sql::adopt": "likewise",
     "accounts/members.sql::joined": "which Spaces a user belongs to is the question",
@@ -54,9 +54,9 @@ SPANS_SPACES: dict[str, str] = {
     "accounts/tokens.sql::list_of_user": "which Spaces a user's tokens open is the question",
     "accounts/invitations.sql::find": "the link says which Space it offers, likewise",
     "accounts/invitations.sql::accept": "likewise",
-    "oauth/codes.sql::use": "the code says which Space it is for, likewise",
-    "oauth/codes.sql::revoke_token": "likewise",
-    "oauth/cleanup.sql::codes": "the operator's side: codes of long ago, of any Space",
+    "accounts/authorization_codes.sql::use": "the code says which Space it is for, likewise",
+    "accounts/authorization_codes.sql::revoke_token": "likewise",
+    "accounts/authorization_codes.sql::forget": "a worker forgets old codes of any Space",
     "oauth/consent.sql::choices": "which Spaces a user can choose is the question",
     "spaces/access.sql::callers": "the key says which Space it opens: that is the question",
 }
@@ -207,12 +207,11 @@ def modules() -> list[Path]:
 
 
 GERUNDS: dict[str, str] = {
-    "forwarding": "the trade's word for sending conversions on to ad platforms",
     "browsing": "what visitors do: the page views and visits of one room",
+    "merging": "the trade's word for making one contact of two",
     "onboarding": "the trade's word for a first account and Space",
     "masking": "the trade's word for keeping values out of texts",
     "mapping": "the trade's word for which field of a body becomes which of ours",
-    "setting": "a noun",
 }
 """Names of rooms and modules that end in -ing, each with its reason."""
 

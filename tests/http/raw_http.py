@@ -7,6 +7,7 @@ import re
 import socket
 
 API = b"/public-api/v1"
+EVENT = b'{"event_name":"purchase","email":"ada@example.com"}'
 
 
 def read_all(client: socket.socket) -> bytes:

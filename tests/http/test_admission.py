@@ -31,22 +31,26 @@ BATCH = b'{"events":[%s]}' % b",".join(
 EVENT = {"event_name": "purchase", "email": "ada@example.com"}
 
 
+def declaring(size: int) -> list[tuple[bytes, bytes]]:
+    return [(b"host", b"example.com"), (b"content-length", b"%d" % size)]
+
+
 def test_a_declared_body_takes_its_bytes_until_the_request_is_over() -> None:
     budget = BodyBudget(size=10 * MEGABYTE, reserved=2 * MEGABYTE)
-    with budget.request(6 * MEGABYTE) as share:
+    with budget.request(declaring(6 * MEGABYTE)) as share:
         admit_body(8 * MEGABYTE)
         share.hold(6 * MEGABYTE)  # it arrives, and takes nothing more
         assert budget.held == 6 * MEGABYTE
-        with budget.request(3 * MEGABYTE), pytest.raises(Unavailable):
+        with budget.request(declaring(3 * MEGABYTE)), pytest.raises(Unavailable):
             admit_body(8 * MEGABYTE)
-        with budget.request(1000):  # small ones have bytes of their own
+        with budget.request(declaring(1000)):  # small ones have bytes of their own
             admit_body(8 * MEGABYTE)
     assert budget.held == 0
 
 
 def test_one_that_declares_nothing_takes_what_arrives() -> None:
     budget = BodyBudget(size=1000, reserved=0)
-    with budget.request(0) as share:
+    with budget.request([]) as share:
         admit_body(5000)
         share.hold(600)
         share.hold(1000)
@@ -58,7 +62,7 @@ def test_one_that_declares_nothing_takes_what_arrives() -> None:
 
 def test_one_declared_too_large_is_refused_before_it_is_read() -> None:
     budget = BodyBudget()
-    with budget.request(2 * MEGABYTE), pytest.raises(Problem) as refused:
+    with budget.request(declaring(2 * MEGABYTE)), pytest.raises(Problem) as refused:
         admit_body(MEGABYTE)
     assert (refused.value.status, budget.held) == (413, 0)
 
@@ -67,7 +71,7 @@ def test_requests_at_a_time_have_shares_of_their_own() -> None:
     budget = BodyBudget(size=1000, reserved=0)
 
     async def hold(size: int) -> None:
-        with budget.request(size):
+        with budget.request(declaring(size)):
             admit_body(5000)
             await asyncio.sleep(0)
 

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from headwater.http import health
+from headwater.inbox import probe
 from headwater.settings import Settings
 from tests.conftest import Running, run_application
 from tests.support.processes import is_ready
@@ -147,13 +147,13 @@ def test_many_who_ask_at_a_time_share_one_trial(
     server: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
-    connect = health.connect
+    connect = probe.connect
 
     async def counting(url: str) -> psycopg.AsyncConnection:
         opened.append(url)
         return await connect(url)
 
-    monkeypatch.setattr(health, "connect", counting)
+    monkeypatch.setattr(probe, "connect", counting)
     with ThreadPoolExecutor(40) as pool:
         answers = list(pool.map(lambda _: is_ready(server.base_url), range(160)))
     assert all(answers)

@@ -19,7 +19,7 @@ import pytest
 
 from headwater.cli import main
 from headwater.pipeline.batch_runner import process_space
-from headwater.tracker.signatures import MAX_AGE, Signature, SigningSecret, sign
+from headwater.sites.signatures import MAX_AGE, Signature, SigningSecret, sign
 from tests.conftest import Running
 from tests.support.factories import Stage
 from tests.support.sites import ORIGIN, Site, identify

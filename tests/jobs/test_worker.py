@@ -11,11 +11,11 @@ import threading
 import psycopg
 import pytest
 
+from headwater.inbox.queue import wait_until_processed
 from headwater.jobs.connection import connect
 from headwater.jobs.worker import Worker
 from headwater.pipeline.batch_runner import drain, run_batch
 from headwater.pipeline.duty import make_pipeline_duty
-from headwater.pipeline.inbox import wait_until_processed
 from tests.support.pipeline import MINUTE, T0, Stage, event, new_stage
 from tests.support.waiting import PATIENCE_SECONDS
 

@@ -142,6 +142,15 @@ def test_deleting_tells_what_is_not_there(assistant: Assistant, stage: Stage, ap
     assert "Event not found." in assistant.refused("delete_event", event_id=event_id)
 
 
+def test_a_deleted_event_is_not_forwarded(assistant: Assistant, stage: Stage, api: Api) -> None:
+    _, event_id = journey(stage)
+    waiting = {"status": "queued", "finished_at": None}
+    stage.forwarded(stage.destination(), event_id, **waiting)
+    assistant.call("delete_event", event_id=event_id)
+    (row,) = api.get(f"/events/{event_id}/deliveries").json()["data"]
+    assert (row["status"], row["reason"]) == ("skipped", "deleted")
+
+
 def test_an_explanation_agrees_with_every_list(
     assistant: Assistant, stage: Stage, api: Api
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.oauth.codes import AuthorizationGrant
+from headwater.accounts.authorization_codes import AuthorizationGrant
 from tests.oauth.staging import (
     LOOPBACK,
     TOKEN,

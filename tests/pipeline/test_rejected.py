@@ -5,9 +5,10 @@ from __future__ import annotations
 import psycopg
 import pytest
 
+from headwater.inbox.queue import wait_until_processed
+from headwater.inbox.rejected import list_rejected, replay_rejected
 from headwater.jobs.connection import connect
 from headwater.pipeline.batch_runner import drain, process_space
-from headwater.pipeline.inbox import list_rejected, replay_rejected, wait_until_processed
 from tests.support.pipeline import Stage, event
 
 POISON = event(email="secret@acme.com", amount="secret")

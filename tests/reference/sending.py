@@ -13,7 +13,7 @@ import msgspec
 
 from headwater.reference.examples import EXAMPLES, Example
 from tests.conftest import API
-from tests.forwarding.fake_platform import Answer, FakePlatform
+from tests.support.fake_platform import Answer, FakePlatform
 from tests.support.processes import Serve, headwater
 from tests.support.waiting import wait_until
 

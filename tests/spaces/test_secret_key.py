@@ -13,8 +13,8 @@ import psycopg
 import pytest
 
 from headwater.database.embedded import Embedded
+from headwater.destinations.credentials import open_secrets
 from headwater.files import write_private
-from headwater.forwarding.credentials import open_secrets
 from headwater.settings import Settings
 from headwater.spaces.encryption import Unsealable, derive_key
 from headwater.spaces.secret_key import (

@@ -5,6 +5,7 @@ one, and destinations of it.
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -14,11 +15,11 @@ import psycopg
 import pytest
 from msgspec import Meta
 
-from headwater.forwarding import destinations
-from headwater.forwarding.inputs import read_new
-from headwater.forwarding.models import (
-    Answer,
-    Call,
+from headwater.destinations import destinations
+from headwater.destinations.inputs import read_new
+from headwater.egress.models import EgressRequest, EgressResponse
+from headwater.platforms import registry
+from headwater.platforms.models import (
     CallAccepted,
     CallRefused,
     Conversion,
@@ -27,9 +28,8 @@ from headwater.forwarding.models import (
     SkipReason,
     Verdict,
 )
-from headwater.forwarding.platforms import registry
-from headwater.forwarding.platforms.platform import DAY, Limits, Platform
-from headwater.forwarding.platforms.setting import digits
+from headwater.platforms.platform import DAY, Limits, Platform
+from headwater.platforms.settings import PlatformSettings, digits
 from headwater.settings import Settings
 from headwater.spaces.encryption import derive_key
 from headwater.spaces.secret_key import find_secret_key
@@ -42,62 +42,71 @@ TOKEN = "EAAB-the-secret-token"
 PIXEL = "1234567890"
 
 
-class ProbeSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a destination of the tests' platform is told."""
+class ProbeSettings(PlatformSettings, frozen=True, kw_only=True):
+    """Settings of the tests' platform."""
 
     pixel_id: Annotated[str, digits(1, 20), Meta(description="The pixel's number.")]
     test_code: Annotated[str | None, Meta(description="Marks trials.")] = None
     strict: Annotated[bool, Meta(description="Whether events need an address.")] = False
 
 
-def why_not(conversion: Conversion, destination: Destination) -> SkipReason | None:
-    lacking = destination.settings.strict and conversion.person.email is None
-    return SkipReason.NO_IDENTIFIER if lacking else None
+class Probe(Platform):
+    """A platform of the tests' own."""
+
+    name = NAME
+    title = "Probe"
+    url = "https://probe.example"
+    sources = frozenset({"facebook_ads"})
+    settings = ProbeSettings
+    secrets = {"token": "The access token.", "backup": "Another one."}
+    optional_secrets = frozenset({"backup"})
+    limits = Limits(batch=10, age=7 * DAY)
+    event_names = {
+        "purchase": "Purchase",
+        "upsell_purchase": "Purchase",
+        "lead_generated": "Lead",
+        "sign_up": "Registration",
+        "complete_registration": "Registration",
+    }
+
+    def skip_reason(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
+        lacking = destination.settings.strict and conversion.person.email is None
+        return SkipReason.NO_IDENTIFIER if lacking else None
+
+    def build(self, conversion: Conversion, _: Destination) -> dict[str, Any]:
+        return {
+            "name": conversion.event_name,
+            "id": conversion.dedup_id,
+            "em": conversion.person.email,
+        }
+
+    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
+        token = destination.secrets["token"]
+        body = {"data": list(parts), "test": destination.test, "token": token}
+        return EgressRequest(
+            url=f"{destination.url}/{destination.settings.pixel_id}", body=msgspec.json.encode(body)
+        )
+
+    def classify(self, answer: EgressResponse, _: int) -> Verdict:
+        if answer.status == 200:
+            return CallAccepted()
+        if answer.status in (401, 403):
+            return CredentialsRefused("The token is not valid.")
+        return CallRefused(f"HTTP {answer.status}.")
+
+    def redact(self, part: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in part.items() if name != "em"}
 
 
-def build(conversion: Conversion, _: Destination) -> dict[str, Any]:
-    return {"name": conversion.event_name, "id": conversion.dedup_id, "em": conversion.person.email}
-
-
-def request(parts: Sequence[dict[str, Any]], destination: Destination) -> Call:
-    body = {"data": list(parts), "test": destination.test, "token": destination.secrets["token"]}
-    return Call(
-        url=f"{destination.url}/{destination.settings.pixel_id}", body=msgspec.json.encode(body)
-    )
-
-
-def classify(answer: Answer, _: int) -> Verdict:
-    if answer.status == 200:
-        return CallAccepted()
-    if answer.status in (401, 403):
-        return CredentialsRefused("The token is not valid.")
-    return CallRefused(f"HTTP {answer.status}.")
-
-
-def redact(part: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in part.items() if name != "em"}
-
-
-PROBE = Platform(
-    name=NAME,
-    title="Probe",
-    url="https://probe.example",
-    sources=frozenset({"facebook_ads"}),
-    settings=ProbeSettings,
-    secrets={"token": "The access token.", "backup": "Another one."},
-    optional_secrets=frozenset({"backup"}),
-    limits=Limits(batch=10, age=7 * DAY),
-    why_not=why_not,
-    build=build,
-    request=request,
-    classify=classify,
-    redact=redact,
-    event_names={
-        "purchase": "Purchase", "upsell_purchase": "Purchase", "lead_generated": "Lead",
-        "sign_up": "Registration", "complete_registration": "Registration",
-    },
-)  # fmt: skip
+PROBE = Probe()
 DESCRIBED = {"platform": NAME, "settings": {"pixel_id": PIXEL}, "secrets": {"token": TOKEN}}
+
+
+def taking(platform: Platform, **changes: Any) -> Platform:
+    """Return the platform with changes: attributes, or functions in the place of methods."""
+    changed = copy.copy(platform)
+    vars(changed).update(changes)
+    return changed
 
 
 @pytest.fixture
@@ -165,11 +174,11 @@ def forwarder(stage: Stage, database_url: str, probe: Platform) -> Forwarder:  #
 class FakeSender:
     """Somebody else's server, without a network."""
 
-    def __init__(self, *answers: Answer | Exception) -> None:
-        self.answers: Iterator[Answer | Exception] = iter(answers)
-        self.calls: list[Call] = []
+    def __init__(self, *answers: EgressResponse | Exception) -> None:
+        self.answers: Iterator[EgressResponse | Exception] = iter(answers)
+        self.calls: list[EgressRequest] = []
 
-    async def send(self, call: Call) -> Answer:
+    async def send(self, call: EgressRequest) -> EgressResponse:
         self.calls.append(call)
         answer = next(self.answers)
         if isinstance(answer, Exception):
@@ -177,8 +186,8 @@ class FakeSender:
         return answer
 
 
-def answered(status: int = 200, body: bytes = b"{}", **headers: str) -> Answer:
-    return Answer(status=status, body=body, headers=headers)
+def answered(status: int = 200, body: bytes = b"{}", **headers: str) -> EgressResponse:
+    return EgressResponse(status=status, body=body, headers=headers)
 
 
 def destination_of(

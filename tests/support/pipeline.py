@@ -9,11 +9,11 @@ from uuid import uuid4
 import msgspec
 import psycopg
 
-from headwater.attribution.accepted import AcceptedTouchpoint
 from headwater.browsing.accepted import AcceptedBots, AcceptedHit, AcceptedPerson
 from headwater.events.accepted import AcceptedEvent
 from headwater.pipeline.batch import BatchResult
 from headwater.pipeline.batch_runner import process_space, run_batch
+from headwater.touchpoints.accepted import AcceptedTouchpoint
 
 T0 = 1_760_000_000_000
 """A moment in October 2025, in ms since 1970."""

@@ -21,9 +21,26 @@ PAID = SQL("t.source_id = ANY({})").format(PAID_IDS)
 NOT_DIRECT = SQL("t.source_id <> {}").format(DIRECT_ID)
 
 
+# Three page views, two of them of campaigns, and a purchase of 100.00 with its credits. G and M are
+# paid, D is direct; a touch's place is its number among those that count:
+#
+#     place                      1 (G)     2 (M)     3 (D)
+#                                10:00     10:20     11:30     purchase at 12:00
+#     first_touch               100.00
+#     last_touch                                    100.00
+#     linear                     33.34     33.33     33.33     the cent left over goes to the first
+#     u_shaped                   40.00     20.00     40.00
+#     first_platform_touch      100.00                         D does not count, nor in the next two
+#     last_platform_touch                 100.00
+#     linear_paid                50.00     50.00
+#     last_non_direct_touch               100.00               D counts only where nothing else is
+#
+# Sources filter rows, never credits: asked for M alone, linear still answers 33.33.
+
+
 @dataclass(frozen=True)
 class CreditShare:
-    """What a row `c` gets, which has the touch's `place` among `touches`."""
+    """The share of a row `c`, which has the touch's `place` among `touches`."""
 
     credit: SQL
     """Of its event's `amount`."""
@@ -45,7 +62,7 @@ U_SHAPED = CreditShare(
 
 
 class CreditedTouches(Enum):
-    """Which of the touches that count a model credits."""
+    """The touches that a model credits, of those that count."""
 
     FIRST = "first"
     LAST = "last"
@@ -54,16 +71,16 @@ class CreditedTouches(Enum):
 
 @dataclass(frozen=True)
 class Model:
-    """How one model shares out an amount."""
+    """One way to share out an amount."""
 
     take: CreditedTouches
     share: CreditShare
     counting: tuple[Composable, ...] = (ANY,)
-    """Which touches count; each condition only where those before it find no touch."""
+    """Conditions on the touches that count; each only where those before it find no touch."""
 
     @property
     def credit(self) -> SQL:
-        """What a row `c` gets of its event's `amount`."""
+        """The part that a row `c` gets of its event's `amount`."""
         return self.share.credit
 
 

@@ -4,18 +4,24 @@ Whoever calls holds the Space's lock.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import Any
 
 import msgspec
-from psycopg import Connection
+from psycopg import AsyncConnection, Connection
 
 from headwater.browsing.clicks import Clicks
 from headwater.browsing.views import ViewOrigin
 from headwater.database.json_rows import rows
 from headwater.database.queries import Queries
+from headwater.identity.moves import ContactSplit
 
 queries = Queries(__name__, "browsing.sql")
+
+REASSIGN_VISITS, REASSIGN_HITS = queries["reassign_visits"], queries["reassign_hits"]
+"""Each binds a ContactMove."""
+RESTORE_VISITS, RESTORE_HITS = queries["restore_visits"], queries["restore_hits"]
+"""Each binds a ContactSplit."""
 
 
 class VisitSpan(msgspec.Struct, frozen=True, gc=False):
@@ -89,14 +95,14 @@ def request_clicks(
     """Ask for stored clicks by their hashes; calling the result fetches them."""
     if not clicks:
         return Clicks
-    asked = {"space_id": space_id, "clicks": list(clicks)}
-    cursor = connection.execute(queries["find_clicks"], asked)
+    values = {"space_id": space_id, "clicks": list(clicks)}
+    cursor = connection.execute(queries["find_clicks"], values)
 
     def fetch() -> Clicks:
-        found = Clicks()
+        stored = Clicks()
         for row in cursor.fetchall():
-            found.add_stored(*row)
-        return found
+            stored.add_stored(*row)
+        return stored
 
     return fetch
 
@@ -131,8 +137,8 @@ def write_visits(
     if visits:
         connection.execute(queries["write_visits"], {"space_id": space_id, "visits": rows(visits)})
     if joined:
-        each = [{"space_id": space_id, **msgspec.structs.asdict(visit)} for visit in joined]
-        connection.cursor().executemany(queries["join_hits"], each)
+        absorbed = [{"space_id": space_id, **msgspec.structs.asdict(visit)} for visit in joined]
+        connection.cursor().executemany(queries["join_hits"], absorbed)
         gone = [visit.id for visit in joined]
         connection.execute(queries["delete_visits"], {"space_id": space_id, "ids": gone})
 
@@ -153,10 +159,11 @@ def write_clicks(connection: Connection[Any], space_id: int, clicks: Clicks) -> 
         connection.execute(queries["write_clicks"], {"space_id": space_id, "clicks": rows(new)})
 
 
-def count_bots(connection: Connection[Any], space_id: int, counts: Mapping[int, int]) -> None:
-    """Add to the page views by bots, by site."""
-    each = [
-        {"space_id": space_id, "site_id": site_id, "hits": hits} for site_id, hits in counts.items()
-    ]
-    if each:
-        connection.cursor().executemany(queries["count_bots"], each)
+async def divide_visits(connection: AsyncConnection, space_id: int, split: ContactSplit) -> None:
+    """Part visits that have page views of a contact and of the survivor it left. Both must have
+    their companies.
+    """
+    values = split.values(space_id)
+    divided = await connection.execute(queries["divide_visits"], values)
+    if divided.rowcount:
+        await connection.execute(queries["bound_visits"], values)

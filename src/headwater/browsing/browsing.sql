@@ -148,7 +148,80 @@ FROM json_to_recordset(%(clicks)s::json) AS r (click uuid, device uuid, first_se
 ON CONFLICT (space_id, click) DO UPDATE
 SET device = excluded.device, first_seen_at = excluded.first_seen_at;
 
--- name: count_bots
--- Page views by bots.
-UPDATE sites s SET bot_hits = s.bot_hits + %(hits)s
-WHERE s.space_id = %(space_id)s AND s.id = %(site_id)s;
+-- name: reassign_visits
+-- Visits follow their contact to its survivor or to another company.
+UPDATE visits v
+SET contact_id = %(survivor_id)s, company_id = %(company_id)s,
+    origin_id = CASE WHEN v.contact_id = %(survivor_id)s THEN v.origin_id
+                     ELSE coalesce(v.origin_id, v.contact_id) END
+WHERE v.space_id = %(space_id)s AND v.contact_id = %(contact_id)s
+  AND (v.contact_id <> %(survivor_id)s OR v.company_id IS DISTINCT FROM %(company_id)s);
+
+-- name: reassign_hits
+-- Page views, which name no company, follow theirs to its survivor.
+UPDATE hits h
+SET contact_id = %(survivor_id)s, origin_id = coalesce(h.origin_id, h.contact_id)
+WHERE h.space_id = %(space_id)s AND h.contact_id = %(contact_id)s
+  AND h.contact_id <> %(survivor_id)s;
+
+-- name: restore_visits
+-- Visits of a contact that is taken out of another go back to it.
+UPDATE visits v
+SET contact_id = %(contact_id)s, company_id = %(company_id)s,
+    origin_id = nullif(v.origin_id, %(contact_id)s)
+WHERE v.space_id = %(space_id)s AND v.contact_id = %(survivor_id)s
+  AND v.origin_id = ANY(%(members)s::bigint[]);
+
+-- name: restore_hits
+-- Page views likewise.
+UPDATE hits h
+SET contact_id = %(contact_id)s, origin_id = nullif(h.origin_id, %(contact_id)s)
+WHERE h.space_id = %(space_id)s AND h.contact_id = %(survivor_id)s
+  AND h.origin_id = ANY(%(members)s::bigint[]);
+
+-- name: divide_visits
+-- Visits that went on after the merge have page views of both contacts now. Those that are not
+-- where their visit is make up visits of their own, each numbered like its first page view.
+WITH stray AS (
+    SELECT h.id, h.contact_id, h.origin_id, h.visit_id, h.occurred_at, v.device,
+           h.occurred_at - lag(h.occurred_at) OVER run < interval '30 minutes' AS goes_on
+    FROM hits h
+    JOIN visits v ON v.space_id = %(space_id)s AND v.id = h.visit_id
+    WHERE h.space_id = %(space_id)s AND h.contact_id IN (%(contact_id)s, %(survivor_id)s)
+      AND v.contact_id <> h.contact_id
+    WINDOW run AS (PARTITION BY h.contact_id, v.device ORDER BY h.occurred_at, h.id)
+), numbered AS (
+    SELECT s.*, count(*) FILTER (WHERE s.goes_on IS NOT true)
+                OVER (PARTITION BY s.contact_id, s.device ORDER BY s.occurred_at, s.id) AS run
+    FROM stray s
+), divided AS (
+    SELECT n.id, n.contact_id, n.device, n.occurred_at,
+           first_value(n.id) OVER whole AS visit_id,
+           first_value(n.origin_id) OVER whole AS origin_id
+    FROM numbered n
+    WINDOW whole AS (PARTITION BY n.contact_id, n.device, n.run ORDER BY n.occurred_at, n.id)
+), made AS (
+    INSERT INTO visits
+        (space_id, id, contact_id, origin_id, company_id, device, started_at, last_hit_at)
+    SELECT %(space_id)s, d.visit_id, d.contact_id, d.origin_id, c.company_id, d.device,
+           min(d.occurred_at), max(d.occurred_at)
+    FROM divided d
+    JOIN contacts c ON c.space_id = %(space_id)s AND c.id = d.contact_id
+    GROUP BY d.visit_id, d.contact_id, d.origin_id, c.company_id, d.device
+)
+UPDATE hits h SET visit_id = d.visit_id
+FROM divided d
+WHERE h.space_id = %(space_id)s AND h.id = d.id
+RETURNING h.id;
+
+-- name: bound_visits
+-- The visits that lost page views end where those that are left do.
+UPDATE visits v SET started_at = left_over.first, last_hit_at = left_over.last
+FROM (
+    SELECT h.visit_id, min(h.occurred_at) AS first, max(h.occurred_at) AS last
+    FROM hits h
+    WHERE h.space_id = %(space_id)s AND h.contact_id IN (%(contact_id)s, %(survivor_id)s)
+    GROUP BY h.visit_id
+) left_over
+WHERE v.space_id = %(space_id)s AND v.id = left_over.visit_id
+  AND (v.started_at <> left_over.first OR v.last_hit_at <> left_over.last);

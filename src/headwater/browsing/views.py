@@ -1,6 +1,4 @@
-"""What a page view tells: in which browser it was, where somebody came from, by which campaign.
-Pure.
-"""
+"""Page views as they are read: their browser, the source somebody came from, the campaign. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from headwater.attribution.touches import Touch
 from headwater.browsing.accepted import AcceptedHit
 from headwater.browsing.clicks import Clicks
 from headwater.identity.directory import Contact
@@ -21,13 +18,11 @@ from headwater.sources.classify import explain
 from headwater.sources.evidence import Landing
 from headwater.sources.exclusions import Exclusions
 from headwater.sources.outcomes import Ad, Classification, Source
-
-DIRECTLY = "direct"
-"""The rule of a visit that nothing tells the source of."""
+from headwater.touchpoints.models import DIRECTLY, Touch
 
 
 class ViewOrigin(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """What a page view tells of where it came from, as it is stored with one that could make a
+    """The source of a page view and what goes with it, as it is stored with one that could make a
     touchpoint.
     """
 
@@ -65,17 +60,17 @@ class View:
         self.url: str | None = None
         self.referrer_host: str | None = None
         self.is_candidate = False
-        """Whether it began its visit when it came, or has a campaign: others never make a touch."""
+        """True where it began its visit when it came, or has a campaign; others make no touch."""
         self.is_context = False
         """Loaded for what follows it; its own standing does not change."""
         self.claims = False
-        """Whether its visit has it make a touch."""
+        """True where its visit has it make a touch."""
         self.is_touch = self.was_touch = self.made = False
-        """Whether it makes one now; did so before the batch; did so at any time in the batch."""
+        """True where it makes one now; did so before the batch; did so at any time in the batch."""
 
     @property
     def is_direct(self) -> bool:
-        """Whether nothing tells where it came from: then it makes no touch close after another."""
+        """True where nothing tells its source: then it makes no touch close after another."""
         return self.origin.rule == DIRECTLY
 
     def touch(self) -> Touch:
@@ -98,20 +93,22 @@ def read_view(
     after it may have copied.
     """
     view = View(who.receipt_id, who.at, device_of(who), owner)
-    told = _explained(hit.url, hit.referrer, frozenset[str](), exclusions)
-    stale = clicks.notice(told.click_ids, view.device, view.at) if told.click_ids else None
+    classified = _explained(hit.url, hit.referrer, frozenset[str](), exclusions)
+    stale = (
+        clicks.notice(classified.click_ids, view.device, view.at) if classified.click_ids else None
+    )
     if stale:
-        told = _explained(hit.url, hit.referrer, stale, exclusions)
-    outcome = told.outcome
+        classified = _explained(hit.url, hit.referrer, stale, exclusions)
+    outcome = classified.outcome
     is_source = isinstance(outcome, Source)
     view.origin = ViewOrigin(
         rule=outcome.rule if is_source else outcome.reason.value,
         source_id=SOURCE_IDS[outcome.name] if is_source else None,
-        ad=told.ad,
+        ad=classified.ad,
         stale=tuple(sorted(stale)) if stale else (),
         cookies=hit.cookies,
     )
-    view.campaign = told.campaign
+    view.campaign = classified.campaign
     view.url = hit.url
     view.referrer_host = _host(hit.referrer) if hit.referrer else None
     return view
@@ -121,8 +118,8 @@ def device_of(who: ItemIdentity) -> str:
     """The browser, by what tells it from others: a hash that names nobody, as a UUID's digits. A
     page view that shows nothing is of a browser of its own.
     """
-    shown = who.trk_token or who.fingerprint or f"#{who.receipt_id}"
-    return digest(shown)
+    known_by = who.trk_token or who.fingerprint or f"#{who.receipt_id}"
+    return digest(known_by)
 
 
 def digest(text: str) -> str:

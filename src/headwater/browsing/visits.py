@@ -4,9 +4,25 @@ join as page views come, in whatever order, so what they are never depends on it
 
 from __future__ import annotations
 
-from headwater.attribution.touches import HALF_HOUR
 from headwater.browsing.views import View
 from headwater.identity.directory import Contact
+from headwater.touchpoints.models import HALF_HOUR
+
+# One browser, three page views, two campaigns. They may arrive in any order; what they end up as is
+# the same:
+#
+#     10:00               10:20               10:45          11:30
+#     page view           page view           page view      purchase
+#     campaign spring     no campaign         campaign summer
+#     |---------- visit, 10:00 to 10:45 ------|
+#     claims a touch:     claims none:        claims a touch:
+#     begins the visit    goes on             another campaign than spring
+#
+# Until the page view of 10:20 has arrived there are two visits, as 45 minutes lie between them, and
+# each page view claims a touch because it begins its own. The one of 10:20 is within half an hour
+# of both, so they become one. If that of 10:45 had no campaign, it would give its claim back then:
+# it begins nothing any more. The purchase belongs to no visit; `pipeline/paths.py` says which
+# touches lie before it.
 
 
 class Visit:
@@ -37,7 +53,7 @@ class Visit:
         return visit
 
     def is_near(self, at: int) -> bool:
-        """Whether a page view then belongs to it."""
+        """Return whether a page view at this moment belongs to it."""
         return self.first - HALF_HOUR < at < self.last + HALF_HOUR
 
 

@@ -6,8 +6,8 @@ from argparse import Namespace
 from dataclasses import asdict
 from typing import Any
 
-from headwater.contacts import merge_log
-from headwater.contacts.unmerge import unmerge as unmerge_contact
+from headwater.merging import merge_log
+from headwater.merging.unmerge import unmerge as unmerge_contact
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
 from headwater.terminal.command import CommandGroup, Option

@@ -7,8 +7,8 @@ from argparse import Namespace
 from dataclasses import asdict
 from typing import Any
 
-from headwater.forwarding import delivery_log
-from headwater.forwarding.parameters import read_again
+from headwater.deliveries import delivery_log
+from headwater.deliveries.parameters import read_again
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
 from headwater.terminal.command import CommandGroup, Option

@@ -13,10 +13,11 @@ import msgspec
 from psycopg import AsyncConnection
 
 from headwater.database.installation import with_service_addresses
-from headwater.forwarding import destinations
-from headwater.forwarding.inputs import read_new
-from headwater.forwarding.platforms import registry
-from headwater.forwarding.schemas import show_destination
+from headwater.deliveries.removal import remove_destination
+from headwater.destinations import destinations
+from headwater.destinations.inputs import read_new
+from headwater.destinations.schemas import show_destination
+from headwater.platforms import registry
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
 from headwater.terminal.command import CommandGroup, Option, Run
@@ -168,9 +169,9 @@ group.add("show", "show a destination", _apply(destinations.fetch_destination), 
 def test(settings: Settings, arguments: Namespace) -> int:
     """0 when the platform took the made-up event, 1 when it did not."""
     # The client takes its time to import, and only this command sends something.
+    from headwater.destinations.destination_check import DestinationCheck, try_destination  # noqa: PLC0415
     from headwater.egress.client import Egress  # noqa: PLC0415
-    from headwater.forwarding.destination_check import DestinationCheck, try_destination  # noqa: PLC0415
-    from headwater.forwarding.origins import named_hosts  # noqa: PLC0415
+    from headwater.platforms.origins import named_hosts  # noqa: PLC0415
 
     key = load_encryption_key(settings)
 
@@ -202,7 +203,7 @@ group.add("resume", "send again", _apply(destinations.resume_destination), *EXIS
 @prints
 async def remove(settings: Settings, arguments: Namespace) -> Row:
     async with transaction(settings) as connection:
-        await destinations.remove_destination(connection, arguments.space, arguments.destination)
+        await remove_destination(connection, arguments.space, arguments.destination)
     return {"id": arguments.destination, "status": "removed"}
 
 

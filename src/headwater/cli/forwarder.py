@@ -8,14 +8,14 @@ from argparse import Namespace
 
 from headwater import logs
 from headwater.database.pool import UNAVAILABLE, Database
+from headwater.deliveries.delivery_loop import DeliveryServices
+from headwater.deliveries.forwarder import Forwarder, open_clock
 from headwater.egress.client import Egress
 from headwater.files import keep_private
-from headwater.forwarding.delivery_loop import DeliveryServices
-from headwater.forwarding.forwarder import Forwarder, open_clock
-from headwater.forwarding.origins import named_hosts, url_of
-from headwater.forwarding.platform_client import PlatformClient
-from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.jobs import leash
+from headwater.platforms.origins import named_hosts, url_of
+from headwater.platforms.platform_client import PlatformClient
+from headwater.platforms.registry import PLATFORMS
 from headwater.settings import Settings
 from headwater.terminal.command import Command
 from headwater.terminal.connection import database_url

@@ -6,7 +6,8 @@ import time
 from argparse import Namespace
 from dataclasses import asdict
 
-from headwater.pipeline import inbox
+from headwater.inbox import rejected
+from headwater.inbox.queue import wait_until_processed
 from headwater.privacy.erasures import wait_until_erased
 from headwater.settings import Settings
 from headwater.terminal.command import CommandGroup, Option
@@ -29,7 +30,7 @@ def wait(settings: Settings, arguments: Namespace) -> int:
     """
     deadline = time.monotonic() + arguments.timeout
     with autocommit_connection(settings) as connection:
-        if not inbox.wait_until_processed(connection, arguments.timeout):
+        if not wait_until_processed(connection, arguments.timeout):
             return 1
         return 0 if wait_until_erased(connection, deadline - time.monotonic()) else 1
 
@@ -37,7 +38,7 @@ def wait(settings: Settings, arguments: Namespace) -> int:
 @group.command("rejected", "list what could not be processed", JSON)
 def list_rejected(settings: Settings, arguments: Namespace) -> int:
     with autocommit_connection(settings) as connection:
-        rows = inbox.list_rejected(connection)
+        rows = rejected.list_rejected(connection)
     print_output([asdict(row) for row in rows], as_json=arguments.json)
     return 0
 
@@ -45,6 +46,6 @@ def list_rejected(settings: Settings, arguments: Namespace) -> int:
 @group.command("replay", "process the rejected once more", JSON)
 def replay(settings: Settings, arguments: Namespace) -> int:
     with autocommit_connection(settings) as connection:
-        replayed = inbox.replay_rejected(connection)
+        replayed = rejected.replay_rejected(connection)
     print_output({"replayed": replayed}, as_json=arguments.json)
     return 0

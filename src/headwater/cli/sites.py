@@ -8,6 +8,9 @@ from typing import Any
 
 from headwater.database.installation import with_service_addresses
 from headwater.settings import Settings
+from headwater.sites import sites
+from headwater.sites.signatures import MAX_AGE
+from headwater.sites.sites import NewSite, Site
 from headwater.spaces.encryption import Unsealable
 from headwater.terminal.command import CommandGroup, Option
 from headwater.terminal.connection import transaction
@@ -16,9 +19,6 @@ from headwater.terminal.execution import prints
 from headwater.terminal.failure import Failure
 from headwater.terminal.options import JSON, NAME, SPACE
 from headwater.terminal.output import Output, Row
-from headwater.tracker import sites
-from headwater.tracker.signatures import MAX_AGE
-from headwater.tracker.sites import NewSite, Site
 
 _MAKE_ONE = "make a new one with --rotate at-once"
 

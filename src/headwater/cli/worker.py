@@ -8,9 +8,9 @@ from argparse import Namespace
 from typing import Any
 
 from headwater import logs
+from headwater.deliveries.duty import make_forwarding_duty
 from headwater.exports.duties import make_export_duty, make_export_tidying_duty
 from headwater.files import keep_private
-from headwater.forwarding.duty import make_forwarding_duty
 from headwater.jobs import leash
 from headwater.jobs.worker import Worker
 from headwater.oauth.cleanup import make_cleanup_duty

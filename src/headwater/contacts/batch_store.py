@@ -39,23 +39,24 @@ class Profiles:
         return [profile for profile in self._of.values() if profile.changed]
 
 
-def load_contacts(
+def load_contact_rows(
     connection: Connection[Any], space_id: int, ids: Iterable[int], directory: Directory
 ) -> list[tuple[Any, ...]]:
     """Put these stored contacts in the directory and return their rows for `read_profiles`."""
-    found = connection.execute(queries["load"], {"space_id": space_id, "ids": list(ids)}).fetchall()
-    for row in found:
+    values = {"space_id": space_id, "ids": list(ids)}
+    contact_rows = connection.execute(queries["load"], values).fetchall()
+    for row in contact_rows:
         contact = directory.add_stored(row[0], row[1])
         contact.has_email, contact.has_tracking_id, contact.has_token = row[2:5]
-    return found
+    return contact_rows
 
 
 def read_profiles(
-    found: Iterable[tuple[Any, ...]], directory: Directory, companies: Companies
+    contact_rows: Iterable[tuple[Any, ...]], directory: Directory, companies: Companies
 ) -> Profiles:
-    """The profiles of the contacts that `load_contacts` found."""
+    """The profiles of the contacts that `load_contact_rows` returned."""
     profiles = Profiles()
-    for row in found:
+    for row in contact_rows:
         profile = profiles.of(directory.contacts[row[0]])
         company_id, profile.source_mask = row[5], row[6]
         if company_id is not None:
@@ -98,8 +99,8 @@ def write_name_parts(
     """Store how names divide, on identifiers that are stored; the last word on a name counts."""
     latest = {(contact.final().id, name): parts for contact, name, parts in names}
     if latest:
-        each = [
+        parts = [
             {"contact_id": contact_id, "name": name, "first_name": first, "last_name": last}
             for (contact_id, name), (first, last) in latest.items()
         ]
-        connection.execute(queries["name_parts"], {"space_id": space_id, "names": rows(each)})
+        connection.execute(queries["name_parts"], {"space_id": space_id, "names": rows(parts)})

@@ -1,10 +1,12 @@
-"""Which contact is meant: by an id, perhaps one merged since, or by an address."""
+"""The contact that is meant: by an id, perhaps one merged since, or by an address."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from psycopg import AsyncConnection
 
-from headwater.database.queries import Queries, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.http.errors import Conflict, NotFound
 
 queries = Queries(__name__, "lookup.sql")
@@ -31,6 +33,14 @@ async def find_by_any_email(connection: AsyncConnection, space_id: int, email: s
     """The only contact that has the address or had it before an update. Raises likewise."""
     ids = await _ids(connection, "by_any_email", space_id, email)
     return _only(ids, "Several contacts have or had this e-mail address.")
+
+
+async def find_holders(
+    connection: AsyncConnection, space_id: int, emails: Collection[str]
+) -> list[tuple[str, int]]:
+    """Every contact that has one of these addresses, as pairs of an address and an id."""
+    values = {"space_id": space_id, "emails": list(emails)}
+    return await fetch_all(connection, queries["holders"], values)
 
 
 async def _ids(connection: AsyncConnection, statement: str, space_id: int, email: str) -> list[int]:

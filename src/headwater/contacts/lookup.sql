@@ -14,3 +14,9 @@ ORDER BY i.contact_id;
 SELECT DISTINCT i.contact_id FROM contact_identifiers i
 WHERE i.space_id = %(space_id)s AND i.kind IN ('email', 'former_email') AND i.value = %(email)s
 ORDER BY i.contact_id;
+
+-- name: holders
+-- The contacts that have these addresses.
+SELECT DISTINCT i.value, i.contact_id
+FROM contact_identifiers i
+WHERE i.space_id = %(space_id)s AND i.kind = 'email' AND i.value = ANY(%(emails)s::text[]);

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Path, Request, Response
 
 from headwater.contacts import inputs, parameters
 from headwater.contacts.lookup import find_by_email, resolve
-from headwater.contacts.membership import attach_company, detach_company
 from headwater.contacts.queries import fetch_contact, list_contacts, queries
 from headwater.contacts.schemas import CONTACT, PAGE, SEVERAL
 from headwater.contacts.updates import create_contact, update_contact
@@ -19,6 +18,11 @@ from headwater.http.openapi import problems
 from headwater.http.pagination import PageLink, envelope
 from headwater.http.parameters import Query
 from headwater.http.paths import REST
+from headwater.merging.membership import (
+    REASSIGNMENT_SECONDS,
+    attach_company,
+    detach_company,
+)
 from headwater.spaces.access import Caller, requires
 from headwater.spaces.spaces import fetch_space
 
@@ -43,9 +47,6 @@ Lister = Annotated[Caller, requires("contacts:read", "list_contacts")]
 Getter = Annotated[Caller, requires("contacts:read", "get_contact")]
 Creator = Annotated[Caller, requires("contacts:write", "create_contact")]
 Updater = Annotated[Caller, requires("contacts:write", "update_contact")]
-
-RESTAMPING_SECONDS = 20.0
-"""How long a membership may take to change: a contact can have a hundred thousand events."""
 
 
 @router.get(
@@ -178,7 +179,7 @@ async def attach_contact_company(
     number = parse_id("id", contact_id)
     company_id = inputs.read_company_id(await read_json(request))
     database = request.app.state.headwater.database
-    async with database.transaction(RESTAMPING_SECONDS) as connection:
+    async with database.transaction(REASSIGNMENT_SECONDS) as connection:
         canonical = await attach_company(connection, caller.space_id, number, company_id)
     return Response(inputs.membership(canonical, company_id), media_type=JSON)
 
@@ -195,6 +196,6 @@ async def detach_contact_company(
     """Take the contact out of its company, if it has one, with all it has done."""
     number = parse_id("id", contact_id)
     database = request.app.state.headwater.database
-    async with database.transaction(RESTAMPING_SECONDS) as connection:
+    async with database.transaction(REASSIGNMENT_SECONDS) as connection:
         canonical = await detach_company(connection, caller.space_id, number)
     return Response(inputs.membership(canonical, None), media_type=JSON)

@@ -7,12 +7,13 @@ from zoneinfo import ZoneInfo
 import msgspec
 from psycopg import AsyncConnection
 
+from headwater.contacts.additions import create_contacts
 from headwater.contacts.fields import DATE_SLOTS, SLOTS
 from headwater.contacts.inputs import COLLECTIONS, ContactValues
 from headwater.contacts.lookup import resolve
 from headwater.contacts.profiles import instant
 from headwater.database.json_rows import rows
-from headwater.database.queries import Queries, fetch_one
+from headwater.database.queries import Queries
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import lock_identities
 
@@ -22,9 +23,9 @@ queries = Queries(__name__, "updates.sql")
 async def create_contact(connection: AsyncConnection, space: Space, values: ContactValues) -> int:
     """The id of a new contact with these values."""
     await lock_identities(connection, space.id)
-    row = await fetch_one(connection, queries["create"], {"space_id": space.id})
-    await _replace(connection, space, row[0], values)
-    return row[0]
+    (contact_id,) = await create_contacts(connection, space.id, 1)
+    await _replace(connection, space, contact_id, values)
+    return contact_id
 
 
 async def update_contact(
@@ -35,6 +36,16 @@ async def update_contact(
     canonical = await resolve(connection, space.id, contact_id)
     await _replace(connection, space, canonical, values)
     return canonical
+
+
+async def set_company(
+    connection: AsyncConnection, space_id: int, contact_id: int, company_id: int | None
+) -> None:
+    """Make a contact a member of a company, or of none. What is stored of the contact is to be
+    reassigned by whoever calls, who holds the Space's lock.
+    """
+    values = {"space_id": space_id, "contact_id": contact_id, "company_id": company_id}
+    await connection.execute(queries["set_company"], values)
 
 
 async def _replace(

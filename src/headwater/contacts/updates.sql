@@ -1,13 +1,5 @@
 -- Contacts made and changed by request. Whoever runs these holds the Space's lock.
 
--- name: create
--- A new contact, not older than any other of the Space, so that ids and ages have one order.
-INSERT INTO contacts (space_id, created_at)
-SELECT %(space_id)s, greatest(clock_timestamp(), max(c.created_at))
-FROM contacts c
-WHERE c.space_id = %(space_id)s
-RETURNING id;
-
 -- name: set_columns
 -- The primary values and custom fields that `columns` names; the others stay.
 UPDATE contacts c
@@ -73,3 +65,9 @@ CROSS JOIN LATERAL (
 ) known
 ON CONFLICT (space_id, kind, value, origin_id) DO UPDATE
 SET last_seen_at = greatest(i.last_seen_at, excluded.last_seen_at), recency = excluded.recency;
+
+-- name: set_company
+-- The contact's company, or none.
+UPDATE contacts c SET company_id = %(company_id)s
+WHERE c.space_id = %(space_id)s AND c.id = %(contact_id)s
+  AND c.company_id IS DISTINCT FROM %(company_id)s;

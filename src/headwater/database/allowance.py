@@ -37,6 +37,13 @@ def seconds_left(seconds: float = DEADLINE_SECONDS) -> float:
     return seconds - (allowance.spent if allowance else 0.0)
 
 
+def charge(seconds: float) -> None:
+    """Count time that the request has waited for the database."""
+    allowance = _current.get()
+    if allowance is not None:
+        allowance.spent += seconds
+
+
 class spend:
     """Charge the block's time to the request. Yields the moment, on the monotonic clock, at which
     an allowance of `seconds` ends; raises PoolTimeout when it has.

@@ -1,7 +1,8 @@
-"""The addresses of the running service, kept in the database that its commands share with it.
+"""The installation's only row: the addresses of the running service, kept in the database that its
+commands share with it, and the secret key, for as long as it is not kept elsewhere.
 
-`serve` writes them at its start. A command reads them instead of its own environment: it may have
-been typed in a shell that knows neither the service's port nor its variables.
+`serve` writes the addresses at its start. A command reads them instead of its own environment: it
+may have been typed in a shell that knows neither the service's port nor its variables.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from psycopg import AsyncConnection, Connection
 from psycopg.types.json import Jsonb
 
 from headwater.database.queries import Queries
-from headwater.settings import PLATFORMS, Settings
+from headwater.settings import Settings
 
 queries = Queries(__name__, "installation.sql")
 
@@ -23,10 +24,9 @@ DEFAULT_BASE_URL = "http://127.0.0.1:8080"
 
 def write_addresses(connection: Connection[Any], settings: Settings, base_url: str) -> None:
     """Write down where a service with these settings is reached, and where it reaches others."""
-    urls = {platform: getattr(settings, f"{platform}_url") for platform in PLATFORMS}
     values = {
         "base_url": base_url, "tracker_script": settings.tracker_script,
-        "platform_urls": Jsonb(urls),
+        "platform_urls": Jsonb(dict(settings.platform_urls)),
     }  # fmt: skip
     connection.execute(queries["write_addresses"], values)
 
@@ -40,5 +40,17 @@ async def with_service_addresses(connection: AsyncConnection, settings: Settings
     base_url, tracker_script, platform_urls = row
     if base_url is None:
         return replace(settings, base_url=settings.base_url or DEFAULT_BASE_URL)
-    urls = {f"{name}_url": url for name, url in platform_urls.items() if name in PLATFORMS}
-    return replace(settings, base_url=base_url, tracker_script=tracker_script, **urls)
+    return replace(
+        settings, base_url=base_url, tracker_script=tracker_script, platform_urls=platform_urls
+    )
+
+
+def fetch_stored_key(connection: Connection[Any]) -> str | None:
+    """The secret key, where the database still keeps it."""
+    row = connection.execute(queries["secret_key"]).fetchone()
+    return row[0] if row is not None else None
+
+
+def clear_stored_key(connection: Connection[Any]) -> None:
+    """Take the secret key out of the database: from now on it is kept elsewhere."""
+    connection.execute(queries["clear_secret_key"])

@@ -20,8 +20,9 @@ from headwater.demo.client import ApiClient
 from headwater.demo.journeys import DAYS, Payload, journeys
 from headwater.demo.report import WINDOW_DAYS, make_report, render
 from headwater.demo.shops import SHOPS, Shop
-from headwater.pipeline.inbox import wait_until_processed
+from headwater.inbox.queue import wait_until_processed
 from headwater.settings import Settings
+from headwater.sites import sites
 from headwater.spaces import keys, spaces
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import read_changes
@@ -30,7 +31,6 @@ from headwater.terminal.encryption_key import load_encryption_key
 from headwater.terminal.failure import Failure
 from headwater.terminal.output import print_text
 from headwater.terminal.tables import align
-from headwater.tracker import sites
 
 BATCH = 500
 SINGLY = 50

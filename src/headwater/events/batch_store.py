@@ -16,6 +16,11 @@ from headwater.identity.senders import Sender
 
 queries = Queries(__name__, "batch_store.sql")
 
+REASSIGN = queries["reassign"]
+"""Binds a ContactMove."""
+RESTORE = queries["restore"]
+"""Binds a ContactSplit."""
+
 Key = tuple[str, str]
 """An event name with an idempotency key or an order id."""
 
@@ -83,6 +88,13 @@ class Recorded(NamedTuple):
         return self.business if sender.is_trusted else self.browsers
 
 
+class RecordedEvents(NamedTuple):
+    """The stored events that later ones may repeat: by idempotency key, and by order."""
+
+    keys: Recorded
+    orders: Recorded
+
+
 class SourceSeen(msgspec.Struct, frozen=True, gc=False):
     """A touchpoint's source, as bits, on a contact's path from a moment on."""
 
@@ -93,22 +105,18 @@ class SourceSeen(msgspec.Struct, frozen=True, gc=False):
 
 def request_recorded(
     connection: Connection[Any], space_id: int, keys: Collection[Key], orders: Collection[Key]
-) -> Callable[[], tuple[Recorded, Recorded]]:
+) -> Callable[[], RecordedEvents]:
     """Ask which idempotency keys and orders are stored; calling the result fetches the ids of
     their events.
     """
-    asked = [
+    cursors = [
         connection.execute(queries[name], {"space_id": space_id, "keys": _named(wanted)})
         if wanted
         else None
         for name, wanted in (("find_by_idempotency_key", keys), ("find_by_order", orders))
     ]
 
-    def fetch() -> tuple[Recorded, Recorded]:
-        by_key, by_order = map(_recorded, asked)
-        return by_key, by_order
-
-    return fetch
+    return lambda: RecordedEvents(*map(_recorded, cursors))
 
 
 def _recorded(cursor: Cursor[Any] | None) -> Recorded:

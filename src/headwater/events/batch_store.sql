@@ -113,3 +113,25 @@ UPDATE events e SET source_mask = e.source_mask | %(source_mask)s
 WHERE e.space_id = %(space_id)s AND e.contact_id = %(contact_id)s
   AND e.event_time >= 'epoch'::timestamptz + %(occurred_at)s * interval '1 microsecond'
   AND e.source_mask & %(source_mask)s = 0;
+
+-- name: reassign
+-- Events follow their contact to its survivor or to another company, and take what its path has
+-- become. Rows that are right already are left alone, which makes a second run a repair and nothing
+-- more.
+UPDATE events e
+SET contact_id = %(survivor_id)s, company_id = %(company_id)s,
+    source_mask = e.source_mask | %(source_mask)s,
+    origin_id = CASE WHEN e.contact_id = %(survivor_id)s THEN e.origin_id
+                     ELSE coalesce(e.origin_id, e.contact_id) END
+WHERE e.space_id = %(space_id)s AND e.contact_id = %(contact_id)s
+  AND (e.contact_id <> %(survivor_id)s OR e.company_id IS DISTINCT FROM %(company_id)s
+       OR e.source_mask & %(source_mask)s::bigint <> %(source_mask)s::bigint);
+
+-- name: restore
+-- Events of a contact that is taken out of another go back to it. Their source_mask stays: a
+-- superset of what it would be.
+UPDATE events e
+SET contact_id = %(contact_id)s, company_id = %(company_id)s,
+    origin_id = nullif(e.origin_id, %(contact_id)s)
+WHERE e.space_id = %(space_id)s AND e.contact_id = %(survivor_id)s
+  AND e.origin_id = ANY(%(members)s::bigint[]);

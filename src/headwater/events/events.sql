@@ -102,20 +102,3 @@ WHERE space_id = %(space_id)s AND id = %(event_id)s;
 -- Remove an event for good; its touchpoint stays on the contact's path.
 DELETE FROM events
 WHERE space_id = %(space_id)s AND id = %(event_id)s;
-
--- name: skip_deliveries
--- An event that is gone is not forwarded any more, and nothing is kept of what was told about it:
--- erasing its person would no longer find it.
-UPDATE deliveries d
-SET status = CASE WHEN d.status IN ('queued', 'retrying') THEN 'skipped' ELSE d.status END,
-    reason = CASE WHEN d.status IN ('queued', 'retrying') THEN 'deleted' ELSE d.reason END,
-    finished_at = coalesce(d.finished_at, now()), request = NULL, answer = NULL, error = NULL
-WHERE d.space_id = %(space_id)s AND d.event_id = %(event_id)s;
-
--- name: forget_attempts
--- The same of every single attempt.
-UPDATE delivery_attempts a SET error = NULL
-WHERE a.space_id = %(space_id)s AND a.delivery_id IN (
-    SELECT d.id FROM deliveries d
-    WHERE d.space_id = %(space_id)s AND d.event_id = %(event_id)s
-);

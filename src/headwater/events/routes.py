@@ -7,6 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 
+from headwater.deliveries.outbox import withdraw_deliveries
 from headwater.events import parameters
 from headwater.events.queries import fetch_event, list_events, queries
 from headwater.events.schemas import BODY_OF_CHANGE, CHANGED, DELETED, EVENT, PAGE
@@ -98,4 +99,5 @@ async def delete_stored_event(request: Request, event_id: EventId, caller: Delet
     number = parse_id("event_id", event_id)
     async with request.app.state.headwater.database.transaction() as connection:
         await delete_event(connection, caller.space_id, number)
+        await withdraw_deliveries(connection, caller.space_id, number)
     return Response(b'{"status":200,"message":"Event deleted."}', media_type=JSON)

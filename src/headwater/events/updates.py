@@ -1,5 +1,5 @@
-"""Stored events changed and deleted. Nothing attributed is stored, so nothing else follows, but
-that a deleted event is not forwarded any more.
+"""Stored events changed and deleted. Nothing attributed is stored, so nothing else follows; that a
+deleted event is not forwarded any more is up to whoever deletes it.
 """
 
 from __future__ import annotations
@@ -43,9 +43,8 @@ async def update_event(
 
 
 async def delete_event(connection: AsyncConnection, space_id: int, event_id: int) -> None:
-    """Delete an event, if there is one by that id."""
-    for name in ("delete", "skip_deliveries", "forget_attempts"):
-        await connection.execute(queries[name], {"space_id": space_id, "event_id": event_id})
+    """Delete an event, if there is one by that id. Its deliveries are the caller's to withdraw."""
+    await connection.execute(queries["delete"], {"space_id": space_id, "event_id": event_id})
 
 
 def _amount(value: object) -> Decimal:

@@ -7,6 +7,7 @@ sent by however many; what finds no room is told to come again, and its connecti
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextvars import ContextVar
 from typing import Self
 
@@ -16,6 +17,8 @@ MAX_BYTES = 48 * 1024 * 1024
 RESERVED_BYTES = 8 * 1024 * 1024
 """Of them, what only small bodies get: a few senders of large ones must not shut out all others."""
 SMALL_BYTES = 256 * 1024
+
+Headers = Iterable[tuple[bytes, bytes]]
 
 FULL = "The service holds as many requests as it can; try again."
 
@@ -27,9 +30,9 @@ class BodyBudget:
         self._size, self._reserved = size, reserved
         self.held = 0
 
-    def request(self, declared: int) -> BodyShare:
-        """Account for a request's body, whose head declares so many bytes, while a block runs."""
-        return BodyShare(self, declared)
+    def request(self, headers: Headers) -> BodyShare:
+        """Account for the body of a request with these headers while a block runs."""
+        return BodyShare(self, headers)
 
     def take(self, more: int, size: int) -> None:
         """Take `more` bytes for a body that has `size` then. Raises Unavailable without room."""
@@ -42,20 +45,28 @@ class BodyBudget:
 class BodyShare:
     """What one request holds of the budget, until its block ends."""
 
-    __slots__ = ("_budget", "declared", "size")
+    __slots__ = ("_budget", "_headers", "size")
 
-    def __init__(self, budget: BodyBudget, declared: int) -> None:
+    def __init__(self, budget: BodyBudget, headers: Headers) -> None:
         self._budget = budget
-        self.declared = declared
+        self._headers = headers
         self.size = 0
 
     def __enter__(self) -> Self:
-        _current.set(self)
+        _current.set(self)  # in the context of the request's task, which ends with it
         return self
 
     def __exit__(self, *_: object) -> None:
-        _current.set(None)  # a token to reset it by would tie share and context in a circle
         self._budget.held -= self.size
+        self.size = 0
+
+    @property
+    def declared(self) -> int:
+        """The body's length by the request's head, whose form the server has checked."""
+        for name, value in self._headers:
+            if name == b"content-length":
+                return int(value)
+        return 0
 
     def hold(self, size: int) -> None:
         """Make room for a body of `size` bytes so far. Raises Unavailable without room."""
@@ -76,7 +87,8 @@ def admit_body(limit: int) -> BodyShare | None:
     share = _current.get()
     if share is None:
         return None
-    if share.declared > limit:
+    declared = share.declared
+    if declared > limit:
         raise plain(413)
-    share.hold(share.declared)
+    share.hold(declared)
     return share

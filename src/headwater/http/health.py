@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 
@@ -22,7 +21,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from headwater.database.pool import UNAVAILABLE, Database, bounded, connect
+from headwater.database.pool import UNAVAILABLE, Database
 from headwater.database.queries import Queries, fetch_optional
 from headwater.http.shared import Shared
 
@@ -30,7 +29,6 @@ queries = Queries(__name__, "health.sql")
 SECONDS = 2.0
 READY_SECONDS = 1.0
 """For which one trial answers everybody."""
-PROBE_BYTES = 1_000
 
 
 async def healthz(_: Scope, __: Receive, send: Send) -> None:
@@ -41,22 +39,6 @@ async def healthz(_: Scope, __: Receive, send: Send) -> None:
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": body})
-
-
-async def takes_writes(url: str) -> bool:
-    """Whether the database would store an event now: not while it is away, read-only or its disk is
-    full. Tried on a connection outside the pool, so that a busy pool is not taken for a dead
-    database, and taken back.
-    """
-    row = {"space_id": 0, "id": -secrets.randbits(40), "payload": secrets.token_hex(PROBE_BYTES)}
-    try:
-        async with await connect(url) as connection:
-            with bounded(connection, SECONDS):
-                async with connection.transaction(force_rollback=True):
-                    await connection.execute(queries["try_write"], row)
-    except UNAVAILABLE:
-        return False
-    return True
 
 
 async def readyz(request: Request) -> Response:

@@ -10,8 +10,3 @@ FROM (SELECT count(*) AS waiting, min(requested_at) AS oldest
       FROM erasures WHERE erased_at IS NULL) erasures,
      (SELECT count(*) AS waiting, min(created_at) AS oldest
       FROM exports WHERE status IN ('queued', 'processing')) exports;
-
--- name: try_write
--- A row as an event is stored, of no Space. It is rolled back, so that nobody ever sees it.
-INSERT INTO inbox (space_id, id, kind, received_at, payload)
-VALUES (%(space_id)s, %(id)s, 'event', now(), %(payload)s);

@@ -54,6 +54,8 @@ class Protocol(HttpToolsProtocol):
     answering: RequestResponseCycle | None = None
     """The request at work; `cycle` is the latest to arrive, which may wait for it."""
     arriving_since: float | None = None
+    idle_since = 0.0
+    """When the latest answer was complete, or seen to be still on its way to the client."""
     unsent = 0
     taken_at = 0.0
     """When the client last took something of what waits for it, and how much was left then."""
@@ -107,13 +109,25 @@ class Protocol(HttpToolsProtocol):
         self.answering = cycle
         super()._start_asgi_task(cycle, app)
 
+    def on_response_complete(self) -> None:
+        """Go on with the next request, or wait for one: as uvicorn does, but without a timer for
+        each request, as the round that ends what is overdue sees idle connections, too.
+        """
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        else:
+            self.idle_since = self.loop.time()
+
     def data_received(self, data: bytes) -> None:
         if self.refused:
             return
         if self.arriving_since is None:
             self.arriving_since = self.loop.time()
         continued = self.in_head
-        self._unset_keepalive_if_required()
         self._parse(data)
         # The parser gathers a header until it ends, and reports none that never does.
         if continued and self.in_head and not self.refused:
@@ -157,16 +171,20 @@ class Protocol(HttpToolsProtocol):
     def on_url(self, url: bytes) -> None:
         if self.resuming:
             return
-        super().on_url(url)
+        self.url += url
         if len(self.url) > MAX_URL:
             self._refuse(HTTPStatus.REQUEST_URI_TOO_LONG)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self.resuming:
             return
-        super().on_header(name, value.rstrip(b" \t"))  # llhttp takes off only what is before it
+        name, value = name.lower(), value.rstrip(b" \t")  # llhttp takes off only what is before it
+        self.headers.append((name, value))
         self.head_bytes += len(name) + len(value)
-        self.hosts += self.headers[-1][0] == b"host"
+        if name == b"host":
+            self.hosts += 1
+        elif name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
         if self.head_bytes > MAX_HEADER_BYTES or len(self.headers) > MAX_HEADERS:
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
 
@@ -194,9 +212,18 @@ class Protocol(HttpToolsProtocol):
         if self._stalled(now):
             return True
         if self.arriving_since is None:
-            return False
+            return self._is_idle(now)
         limit = REQUEST_SECONDS if self.head_done else HEAD_SECONDS
         return now - self.arriving_since > (LINGER_SECONDS if self.lingering else limit)
+
+    def _is_idle(self, now: float) -> bool:
+        """Whether nothing has come for long since the client took all of the latest answer."""
+        cycle = cast("RequestResponseCycle | None", self.cycle)
+        if cycle is None or not cycle.response_complete:
+            return False
+        if self.transport.get_write_buffer_size():
+            self.idle_since = now
+        return now - self.idle_since > IDLE_SECONDS
 
     def _stalled(self, now: float) -> bool:
         unsent = self.transport.get_write_buffer_size()
@@ -296,7 +323,7 @@ def make_server(app: Any, max_connections: int = MAX_CONNECTIONS) -> Server:
     config = uvicorn.Config(
         app, http=Protocol, loop="uvloop", ws="none", lifespan="on", interface="asgi3",
         log_config=None, access_log=False, server_header=False, date_header=False,
-        proxy_headers=False, timeout_keep_alive=IDLE_SECONDS,
+        proxy_headers=False,
         timeout_graceful_shutdown=GRACE_SECONDS, backlog=2048,
     )  # fmt: skip
     return Server(config, max_connections)

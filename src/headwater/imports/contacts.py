@@ -11,28 +11,19 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from psycopg import AsyncConnection
-from psycopg.sql import SQL, Identifier
 
+from headwater.contacts.additions import add_values, create_contacts, fill_contacts
 from headwater.contacts.fields import DATE_SLOTS, SLOTS
 from headwater.contacts.inputs import COLLECTIONS, ContactValues, read_new_contact
+from headwater.contacts.lookup import find_holders
 from headwater.contacts.profiles import instant
-from headwater.database.json_rows import rows
-from headwater.database.queries import Queries, fetch_all
 from headwater.http.errors import Errors
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import lock_identities
 
-queries = Queries(__name__, "contacts.sql")
-
 _SINGLE = {collection.kind: name for name, collection in COLLECTIONS.items()}
 _SLOTS = tuple(name for _, name in SLOTS)
 FIELDS = (*COLLECTIONS, *_SINGLE, *_SLOTS)
-
-_FILL = queries["fill"].format(
-    columns=SQL(", ").join(
-        SQL("{0} = coalesce(c.{0}, d.{0})").format(Identifier(name)) for name in (*_SINGLE, *_SLOTS)
-    )
-)
 
 
 def read(values: dict[str, Any], _: float) -> ContactValues:
@@ -93,17 +84,13 @@ async def store(
     targets, conflicts = _assign(items, await _holders(connection, space.id, items), space)
     new = [target for target in targets if not target.id]
     if new:
-        bound = {"space_id": space.id, "count": len(new)}
-        ids = await fetch_all(connection, queries["create"], bound)
-        for target, (number,) in zip(new, sorted(ids), strict=True):
+        ids = await create_contacts(connection, space.id, len(new))
+        for target, number in zip(new, ids, strict=True):
             target.id = number
-    contacts = rows({"id": target.id, **target.columns} for target in targets)
-    await connection.execute(_FILL, {"space_id": space.id, "contacts": contacts})
-    values = rows(
-        {"contact_id": target.id, "kind": kind, "value": value}
-        for target in targets for kind, value in target.values
-    )  # fmt: skip
-    await connection.execute(queries["add_values"], {"space_id": space.id, "values": values})
+    contacts = ({"id": target.id, **target.columns} for target in targets)
+    await fill_contacts(connection, space.id, contacts)
+    values = ((target.id, kind, value) for target in targets for kind, value in target.values)
+    await add_values(connection, space.id, values)
     return [_told(conflict) if conflict else None for conflict in conflicts]
 
 
@@ -111,12 +98,11 @@ async def _holders(
     connection: AsyncConnection, space_id: int, items: Sequence[ContactValues]
 ) -> dict[str, list[_Target]]:
     """The stored contacts that have one of the rows' addresses, by address."""
-    emails = list({email for item in items for email in item.collections["emails"]})
-    bound = {"space_id": space_id, "emails": emails}
-    found: dict[int, _Target] = {}
+    emails = {email for item in items for email in item.collections["emails"]}
+    stored: dict[int, _Target] = {}
     holders: dict[str, list[_Target]] = {}
-    for email, number in await fetch_all(connection, queries["holders"], bound):
-        holders.setdefault(email, []).append(found.setdefault(number, _Target(number)))
+    for email, number in await find_holders(connection, space_id, emails):
+        holders.setdefault(email, []).append(stored.setdefault(number, _Target(number)))
     return holders
 
 

@@ -16,8 +16,8 @@ from headwater.ads.inputs import read_name
 from headwater.http.errors import Errors, Invalid
 from headwater.identity.senders import Sender
 from headwater.imports import contacts
+from headwater.inbox.inbox import append
 from headwater.ingest.forms import Form
-from headwater.ingest.inbox import append
 from headwater.ingest.payload import EVENT_FORM
 from headwater.ingest.touchpoints import TOUCHPOINT_FORM
 from headwater.spaces.models import Space

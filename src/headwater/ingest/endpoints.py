@@ -29,8 +29,8 @@ from headwater.http.bodies import (
 from headwater.http.errors import Invalid, Problem, Unavailable, bound, plain
 from headwater.http.json_decoder import NOT_AN_OBJECT, decode_typed
 from headwater.http.rate_limits import Quota
+from headwater.inbox.inbox import Inbox, Request
 from headwater.ingest.forms import Form
-from headwater.ingest.inbox import Inbox, Request
 from headwater.ingest.payload import EVENT_FORM, accept
 from headwater.ingest.touchpoints import TOUCHPOINT_FORM
 from headwater.spaces.access import Caller, KeyCache

@@ -7,13 +7,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import JSONResponse
 
+from headwater.database.queries import Queries
 from headwater.http.errors import NotFound
 from headwater.http.ids import TEXT_ID, parse_id
 from headwater.http.openapi import problems
-from headwater.ingest.inbox import queries
 from headwater.ingest.schemas import RECEIPT
 from headwater.spaces.access import Caller, requires
 
+queries = Queries(__name__, "receipts.sql")
 router = APIRouter(tags=["Ingest"])
 
 ReceiptId = Annotated[str, Path(description="The receipt's id.", json_schema_extra=TEXT_ID)]

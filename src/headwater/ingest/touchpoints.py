@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from headwater.attribution.accepted import AcceptedTouchpoint
 from headwater.http.instants import FORMS
 from headwater.http.suggestions import Names
 from headwater.ingest.forms import (
@@ -22,6 +21,7 @@ from headwater.ingest.forms import (
 )
 from headwater.ingest.times import parse_event_time
 from headwater.sources.catalogue import SOURCE_IDS
+from headwater.touchpoints.accepted import AcceptedTouchpoint
 
 LONGEST_ID = 512
 

@@ -13,7 +13,7 @@ from headwater.accounts.tokens import Bearer
 from headwater.database.allowance import DEADLINE_SECONDS
 from headwater.database.pool import Database
 from headwater.http.rate_limits import PER_MINUTE
-from headwater.ingest.inbox import Inbox
+from headwater.inbox.inbox import Inbox
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from psycopg import Connection
 
+from headwater.accounts.authorization_codes import forget_codes
 from headwater.database.queries import Queries
 from headwater.jobs.duties import Duty, look_every
 
@@ -31,5 +32,5 @@ def make_cleanup_duty(seconds: float = LOOK_SECONDS) -> Duty:
 def forget(connection: Connection[Any]) -> None:
     """Forget what is of no use any more."""
     with connection.transaction():
-        connection.execute(queries["codes"])
+        forget_codes(connection)
         connection.execute(queries["clients"])

@@ -1,8 +1,3 @@
--- name: codes
--- Codes of long ago, of any Space. They outlive their minute by a day, so that one that is shown
--- twice is noticed.
-DELETE FROM oauth_codes WHERE expires_at < now() - interval '1 day';
-
 -- name: clients
 -- Assistants that registered and were never used, a month later; and those whose last use is so
 -- long ago that no token of theirs can still work. A client that is forgotten too early leaves a

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from headwater.accounts.authorization_codes import NewCode, make_code
 from headwater.accounts.sessions import close_session
 from headwater.accounts.tokens import MAX_TOKENS
 from headwater.console.forms import TOKEN, once_token, read_form_once
@@ -31,7 +32,6 @@ from headwater.console.visitor import (
 )
 from headwater.http.errors import Forbidden
 from headwater.oauth.clients import OAuthClient
-from headwater.oauth.codes import ConsentGiven, make_code
 from headwater.oauth.consent import ConsentOffer, list_choices
 from headwater.oauth.errors import OAuthError
 from headwater.oauth.metadata import AUTHORIZE
@@ -152,8 +152,18 @@ async def post_consent(request: Request, asked: ConsentRequest) -> Response:
         if choice is None:
             return _page(request, asked, offer, status=422, problem="Choose a Space.")
         user_id = asked.visitor.user.id
-        yes = ConsentGiven(asked.request, choice.space_id, user_id, form.text(TOKEN))
-        code = await make_code(connection, yes)
+        wanted = asked.request
+        new = NewCode(
+            space_id=choice.space_id,
+            user_id=user_id,
+            consent=form.text(TOKEN),
+            client_id=wanted.client.id,
+            client_name=wanted.client.shown,
+            redirect_uri=wanted.redirect.text,
+            code_challenge=wanted.code_challenge,
+            resource=wanted.resource,
+        )
+        code = await make_code(connection, new)
     if code is None:
         raise Forbidden(_USED)
     log.info(

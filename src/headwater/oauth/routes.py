@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from headwater.accounts.authorization_codes import find_code
 from headwater.database.pool import UNAVAILABLE
 from headwater.http.bodies import read_body
 from headwater.http.clients import address_subject, client_address
@@ -19,7 +20,6 @@ from headwater.http.errors import Invalid, Problem, shorten
 from headwater.http.json_decoder import decode_storable
 from headwater.oauth.client_metadata import is_document_url
 from headwater.oauth.clients import OAuthClient, read_registration
-from headwater.oauth.codes import find_code
 from headwater.oauth.errors import CORS, NO_STORE, OAuthError
 from headwater.oauth.metadata import (
     REGISTER,

@@ -8,11 +8,16 @@ from typing import Any
 import structlog
 from psycopg import AsyncConnection
 
+from headwater.accounts.authorization_codes import (
+    AuthorizationGrant,
+    find_code,
+    note_token,
+    use_code,
+)
 from headwater.accounts.members import lock_members
 from headwater.accounts.tokens import NewToken, TooManyTokens, issue_token
 from headwater.http.errors import NotFound
 from headwater.oauth.clients import OAuthClient
-from headwater.oauth.codes import AuthorizationGrant, find_code, note_token, use_code
 from headwater.oauth.errors import OAuthError
 from headwater.oauth.metadata import SCOPE, space_of_resource
 from headwater.oauth.registrations import note_use

@@ -1,19 +1,14 @@
-"""A batch on its way through the steps: what arrived, what has been found out about it, and what
-is to be written. One explicit object, so that each step says what it reads and what it adds.
+"""A batch on its way through the steps: the rows that arrived, what the steps learn about them, and
+what is to be written. One explicit object, so that each step says what it reads and what it adds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from enum import StrEnum
 from functools import cached_property
-from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-import msgspec
-
-from headwater.attribution.touches import Touch
 from headwater.browsing.accepted import AcceptedHit, AcceptedPerson
 from headwater.browsing.clicks import Clicks
 from headwater.browsing.views import View
@@ -21,48 +16,24 @@ from headwater.browsing.visits import Visit
 from headwater.companies.assignment import Companies
 from headwater.contacts.batch_store import Profiles
 from headwater.contacts.names import Parts
+from headwater.deliveries.outbox import OutboxDestination
 from headwater.events.accepted import AcceptedEvent
-from headwater.events.batch_store import Duplicate, Replaced
-from headwater.forwarding.outbox import OutboxDestination
+from headwater.events.batch_store import Duplicate, Recorded, RecordedEvents, Replaced, StoredEvent
 from headwater.identity.directory import Contact, Directory, Merge
 from headwater.identity.junk import Junk
+from headwater.identity.queries import KnownLink
 from headwater.identity.resolution import ItemIdentity
+from headwater.inbox.rows import InboxRow, Rejection
 from headwater.pipeline.paths import ContactPath, EventSources
 from headwater.sources.addresses import read_address
 from headwater.sources.exclusions import Exclusions, exclusions_of
-
-
-class RejectReason(StrEnum):
-    """Why a row could not be processed."""
-
-    UNREADABLE_PAYLOAD = "unreadable_payload"
-    UNKNOWN_KIND = "unknown_kind"
-    PROCESSING_ERROR = "processing_error"
-
-
-class Rejection(msgspec.Struct, frozen=True, gc=False):
-    """A row to be set aside. `detail` never holds what the row contains."""
-
-    id: int
-    reason: RejectReason
-    detail: str
-
-
-class InboxRow(NamedTuple):
-    """A row of the inbox. `received_at` is in µs since 1970; `sender` is None in rows from before
-    senders were kept.
-    """
-
-    id: int
-    kind: str
-    sender: str | None
-    received_at: int
-    payload: str
+from headwater.touchpoints.batch_store import TouchpointRange
+from headwater.touchpoints.models import Touch
 
 
 @dataclass(frozen=True)
 class SpaceRules:
-    """What of a Space's settings decides how its rows are processed."""
+    """The settings of a Space that decide how its rows are processed."""
 
     id: int
     timezone: str
@@ -88,7 +59,7 @@ class SpaceRules:
 
 
 class Item:
-    """One readable row of a batch, and what the steps have found out about it: somebody at a
+    """One readable row of a batch, and what the steps have learnt about it: somebody at a
     moment, and what the row says they did. A kind of row is the parts that it has.
     """
 
@@ -123,7 +94,7 @@ class Item:
 
     @property
     def is_stored(self) -> bool:
-        """Whether anything is left of it to store."""
+        """True where anything is left of it to store."""
         return not (self.event is self.touch is self.hit is self.person is None)
 
 
@@ -135,20 +106,30 @@ class Batch:
         self.arrivals = arrivals
         self.directory = directory
         self.items: list[Item] = []
+        self.recorded = RecordedEvents(Recorded({}, {}), Recorded({}, {}))
+        """Stored events that those of the batch may repeat."""
+        self.page_view_keys: set[str] = set()
+        """Of stored page views that those of the batch may repeat."""
+        self.links: list[KnownLink] = []
+        """Stored identifiers that the batch shows."""
         self.rejections: list[Rejection] = []
         self.duplicates: list[Duplicate] = []
         self.replaced: list[Replaced] = []
+        self.events: list[StoredEvent] = []
+        """The rows of its events, once these are written."""
         self.companies = Companies()
         self.profiles = Profiles()
         self.paths: dict[Contact, ContactPath] = {}
         self.late_sources: dict[int, int] = {}
         """Sources, as bits, that the batch's touches add to stored events, by event id."""
         self.targets: list[OutboxDestination] = []
-        """Where the Space's events are forwarded to."""
+        """The destinations that the Space's events are forwarded to."""
         self.clicks = Clicks()
         self.views: dict[int, View] = {}
         """The page views that could make a touchpoint, or do, loaded ones included."""
         self.visits: list[Visit] = []
+        self.view_spans: list[TouchpointRange] = []
+        """Spans in which stored touches may change because of the batch's page views."""
         self.names: list[tuple[Contact, str, Parts]] = []
         """Names with their parts as events gave them, in order of arrival."""
         self.bots: dict[int, int] = {}
@@ -188,7 +169,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What became of a batch, or of several added up."""
+    """The outcome of a batch, or of several added up."""
 
     rows: int = 0
     stored: int = 0
@@ -201,5 +182,5 @@ class BatchResult:
     """Batches not begun because another worker had the Space."""
 
     def __add__(self, other: BatchResult) -> BatchResult:
-        names = [each.name for each in fields(self)]
+        names = [counted.name for counted in fields(self)]
         return BatchResult(*(getattr(self, name) + getattr(other, name) for name in names))

@@ -11,21 +11,34 @@ import structlog
 from psycopg import Connection
 
 from headwater.failpoints import failpoint
+from headwater.inbox.queue import delete_rows, waiting_ids, waiting_spaces
+from headwater.inbox.rejected import reject_rows
+from headwater.inbox.rows import Rejection, RejectReason
 from headwater.jobs.connection import TRANSIENT_ERRORS, WorkerConnection
-from headwater.pipeline.batch import Batch, BatchResult, Rejection, RejectReason
-from headwater.pipeline.batch_loader import load_known, load_paths
-from headwater.pipeline.batch_writer import write
-from headwater.pipeline.inbox import (
-    claim,
-    delete_rows,
-    reject_rows,
-    waiting_ids,
-    waiting_spaces,
+from headwater.pipeline.batch import Batch, BatchResult
+from headwater.pipeline.batch_loader import (
+    load_contacts,
+    load_known,
+    load_paths,
+    load_visits,
+    request_numbers,
 )
+from headwater.pipeline.batch_writer import (
+    empty_inbox,
+    forward_events,
+    write_contacts,
+    write_duplicates,
+    write_events,
+    write_merges,
+    write_page_views,
+    write_touchpoints,
+)
+from headwater.pipeline.claim import claim
+from headwater.pipeline.duplicates import drop_duplicates, drop_repeated_page_views
 from headwater.pipeline.steps import (
     describe_contacts,
     group_companies,
-    match_identities,
+    match_and_merge,
     parse,
     read_views,
     settle,
@@ -38,17 +51,33 @@ log = structlog.get_logger()
 
 
 def process(connection: Connection[Any], batch: Batch) -> None:
-    """The steps from waiting rows to stored facts. The caller owns the transaction."""
+    """Every step from waiting rows to stored facts, in order. The caller owns the transaction."""
     parse(batch)
-    load_known(connection, batch)  # drops duplicates
-    match_identities(batch)  # merges contacts
+    load_known(connection, batch)
+    drop_duplicates(batch)
+    drop_repeated_page_views(batch)
+
+    load_contacts(connection, batch)
+    match_and_merge(batch)
     read_views(batch)
     describe_contacts(batch)
     group_companies(batch)
+
+    give_numbers = request_numbers(connection, batch)  # drawn on the way of the next read
+    load_visits(connection, batch)
     load_paths(connection, batch)
+    give_numbers()
     walk_paths(batch)
     settle(batch)
-    write(connection, batch)
+
+    write_merges(connection, batch)
+    write_contacts(connection, batch)
+    write_touchpoints(connection, batch)
+    write_page_views(connection, batch)
+    write_events(connection, batch)
+    forward_events(connection, batch)
+    write_duplicates(connection, batch)
+    empty_inbox(connection, batch)
 
 
 def run_batch(
@@ -154,7 +183,8 @@ def drain(connection: Connection[Any], limit: int = BATCH_ROWS) -> BatchResult:
     """
     total = BatchResult()
     while True:
-        results = [process_space(connection, each, limit) for each in waiting_spaces(connection)]
+        waiting = waiting_spaces(connection)
+        results = [process_space(connection, space_id, limit) for space_id in waiting]
         total = sum(results, total)
         if all(result.skipped for result in results):
             return total

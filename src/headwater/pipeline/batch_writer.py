@@ -1,4 +1,6 @@
-"""A decided batch as rows. Nothing here waits for an answer, so all of it is one round trip."""
+"""A decided batch as rows, one step per function, in the order of `batch_runner.process`. Nothing
+here waits for an answer, so all of it is one round trip.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +9,13 @@ from typing import Any
 from msgspec.structs import asdict
 from psycopg import Connection
 
-from headwater.attribution.touches import Touch
 from headwater.browsing import batch_store as browsing
 from headwater.browsing.views import View
 from headwater.companies.batch_store import write_companies
 from headwater.contacts.batch_store import write_name_parts, write_profiles
-from headwater.contacts.merge_log import log_merges
+from headwater.contacts.identifiers import write_links, write_merged_contacts
 from headwater.contacts.profiles import Profile
-from headwater.contacts.reassignment import Move, restamp_all
+from headwater.deliveries.outbox import hand_over_deliveries, queue_deliveries
 from headwater.events.batch_store import (
     StoredEvent,
     add_seen,
@@ -24,11 +25,13 @@ from headwater.events.batch_store import (
     replace_events,
 )
 from headwater.failpoints import failpoint
-from headwater.forwarding.outbox import hand_over_deliveries, queue_deliveries
-from headwater.identity.batch_store import write_links, write_merges
 from headwater.identity.directory import Contact
+from headwater.identity.moves import ContactMove
+from headwater.inbox.queue import delete_rows
+from headwater.inbox.rejected import reject_rows
+from headwater.merging.merge_log import log_merges
+from headwater.merging.reassignment import reassign_all
 from headwater.pipeline.batch import Batch, Item
-from headwater.pipeline.inbox import delete_rows, reject_rows
 from headwater.pipeline.page_views import (
     hit_row,
     joined_visits,
@@ -36,69 +39,92 @@ from headwater.pipeline.page_views import (
     sources_seen,
     visit_rows,
 )
-from headwater.pipeline.touchpoints import (
-    StoredTouchpoint,
-    delete_touchpoints,
-    write_touchpoints,
-)
+from headwater.sites.sites import count_bots
+from headwater.touchpoints import batch_store as touchpoints
+from headwater.touchpoints.batch_store import StoredTouchpoint
+from headwater.touchpoints.models import Touch
 
 
-def write(connection: Connection[Any], batch: Batch) -> None:
-    """Store everything the batch decided and take its rows off the inbox."""
+def write_merges(connection: Connection[Any], batch: Batch) -> None:
+    """Store the merges, and let the stored rows of contacts follow them."""
     space_id = batch.space.id
     moves = [move for profile in batch.profiles if (move := _move(batch, profile))]
-    write_merges(connection, space_id, batch.directory)
+    write_merged_contacts(connection, space_id, batch.directory)
     log_merges(connection, space_id, batch.directory.merges, batch.profiles)
-    restamp_all(connection, space_id, moves)
+    reassign_all(connection, space_id, moves)
     failpoint("worker_after_merge")
+
+
+def write_contacts(connection: Connection[Any], batch: Batch) -> None:
+    """Store companies and contacts that are new or changed, and what identifies the contacts."""
+    space_id = batch.space.id
     write_companies(connection, space_id, batch.companies)
     write_profiles(connection, space_id, batch.profiles)
     write_links(connection, space_id, batch.directory)
     write_name_parts(connection, space_id, batch.names)
-    add_sources(connection, space_id, batch.late_sources)
-    touches = [_of_item(batch, item, item.touch) for item in batch.items if item.touch is not None]
-    write_touchpoints(connection, space_id, touches)
-    _write_browsing(connection, batch)
-    events = [event for item in batch.items if (event := _event(batch, item))]
-    record_events(connection, space_id, events)
-    _forward(connection, batch, events)
-    replace_events(connection, space_id, batch.replaced)
-    record_duplicates(connection, space_id, batch.duplicates)
-    failpoint("worker_after_events")
-    reject_rows(connection, space_id, batch.rejections)
-    delete_rows(connection, space_id, [arrival.id for arrival in batch.arrivals])
 
 
-def _forward(connection: Connection[Any], batch: Batch, events: list[StoredEvent]) -> None:
-    """Queue the events for where they are forwarded to; those that take the place of others come
-    after these, whose deliveries become theirs.
+def write_touchpoints(connection: Connection[Any], batch: Batch) -> None:
+    """Store the touchpoints of events and those sent by themselves, and put their sources on stored
+    events after them.
     """
-    space_id, targets = batch.space.id, batch.targets
-    successors = {each.event_id for each in batch.replaced}
-    first = [event for event in events if event.id not in successors]
-    queue_deliveries(connection, space_id, first, targets)
-    if successors:
-        hand_over_deliveries(connection, space_id, batch.replaced)
-        rest = [event for event in events if event.id in successors]
-        queue_deliveries(connection, space_id, rest, targets)
+    add_sources(connection, batch.space.id, batch.late_sources)
+    touches = [_of_item(batch, item, item.touch) for item in batch.items if item.touch is not None]
+    touchpoints.write_touchpoints(connection, batch.space.id, touches)
 
 
-def _write_browsing(connection: Connection[Any], batch: Batch) -> None:
+def write_page_views(connection: Connection[Any], batch: Batch) -> None:
+    """Store page views, their visits and clicks, and the touchpoints that they make since, in place
+    of those that they made before.
+    """
     space_id, views = batch.space.id, batch.views.values()
     browsing.write_visits(connection, space_id, visit_rows(batch), joined_visits(batch))
     hits = [hit for item in batch.items if (hit := hit_row(item))]
     browsing.write_hits(connection, space_id, hits)
     browsing.write_clicks(connection, space_id, batch.clicks)
-    browsing.count_bots(connection, space_id, batch.bots)
+    count_bots(connection, space_id, batch.bots)
     add_seen(connection, space_id, sources_seen(batch))
-    gone = [view.id for view in views if view.was_touch and not view.is_touch]
-    delete_touchpoints(connection, space_id, gone)
+    withdrawn = [view.id for view in views if view.was_touch and not view.is_touch]
+    touchpoints.delete_touchpoints(connection, space_id, withdrawn)
     made = [_of_view(batch, view) for view in views if view.is_touch and not view.was_touch]
-    write_touchpoints(connection, space_id, made)
+    touchpoints.write_touchpoints(connection, space_id, made)
 
 
-def _move(batch: Batch, profile: Profile) -> Move | None:
-    """What becomes of the stored rows of a contact, if they change."""
+def write_events(connection: Connection[Any], batch: Batch) -> None:
+    """Store the events."""
+    batch.events = [event for item in batch.items if (event := _event(batch, item))]
+    record_events(connection, batch.space.id, batch.events)
+
+
+def forward_events(connection: Connection[Any], batch: Batch) -> None:
+    """Queue the events for where they are forwarded to; those that take the place of others come
+    after these, whose deliveries become theirs.
+    """
+    space_id, targets = batch.space.id, batch.targets
+    successors = {event.event_id for event in batch.replaced}
+    first = [event for event in batch.events if event.id not in successors]
+    queue_deliveries(connection, space_id, first, targets)
+    if successors:
+        hand_over_deliveries(connection, space_id, batch.replaced)
+        rest = [event for event in batch.events if event.id in successors]
+        queue_deliveries(connection, space_id, rest, targets)
+
+
+def write_duplicates(connection: Connection[Any], batch: Batch) -> None:
+    """Keep what repeats something visible, the events whose place others take among it."""
+    replace_events(connection, batch.space.id, batch.replaced)
+    record_duplicates(connection, batch.space.id, batch.duplicates)
+    failpoint("worker_after_events")
+
+
+def empty_inbox(connection: Connection[Any], batch: Batch) -> None:
+    """Take the batch's rows off the inbox, and set those aside that could not be processed."""
+    reject_rows(connection, batch.space.id, batch.rejections)
+    delete_rows(connection, batch.space.id, [arrival.id for arrival in batch.arrivals])
+
+
+def _move(batch: Batch, profile: Profile) -> ContactMove | None:
+    """The move of the stored rows of a contact, if they change."""
     contact = profile.contact
     if contact.is_new:
         return None
@@ -108,7 +134,7 @@ def _move(batch: Batch, profile: Profile) -> Move | None:
     if final is contact and not merged_mask and profile.company is profile.original_company:
         return None
     company = batch.profiles.of(final).company
-    return Move(contact.id, final.id, company and company.id, merged_mask)
+    return ContactMove(contact.id, final.id, company and company.id, merged_mask)
 
 
 def _of_item(batch: Batch, item: Item, touch: Touch) -> StoredTouchpoint:

@@ -6,10 +6,10 @@ from typing import Any
 
 from psycopg import Connection
 
-from headwater.contacts.merge_alerts import warn_of_burst
+from headwater.inbox.queue import waiting_spaces
 from headwater.jobs.duties import Duty
+from headwater.merging.merge_alerts import warn_of_burst
 from headwater.pipeline.batch_runner import BATCH_ROWS, process_space
-from headwater.pipeline.inbox import waiting_spaces
 from headwater.settings import MERGE_ALERT
 
 

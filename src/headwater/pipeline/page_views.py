@@ -5,27 +5,24 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from psycopg import Connection
-
-from headwater.attribution.touches import HALF_HOUR
 from headwater.browsing.accepted import AcceptedHit
 from headwater.browsing.batch_store import (
     AbsorbedVisit,
     StoredHit,
     StoredVisit,
     VisitSpan,
-    request_visits,
 )
 from headwater.browsing.clicks import hash_of
-from headwater.browsing.views import DIRECTLY, View, ViewOrigin, stored_view
+from headwater.browsing.views import View, ViewOrigin, stored_view
 from headwater.browsing.visits import Visit
 from headwater.events.batch_store import SourceSeen
 from headwater.identity.directory import Contact
 from headwater.pipeline.batch import Batch, Item
-from headwater.pipeline.touchpoints import StoredTouch, TouchpointRange
 from headwater.sources.addresses import read_parameters
 from headwater.sources.clicks import AD_CLICKS
 from headwater.sources.outcomes import Ad
+from headwater.touchpoints.batch_store import StoredTouch, TouchpointRange
+from headwater.touchpoints.models import DIRECTLY, HALF_HOUR
 
 
 def clicks_of(hits: Iterable[AcceptedHit]) -> set[str]:
@@ -41,31 +38,45 @@ def clicks_of(hits: Iterable[AcceptedHit]) -> set[str]:
 # ------------------------------------------------------------------------------------- loading
 
 
-def view_spans(connection: Connection[Any], batch: Batch) -> list[TouchpointRange]:
-    """Load the visits around the batch's page views, and return where the touches may change: near
-    these, and near the next one with a campaign in a visit, however much later.
-    """
-    seen: dict[Contact, dict[str, list[int]]] = {}
+Browsed = dict[Contact, dict[str, list[int]]]
+"""Times of page views, by final contact and browser."""
+
+
+def browsed_by_stored(batch: Batch) -> Browsed:
+    """The batch's page views of contacts that have a stored one in them."""
+    browsed: Browsed = {}
     for item in batch.items:
         if item.hit is not None:
-            devices = seen.setdefault(item.contact.final(), {})
+            devices = browsed.setdefault(item.contact.final(), {})
             devices.setdefault(item.view.device, []).append(item.at)
     members = batch.family()
-    stored = {final: times for final, times in seen.items() if members(final)}
-    if not stored:
-        return []
-    asked = [
+    return {contact: devices for contact, devices in browsed.items() if members(contact)}
+
+
+def visits_around(batch: Batch, browsed: Browsed) -> list[VisitSpan]:
+    """The spans in which stored visits may be that these page views are part of."""
+    members = batch.family()
+    return [
         VisitSpan(member.id, device, min(times) - HALF_HOUR, max(times) + HALF_HOUR)
-        for final, devices in stored.items()
-        for member in members(final)
+        for contact, devices in browsed.items()
+        for member in members(contact)
         for device, times in devices.items()
     ]
-    after = _put_visits(batch, request_visits(connection, batch.space.id, asked)())
+
+
+def put_visits(
+    batch: Batch, browsed: Browsed, rows: Iterable[tuple[Any, ...]]
+) -> list[TouchpointRange]:
+    """Take in the stored visits, and return where touches may change: near these page views, and
+    near the next one with a campaign in a visit, however much later.
+    """
+    after = _add_visits(batch, rows)
+    members = batch.family()
     return [
         TouchpointRange(member.id, first, last)
-        for final, devices in stored.items()
-        for first, last in _moments(devices.values(), after.get(final, ()))
-        for member in members(final)
+        for contact, devices in browsed.items()
+        for first, last in _moments(devices.values(), after.get(contact, ()))
+        for member in members(contact)
     ]
 
 
@@ -78,7 +89,7 @@ def _moments(times: Collection[list[int]], after: Iterable[int]) -> Iterator[tup
         yield moment - HALF_HOUR, moment + HALF_HOUR
 
 
-def _put_visits(batch: Batch, rows: Iterable[tuple[Any, ...]]) -> dict[Contact, list[int]]:
+def _add_visits(batch: Batch, rows: Iterable[tuple[Any, ...]]) -> dict[Contact, list[int]]:
     """Take in stored visits; returns, by final contact, when page views with a campaign follow."""
     visits: dict[int, Visit] = {}
     after: dict[Contact, list[int]] = {}
@@ -129,7 +140,7 @@ def put_touches(batch: Batch, touches: Iterable[StoredTouch]) -> None:
     for touch in touches:
         owner = batch.directory.contacts[touch.contact_id]
         path = batch.path(owner)
-        path.load_touch(touch.likeness, touch.at)
+        path.load_touch(touch.key, touch.at)
         if not touch.is_direct_view:
             path.load_telling(touch.at)
         elif touch.id not in batch.views:
@@ -140,9 +151,7 @@ def put_touches(batch: Batch, touches: Iterable[StoredTouch]) -> None:
 def _direct_view(touch: StoredTouch, owner: Contact) -> View:
     """As much of a direct visit's beginning as it takes to make it no touch any more."""
     view = View(touch.id, touch.at, "", owner)
-    source_id, campaign_id, campaign_name, adset_id, adset_name, ad_id, ad_name, keyword = (
-        touch.likeness
-    )
+    source_id, campaign_id, campaign_name, adset_id, adset_name, ad_id, ad_name, keyword = touch.key
     ad = Ad(None, None, campaign_id, campaign_name, adset_id, adset_name, ad_id, ad_name, keyword)
     view.origin = ViewOrigin(DIRECTLY, source_id, ad)
     view.claims = view.is_touch = view.was_touch = True

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 
-from headwater.attribution.touches import HALF_HOUR, Likeness, Touch
 from headwater.browsing.views import View
 from headwater.browsing.visits import Visit, place
+from headwater.touchpoints.models import HALF_HOUR, Touch, TouchpointKey
 
 
 class EventSources:
@@ -22,6 +22,26 @@ class EventSources:
         self.source_mask = source_mask
 
 
+# One contact, three page views, two campaigns, an event; G and M are sources of ads, D is direct:
+#
+#     10:00            10:20            10:40              11:00
+#     page view        page view        page view in       purchase
+#     spring (G)       summer (M)       another browser
+#     touch G          touch M          no touch: D        sources G, M
+#
+# - Spring and summer are one visit and two touches: see browsing/visits.py.
+# - The third begins a visit of its own, and nothing tells where it came from. M, 20 minutes before,
+#   tells more, so D makes no touch; at 10:51 it would.
+# - The purchase begins with the sources that the path has when its turn comes. If the page view of
+#   10:20 arrives after it, M is added to it then, as the touch lies before it in time.
+# - Until that page view arrives, D makes a touch: G tells more up to 10:30 only. `_reconsider` then
+#   takes the touch back. The purchase keeps D among its sources, which may be too many, never too
+#   few: they only say where looking for credit is worth it.
+# - A sign-up at 10:15 that names spring's campaign itself repeats G and makes no second touch; one
+#   at 10:31 makes one.
+# - When two contacts merge, each has what either path has, and so has every event on them.
+
+
 class ContactPath:
     """The path of one contact."""
 
@@ -32,19 +52,19 @@ class ContactPath:
     def __init__(self, source_mask: int) -> None:
         self.source_mask = source_mask
         self.merged_mask = 0
-        """What a merge in this batch put on every event before it."""
+        """Sources that a merge in this batch put on every event before it."""
         self.marks: list[EventSources] = []
-        self._times: dict[Likeness, list[int]] = {}
+        self._times: dict[TouchpointKey, list[int]] = {}
         self._telling: list[int] = []
-        """When there were touches other than direct visits, in order."""
+        """Times of touches other than direct visits, in order."""
         self._direct: list[View] = []
         """The beginnings of visits that nothing tells the source of."""
         self._visits: dict[str, list[Visit]] = {}
         """By device."""
 
-    def load_touch(self, likeness: Likeness, at: int) -> None:
+    def load_touch(self, key: TouchpointKey, at: int) -> None:
         """Take in a stored touch, whatever it was made by."""
-        self._times.setdefault(likeness, []).append(at)
+        self._times.setdefault(key, []).append(at)
 
     def load_telling(self, at: int) -> None:
         """Take in that there was a touch, other than a direct visit."""
@@ -58,27 +78,27 @@ class ContactPath:
         self._visits.setdefault(visit.device, []).append(visit)
 
     def repeats(self, touch: Touch) -> bool:
-        """Whether the same touch is there in the half hour up to this one."""
+        """Return whether the same touch is there in the half hour up to this one."""
         return any(
-            touch.at - HALF_HOUR <= time <= touch.at for time in self._times.get(touch.likeness, ())
+            touch.at - HALF_HOUR <= time <= touch.at for time in self._times.get(touch.key, ())
         )
 
     def add_touch(self, touch: Touch) -> None:
-        """Take in a touch that was told of by an event, or by itself."""
+        """Take in a touch of an event, or one that was sent by itself."""
         self._add(touch)
         self._tell(touch.at)
 
     def add_view(self, view: View) -> None:
         """Take in a page view, and decide anew about those whose standing it changes."""
-        for each in place(self._visits.setdefault(view.device, []), view):
-            if each.is_direct:
-                self._claim_directly(each)
-            elif each.claims:
-                self._make(each)
-                self._tell(each.at)
+        for changed in place(self._visits.setdefault(view.device, []), view):
+            if changed.is_direct:
+                self._claim_directly(changed)
+            elif changed.claims:
+                self._make(changed)
+                self._tell(changed.at)
             else:
-                self._unmake(each)
-                self._untell(each.at)
+                self._unmake(changed)
+                self._untell(changed.at)
 
     def add_event(self, at: int) -> EventSources:
         """Note an event of the batch, which begins with all sources known so far."""
@@ -88,8 +108,8 @@ class ContactPath:
 
     def absorb(self, other: ContactPath) -> None:
         """Join the path of a contact merged into this one's. What was decided on either stays."""
-        for likeness, times in other._times.items():
-            self._times.setdefault(likeness, []).extend(times)
+        for key, times in other._times.items():
+            self._times.setdefault(key, []).extend(times)
         self._telling = sorted(self._telling + other._telling)
         self._direct += other._direct
         for device, visits in other._visits.items():
@@ -126,10 +146,10 @@ class ContactPath:
     def _decide_directly(self, view: View) -> None:
         """A direct visit makes no touch in the half hour after one that tells more."""
         nearest = bisect_left(self._telling, view.at - HALF_HOUR)
-        told = nearest < len(self._telling) and self._telling[nearest] <= view.at
-        if told and view.is_touch:
+        follows_better = nearest < len(self._telling) and self._telling[nearest] <= view.at
+        if follows_better and view.is_touch:
             self._unmake(view)
-        elif not told and not view.is_touch:
+        elif not follows_better and not view.is_touch:
             self._make(view)
 
     def _make(self, view: View) -> None:
@@ -138,10 +158,10 @@ class ContactPath:
 
     def _unmake(self, view: View) -> None:
         view.is_touch = False
-        self._times[view.touch().likeness].remove(view.at)
+        self._times[view.touch().key].remove(view.at)
 
     def _add(self, touch: Touch) -> None:
-        self._times.setdefault(touch.likeness, []).append(touch.at)
+        self._times.setdefault(touch.key, []).append(touch.at)
         self.source_mask |= touch.source_bit
         for mark in self.marks:
             if mark.at >= touch.at:

@@ -1,4 +1,4 @@
-"""The decisions of the pipeline, one step per function, in the order of `running.process`.
+"""The decisions of the pipeline, one step per function, in the order of `batch_runner.process`.
 
 All of them are pure: they look at nothing but the batch and walk its items in order of arrival.
 """
@@ -6,12 +6,9 @@ All of them are pure: they look at nothing but the batch and walk its items in o
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 import msgspec
 
-from headwater.attribution.accepted import AcceptedTouchpoint
-from headwater.attribution.touches import Touch
 from headwater.browsing.accepted import AcceptedBots, AcceptedHit, AcceptedPerson
 from headwater.browsing.views import read_view
 from headwater.companies.assignment import Company
@@ -19,12 +16,15 @@ from headwater.companies.domains import business_domain
 from headwater.contacts.names import full_name, said_parts
 from headwater.contacts.profiles import DEVICE, PLACE
 from headwater.events.accepted import AcceptedEvent
-from headwater.events.batch_store import Duplicate, Key, Recorded, Replaced
+from headwater.events.batch_store import Duplicate
 from headwater.identity.resolution import Identifiers, ItemIdentity, identify, without_junk
 from headwater.identity.senders import sender_of
-from headwater.pipeline.batch import Batch, InboxRow, Item, Rejection, RejectReason
+from headwater.inbox.rows import InboxRow, Rejection, RejectReason
+from headwater.pipeline.batch import Batch, Item
 from headwater.pipeline.paths import ContactPath
-from headwater.pipeline.touchpoints import touch_of, touch_of_event
+from headwater.touchpoints.accepted import AcceptedTouchpoint
+from headwater.touchpoints.classification import touch_of, touch_of_event
+from headwater.touchpoints.models import Touch
 
 EVENT = "event"
 TOUCHPOINT = "touchpoint"
@@ -60,7 +60,7 @@ def parse(batch: Batch) -> None:
 def _read_event(batch: Batch, arrival: InboxRow) -> None:
     event = _decode_event(arrival.payload)
     touch = touch_of_event(event, event.event_time * 1000)
-    item = _add_item(batch, arrival, _strong(event), event.event_time)
+    item = _add_item(batch, arrival, _identifiers(event), event.event_time)
     item.event, item.touch = event, touch
     item.warn(event.warnings)
 
@@ -68,20 +68,20 @@ def _read_event(batch: Batch, arrival: InboxRow) -> None:
 def _read_touchpoint(batch: Batch, arrival: InboxRow) -> None:
     touchpoint = _decode_touchpoint(arrival.payload)
     touch = touch_of(touchpoint, touchpoint.occurred_at * 1000)
-    item = _add_item(batch, arrival, _strong(touchpoint), touchpoint.occurred_at)
+    item = _add_item(batch, arrival, _identifiers(touchpoint), touchpoint.occurred_at)
     item.touch = touch
     item.warn(touchpoint.warnings)
 
 
 def _read_hit(batch: Batch, arrival: InboxRow) -> None:
     hit = _decode_hit(arrival.payload)
-    shown = Identifiers(None, None, hit.trk_token, hit.fingerprint, hit.ip)
-    _add_item(batch, arrival, shown, hit.occurred_at).hit = hit
+    identifiers = Identifiers(None, None, hit.trk_token, hit.fingerprint, hit.ip)
+    _add_item(batch, arrival, identifiers, hit.occurred_at).hit = hit
 
 
 def _read_person(batch: Batch, arrival: InboxRow) -> None:
     person = _decode_person(arrival.payload)
-    _add_item(batch, arrival, _strong(person), person.occurred_at).person = person
+    _add_item(batch, arrival, _identifiers(person), person.occurred_at).person = person
 
 
 def _read_bots(batch: Batch, arrival: InboxRow) -> None:
@@ -98,14 +98,14 @@ _READERS: dict[str, Callable[[Batch, InboxRow], None]] = {
 }
 
 
-def _strong(told: AcceptedEvent | AcceptedTouchpoint | AcceptedPerson) -> Identifiers:
-    return Identifiers(told.email, told.tracking_id, told.trk_token, told.fingerprint, told.ip)
+def _identifiers(sent: AcceptedEvent | AcceptedTouchpoint | AcceptedPerson) -> Identifiers:
+    return Identifiers(sent.email, sent.tracking_id, sent.trk_token, sent.fingerprint, sent.ip)
 
 
-def _add_item(batch: Batch, arrival: InboxRow, given: Identifiers, at: int) -> Item:
+def _add_item(batch: Batch, arrival: InboxRow, identifiers: Identifiers, at: int) -> Item:
     """A new item that does not yet say what was done, at this moment in ms since 1970."""
     sender = sender_of(arrival.sender, arrival.kind)
-    kept, warnings = without_junk(given, batch.space.junk)
+    kept, warnings = without_junk(identifiers, batch.space.junk)
     seen_with = kept.fingerprint is not None and kept.ip is not None
     who = ItemIdentity(
         receipt_id=arrival.id,
@@ -123,94 +123,10 @@ def _add_item(batch: Batch, arrival: InboxRow, given: Identifiers, at: int) -> I
     return item
 
 
-def idempotency_key(event: AcceptedEvent) -> Key | None:
-    """What makes a later event with the same one a duplicate."""
-    return (event.event_name, event.idempotency_key) if event.idempotency_key else None
-
-
-def order_key(event: AcceptedEvent) -> Key | None:
-    """Likewise for orders; upsells share their order's id and are left out."""
-    if not event.order_id or event.is_upsell or event.event_name == "upsell_purchase":
-        return None
-    return event.event_name, event.order_id
-
-
-def drop_duplicates(batch: Batch, by_key: Recorded, by_order: Recorded) -> None:
-    """Set aside events that repeat a stored one, or an earlier one of the batch. What a page says
-    keeps out nothing but what pages say: an event of the business takes its place.
-    """
-    kept: list[Item] = []
-    for item in batch.items:
-        if item.event is None:
-            kept.append(item)
-            continue
-        named: _Named = (
-            ("idempotency_key", idempotency_key(item.event), by_key),
-            ("order_id", order_key(item.event), by_order),
-        )
-        duplicate = _repeated(item, named)
-        if duplicate is not None:
-            batch.duplicates.append(duplicate)
-            continue
-        if item.who.sender.is_trusted:
-            batch.replaced += _replaced(item, named)
-        for _, key, recorded in named:
-            if key is not None:
-                recorded.of(item.who.sender)[key] = item.id
-        kept.append(item)
-    batch.items = kept
-
-
-_Named = tuple[tuple[Literal["idempotency_key", "order_id"], Key | None, Recorded], ...]
-"""How an event can repeat another: why it is dropped then, its own key, and what is stored."""
-
-
-def _repeated(item: Item, named: _Named) -> Duplicate | None:
-    """The event as a duplicate, if it is one."""
-    sender = item.who.sender
-    for reason, key, recorded in named:
-        if key is None:
-            continue
-        event_id = recorded.business.get(key)
-        if event_id is None and not sender.is_trusted:
-            event_id = recorded.browsers.get(key)
-        if event_id is not None:
-            return Duplicate(item.id, reason, event_id, item.received_at, sender)
-    return None
-
-
-def _replaced(item: Item, named: _Named) -> list[Replaced]:
-    """The events of pages whose place this one takes. They no longer count for others."""
-    replaced: dict[int, Replaced] = {}
-    for reason, key, recorded in named:
-        event_id = recorded.browsers.get(key) if key is not None else None
-        if event_id is not None:
-            replaced.setdefault(event_id, Replaced(event_id, item.id, reason))
-    if replaced:
-        for _, _, recorded in named:
-            for key in [key for key, known in recorded.browsers.items() if known in replaced]:
-                del recorded.browsers[key]
-    return list(replaced.values())
-
-
-def drop_repeated_hits(batch: Batch, keys: set[str]) -> None:
-    """Set aside page views that repeat a stored one, by its key, or an earlier one of the batch."""
-    kept: list[Item] = []
-    for item in batch.items:
-        if item.hit is None:
-            kept.append(item)
-        elif item.hit.key in keys:
-            repeated = Duplicate(item.id, "repeated_hit", None, item.received_at, item.who.sender)
-            batch.duplicates.append(repeated)
-        else:
-            keys.add(item.hit.key)
-            kept.append(item)
-    batch.items = kept
-
-
-def match_identities(batch: Batch) -> None:
-    """Find, make and merge the contacts of the items. Identifiers that a page may not add to a
-    contact are left out from here on, with a warning.
+def match_and_merge(batch: Batch) -> None:
+    """Find, make and merge the contacts of the items: one item after another, as each is matched
+    against what those before it have merged. Identifiers that a page may not add to a contact are
+    left out from here on, with a warning.
     """
     for item in batch.items:
         presented = item.who
@@ -227,24 +143,24 @@ def describe_contacts(batch: Batch) -> None:
     for item, merges in batch.timeline():
         for merge in merges:
             profiles.of(merge.survivor).fill_from(profiles.of(merge.loser))
-        profile, told = profiles.of(item.contact), item.event or item.person
+        profile, described = profiles.of(item.contact), item.event or item.person
         trusted = item.who.sender.is_trusted
         if item.hit is not None:
             _describe_by_hit(batch, item, item.hit)
-        if told is None:
+        if described is None:
             profile.learn(item.who.email, None, None)
             continue
-        name = full_name(told.full_name, told.first_name, told.last_name)
-        profile.learn(item.who.email, name, told.phone)
-        if told.profile_fields:
-            profile.set_fields(told.profile_fields, zone, replace=trusted)
+        name = full_name(described.full_name, described.first_name, described.last_name)
+        profile.learn(item.who.email, name, described.phone)
+        if described.profile_fields:
+            profile.set_fields(described.profile_fields, zone, replace=trusted)
         if name is not None and (trusted or profile.name == name):
             directory.link(item.contact, ("name", name), item.at, item.id)
-            parts = said_parts(told.full_name, told.first_name, told.last_name)
+            parts = said_parts(described.full_name, described.first_name, described.last_name)
             if parts is not None:
                 batch.names.append((item.contact, name, parts))
-        if told.phone is not None and (trusted or profile.phone == told.phone):
-            directory.link(item.contact, ("phone", told.phone), item.at, item.id)
+        if described.phone is not None and (trusted or profile.phone == described.phone):
+            directory.link(item.contact, ("phone", described.phone), item.at, item.id)
 
 
 def _describe_by_hit(batch: Batch, item: Item, hit: AcceptedHit) -> None:

@@ -10,19 +10,18 @@ import structlog
 from psycopg import Connection
 
 from headwater.failpoints import failpoint
+from headwater.inbox.queue import spaces_with_rows
 from headwater.jobs.backoff import double_pause
 from headwater.jobs.duties import Duty
-from headwater.pipeline import inbox
 from headwater.pipeline.batch_runner import BATCH_ROWS, describe, process_space
 from headwater.privacy.erasures import queries
 from headwater.privacy.scrub import scrub
 
-_HOP = inbox.queries["hop"].format(queue=queries["due"])
-SPACES_WITH_ERASURES = inbox.queries["spaces"].format(hop=_HOP)
-
 FIRST_PAUSE_SECONDS = 2.0
 """After the first failure; it doubles with each that follows."""
 LONGEST_PAUSE_SECONDS = 300.0
+
+SPACES_WITH_ERASURES = spaces_with_rows(queries["due"])
 
 log = structlog.get_logger()
 
@@ -88,9 +87,8 @@ def _erase(connection: Connection[Any], space_id: int, job: _Job, limit: int) ->
 
 def _put_off(connection: Connection[Any], space_id: int, job: _Job, error: Exception) -> None:
     reason = describe(error)
-    pause = timedelta(
-        seconds=double_pause(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, job.attempts + 1)
-    )
+    seconds = double_pause(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, job.attempts + 1)
+    pause = timedelta(seconds=seconds)
     values = {"space_id": space_id, "id": job.id, "last_error": reason, "pause": pause}
     connection.execute(queries["put_off"], values)
     log.error("erasure failed", space_id=space_id, erasure=job.id, error=reason)

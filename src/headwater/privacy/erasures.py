@@ -11,7 +11,7 @@ from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 
 from headwater.database.queries import Queries
-from headwater.pipeline.inbox import POLL_SECONDS
+from headwater.inbox.queue import POLL_SECONDS
 
 queries = Queries(__name__, "erasures.sql")
 

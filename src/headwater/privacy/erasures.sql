@@ -12,7 +12,7 @@ ORDER BY e.id DESC
 LIMIT %(limit)s;
 
 -- name: due
--- For the operator's side: the erasures to be carried out now, as the queue that pipeline/inbox.sql
+-- For the operator's side: the erasures to be carried out now, as the queue that inbox/queue.sql
 -- hops over.
 (SELECT e.space_id FROM erasures e WHERE e.erased_at IS NULL AND e.retry_at <= now());
 

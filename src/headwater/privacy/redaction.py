@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
-from headwater.attribution import accepted as touchpoints
-from headwater.attribution.accepted import AcceptedTouchpoint
 from headwater.browsing import accepted as browsing
 from headwater.browsing.accepted import AcceptedHit, AcceptedPerson
 from headwater.events import accepted as events
 from headwater.events.accepted import AcceptedEvent
 from headwater.identity.directory import EMAIL, FINGERPRINT, TRACKING_ID, TRK_TOKEN
 from headwater.pipeline.steps import EVENT, HIT, IDENTIFY, TOUCHPOINT
+from headwater.touchpoints import accepted as touchpoints
+from headwater.touchpoints.accepted import AcceptedTouchpoint
 
 EMPTIED = "{}"
 """What is left of a payload that names the person and cannot be read."""

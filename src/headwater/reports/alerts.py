@@ -14,7 +14,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
 from headwater.database.queries import Queries, fetch_all
-from headwater.forwarding.platforms import registry
+from headwater.platforms import registry
 
 queries = Queries(__name__, "alerts.sql")
 

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from headwater.database.queries import Queries
+from headwater.database.installation import clear_stored_key, fetch_stored_key
 from headwater.files import write_private
 from headwater.settings import Settings
 
-queries = Queries(__name__, "secret_key.sql")
 CONNECT_SECONDS = 30
 LEAST_LENGTH = 32
 
@@ -43,7 +42,7 @@ def find_secret_key(settings: Settings, database_url: str) -> SecretKey:
     if settings.secret_key is not None:
         return SecretKey(settings.secret_key)
     with psycopg.connect(database_url, connect_timeout=CONNECT_SECONDS) as connection:
-        stored = _fetch(connection)
+        stored = fetch_stored_key(connection)
     if stored is not None:
         # Before the file, which may be another installation's: the database cannot be.
         return SecretKey(stored, in_database=True)
@@ -54,15 +53,10 @@ def move_to_file(connection: psycopg.Connection[Any], data_dir: Path) -> None:
     """Take the key out of the database that belongs to a data directory. Killed in between, it
     leaves the key in both.
     """
-    stored = _fetch(connection)
+    stored = fetch_stored_key(connection)
     if stored is not None:
         write_private(key_file(data_dir), f"{stored}\n")
-        connection.execute(queries["clear"])
-
-
-def _fetch(connection: psycopg.Connection[Any]) -> str | None:
-    row = connection.execute(queries["fetch"]).fetchone()
-    return row[0] if row is not None else None
+        clear_stored_key(connection)
 
 
 def _read(file: Path) -> str:

@@ -38,11 +38,11 @@ from headwater.ingest.endpoints import (
     problem_answer,
     quota_headers,
 )
+from headwater.sites.origins import cookie_domain, sent_host
+from headwater.sites.sites import SCOPE, ActiveSite, SiteCache
 from headwater.tracker.browser_reports import TOKEN, Body, Browser, BrowserReport, language_tag
-from headwater.tracker.origins import cookie_domain, sent_host
 from headwater.tracker.reported_items import AcceptedItem, accept_item, is_page
 from headwater.tracker.shares import Shares
-from headwater.tracker.sites import SCOPE, ActiveSite, SiteCache
 
 BUCKET = "hits"
 MAX_BODY = 64 * 1024

@@ -19,10 +19,10 @@ from headwater.identity.emails import parse_written_email
 from headwater.identity.senders import Sender
 from headwater.ingest.forms import Address, Check, Code, Form, Identifier, given_texts
 from headwater.ingest.payload import EVENT_FORM, Consent, profile_fields, slot_type
+from headwater.sites.signatures import Signature
+from headwater.sites.sites import ActiveSite
 from headwater.sources.addresses import read_address
 from headwater.tracker.browser_reports import Browser
-from headwater.tracker.signatures import Signature
-from headwater.tracker.sites import ActiveSite
 
 MAX_AGO = 7 * 86_400_000
 """A week, in milliseconds: how long what could not be sent may wait in a browser."""

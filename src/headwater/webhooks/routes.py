@@ -18,8 +18,8 @@ from starlette.routing import Route
 from headwater.http.bodies import MAX_BODY, read_body, refuse_encoding
 from headwater.http.errors import Invalid, Problem, Unavailable, plain
 from headwater.identity.senders import Sender
+from headwater.inbox.inbox import Request
 from headwater.ingest.endpoints import BUCKET
-from headwater.ingest.inbox import Request
 from headwater.spaces.encryption import Unsealable
 from headwater.webhooks.deliveries import (
     begin_delivery,

@@ -10,9 +10,7 @@ import msgspec
 from headwater.contacts import filters, inputs, parameters
 from headwater.contacts.journey import fetch_journey
 from headwater.contacts.lookup import find_by_email, resolve
-from headwater.contacts.membership import attach_company, detach_company
 from headwater.contacts.queries import fetch_contact, list_contacts, queries
-from headwater.contacts.routes import RESTAMPING_SECONDS
 from headwater.contacts.schemas import CONTACT, CONVERSION, PAGE, TOUCHPOINT
 from headwater.contacts.updates import create_contact, update_contact
 from headwater.http.json_decoder import refuse_bad_text
@@ -29,6 +27,11 @@ from headwater.mcp.tool import (
     object_of,
     rows_schema,
     schema_of,
+)
+from headwater.merging.membership import (
+    REASSIGNMENT_SECONDS,
+    attach_company,
+    detach_company,
 )
 from headwater.privacy.erasures import request_erasure
 
@@ -110,7 +113,7 @@ async def _update_contact(asking: ToolContext, given: Arguments) -> Any:
 
 async def _attach_company(asking: ToolContext, given: Arguments) -> Any:
     company_id = inputs.read_company_id(given)
-    async with asking.transaction(RESTAMPING_SECONDS) as connection:
+    async with asking.transaction(REASSIGNMENT_SECONDS) as connection:
         canonical = await attach_company(
             connection, asking.space_id, given["contact_id"], company_id
         )
@@ -118,7 +121,7 @@ async def _attach_company(asking: ToolContext, given: Arguments) -> Any:
 
 
 async def _detach_company(asking: ToolContext, given: Arguments) -> Any:
-    async with asking.transaction(RESTAMPING_SECONDS) as connection:
+    async with asking.transaction(REASSIGNMENT_SECONDS) as connection:
         canonical = await detach_company(connection, asking.space_id, given["contact_id"])
     return {"id": canonical, "company_id": None}
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from headwater.contacts import filters
+from headwater.deliveries.outbox import withdraw_deliveries
 from headwater.events import parameters
 from headwater.events.queries import fetch_event, list_events, queries
 from headwater.events.schemas import BODY_OF_CHANGE, EVENT, PAGE
@@ -16,8 +17,8 @@ from headwater.events.updates import delete_event, read_change, update_event
 from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.parameters import Query
 from headwater.identity.senders import Sender
+from headwater.inbox.inbox import Request
 from headwater.ingest.endpoints import BUCKET
-from headwater.ingest.inbox import Request
 from headwater.ingest.payload import EVENT_FORM
 from headwater.ingest.schemas import INGEST_SCHEMAS
 from headwater.mcp.context import ToolContext
@@ -77,6 +78,7 @@ async def _delete_event(asking: ToolContext, given: Arguments) -> Any:
     async with asking.transaction() as connection:
         await fetch_event(connection, asking.space_id, given["event_id"])
         await delete_event(connection, asking.space_id, given["event_id"])
+        await withdraw_deliveries(connection, asking.space_id, given["event_id"])
     return {"message": "Event deleted."}
 
 

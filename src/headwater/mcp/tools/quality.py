@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from headwater.forwarding import parameters
-from headwater.forwarding.delivery_log import list_deliveries
-from headwater.forwarding.destinations import fetch_destination
-from headwater.forwarding.schemas import PAGE as DELIVERIES
+from headwater.deliveries import parameters
+from headwater.deliveries.delivery_log import list_deliveries
+from headwater.deliveries.schemas import PAGE as DELIVERIES
+from headwater.destinations.destinations import fetch_destination
 from headwater.http.pagination import Cursors
 from headwater.http.parameters import Parameter, Query, whole_number
+from headwater.inbox.rejected import list_rejected_events
+from headwater.inbox.rows import RejectReason
 from headwater.mcp.context import ToolContext
 from headwater.mcp.pages import PAGING, PER_PAGE, paged, told
 from headwater.mcp.tool import Arguments, Tool, arguments_of, list_of, object_of, rows_schema
-from headwater.pipeline.batch import RejectReason
-from headwater.pipeline.rejected import list_rejected_events
 
 _DESTINATION_ID = Parameter(
     name="destination_id", kind=whole_number(1, 10**18 - 1),

@@ -1,0 +1,113 @@
+"""Authorization codes: made when a person lets an assistant in, worth one token to whoever has the
+verifier. They stand beside the tokens, as whatever ends a membership or a password ends both.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from psycopg import AsyncConnection, Connection
+from psycopg.rows import class_row
+
+from headwater.database.queries import Queries, fetch_optional
+from headwater.spaces.secret_hash import hash_secret
+
+queries = Queries(__name__, "authorization_codes.sql")
+
+PREFIX = "trk_code_"
+LIFETIME = timedelta(seconds=60)
+VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class AuthorizationGrant:
+    """The access that a person agreed to: this client, in one Space, in their name."""
+
+    space_id: int
+    id: int
+    user_id: int
+    client_id: str
+    client_name: str
+    redirect_uri: str
+    code_challenge: str
+    resource: str | None
+    fresh: bool
+    """True where its code was used in time."""
+
+    def is_verified_by(self, verifier: str) -> bool:
+        """Return whether the challenge was made of this (RFC 7636 §4.6)."""
+        if not VERIFIER.fullmatch(verifier):
+            return False
+        digest = hashlib.sha256(verifier.encode()).digest()
+        made = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+        return hmac.compare_digest(made, self.code_challenge)
+
+
+@dataclass(frozen=True)
+class NewCode:
+    """A person's yes to a client's request, for one Space."""
+
+    space_id: int
+    user_id: int
+    consent: str
+    """The mark that tells this yes from any other: it makes one code."""
+    client_id: str
+    client_name: str
+    redirect_uri: str
+    code_challenge: str
+    resource: str | None
+
+
+async def make_code(connection: AsyncConnection, new: NewCode) -> str | None:
+    """A code for it; None when this consent has made one before."""
+    code = PREFIX + secrets.token_urlsafe(32)
+    values = {
+        "space_id": new.space_id,
+        "user_id": new.user_id,
+        "consent_hash": hash_secret(new.consent),
+        "code_hash": hash_secret(code),
+        "client_id": new.client_id,
+        "client_name": new.client_name,
+        "redirect_uri": new.redirect_uri,
+        "code_challenge": new.code_challenge,
+        "resource": new.resource,
+        "lifetime": LIFETIME,
+    }
+    row = await fetch_optional(connection, queries["make"], values)
+    return code if row is not None else None
+
+
+async def find_code(connection: AsyncConnection, code: str) -> tuple[int, str] | None:
+    """The Space and the client's id of a code that has not been used, which it still is not."""
+    values = {"code_hash": hash_secret(code)}
+    return await fetch_optional(connection, queries["find"], values)
+
+
+async def use_code(connection: AsyncConnection, code: str) -> AuthorizationGrant | None:
+    """The grant of a code; None for one that is unknown or was used before, in which case the
+    token that it made is revoked.
+    """
+    values = {"code_hash": hash_secret(code)}
+    cursor = connection.cursor(row_factory=class_row(AuthorizationGrant))
+    grant = await fetch_optional(cursor, queries["use"], values)
+    if grant is None:
+        await connection.execute(queries["revoke_token"], values)
+    return grant
+
+
+async def note_token(connection: AsyncConnection, grant: AuthorizationGrant, token_id: int) -> None:
+    """Keep which token a code made, in case it is shown again."""
+    values = {"space_id": grant.space_id, "id": grant.id, "token_id": token_id}
+    await connection.execute(queries["note_token"], values)
+
+
+def forget_codes(connection: Connection[Any]) -> None:
+    """Delete the codes of long ago, of every Space."""
+    connection.execute(queries["forget"])

@@ -1,0 +1,38 @@
+-- name: make
+-- A code, on a consent that makes one code only.
+INSERT INTO oauth_codes (space_id, code_hash, consent_hash, user_id, client_id, client_name,
+                         redirect_uri, code_challenge, resource, expires_at)
+VALUES (%(space_id)s, %(code_hash)s, %(consent_hash)s, %(user_id)s, %(client_id)s,
+        %(client_name)s, %(redirect_uri)s, %(code_challenge)s, %(resource)s, now() + %(lifetime)s)
+ON CONFLICT (consent_hash) DO NOTHING
+RETURNING id;
+
+-- name: find
+-- What a code that can be used is for: which Space is the question.
+SELECT space_id, client_id FROM oauth_codes
+WHERE code_hash = %(code_hash)s AND used_at IS NULL;
+
+-- name: use
+-- Take a code that nobody has used, so that of several who show it at once one gets it. Which Space
+-- it is for is the question.
+UPDATE oauth_codes SET used_at = now()
+WHERE code_hash = %(code_hash)s AND used_at IS NULL
+RETURNING space_id, id, user_id, client_id, client_name, redirect_uri, code_challenge, resource,
+          expires_at > now() AS fresh;
+
+-- name: note_token
+-- The token that a code made.
+UPDATE oauth_codes SET token_id = %(token_id)s WHERE space_id = %(space_id)s AND id = %(id)s;
+
+-- name: revoke_token
+-- A code that was used before is shown again: whoever has its token may not be who should (RFC 6749
+-- §4.1.2). Which Space it is for is the question.
+UPDATE mcp_tokens t SET revoked_at = coalesce(t.revoked_at, now())
+FROM oauth_codes c
+WHERE c.code_hash = %(code_hash)s AND c.used_at IS NOT NULL
+  AND t.space_id = c.space_id AND t.id = c.token_id;
+
+-- name: forget
+-- Codes of long ago, of any Space. They outlive their minute by a day, so that one that is shown
+-- twice is noticed.
+DELETE FROM oauth_codes WHERE expires_at < now() - interval '1 day';

@@ -1,0 +1,50 @@
+"""Contacts made, and added to where they lack something, many at a time: nothing that they have is
+replaced. Whoever calls holds the Space's lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from psycopg import AsyncConnection
+from psycopg.sql import SQL, Identifier
+
+from headwater.contacts.fields import SLOTS
+from headwater.contacts.inputs import COLLECTIONS
+from headwater.database.json_rows import rows
+from headwater.database.queries import Queries, fetch_all
+
+queries = Queries(__name__, "additions.sql")
+
+_COLUMNS = (*(collection.kind for collection in COLLECTIONS.values()), *(name for _, name in SLOTS))
+_FILL = queries["fill"].format(
+    columns=SQL(", ").join(
+        SQL("{0} = coalesce(c.{0}, d.{0})").format(Identifier(name)) for name in _COLUMNS
+    )
+)
+
+
+async def create_contacts(connection: AsyncConnection, space_id: int, count: int) -> list[int]:
+    """The ids of new contacts without any values, in order."""
+    values = {"space_id": space_id, "count": count}
+    return sorted(number for (number,) in await fetch_all(connection, queries["create"], values))
+
+
+async def fill_contacts(
+    connection: AsyncConnection, space_id: int, contacts: Iterable[Mapping[str, object]]
+) -> None:
+    """Fill the empty columns of contacts: each a mapping of columns, `id` among them."""
+    await connection.execute(_FILL, {"space_id": space_id, "contacts": rows(contacts)})
+
+
+async def add_values(
+    connection: AsyncConnection, space_id: int, values: Iterable[tuple[int, str, str]]
+) -> None:
+    """Add values that contacts do not have yet: each a contact's id, a kind and a value, the most
+    recent last.
+    """
+    added = rows(
+        {"contact_id": contact_id, "kind": kind, "value": value}
+        for contact_id, kind, value in values
+    )
+    await connection.execute(queries["add_values"], {"space_id": space_id, "values": added})

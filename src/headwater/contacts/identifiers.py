@@ -1,0 +1,73 @@
+"""Identifiers of contacts as a batch leaves them: those that were seen, and those of merged
+contacts, which count for their survivors.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from psycopg import Connection
+
+from headwater.database.json_rows import rows
+from headwater.database.queries import Queries
+from headwater.identity.directory import Directory, Merge
+
+queries = Queries(__name__, "identifiers.sql")
+
+
+class StoredLink(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, gc=False):
+    """An identifier as the batch saw it on `origin_id`. Times are µs since 1970."""
+
+    kind: str
+    value: str
+    origin_id: int
+    first_seen: int
+    last_seen: int
+    recency: int
+    contact_id: int | None = None
+    """The survivor, if the origin is merged by now."""
+    since: int | None = None
+    """The last merge of the batch before it, if there is one."""
+
+
+def write_merged_contacts(connection: Connection[Any], space_id: int, directory: Directory) -> None:
+    """Bring the stored identifiers and the merge map in line with the directory's merges."""
+    merged = [
+        {"space_id": space_id, "merged_id": merge.loser.id, "survivor_id": merge.loser.final().id}
+        for merge in directory.merges
+        if not merge.loser.is_new
+    ]
+    if merged:
+        for name in ("move_links", "flatten_merges"):
+            connection.cursor().executemany(queries[name], merged)
+
+
+def write_links(connection: Connection[Any], space_id: int, directory: Directory) -> None:
+    """Store every identifier the batch showed, as its contact's own."""
+    since = _numbering(directory.merges)
+    links = [
+        StoredLink(
+            kind=kind,
+            value=value,
+            origin_id=origin.id,
+            first_seen=use.first_seen,
+            last_seen=use.last_seen,
+            recency=use.last_receipt,
+            contact_id=origin.merged_into and origin.final().id,
+            since=since(use.first_receipt),
+        )
+        for (kind, value), origin, use in directory.shown()
+    ]
+    if links:
+        values = {"space_id": space_id, "number": directory.number, "links": rows(links)}
+        connection.execute(queries["write_links"], values)
+
+
+def _numbering(merges: list[Merge]) -> Callable[[int], int | None]:
+    """Tells the number of the last merge up to a receipt's turn, if there was one."""
+    numbers = [None, *(merge.id for merge in merges)]
+    receipts = [merge.receipt_id for merge in merges]
+    return lambda receipt_id: numbers[bisect_right(receipts, receipt_id)]

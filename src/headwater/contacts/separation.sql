@@ -1,0 +1,78 @@
+-- A merged contact becomes one of its own again. Whoever runs these holds the Space's lock.
+
+-- name: fold_identifiers
+-- Values of the contact that were seen again after its merge were put on the contact it was part
+-- of by then, which got them only through the merge. That becomes a sighting of the contact's own,
+-- so that each value leads to it again. `line` has every contact it was part of, and since which
+-- merge.
+WITH through AS (
+    DELETE FROM contact_identifiers i
+    USING json_to_recordset(%(line)s::json) AS line (contact_id bigint, merge_id bigint)
+    WHERE i.space_id = %(space_id)s AND i.contact_id = %(survivor_id)s
+      AND i.origin_id = line.contact_id AND i.since >= line.merge_id
+      AND EXISTS (
+        SELECT FROM contact_identifiers own
+        WHERE own.space_id = %(space_id)s AND own.kind = i.kind AND own.value = i.value
+          AND own.origin_id = ANY(%(members)s::bigint[]))
+    RETURNING i.kind, i.value, i.first_seen_at, i.last_seen_at, i.recency
+), seen AS (
+    SELECT t.kind, t.value, min(t.first_seen_at) AS first_seen_at,
+           max(t.last_seen_at) AS last_seen_at, max(t.recency) AS recency
+    FROM through t
+    GROUP BY t.kind, t.value
+)
+UPDATE contact_identifiers i
+SET first_seen_at = least(i.first_seen_at, seen.first_seen_at),
+    last_seen_at = greatest(i.last_seen_at, seen.last_seen_at),
+    recency = greatest(i.recency, seen.recency)
+FROM seen
+CROSS JOIN LATERAL (
+    SELECT latest.origin_id FROM contact_identifiers latest
+    WHERE latest.space_id = %(space_id)s AND latest.kind = seen.kind AND latest.value = seen.value
+      AND latest.origin_id = ANY(%(members)s::bigint[])
+    ORDER BY latest.recency DESC
+    LIMIT 1
+) own
+WHERE i.space_id = %(space_id)s AND i.kind = seen.kind AND i.value = seen.value
+  AND i.origin_id = own.origin_id;
+
+-- name: restore_identifiers
+-- What was first known of the contact counts for it again.
+UPDATE contact_identifiers i SET contact_id = %(contact_id)s
+WHERE i.space_id = %(space_id)s AND i.contact_id = %(survivor_id)s
+  AND i.origin_id = ANY(%(members)s::bigint[]);
+
+-- name: restore_members
+-- What had been merged into it points at it again; it itself at nothing.
+UPDATE contacts c SET merged_into = nullif(%(contact_id)s, c.id)
+WHERE c.space_id = %(space_id)s AND c.id = ANY(%(members)s::bigint[]);
+
+-- name: primaries
+-- A primary value that no identifier is left for gives way to the one left that was seen first.
+-- `origins` are the contacts that make up this one, `holder_id` is where their identifiers count.
+UPDATE contacts c
+SET email = (
+        SELECT i.value FROM contact_identifiers i
+        WHERE i.space_id = %(space_id)s AND i.contact_id = %(holder_id)s AND i.kind = 'email'
+          AND i.origin_id = ANY(%(origins)s::bigint[])
+        ORDER BY i.value = c.email DESC, i.first_seen_at, i.recency DESC
+        LIMIT 1),
+    name = (
+        SELECT i.value FROM contact_identifiers i
+        WHERE i.space_id = %(space_id)s AND i.contact_id = %(holder_id)s AND i.kind = 'name'
+          AND i.origin_id = ANY(%(origins)s::bigint[])
+        ORDER BY i.value = c.name DESC, i.first_seen_at, i.recency DESC
+        LIMIT 1),
+    phone = (
+        SELECT i.value FROM contact_identifiers i
+        WHERE i.space_id = %(space_id)s AND i.contact_id = %(holder_id)s AND i.kind = 'phone'
+          AND i.origin_id = ANY(%(origins)s::bigint[])
+        ORDER BY i.value = c.phone DESC, i.first_seen_at, i.recency DESC
+        LIMIT 1),
+    location = (
+        SELECT i.value FROM contact_identifiers i
+        WHERE i.space_id = %(space_id)s AND i.contact_id = %(holder_id)s AND i.kind = 'location'
+          AND i.origin_id = ANY(%(origins)s::bigint[])
+        ORDER BY i.value = c.location DESC, i.first_seen_at, i.recency DESC
+        LIMIT 1)
+WHERE c.space_id = %(space_id)s AND c.id = %(contact_id)s;

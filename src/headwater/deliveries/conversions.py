@@ -1,0 +1,116 @@
+"""Conversions to be sent: the event, what is known of its person now, and the click that is
+credited, by the same query that credits it everywhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from psycopg import AsyncConnection, AsyncCursor
+from psycopg.rows import dict_row
+from psycopg.sql import SQL
+
+from headwater.attribution.query import Attribution, credited_rows
+from headwater.contacts.names import split_name
+from headwater.database.queries import Queries, fetch_all
+from headwater.deliveries.eligibility import PendingDelivery
+from headwater.platforms.identifiers import read_phone
+from headwater.platforms.models import AdConsent, Click, Conversion, ConvertedPerson
+from headwater.sources.addresses import read_parameters
+from headwater.sources.catalogue import PAID_IDS, SOURCES
+from headwater.sources.clicks import CLICK_IDS
+
+queries = Queries(__name__, "conversions.sql")
+
+CREDIT = Attribution("last_platform_touch", 30, tuple(PAID_IDS))
+"""The last paid touch of the 30 days before the event."""
+
+_CLICKS = queries["clicks"].format(
+    credited=credited_rows(CREDIT, SQL("e.id = ANY(%(event_ids)s::bigint[])"))
+)
+
+
+async def load_waiting(
+    connection: AsyncConnection, space_id: int, destination_id: int, ids: Collection[int]
+) -> list[PendingDelivery]:
+    """Return those of a destination's deliveries that still wait, by their ids. Two round trips,
+    however many there are.
+    """
+    cursor = connection.cursor(row_factory=dict_row)
+    values = {"space_id": space_id, "destination_id": destination_id, "ids": list(ids)}
+    waiting = await fetch_all(cursor, queries["waiting"], values)
+    event_ids = [row["event_id"] for row in waiting if row["event_id"] is not None]
+    clicks = await _load_clicks(connection, space_id, event_ids) if event_ids else {}
+    return [_pending(row, clicks.get(row["event_id"])) for row in waiting]
+
+
+async def _load_clicks(
+    connection: AsyncConnection, space_id: int, event_ids: list[int]
+) -> dict[int, Click]:
+    values = {"space_id": space_id, "event_ids": event_ids, **CREDIT.parameters()}
+    cursor: AsyncCursor[tuple[Any, ...]] = await connection.execute(_CLICKS, values)
+    return {
+        event_id: Click(
+            touchpoint_id=touchpoint_id,
+            occurred_at=occurred_at,
+            source=SOURCES[int(source_id) - 1],
+            ids=click_ids(url),
+            cookies=cookies or {},
+        )
+        async for event_id, touchpoint_id, occurred_at, source_id, url, cookies in cursor
+    }
+
+
+def _pending(row: dict[str, Any], click: Click | None) -> PendingDelivery:
+    return PendingDelivery(
+        id=row["id"],
+        attempts=row["attempts"],
+        queued_at=row["queued_at"],
+        conversion=None if row["event_id"] is None else _conversion(row, click),
+        do_not_capi=row["do_not_capi"],
+        erased=row["erased"],
+    )
+
+
+def _conversion(row: dict[str, Any], click: Click | None) -> Conversion:
+    return Conversion(
+        event_id=row["event_id"],
+        dedup_id=row["dedup_id"],
+        event_name=row["event_name"],
+        configured_name=row["configured_name"],
+        event_time=row["event_time"],
+        person=_person(row),
+        amount=row["amount"],
+        currency=row["currency"],
+        order_id=row["order_id"],
+        url=row["url"],
+        ip=row["ip"],
+        user_agent=row["user_agent"],
+        consent=AdConsent(row["ad_user_data"], row["ad_personalization"]),
+        cookies=row["cookies"] or {},
+        url_click_ids=click_ids(row["url"]),
+        click=click,
+    )
+
+
+def _person(row: dict[str, Any]) -> ConvertedPerson:
+    phone, country = row["phone"], row["country"]
+    first_name, last_name = row["first_name"], row["last_name"]
+    if first_name is None and last_name is None and row["name"]:
+        first_name, last_name = split_name(row["name"])
+    return ConvertedPerson(
+        email=row["email"],
+        phone=read_phone(phone, row["phone_region"]) if phone else None,
+        first_name=first_name,
+        last_name=last_name,
+        external_id=row["external_id"],
+        city=row["city"],
+        state=row["state"],
+        country=country if country and len(country) == 2 else None,
+    )
+
+
+def click_ids(url: str | None) -> dict[str, str]:
+    """Return the click ids of a URL: parameter in lower case → value byte for byte."""
+    return read_parameters(url, CLICK_IDS, CLICK_IDS) if url else {}

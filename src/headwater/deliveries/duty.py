@@ -1,0 +1,16 @@
+"""The worker's duty of sending deliveries: a process is at work while deliveries are due."""
+
+from __future__ import annotations
+
+from headwater.deliveries.queue import spaces_due
+from headwater.jobs.child_process import make_process_duty
+from headwater.jobs.duties import Duty, look_every
+from headwater.settings import Settings
+
+LOOK_SECONDS = 0.5
+"""Between two looks at every destination."""
+
+
+def make_forwarding_duty(settings: Settings) -> Duty:
+    """Have a forwarder at work while deliveries are due."""
+    return make_process_duty("forwarder", settings, look_every(LOOK_SECONDS, spaces_due))

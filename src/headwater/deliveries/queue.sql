@@ -1,0 +1,99 @@
+-- name: clock
+-- The database's time: leases go by it, and so do all that send.
+SELECT extract(epoch FROM clock_timestamp())::float8;
+
+-- name: destinations_due
+-- For the operator's side: destinations with deliveries that are due and that nobody works on. One
+-- probe of an index for each destination.
+SELECT d.space_id, d.id FROM destinations d
+WHERE d.status = 'active' AND d.wait_until <= to_timestamp(%(now)s)
+  AND (d.leased_until IS NULL OR has_come(d.leased_until, %(lease)s))
+  AND EXISTS (SELECT FROM deliveries q
+              WHERE q.space_id = d.space_id AND q.destination_id = d.id
+                AND q.status IN ('queued', 'retrying') AND q.due_at <= to_timestamp(%(now)s));
+
+-- name: spaces_due
+-- For the operator's side: the Spaces of such destinations, by the database's time.
+SELECT DISTINCT d.space_id FROM destinations d
+WHERE d.status = 'active' AND d.wait_until <= now()
+  AND (d.leased_until IS NULL OR has_come(d.leased_until, %(lease)s))
+  AND EXISTS (SELECT FROM deliveries q
+              WHERE q.space_id = d.space_id AND q.destination_id = d.id
+                AND q.status IN ('queued', 'retrying') AND q.due_at <= now());
+
+-- name: figures
+-- For the operator's side: by platform, deliveries that are due, those that wait for a later moment,
+-- the age of the oldest due, and the destinations that are held or left alone for a while.
+SELECT t.platform, sum(w.due)::bigint, sum(w.later)::bigint, max(w.age)::float8,
+       count(*) FILTER (WHERE t.status = 'held'),
+       count(*) FILTER (WHERE t.status = 'active' AND t.wait_until > now())
+FROM destinations t
+CROSS JOIN LATERAL (
+    SELECT count(*) FILTER (WHERE q.due_at <= now()) AS due,
+           count(*) FILTER (WHERE q.due_at > now()) AS later,
+           greatest(coalesce(extract(epoch FROM now() - min(q.due_at)), 0), 0) AS age
+    FROM deliveries q
+    WHERE q.space_id = t.space_id AND q.destination_id = t.id AND q.status IN ('queued', 'retrying')
+) w
+WHERE t.status <> 'removed'
+GROUP BY t.platform;
+
+-- name: due
+-- What is due, longest due first.
+SELECT d.id FROM deliveries d
+WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
+  AND d.status IN ('queued', 'retrying') AND d.due_at <= to_timestamp(%(now)s)
+ORDER BY d.due_at, d.id
+LIMIT %(limit)s;
+
+-- name: probes
+-- What is due, least tried first: an event that makes the platform fail is not the one to find out
+-- by whether it has recovered.
+SELECT d.id FROM deliveries d
+WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
+  AND d.status IN ('queued', 'retrying') AND d.due_at <= to_timestamp(%(now)s)
+ORDER BY d.attempts, d.due_at, d.id
+LIMIT %(limit)s;
+
+-- name: record
+-- What became of deliveries, except where somebody else has ended them meanwhile. One without a
+-- status stays as it was.
+UPDATE deliveries d
+SET status = coalesce(r.status, d.status), reason = r.reason, attempts = d.attempts + r.tried,
+    due_at = coalesce(to_timestamp(r.due_at), d.due_at), error = r.error,
+    http_status = %(http_status)s, request = r.request, answer = %(answer)s,
+    touchpoint_id = coalesce(r.touchpoint_id, d.touchpoint_id),
+    finished_at = CASE WHEN r.status <> 'retrying' THEN to_timestamp(%(now)s) END
+FROM json_to_recordset(%(rows)s::json)
+     AS r (id bigint, status text, reason text, tried int, due_at float8, error text,
+           request jsonb, touchpoint_id bigint)
+WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s AND d.id = r.id
+  AND d.status IN ('queued', 'retrying');
+
+-- name: forget_erased
+-- What was sent of people whose erasure was requested meanwhile is forgotten. The deliveries are
+-- locked by `record`, so an erasure either comes after this and clears them itself, or is seen here.
+UPDATE deliveries d SET request = NULL, answer = NULL, error = NULL
+FROM events e
+WHERE d.space_id = %(space_id)s AND d.id = ANY(%(ids)s::bigint[])
+  AND e.space_id = %(space_id)s AND e.id = d.event_id
+  AND EXISTS (SELECT FROM erasures r
+              WHERE r.space_id = %(space_id)s AND r.receipt_mark >= e.id
+                AND r.contact_id = ANY(ARRAY(
+                    SELECT e.contact_id UNION ALL
+                    SELECT m.id FROM contacts m
+                    WHERE m.space_id = %(space_id)s AND m.merged_into = e.contact_id)));
+
+-- name: log_attempts
+-- One line for each delivery that was sent.
+INSERT INTO delivery_attempts (space_id, delivery_id, attempted_at, outcome, http_status, error)
+SELECT %(space_id)s, d.id, to_timestamp(%(now)s), r.outcome, d.http_status, d.error
+FROM json_to_recordset(%(rows)s::json) AS r (id bigint, outcome text)
+JOIN deliveries d ON d.space_id = %(space_id)s AND d.id = r.id
+WHERE r.outcome IS NOT NULL;
+
+-- name: wake
+-- The destination had been away: what was put off for that is due now.
+UPDATE deliveries d SET due_at = to_timestamp(%(now)s)
+WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
+  AND d.status = 'retrying' AND d.due_at > to_timestamp(%(now)s);

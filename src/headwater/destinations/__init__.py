@@ -1,0 +1,1 @@
+"""Accounts of ad platforms that a Space forwards its events to."""

@@ -1,0 +1,69 @@
+-- name: count
+-- How many destinations a Space has.
+SELECT count(*) FROM destinations d
+WHERE d.space_id = %(space_id)s AND d.status <> 'removed';
+
+-- name: create
+-- A new destination, whose secrets are sealed once its id is known.
+INSERT INTO destinations (space_id, platform, name, all_events, settings, event_names)
+VALUES (%(space_id)s, %(platform)s, %(name)s, %(all_events)s, %(settings)s, %(event_names)s)
+RETURNING id;
+
+-- name: put_secrets
+-- A destination's tokens, and what they are called.
+UPDATE destinations d SET secrets = %(secrets)s, secret_names = %(names)s
+WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
+
+-- name: list
+-- A Space's destinations, or one of them, the oldest first. How many deliveries each has by status
+-- is counted as far as %(most)s, so that a long history costs no more than that.
+SELECT d.id, d.platform, d.name, d.status, d.status_reason, d.all_events, d.settings,
+       d.secret_names, d.event_names, iso_utc(d.created_at) AS created_at,
+       iso_utc(CASE WHEN d.wait_until > now() THEN d.wait_until END) AS wait_until,
+       coalesce((SELECT jsonb_object_agg(l.event_name, l.label) FROM event_labels l
+                 WHERE l.space_id = %(space_id)s), '{}') AS event_labels,
+       (SELECT json_object_agg(s.status, counted.number)
+        FROM unnest(%(statuses)s::text[]) AS s (status)
+        CROSS JOIN LATERAL (
+            SELECT count(*) AS number
+            FROM (SELECT FROM deliveries x
+                  WHERE x.space_id = %(space_id)s AND x.destination_id = d.id
+                    AND x.status = s.status
+                  LIMIT %(most)s) x
+        ) counted) AS counts
+FROM destinations d
+WHERE d.space_id = %(space_id)s AND d.status <> 'removed'
+  AND (%(destination_id)s::bigint IS NULL OR d.id = %(destination_id)s)
+ORDER BY d.id;
+
+-- name: lock
+-- A destination to be changed, or opened.
+SELECT d.platform, d.settings, d.secrets, d.event_names, d.all_events
+FROM destinations d
+WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status <> 'removed'
+FOR NO KEY UPDATE;
+
+-- name: change
+-- New values of a destination; null leaves what it is.
+UPDATE destinations d
+SET name = coalesce(%(name)s, d.name), all_events = coalesce(%(all_events)s, d.all_events),
+    settings = coalesce(%(settings)s, d.settings),
+    event_names = coalesce(%(event_names)s, d.event_names)
+WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
+
+-- name: pause
+-- Events that arrive from now on are skipped.
+UPDATE destinations d SET status = 'paused', status_reason = NULL
+WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status <> 'removed';
+
+-- name: resume
+-- Events are sent again, at once: whatever made it wait is over.
+UPDATE destinations d
+SET status = 'active', status_reason = NULL, wait_until = '-infinity', failures = 0
+WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status <> 'removed';
+
+-- name: remove
+-- The end of a destination and of its tokens; what became of its events stays to be seen.
+UPDATE destinations d
+SET status = 'removed', status_reason = NULL, secrets = NULL, secret_names = '{}'
+WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status <> 'removed';

@@ -1,0 +1,112 @@
+"""Leases of destinations, and the state that sending leaves them in: well, waiting or held.
+
+Whoever sends to a destination has it by a lease under a token. A process that is killed lets the
+lease run out; one that was only slow finds its token gone and writes nothing down.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from headwater.database.queries import Queries, fetch_optional
+from headwater.destinations.credentials import DestinationColumns
+from headwater.jobs.lease import LEASE, LeaseLostError
+
+queries = Queries(__name__, "leases.sql")
+
+
+class DestinationKey(NamedTuple):
+    """A destination of a Space."""
+
+    space_id: int
+    id: int
+
+    def values(self) -> dict[str, Any]:
+        """Return the values that statements bind."""
+        return {"space_id": self.space_id, "destination_id": self.id}
+
+
+@dataclass(frozen=True)
+class DestinationLease:
+    """A destination that is ours for now."""
+
+    key: DestinationKey
+    token: UUID
+
+    def values(self) -> dict[str, Any]:
+        """Return the values that statements bind."""
+        return {**self.key.values(), "token": self.token, "lease": LEASE}
+
+
+@dataclass(frozen=True)
+class LeasedDestination(DestinationColumns):
+    """A leased destination's columns."""
+
+    failures: int
+    """Calls in a row that failed for all of it."""
+
+
+async def take_lease(
+    connection: AsyncConnection, key: DestinationKey, now: float
+) -> DestinationLease | None:
+    """Lease a destination. Returns None when it is another's, waits, or is not to be sent to."""
+    values = {**key.values(), "now": now, "lease": LEASE}
+    row = await fetch_optional(connection, queries["take"], values)
+    return None if row is None else DestinationLease(key, row[0])
+
+
+async def keep_lease(
+    connection: AsyncConnection, lease: DestinationLease, now: float
+) -> LeasedDestination | None:
+    """Renew a lease and return the destination as it is now; None when it is no longer ours, or not
+    to be sent to.
+    """
+    cursor = connection.cursor(row_factory=class_row(LeasedDestination))
+    return await fetch_optional(cursor, queries["keep"], {**lease.values(), "now": now})
+
+
+async def renew_lease(connection: AsyncConnection, lease: DestinationLease) -> None:
+    """Keep a destination during a call, whatever has been changed of it meanwhile."""
+    await connection.execute(queries["renew"], lease.values())
+
+
+async def release_lease(connection: AsyncConnection, lease: DestinationLease) -> None:
+    """Let others send to a destination."""
+    await connection.execute(queries["release"], lease.values())
+
+
+async def lock_leased(connection: AsyncConnection, lease: DestinationLease) -> int:
+    """Lock a leased destination for the rest of the transaction and return the calls in a row that
+    failed. Raises LeaseLostError.
+    """
+    row = await fetch_optional(connection, queries["lock"], lease.values())
+    if row is None:
+        raise LeaseLostError
+    return row[0]
+
+
+async def mark_well(connection: AsyncConnection, lease: DestinationLease) -> bool:
+    """Write down that a destination answered as it should. Returns whether it had been held since
+    it last did.
+    """
+    row = await fetch_optional(connection, queries["mark_well"], lease.values())
+    return row is not None and row[0]
+
+
+async def postpone(
+    connection: AsyncConnection, lease: DestinationLease, until: float, failures: int
+) -> None:
+    """Send nothing to a destination until a Unix time, after so many failures in a row."""
+    values = {**lease.values(), "until": until, "failures": failures}
+    await connection.execute(queries["postpone"], values)
+
+
+async def suspend(connection: AsyncConnection, lease: DestinationLease, reason: str) -> bool:
+    """Hold a destination until people resume it. Returns whether it had been active."""
+    suspended = await connection.execute(queries["suspend"], {**lease.values(), "reason": reason})
+    return suspended.rowcount > 0

@@ -1,0 +1,217 @@
+"""The bodies and answers of the endpoints of destinations, as JSON schemas for the document, and
+the shapes in which people see platforms and destinations.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+
+from headwater.destinations.destinations import (
+    DELIVERY_STATUSES,
+    MOST_COUNTED,
+    STATUSES,
+    DestinationRow,
+)
+from headwater.destinations.event_names import effective, warnings
+from headwater.destinations.inputs import LONGEST_NAME, LONGEST_SECRET
+from headwater.events.accepted import EVENT_NAMES
+from headwater.http.openapi import answer, body
+from headwater.platforms import registry
+from headwater.platforms.platform import DAY, Platform
+
+Schema = dict[str, Any]
+
+# -------------------------------------------------------------------------------------- showing
+
+
+def show_platform(platform: Platform) -> dict[str, Any]:
+    """Return a platform as people see it."""
+    return {
+        "name": platform.name,
+        "title": platform.title,
+        "sources": sorted(platform.sources),
+        "settings": settings_schema(platform),
+        "secrets": [
+            {"name": name, "description": about, "required": name not in platform.optional_secrets}
+            for name, about in platform.secrets.items()
+        ],
+        "event_names": dict(platform.event_names),
+        "limits": {"batch": platform.limits.batch, "age_days": platform.limits.age / DAY},
+    }
+
+
+def show_destination(stored: DestinationRow) -> dict[str, Any]:
+    """Return a destination as people see it: of its secrets only which there are."""
+    platform = registry.PLATFORMS[stored.platform]
+    mapped = effective(platform, stored.event_names, stored.event_labels)
+    return {
+        "id": stored.id,
+        "platform": stored.platform,
+        "name": stored.name,
+        "status": stored.status,
+        "status_reason": stored.status_reason,
+        "all_events": stored.all_events,
+        "settings": stored.settings,
+        "secrets": stored.secret_names,
+        "event_names": stored.event_names,
+        "mapping": [each._asdict() for each in mapped],
+        "warnings": warnings(platform, mapped),
+        "deliveries": stored.counts,
+        "wait_until": stored.wait_until,
+        "created_at": stored.created_at,
+    }
+
+
+def settings_schema(platform: Platform) -> Schema:
+    """Return the settings of a platform's destinations, as a JSON schema."""
+    (_,), parts = msgspec.json.schema_components([platform.settings])
+    return {**_portable(parts[platform.settings.__name__]), "additionalProperties": False}
+
+
+def _portable(schema: Any) -> Any:
+    """Return a schema with patterns as JSON schemas have them; some ends of text are written as
+    Python does.
+    """
+    if isinstance(schema, list):
+        return [_portable(each) for each in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    whole = {name: _portable(each) for name, each in cast("Schema", schema).items()}
+    pattern = whole.get("pattern")
+    if isinstance(pattern, str) and pattern.startswith("\\A"):
+        whole["pattern"] = "^" + pattern.removeprefix("\\A").removesuffix("\\Z") + "$"
+    return whole
+
+
+# ---------------------------------------------------------------------------------- documenting
+
+_TEXT: Schema = {"type": "string"}
+_WHOLE: Schema = {"type": "integer"}
+_OBJECT: Schema = {"type": "object"}
+_NULL_OR_TEXT: Schema = {"type": ["string", "null"]}
+_NULL_OR_WHOLE: Schema = {"type": ["integer", "null"]}
+_MOMENT: Schema = {"type": "string", "format": "date-time"}
+_NULL_OR_MOMENT: Schema = {"type": ["string", "null"], "format": "date-time"}
+
+
+def _all_of(properties: dict[str, Schema]) -> Schema:
+    return {"type": "object", "required": list(properties), "properties": properties}
+
+
+def _listed(row: Schema) -> Schema:
+    return _all_of({"data": {"type": "array", "items": row}})
+
+
+def _secrets_schema(platform: Platform) -> Schema:
+    optional = platform.optional_secrets
+    needed: Schema = {"type": "string", "pattern": r"\S", "maxLength": LONGEST_SECRET}
+    taken: Schema = {"type": ["string", "null"], "maxLength": LONGEST_SECRET}
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": [name for name in platform.secrets if name not in optional],
+        "properties": {
+            name: {"description": about, **(taken if name in optional else needed)}
+            for name, about in platform.secrets.items()
+        },
+    }  # fmt: skip
+
+
+_NAME: Schema = {
+    "type": "string", "minLength": 1, "maxLength": LONGEST_NAME,
+    "description": "What people call it; the platform's title unless told.",
+}  # fmt: skip
+_EVENT_NAMES: Schema = {
+    "type": "object", "propertyNames": {"enum": list(EVENT_NAMES)},
+    "additionalProperties": {"type": ["string", "null"], "maxLength": LONGEST_NAME},
+    "description": (
+        "Event name to the platform's name or id for it, where it is not the default; null or "
+        "empty: such events are not sent."
+    ),
+}  # fmt: skip
+_ALL_EVENTS: Schema = {
+    "type": "boolean",
+    "description": "Whether events without a credited touchpoint of the platform go there as well.",
+}
+_CHANGEABLE: dict[str, Schema] = {
+    "name": _NAME,
+    "settings": {**_OBJECT, "description": "All of them: those left out have their defaults."},
+    "secrets": {
+        **_OBJECT, "description": "Those that change; null takes one away. Never shown again.",
+        "additionalProperties": {"type": ["string", "null"]},
+    },
+    "event_names": _EVENT_NAMES,
+    "all_events": _ALL_EVENTS,
+}  # fmt: skip
+
+
+def body_of_creation() -> Schema:
+    """Return the body that creates a destination, with what each platform needs."""
+    platforms = registry.PLATFORMS
+    variants = [_creation_schema(platform) for platform in platforms.values()]
+    whole: Schema = {
+        "type": "object", "required": ["platform"],
+        "properties": {"platform": {"type": "string", "enum": list(platforms)}, **_CHANGEABLE},
+    }  # fmt: skip
+    return body({**whole, "oneOf": variants})
+
+
+def _creation_schema(platform: Platform) -> Schema:
+    """Return what one platform needs. An object of which nothing is required may be left out."""
+    members = {"settings": settings_schema(platform), "secrets": _secrets_schema(platform)}
+    return {
+        "required": [name for name, schema in members.items() if schema.get("required")],
+        "properties": {"platform": {"const": platform.name}, **members},
+    }
+
+
+BODY_OF_CHANGE: Schema = body(
+    {"type": "object", "minProperties": 1, "properties": _CHANGEABLE,
+     "anyOf": [{"required": [name]} for name in _CHANGEABLE]}
+)  # fmt: skip
+_COUNTS: Schema = {
+    **_all_of(dict.fromkeys(DELIVERY_STATUSES, _WHOLE)),
+    "description": f"Deliveries by status; {MOST_COUNTED} stands for so many or more.",
+}
+_DESTINATION: Schema = _all_of({
+    "id": _WHOLE, "platform": _TEXT, "name": _TEXT,
+    "status": {"type": "string", "enum": list(STATUSES)},
+    "status_reason": {**_NULL_OR_TEXT, "description": "Why it is held."},
+    "all_events": _ALL_EVENTS, "settings": _OBJECT,
+    "secrets": {"type": "array", "items": _TEXT, "description": "The names of those it has."},
+    "event_names": _EVENT_NAMES,
+    "mapping": {
+        "type": "array",
+        "items": _all_of({
+            "event_name": _TEXT, "sent_as": _NULL_OR_TEXT,
+            "own": {"type": "boolean", "description": "Whether it is not the platform's default."},
+        }),
+    },
+    "warnings": {"type": "array", "items": _TEXT},
+    "deliveries": _COUNTS,
+    "wait_until": {**_NULL_OR_MOMENT, "description": "Nothing is sent before."},
+    "created_at": _MOMENT,
+})  # fmt: skip
+_PLATFORM: Schema = _all_of({
+    "name": _TEXT, "title": _TEXT, "sources": {"type": "array", "items": _TEXT},
+    "settings": {**_OBJECT, "description": "A JSON schema."},
+    "secrets": {
+        "type": "array",
+        "items": _all_of({"name": _TEXT, "description": _TEXT, "required": {"type": "boolean"}}),
+    },
+    "event_names": {
+        "type": "object", "additionalProperties": _TEXT,
+        "description": "Defaults: our event name to the platform's.",
+    },
+    "limits": _all_of({"batch": _WHOLE, "age_days": {"type": "number"}}),
+})  # fmt: skip
+
+PLATFORMS: Schema = answer("Every platform.", _listed(_PLATFORM))
+DESTINATIONS: Schema = answer("The Space's destinations.", _listed(_DESTINATION))
+DESTINATION: Schema = answer("The destination.", _DESTINATION)
+TRIED: Schema = answer(
+    "How the trial went.",
+    _all_of({"ok": {"type": "boolean"}, "http_status": _NULL_OR_WHOLE, "message": _TEXT}),
+)

@@ -1,1 +1,0 @@
-"""The ad platforms, one folder each."""

@@ -1,0 +1,65 @@
+"""Reading the stored part of a Directory, and drawing the numbers of what a batch adds to it.
+Contacts themselves are stored by contacts/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from psycopg import Connection
+
+from headwater.database.json_rows import rows
+from headwater.database.queries import Queries
+from headwater.identity.directory import CROWD, EMAIL, Contact, Directory, IdentifierLink, Merge
+
+queries = Queries(__name__, "identity.sql")
+
+KnownLink = tuple[str, str, int, int, int]
+"""kind, value, contact id, when last seen, recency."""
+
+
+def request_links(
+    connection: Connection[Any], space_id: int, keys: Iterable[tuple[str, str]]
+) -> Callable[[], list[KnownLink]]:
+    """Ask for the stored links of these identifiers; calling the result fetches them."""
+    emails: list[str] = []
+    others: list[dict[str, str]] = []
+    for kind, value in keys:
+        if kind == EMAIL:
+            emails.append(value)
+        else:
+            others.append({"kind": kind, "value": value})
+    cursors: list[Any] = []
+    if emails:
+        shared = {"space_id": space_id, "values": emails}
+        cursors.append(connection.execute(queries["shared_links"], shared))
+    if others:
+        recent = {"space_id": space_id, "keys": rows(others), "limit": CROWD + 1}
+        cursors.append(connection.execute(queries["recent_links"], recent))
+    return lambda: [row for cursor in cursors for row in cursor.fetchall()]
+
+
+def add_links(directory: Directory, links: Iterable[KnownLink]) -> None:
+    """Put stored links on contacts the directory already holds."""
+    for kind, value, contact_id, last_seen, recency in links:
+        contact = directory.contacts[contact_id]
+        directory.add_link(contact, (kind, value), IdentifierLink(last_seen, recency))
+
+
+def request_numbers(connection: Connection[Any], directory: Directory) -> Callable[[], None]:
+    """Ask for the ids of new contacts and merges; calling the result gives them out in order."""
+    drawn_numbers: list[tuple[Sequence[Contact | Merge], Any]] = []
+    for name, new in (
+        ("draw_contact_ids", directory.created),
+        ("draw_merge_ids", directory.merges),
+    ):
+        if new:
+            drawn_numbers.append((new, connection.execute(queries[name], {"count": len(new)})))
+
+    def number() -> None:
+        for new, cursor in drawn_numbers:
+            for numbered, (drawn,) in zip(new, sorted(cursor), strict=True):
+                numbered.id = drawn
+
+    return number

@@ -1,0 +1,29 @@
+"""The readiness of the inbox: whether something could be accepted now."""
+
+from __future__ import annotations
+
+import secrets
+
+from headwater.database.pool import UNAVAILABLE, bounded, connect
+from headwater.database.queries import Queries
+
+queries = Queries(__name__, "probe.sql")
+
+SECONDS = 2.0
+BYTES = 1_000
+
+
+async def takes_writes(url: str) -> bool:
+    """Return whether the database would store an event now: not while it is away, read-only or its
+    disk is full. Tried on a connection outside the pool, so that a busy pool is not taken for a
+    dead database, and taken back.
+    """
+    row = {"space_id": 0, "id": -secrets.randbits(40), "payload": secrets.token_hex(BYTES)}
+    try:
+        async with await connect(url) as connection:
+            with bounded(connection, SECONDS):
+                async with connection.transaction(force_rollback=True):
+                    await connection.execute(queries["try_write"], row)
+    except UNAVAILABLE:
+        return False
+    return True

@@ -1,0 +1,56 @@
+-- name: read
+-- The rows that have waited longest.
+SELECT i.id, i.kind, i.sender,
+       (extract(epoch FROM i.received_at) * 1000000)::bigint AS received_at, i.payload
+FROM inbox i
+WHERE i.space_id = %(space_id)s
+ORDER BY i.id
+LIMIT %(limit)s;
+
+-- name: read_these
+-- Those of these rows that still wait.
+SELECT i.id, i.kind, i.sender,
+       (extract(epoch FROM i.received_at) * 1000000)::bigint AS received_at, i.payload
+FROM inbox i
+WHERE i.space_id = %(space_id)s AND i.id = ANY(%(ids)s::bigint[])
+ORDER BY i.id;
+
+-- name: waiting_ids
+-- The ids of the rows that have waited longest.
+SELECT i.id FROM inbox i WHERE i.space_id = %(space_id)s ORDER BY i.id LIMIT %(limit)s;
+
+-- name: delete
+-- Rows that are done.
+DELETE FROM inbox i WHERE i.space_id = %(space_id)s AND i.id = ANY(%(ids)s::bigint[]);
+
+-- name: hop
+-- For the operator's side, the beginning of what follows: every Space that has rows in a queue, by
+-- hopping from one Space's first row to the next Space's, so that a long queue costs no more than
+-- a short one. It ends with a NULL.
+WITH RECURSIVE hop (space_id) AS (
+    (SELECT q.space_id FROM {queue} q ORDER BY q.space_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT q.space_id FROM {queue} q WHERE q.space_id > hop.space_id
+            ORDER BY q.space_id LIMIT 1)
+    FROM hop
+    WHERE hop.space_id IS NOT NULL
+);
+
+-- name: spaces
+-- For the operator's side: those Spaces.
+{hop}
+SELECT hop.space_id FROM hop WHERE hop.space_id IS NOT NULL;
+
+-- name: newest
+-- For the operator's side: the id of the latest row that waits anywhere, Space by Space along the
+-- key.
+{hop}
+SELECT max((SELECT max(i.id) FROM inbox i WHERE i.space_id = hop.space_id)) FROM hop;
+
+-- name: any_up_to
+-- For the operator's side: whether a row as old as this still waits anywhere.
+{hop}
+SELECT EXISTS (
+    SELECT FROM hop
+    WHERE (SELECT min(i.id) FROM inbox i WHERE i.space_id = hop.space_id) <= %(id)s
+);

@@ -1,0 +1,86 @@
+"""Rows that could not be processed: set aside with their reason, listed without what they hold,
+which may be anybody's, and put back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from psycopg import AsyncConnection, Connection
+from psycopg.rows import class_row
+from psycopg.sql import Identifier
+
+from headwater.database.json_rows import rows
+from headwater.database.queries import Queries, fetch_all
+from headwater.http.pagination import Page, Position, page_of, to_key
+from headwater.inbox.queue import spaces_with_rows
+from headwater.inbox.rows import Rejection
+
+queries = Queries(__name__, "rejected.sql")
+
+_SPACES_WITH_REJECTED = spaces_with_rows(Identifier("rejected"))
+_BEYOND_ALL = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedItem:
+    """A row set aside, without its payload."""
+
+    space_id: int
+    id: int
+    kind: str
+    reason: str
+    """A RejectReason."""
+    detail: str
+    received_at: datetime
+    rejected_at: datetime
+
+
+def reject_rows(
+    connection: Connection[Any], space_id: int, rejections: Collection[Rejection]
+) -> None:
+    """Set rows aside. They are still to be deleted from the inbox."""
+    if rejections:
+        values = {"space_id": space_id, "rejections": rows(rejections)}
+        connection.execute(queries["reject"], values)
+
+
+def list_rejected(connection: Connection[Any], limit: int = 1000) -> list[RejectedItem]:
+    """Rejected rows of all Spaces, at most `limit` per Space, oldest first within a Space."""
+    listed: list[RejectedItem] = []
+    for (space_id,) in connection.execute(_SPACES_WITH_REJECTED).fetchall():
+        cursor = connection.cursor(row_factory=class_row(RejectedItem))
+        cursor.execute(queries["list"], {"space_id": space_id, "limit": limit})
+        listed += cursor.fetchall()
+    return listed
+
+
+async def list_rejected_events(
+    connection: AsyncConnection, space_id: int, per_page: int, at: Position | None
+) -> Page:
+    """One page of the Space's rejected rows, the latest first. `at` only ever leads on."""
+    before = at.key[0] if at is not None else _BEYOND_ALL
+    bound = {"space_id": space_id, "limit": per_page + 1, "before": before}
+    return page_of(await fetch_all(connection, queries["page"], bound), per_page, at, to_key)
+
+
+def replay_rejected(
+    connection: Connection[Any], space_id: int | None = None, ids: list[int] | None = None
+) -> int:
+    """Put rejected rows back on the inbox under their old ids and return how many: those of one
+    Space or of all, `ids` or every one.
+    """
+    if space_id is not None:
+        spaces = [space_id]
+    else:
+        spaces = [row[0] for row in connection.execute(_SPACES_WITH_REJECTED)]
+    count = 0
+    for number in spaces:
+        values = {"space_id": number, "ids": ids}
+        with connection.transaction():
+            count += connection.execute(queries["put_back"], values).rowcount
+            connection.execute(queries["forget"], values)
+    return count

@@ -1,0 +1,44 @@
+-- name: reject
+-- Rows that cannot be processed, set aside whole.
+INSERT INTO rejected (space_id, id, kind, sender, received_at, payload, reason, detail)
+SELECT i.space_id, i.id, i.kind, i.sender, i.received_at, i.payload, r.reason, r.detail
+FROM json_to_recordset(%(rejections)s::json) AS r (id bigint, reason text, detail text)
+CROSS JOIN LATERAL (
+    SELECT waiting.* FROM inbox waiting
+    WHERE waiting.space_id = %(space_id)s AND waiting.id = r.id
+    OFFSET 0
+) i
+ON CONFLICT (space_id, id) DO NOTHING;
+
+-- name: list
+-- One Space's rejected rows, oldest first.
+SELECT r.space_id, r.id, r.kind, r.reason, r.detail, r.received_at, r.rejected_at
+FROM rejected r
+WHERE r.space_id = %(space_id)s
+ORDER BY r.id
+LIMIT %(limit)s;
+
+-- name: page
+-- Rows set aside, the latest first, without what they hold, which may be anybody's.
+SELECT (SELECT row_to_json(line)::text FROM (
+            SELECT r.id::text AS receipt_id, r.kind, r.reason, r.detail,
+                   iso_utc(r.received_at) AS received_at, iso_utc(r.rejected_at) AS rejected_at
+       ) line), r.id
+FROM rejected r
+WHERE r.space_id = %(space_id)s AND r.id < %(before)s
+ORDER BY r.id DESC
+LIMIT %(limit)s;
+
+-- name: put_back
+-- Rejected rows of one Space to the inbox again, under their old ids.
+INSERT INTO inbox (space_id, id, kind, sender, received_at, payload)
+SELECT r.space_id, r.id, r.kind, r.sender, r.received_at, r.payload
+FROM rejected r
+WHERE r.space_id = %(space_id)s
+  AND (%(ids)s::bigint[] IS NULL OR r.id = ANY(%(ids)s::bigint[]));
+
+-- name: forget
+-- Rejected rows of one Space that were put back.
+DELETE FROM rejected r
+WHERE r.space_id = %(space_id)s
+  AND (%(ids)s::bigint[] IS NULL OR r.id = ANY(%(ids)s::bigint[]));

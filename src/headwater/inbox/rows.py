@@ -1,0 +1,36 @@
+"""Rows of the inbox as the pipeline takes them, and the reasons for which it sets some aside."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+import msgspec
+
+
+class InboxRow(NamedTuple):
+    """A row of the inbox. `received_at` is in µs since 1970; `sender` is None in rows from before
+    senders were kept.
+    """
+
+    id: int
+    kind: str
+    sender: str | None
+    received_at: int
+    payload: str
+
+
+class RejectReason(StrEnum):
+    """Reasons for which a row is set aside."""
+
+    UNREADABLE_PAYLOAD = "unreadable_payload"
+    UNKNOWN_KIND = "unknown_kind"
+    PROCESSING_ERROR = "processing_error"
+
+
+class Rejection(msgspec.Struct, frozen=True, gc=False):
+    """A row to be set aside. `detail` never holds what the row contains."""
+
+    id: int
+    reason: RejectReason
+    detail: str

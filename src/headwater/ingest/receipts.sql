@@ -1,0 +1,28 @@
+-- name: receipt
+-- What became of one accepted request, wherever it is now, who sent it, and what was ignored of it.
+-- A page's event that another took the place of leads there, and so does what repeated it.
+-- A payload that was set aside may be no JSON.
+SELECT 'queued' AS status, NULL::bigint AS event_id, NULL::text AS reason, sender,
+       ARRAY(SELECT json_array_elements_text(payload::json -> 'warnings')) AS warnings
+FROM inbox WHERE space_id = %(space_id)s AND id = %(id)s
+UNION ALL
+SELECT 'stored', id, array_to_string(warnings, '; '), sender, warnings
+FROM events WHERE space_id = %(space_id)s AND id = %(id)s
+UNION ALL
+SELECT 'stored', NULL, array_to_string(warnings, '; '), sender, warnings
+FROM touchpoints WHERE space_id = %(space_id)s AND id = %(id)s AND sent
+UNION ALL
+SELECT 'stored', NULL, NULL, 'browser', NULL
+FROM hits WHERE space_id = %(space_id)s AND id = %(id)s
+UNION ALL
+SELECT 'duplicate',
+       coalesce((SELECT next.event_id FROM duplicates next
+                 WHERE next.space_id = %(space_id)s AND next.id = d.event_id), d.event_id),
+       d.reason, d.sender, NULL
+FROM duplicates d WHERE d.space_id = %(space_id)s AND d.id = %(id)s
+UNION ALL
+SELECT 'rejected', NULL, reason, sender,
+       ARRAY(SELECT json_array_elements_text(
+           CASE WHEN payload IS JSON OBJECT THEN payload::json -> 'warnings' END))
+FROM rejected WHERE space_id = %(space_id)s AND id = %(id)s
+LIMIT 1;

@@ -1,0 +1,1 @@
+"""Contacts merged and told apart again, and what is stored of them following each."""

@@ -1,0 +1,59 @@
+"""Rows that follow their contact: to a survivor when it is merged, to another company when its
+membership changes, and back when a merge is undone. Each room says how its own rows do; here it is
+said that all of them do. Whoever calls holds the Space's lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from psycopg import AsyncConnection, Connection
+
+from headwater.browsing import batch_store as browsing
+from headwater.events import batch_store as events
+from headwater.identity.moves import ContactMove, ContactSplit
+from headwater.touchpoints import batch_store as touchpoints
+
+# Statements, not functions: the pipeline's connection waits for answers and the API's does not, and
+# what the two say is the same.
+_REASSIGN = (
+    events.REASSIGN,
+    touchpoints.REASSIGN,
+    browsing.REASSIGN_VISITS,
+    browsing.REASSIGN_HITS,
+)
+_RESTORE = {
+    "events": events.RESTORE,
+    "touchpoints": touchpoints.RESTORE,
+    "visits": browsing.RESTORE_VISITS,
+    "hits": browsing.RESTORE_HITS,
+}
+
+
+def reassign_all(connection: Connection[Any], space_id: int, moves: Iterable[ContactMove]) -> None:
+    """Carry out the moves of a batch."""
+    values = [move.values(space_id) for move in moves]
+    if values:
+        for statement in _REASSIGN:
+            connection.cursor().executemany(statement, values)
+
+
+async def reassign(connection: AsyncConnection, space_id: int, move: ContactMove) -> None:
+    """Carry out one move."""
+    values = move.values(space_id)
+    for statement in _REASSIGN:
+        await connection.execute(statement, values)
+
+
+async def restore(
+    connection: AsyncConnection, space_id: int, split: ContactSplit
+) -> dict[str, int]:
+    """Give a contact that leaves another what was first stored on it; returns how many rows of each
+    kind.
+    """
+    values = split.values(space_id)
+    return {
+        kind: (await connection.execute(statement, values)).rowcount
+        for kind, statement in _RESTORE.items()
+    }

@@ -1,0 +1,33 @@
+"""Taking a Space and its waiting rows: the beginning of every batch."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from psycopg import Connection
+
+from headwater.database.queries import Queries
+from headwater.deliveries.outbox import read_targets
+from headwater.identity.directory import Directory
+from headwater.inbox.queue import request_rows
+from headwater.pipeline.batch import Batch, SpaceRules
+
+queries = Queries(__name__, "claim.sql")
+
+
+def claim(
+    connection: Connection[Any], space_id: int, limit: int, ids: Collection[int] | None = None
+) -> Batch | None:
+    """Lock the Space and read its oldest rows, or those of `ids`; None when it is locked."""
+    locked = connection.execute(queries["lock_space"], {"space_id": space_id})
+    standing = connection.execute(queries["standing"], {"space_id": space_id})
+    fetch_rows = request_rows(connection, space_id, limit, ids)
+    space = locked.fetchone()
+    if space is None:
+        return None
+    arrivals = fetch_rows()
+    number, newest, targets = standing.fetchall()[0]
+    batch = Batch(SpaceRules(*space), arrivals, Directory(number, newest))
+    batch.targets = read_targets(targets)
+    return batch

@@ -1,0 +1,173 @@
+"""Values that platforms work with: a conversion with everything known of it, a destination with its
+settings, and the typed reasons and verdicts. Pure. A call over HTTP and its answer are egress'.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+
+class SkipReason(StrEnum):
+    """The reason why an event is not sent to a destination."""
+
+    DO_NOT_CAPI = "do_not_capi"
+    NOT_ATTRIBUTED = "not_attributed"
+    NO_MAPPING = "no_mapping"
+    NO_IDENTIFIER = "no_identifier"
+    NO_CONSENT = "no_consent"
+    TOO_OLD = "too_old"
+    NO_CURRENCY = "no_currency"
+    NO_AMOUNT = "no_amount"
+    PAUSED = "paused"
+    REMOVED = "removed"
+    DELETED = "deleted"
+    REPLACED = "replaced"
+    ERASED = "erased"
+
+
+class AdConsent(msgspec.Struct, frozen=True):
+    """The person's consent to uses of their data; None where nobody said."""
+
+    ad_user_data: bool | None = None
+    ad_personalization: bool | None = None
+
+
+class Click(msgspec.Struct, frozen=True, kw_only=True):
+    """The touchpoint that is credited."""
+
+    touchpoint_id: int
+    occurred_at: int
+    """Milliseconds since 1970."""
+    source: str
+    """One of the listed sources."""
+    ids: dict[str, str] = {}
+    """Click ids of its URL: parameter in lower case → value byte for byte."""
+    cookies: dict[str, str] = {}
+
+
+class ConvertedPerson(msgspec.Struct, frozen=True, kw_only=True):
+    """The person who converted, as plain as they are stored. Platforms normalise and hash."""
+
+    email: str | None = None
+    """Trimmed and lower-case."""
+    phone: str | None = None
+    """E.164 with `+`, or None when the number cannot be read as one."""
+    first_name: str | None = None
+    last_name: str | None = None
+    external_id: str | None = None
+    """The latest tracking_id."""
+    city: str | None = None
+    state: str | None = None
+    country: str | None = None
+    """ISO 3166-1 alpha-2."""
+
+
+class Conversion(msgspec.Struct, frozen=True, kw_only=True):
+    """An event that could be sent, with its person and its credited click."""
+
+    event_id: int
+    dedup_id: str
+    event_name: str
+    """Ours: a standard name, or custom_event_N."""
+    configured_name: str | None = None
+    """The name that people gave a custom event."""
+    event_time: int
+    """Milliseconds since 1970."""
+    person: ConvertedPerson = ConvertedPerson()
+    amount: Decimal | None = None
+    currency: str | None = None
+    order_id: str | None = None
+    url: str | None = None
+    ip: str | None = None
+    user_agent: str | None = None
+    consent: AdConsent = AdConsent()
+    cookies: dict[str, str] = {}
+    """The event's own, of browsing.accepted.COOKIES; they win over the click's."""
+    url_click_ids: dict[str, str] = {}
+    """Click ids of the event's own URL."""
+    click: Click | None = None
+
+    def click_id(self, *names: str) -> str | None:
+        """Return the first of these click ids: the credited touchpoint's, else the event's own
+        URL's.
+        """
+        ids = {**self.url_click_ids, **(self.click.ids if self.click is not None else {})}
+        return next((ids[name] for name in names if name in ids), None)
+
+    def cookie(self, name: str) -> str | None:
+        """Return a platform's cookie: the event's own, else the credited touchpoint's."""
+        return self.cookies.get(name) or (
+            self.click.cookies.get(name) if self.click is not None else None
+        )
+
+
+class Destination(msgspec.Struct, frozen=True, kw_only=True):
+    """A platform account that events go to."""
+
+    space_id: int
+    id: int
+    platform: str
+    url: str
+    """The origin of the platform's interface, without a trailing slash."""
+    settings: Any
+    """An instance of the platform's settings model."""
+    secrets: dict[str, str] = {}
+    """The platform's tokens. Never logged, never shown."""
+    event_names: dict[str, str | None] = {}
+    """Event name → the platform's name or id where it is not the default; None: not sent."""
+    all_events: bool = False
+    access_token: str | None = None
+    """Where the platform wants a token that has to be fetched first."""
+    test: bool = False
+    """True for a trial that must not count: the platform's test mode or validation."""
+
+    def __repr__(self) -> str:
+        return f"Destination({self.platform} {self.space_id}/{self.id})"
+
+
+class CallAccepted(msgspec.Struct, frozen=True):
+    """All of them were taken."""
+
+
+class CallRefused(msgspec.Struct, frozen=True):
+    """None was taken, and sending the same again would not change it."""
+
+    error: str
+
+
+class CallDeferred(msgspec.Struct, frozen=True):
+    """None was taken; later may be better. The destination as a whole waits."""
+
+    error: str
+    wait_seconds: float | None = None
+    """Seconds the platform wants us to wait, besides what its Retry-After says."""
+
+
+class CredentialsRefused(msgspec.Struct, frozen=True):
+    """The platform does not accept the destination's credentials."""
+
+    error: str
+
+
+class PartlyAccepted(msgspec.Struct, frozen=True):
+    """Some were refused, by their position in the call."""
+
+    errors: dict[int, str]
+    others_taken: bool
+    """True when the platform took the others, False when it refused the whole call because of
+    these."""
+    retryable: dict[int, str] = {}
+    """Positions that were not taken but may be later."""
+
+
+class Bisect(msgspec.Struct, frozen=True):
+    """The whole call was refused because of some of them, and the answer does not say which."""
+
+    error: str
+
+
+Verdict = CallAccepted | CallRefused | CallDeferred | CredentialsRefused | PartlyAccepted | Bisect

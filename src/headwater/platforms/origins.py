@@ -1,0 +1,23 @@
+"""Origins of the platforms' interfaces: each platform's own, unless the operator names another."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from headwater.platforms import registry
+from headwater.platforms.platform import Platform
+from headwater.settings import Settings
+
+
+def url_of(settings: Settings, platform: Platform) -> str:
+    """Return the origin that a platform's calls go to."""
+    return settings.platform_urls.get(platform.name, platform.url)
+
+
+def named_hosts(settings: Settings) -> frozenset[str]:
+    """Return the hosts that the operator named instead of the platforms' own. These may be private
+    ones, as the name comes from whoever runs the service and not from a Space.
+    """
+    platforms = registry.PLATFORMS.values()
+    urls = {url_of(settings, platform) for platform in platforms} - {p.url for p in platforms}
+    return frozenset(host for url in urls if (host := urlsplit(url).hostname))

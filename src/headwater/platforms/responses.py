@@ -1,0 +1,125 @@
+"""Pieces of reading any platform's answer: its body as JSON whatever the status, the verdict of a
+status alone, and errors in words that hold nothing secret. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TypeGuard, cast
+
+import msgspec
+
+from headwater.egress.models import EgressResponse
+from headwater.logs import MASKED
+from headwater.masking import Mask
+from headwater.platforms.models import (
+    Bisect,
+    CallAccepted,
+    CallDeferred,
+    CallRefused,
+    CredentialsRefused,
+    Verdict,
+)
+
+LONGEST_ERROR = 500
+MOST_READ = 16 * 1024
+"""Characters of a platform's words that are looked at for those."""
+
+# What looks like a token or an id of somebody. A sentence for people loses nothing by it. It begins
+# only where a word begins, so that time stays linear in what a platform answers.
+_TOKEN = re.compile(r"(?<![A-Za-z0-9_-])(?=[A-Za-z_-]{0,64}[0-9])[A-Za-z0-9_-]{24,}")
+_SHORTEST_QUOTED = 3
+"""Characters; fewer identify nobody."""
+
+_mask = Mask()
+_TRANSIENT = frozenset({408, 423, 425, 429})
+_ABOUT_CONTENT = frozenset({400, 413, 422})
+"""Other refusals would be the same for every event, as that of an account there is not."""
+
+
+def succeeded(answer: EgressResponse) -> bool:
+    """Return whether the status says so; many a body knows better."""
+    return 200 <= answer.status < 300
+
+
+def read_object(answer: EgressResponse) -> dict[str, Any] | None:
+    """Return the body as a JSON object, empty where there is none; None when it is something else,
+    such as a proxy's page.
+    """
+    if not answer.body.strip():
+        return {}
+    try:
+        body: Any = msgspec.json.decode(answer.body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return cast("dict[str, Any]", body) if isinstance(body, dict) else None
+
+
+def is_number(value: Any) -> TypeGuard[int]:
+    """Return whether it is a whole number; true and false are none."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list, and none of whatever was sent instead of one."""
+    if not isinstance(value, list):
+        return []
+    return [item for item in cast("list[Any]", value) if isinstance(item, dict)]
+
+
+def words(*parts: Any) -> str:
+    """Return an error's parts in one line of bounded length, without what looks like a person's or
+    a token. What was sent is masked besides by whoever keeps the error.
+    """
+    text = ": ".join(str(part) for part in parts if part not in (None, ""))
+    return _mask.text(_TOKEN.sub(MASKED, " ".join(text[:MOST_READ].split())))[:LONGEST_ERROR]
+
+
+def at(value: Any, *names: str) -> Any:
+    """Return the value under these names, the second inside the first; None where there is none."""
+    for name in names:
+        value = cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
+    return value
+
+
+def without_quoted(text: Any, value: Any) -> str:
+    """Return an error's words without the value that it is about."""
+    error = text if isinstance(text, str) else ""
+    quoted = "" if isinstance(value, dict | list | bool | None) else str(value).strip()
+    return words(error if len(quoted) < _SHORTEST_QUOTED else error.replace(quoted, MASKED))
+
+
+def refused(error: str, count: int) -> Verdict:
+    """Return the verdict of a refusal that does not say which of the events it is about."""
+    return CallRefused(error) if count == 1 else Bisect(error)
+
+
+def by_status(
+    answer: EgressResponse, count: int, message: str = "", *, confirmed: bool = False
+) -> Verdict:
+    """Return the verdict where the body names no error. `message` is its text for people;
+    `confirmed` is true when it says in the platform's own way that the events were taken. A success
+    that does not may be a proxy's or a captive portal's: sending again is safe, as the platforms
+    know an event by its id.
+    """
+    status = answer.status
+    error = words(f"HTTP {status}", message)
+    if succeeded(answer):
+        unconfirmed = words(f"HTTP {status} without the platform's confirmation", message)
+        return CallAccepted() if confirmed else CallDeferred(unconfirmed)
+    if status in {401, 403}:
+        return CredentialsRefused(error)
+    if status in _TRANSIENT or status >= 500 or status < 400:
+        return CallDeferred(error)
+    return refused(error, count) if status in _ABOUT_CONTENT else CallRefused(error)
+
+
+def unreadable(answer: EgressResponse, count: int) -> Verdict:
+    """Return the verdict for a body that is no JSON object. That of a success proves nothing: it
+    may be a proxy's page. Sending again is safe, as the platforms know an event by its id. A body
+    that was cut becomes readable with fewer events.
+    """
+    if succeeded(answer):
+        error = f"HTTP {answer.status} with a body that cannot be read."
+        return Bisect(error) if answer.cut and count > 1 else CallDeferred(error)
+    return by_status(answer, count)

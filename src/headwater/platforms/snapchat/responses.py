@@ -1,0 +1,31 @@
+"""Answers of Snap. The form of its bodies is not published, so the status decides, unless
+the body is no object at all, or itself says that the call failed.
+"""
+
+from __future__ import annotations
+
+from headwater.egress.models import EgressResponse
+from headwater.platforms.models import Verdict
+from headwater.platforms.responses import (
+    by_status,
+    read_object,
+    refused,
+    succeeded,
+    unreadable,
+    words,
+)
+
+FAILED = frozenset({"INVALID", "FAILED", "FAILURE", "ERROR"})
+
+
+def classify(answer: EgressResponse, count: int) -> Verdict:
+    """Return the verdict on a call with so many events."""
+    body = read_object(answer)
+    if body is None:
+        return unreadable(answer, count)
+    reasons = (body.get(name) for name in ("reason", "message", "error"))
+    message = next((reason for reason in reasons if isinstance(reason, str) and reason), "")
+    status = body.get("status")
+    if succeeded(answer) and isinstance(status, str) and status.upper() in FAILED:
+        return refused(words(status, message), count)
+    return by_status(answer, count, message, confirmed=bool(body))

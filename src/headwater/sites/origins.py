@@ -1,0 +1,118 @@
+"""Origins: where a site's pages come from, as browsers name it, and how far a cookie may reach
+between a page's host and ours. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from ipaddress import IPv6Address
+
+from tldextract import TLDExtract
+
+from headwater.sources.addresses import name_in_ascii
+
+MAX_ORIGINS = 50
+FORMS = "such as https://shop.example, http://localhost:3000 or https://*.shop.example"
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_NAME = re.compile(r"(?=.{1,253}\Z)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*"
+                   r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")  # fmt: skip
+_AUTHORITY = re.compile(r"(\*\.)?(\[.*\]|[^:\[\]]*)(?::(.*))?", re.DOTALL)
+_SENT = re.compile(r"(https?)://(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::[0-9]{1,5})?")
+
+_suffixes = TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
+"""Hosts of shops that share a provider's domain are strangers to each other, hence the private
+half of the list.
+"""
+
+
+def parse_origin(text: str) -> str:
+    """An origin as browsers write it: lower case, Punycode, without the scheme's own port. Its host
+    may begin with `*.`, for all hosts below. Raises ValueError with the rule that it breaks.
+    """
+    scheme, separator, rest = text.strip().partition("://")
+    scheme = scheme.lower()
+    if not separator or scheme not in _DEFAULT_PORTS:
+        raise ValueError(f"must begin with http:// or https://, {FORMS}")
+    authority, _, path = rest.partition("/")
+    if path or re.search(r"[?#@\\]", authority):
+        raise ValueError(f"must be an origin without a path, query or user, {FORMS}")
+    match = _AUTHORITY.fullmatch(authority)
+    if match is None:
+        raise ValueError(f"must have a host, {FORMS}")
+    star, name, port = match.groups()
+    host = _host(name, wildcard=bool(star))
+    if port and not (port.isascii() and port.isdigit() and int(port[:6]) < 65536):
+        raise ValueError("must have a port from 0 to 65535")
+    written_port = f":{int(port)}" if port and int(port) != _DEFAULT_PORTS[scheme] else ""
+    return f"{scheme}://{star or ''}{host}{written_port}"
+
+
+def _host(name: str, *, wildcard: bool) -> str:
+    if name.startswith("[") and not wildcard:
+        try:
+            return f"[{IPv6Address(name[1:-1])}]"
+        except ValueError:
+            raise ValueError(f"must have a host, {FORMS}") from None
+    host = name.lower() if name.isascii() else name_in_ascii(name)
+    if not _NAME.fullmatch(host):
+        raise ValueError(f"must have a host, {FORMS}")
+    if wildcard and _suffixes(host).suffix == host:
+        raise ValueError(f"must not cover all of {host}, whose hosts belong to many")
+    return host
+
+
+def parse_origins(texts: Iterable[str]) -> list[str]:
+    """A site's origins, each once, in order. Raises ValueError naming the first bad one."""
+    origins: dict[str, None] = {}
+    for text in texts:
+        try:
+            origins[parse_origin(text)] = None
+        except ValueError as error:
+            raise ValueError(f"{text!r} {error}") from None
+    if not 1 <= len(origins) <= MAX_ORIGINS:
+        raise ValueError(f"must be 1 to {MAX_ORIGINS} origins")
+    return list(origins)
+
+
+def sent_host(origin: str) -> str | None:
+    """The host in an `Origin` header; None unless it is an origin of the web (not `null`)."""
+    match = _SENT.fullmatch(origin)
+    return match[2] if match else None
+
+
+def is_among(origin: str, origins: Iterable[str]) -> bool:
+    """Return whether an origin that `sent_host` takes is one of a site's."""
+    for allowed in origins:
+        begin, star, end = allowed.partition("*")
+        if origin == allowed or (
+            star and len(origin) > len(allowed) - 1
+            and origin.startswith(begin) and origin.endswith(end)
+        ):  # fmt: skip
+            return True
+    return False
+
+
+@lru_cache(maxsize=4096)
+def cookie_domain(page_host: str, our_host: str) -> str | None:
+    """How far a cookie set by our host has to reach for the page to have it: a domain that both
+    belong to, "" when it is the same host, None when there is no way. Hosts are as `sent_host` has
+    them.
+    """
+    page, ours = _registrable(page_host), _registrable(our_host)
+    if page and page == ours:
+        return page
+    return "" if page_host == our_host else None
+
+
+def _registrable(host: str) -> str:
+    """The domain that one owner has all hosts of; "" for an address or a bare name."""
+    parts = _suffixes(host)
+    if parts.suffix:
+        return parts.top_domain_under_public_suffix
+    if parts.ipv4 or parts.ipv6 or "." not in host:
+        return ""
+    # A name that is under no rule of the list is treated as browsers do: its last label is one.
+    return ".".join(host.rsplit(".", 2)[-2:])

@@ -1,0 +1,75 @@
+"""Whether the business has signed what a page says of somebody, so that it counts like what its own
+server sends. Pure.
+
+The signature covers the identifiers and a time, in one line that every templating language can put
+together: `<Unix seconds> <email> <tracking_id>`, the address trimmed and in lower case, and nothing
+where there is none. No address holds a blank but between quotes, so the line cannot be read twice.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from dataclasses import dataclass, field
+
+MAX_AGE = 86_400
+"""Seconds for which a signature holds: as long as somebody may leave a page open."""
+LEEWAY = 300
+"""Seconds by which the signer's clock may be ahead."""
+
+
+@dataclass(frozen=True, slots=True)
+class SigningSecret:
+    """A secret that a site's signatures are made with."""
+
+    secret: bytes = field(repr=False)
+    until: float | None = None
+    """The Unix time after which it is no longer believed, of one that has been replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A page's proof: the time as it was signed, and the signature in hexadecimal digits."""
+
+    signed_at: str
+    digest: str
+
+    def check(
+        self,
+        email: str | None,
+        tracking_id: str | None,
+        known: tuple[SigningSecret, ...],
+        now: float,
+    ) -> None:
+        """Raise ValueError, completing the sentence "The signature …", unless one of a site's
+        secrets made it of these identifiers within its time.
+        """
+        if not (email or tracking_id):
+            raise ValueError("is of nobody: it needs an email or a tracking_id.")
+        if not known:
+            raise ValueError("cannot be checked: the site has no signing secret.")
+        expected = [
+            sign(secret.secret, self.signed_at, email, tracking_id)
+            for secret in known
+            if secret.until is None or now < secret.until
+        ]
+        digest = self.digest.lower().encode()
+        matches = [hmac.compare_digest(digest, right.encode()) for right in expected]
+        if not any(matches):
+            raise ValueError("does not match the email, the tracking_id and signed_at.")
+        age = now - int(self.signed_at)
+        if age > MAX_AGE:
+            raise ValueError(f"is more than {MAX_AGE // 3600} hours old.")
+        if age < -LEEWAY:
+            raise ValueError("is of the future: the clock of whoever signs is wrong.")
+
+
+def sign(secret: bytes, signed_at: str, email: str | None, tracking_id: str | None) -> str:
+    """The signature of these identifiers at a time."""
+    line = f"{signed_at} {email or ''} {tracking_id or ''}"
+    return hmac.digest(secret, line.encode(), "sha256").hex()
+
+
+def new_secret() -> str:
+    """A signing secret that nobody guesses."""
+    return secrets.token_hex(32)

@@ -1,0 +1,228 @@
+"""Sites: made, listed, changed, revoked, and looked up by their public key, which stands in every
+page. The key names the site; that a browser shows one of its pages, the origin tells. With its
+signing secret, which no page holds, the business's server vouches for what a page says.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import structlog
+from psycopg import AsyncConnection, Connection
+from psycopg.rows import class_row
+
+from headwater.database.pool import Database
+from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.http.errors import Forbidden, Invalid, NotFound, Unauthorized
+from headwater.sites.origins import is_among, parse_origins
+from headwater.sites.signatures import SigningSecret, new_secret
+from headwater.spaces.access import Caller
+from headwater.spaces.credential_cache import CredentialCache
+from headwater.spaces.encryption import Unsealable, seal, unseal
+from headwater.spaces.settings_input import read_name
+from headwater.spaces.spaces import announce_access, fetch_space
+
+queries = Queries(__name__, "sites.sql")
+log = structlog.get_logger()
+
+PREFIX = "trk_pk_"
+SCOPE = "events:write"
+_KEY = re.compile(PREFIX + r"[A-Za-z0-9_-]{8,64}")
+
+
+@dataclass(frozen=True)
+class Site:
+    """A site as it is stored."""
+
+    id: int
+    name: str
+    site_key: str
+    origins: list[str]
+    accepts_amounts: bool
+    """True where its pages may tell amounts."""
+    bot_hits: int
+    """Page views by bots, which were left out."""
+    created_at: datetime
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveSite:
+    """A site whose key is in use."""
+
+    id: int
+    caller: Caller
+    """Its pages may write, and no more."""
+    origins: tuple[str, ...]
+    accepts_amounts: bool = True
+    secrets: tuple[SigningSecret, ...] = ()
+
+    def admit(self, origin: str) -> None:
+        """Raise Forbidden unless pages of this origin are the site's."""
+        if not is_among(origin, self.origins):
+            raise Forbidden("The page's origin is none of the site's.")
+
+
+@dataclass(frozen=True)
+class NewSite:
+    """A site to be made."""
+
+    name: str
+    origins: Sequence[str]
+    accepts_amounts: bool = True
+
+
+async def create_site(
+    connection: AsyncConnection, space_id: int, new: NewSite, key: bytes
+) -> tuple[Site, str]:
+    """A new site and its signing secret, which `key` seals. Raises Invalid for a name or an origin
+    that cannot be used, NotFound for an unknown Space.
+    """
+    site_key, secret = PREFIX + secrets.token_urlsafe(18), new_secret()
+    values = {
+        "space_id": (await fetch_space(connection, space_id)).id,
+        "name": read_name(new.name),
+        "origins": _origins(new.origins),
+        "accepts_amounts": new.accepts_amounts,
+        "site_key": site_key,
+        "signing_secret": seal(key, secret, site_key.encode()),
+    }
+    return await _one(connection, "create", values), secret
+
+
+async def list_sites(connection: AsyncConnection, space_id: int) -> list[Site]:
+    """A Space's sites, revoked ones included, the oldest first. Raises NotFound."""
+    await fetch_space(connection, space_id)
+    cursor = connection.cursor(row_factory=class_row(Site))
+    return await fetch_all(cursor, queries["list"], {"space_id": space_id})
+
+
+async def change_site(
+    connection: AsyncConnection,
+    space_id: int,
+    site_id: int,
+    *,
+    origins: Sequence[str] | None = None,
+    accepts_amounts: bool | None = None,
+) -> Site:
+    """Replace a site's origins, or whether its pages may tell amounts, from the commit on; None
+    leaves it as it is. Raises Invalid or NotFound.
+    """
+    values = {
+        "space_id": space_id,
+        "site_id": site_id,
+        "origins": None if origins is None else _origins(origins),
+        "accepts_amounts": accepts_amounts,
+    }
+    return await _one(connection, "change", values)
+
+
+async def revoke_site(connection: AsyncConnection, space_id: int, site_id: int) -> Site:
+    """End a site, from the commit on. Raises NotFound; revoking twice changes nothing."""
+    return await _one(connection, "revoke", {"space_id": space_id, "site_id": site_id})
+
+
+async def fetch_secret(
+    connection: AsyncConnection, space_id: int, site_id: int, key: bytes
+) -> str | None:
+    """A site's signing secret; None for a site that has none yet. Raises NotFound or Unsealable."""
+    site_key, sealed = await _secret(connection, space_id, site_id)
+    return None if sealed is None else unseal(key, sealed, site_key.encode()).decode()
+
+
+async def rotate_secret(
+    connection: AsyncConnection, space_id: int, site_id: int, key: bytes, *, overlap: float
+) -> str:
+    """Give a site a new signing secret and return it; what the one before signed is believed for
+    `overlap` seconds more. Raises NotFound.
+    """
+    site_key, _ = await _secret(connection, space_id, site_id)
+    secret = new_secret()
+    values = {
+        "space_id": space_id,
+        "site_id": site_id,
+        "signing_secret": seal(key, secret, site_key.encode()),
+        "overlap": overlap,
+    }
+    await connection.execute(queries["rotate"], values)
+    await announce_access(connection, space_id)
+    return secret
+
+
+def count_bots(connection: Connection[Any], space_id: int, counts: Mapping[int, int]) -> None:
+    """Add to the page views by bots, by site. Whoever calls holds the Space's lock."""
+    values = [
+        {"space_id": space_id, "site_id": site_id, "hits": hits} for site_id, hits in counts.items()
+    ]
+    if values:
+        connection.cursor().executemany(queries["count_bots"], values)
+
+
+async def _secret(
+    connection: AsyncConnection, space_id: int, site_id: int
+) -> tuple[str, bytes | None]:
+    cursor = await connection.execute(queries["secret"], {"space_id": space_id, "site_id": site_id})
+    row = await cursor.fetchone()
+    if row is None:
+        raise NotFound("Site")
+    return row[0], row[1]
+
+
+async def _one(connection: AsyncConnection, statement: str, values: dict[str, Any]) -> Site:
+    cursor = connection.cursor(row_factory=class_row(Site))
+    site = await fetch_optional(cursor, queries[statement], values)
+    if site is None:
+        raise NotFound("Site")
+    await announce_access(connection, values["space_id"])
+    return site
+
+
+def _origins(texts: Sequence[str]) -> list[str]:
+    try:
+        return parse_origins(texts)
+    except ValueError as error:
+        raise Invalid({"origin": [f"origin: {error}"]}) from None
+
+
+class SiteCache(CredentialCache[str, ActiveSite]):
+    """The sites whose pages report, by key."""
+
+    def __init__(self, database: Database, sealing_key: bytes) -> None:
+        super().__init__(database, queries["find"], lambda row: _open(row, sealing_key))
+
+    async def site(self, key: str) -> ActiveSite:
+        """The site of a key. Raises Unauthorized, or one of UNAVAILABLE."""
+        site = await self.find(key) if _KEY.fullmatch(key) else None
+        if site is None:
+            raise Unauthorized("Unknown or revoked site key.")
+        return site
+
+
+def _open(row: tuple[Any, ...], sealing_key: bytes) -> ActiveSite:
+    key, space_id, site_id, origins, active, limits, accepts_amounts, *sealed = row
+    caller = Caller(space_id, site_id, frozenset({SCOPE}), active, limits)
+    signing = _unsealed(key, sealing_key, *sealed)
+    return ActiveSite(site_id, caller, tuple(origins), accepts_amounts, signing)
+
+
+def _unsealed(
+    key: str, sealing_key: bytes, secret: bytes | None, former: bytes | None, until: float | None
+) -> tuple[SigningSecret, ...]:
+    """A site's secrets. Where they cannot be opened its pages report on, only without being
+    believed more than others.
+    """
+    stored = [(secret, None), (former, until)]
+    try:
+        return tuple(
+            SigningSecret(unseal(sealing_key, sealed, key.encode()), ends)
+            for sealed, ends in stored
+            if sealed is not None
+        )
+    except Unsealable:
+        log.warning("site_secret_unreadable", site_key=key)
+        return ()

@@ -1,0 +1,54 @@
+-- name: create
+-- A new site.
+INSERT INTO sites (space_id, name, site_key, origins, accepts_amounts, signing_secret)
+VALUES (%(space_id)s, %(name)s, %(site_key)s, %(origins)s, %(accepts_amounts)s,
+        %(signing_secret)s)
+RETURNING id, name, site_key, origins, accepts_amounts, bot_hits, created_at, revoked_at;
+
+-- name: list
+-- A Space's sites, revoked ones included, the oldest first.
+SELECT id, name, site_key, origins, accepts_amounts, bot_hits, created_at, revoked_at
+FROM sites WHERE space_id = %(space_id)s ORDER BY id;
+
+-- name: change
+-- Where a site's pages come from, and whether they may tell amounts, from now on; NULL changes
+-- nothing.
+UPDATE sites SET origins = coalesce(%(origins)s, origins),
+       accepts_amounts = coalesce(%(accepts_amounts)s, accepts_amounts)
+WHERE space_id = %(space_id)s AND id = %(site_id)s
+RETURNING id, name, site_key, origins, accepts_amounts, bot_hits, created_at, revoked_at;
+
+-- name: revoke
+-- End a site; one that is revoked keeps the time of it.
+UPDATE sites SET revoked_at = coalesce(revoked_at, now())
+WHERE space_id = %(space_id)s AND id = %(site_id)s
+RETURNING id, name, site_key, origins, accepts_amounts, bot_hits, created_at, revoked_at;
+
+-- name: secret
+-- The secret of a site's signatures, encrypted, and the key it is bound to.
+SELECT site_key, signing_secret FROM sites
+WHERE space_id = %(space_id)s AND id = %(site_id)s;
+
+-- name: rotate
+-- A new signing secret. What the one before signed is believed until its time is over, unless it
+-- ends at once.
+UPDATE sites SET signing_secret = %(signing_secret)s,
+       former_secret = CASE WHEN %(overlap)s > 0 THEN signing_secret END,
+       former_until = now() + make_interval(secs => %(overlap)s)
+WHERE space_id = %(space_id)s AND id = %(site_id)s;
+
+-- name: find
+-- The sites behind these keys; which Space a key writes to is what is being asked.
+SELECT w.site_key, w.space_id, w.id, w.origins, s.subscription = 'active',
+       coalesce((SELECT jsonb_object_agg(l.bucket, l.per_minute) FROM space_limits l
+                 WHERE l.space_id = w.space_id), '{}'),
+       w.accepts_amounts, w.signing_secret, w.former_secret,
+       extract(epoch FROM w.former_until)::float8
+FROM sites w
+JOIN spaces s ON s.id = w.space_id
+WHERE w.site_key = ANY(%(wanted)s) AND w.revoked_at IS NULL;
+
+-- name: count_bots
+-- Page views by bots.
+UPDATE sites s SET bot_hits = s.bot_hits + %(hits)s
+WHERE s.space_id = %(space_id)s AND s.id = %(site_id)s;

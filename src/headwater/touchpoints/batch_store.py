@@ -1,0 +1,93 @@
+"""Reading the stored touchpoints that a batch could repeat, and writing those it makes, whether of
+events, sent by themselves, or of page views. Whoever calls holds the Space's lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+from psycopg import Connection
+
+from headwater.database.json_rows import rows
+from headwater.database.queries import Queries
+from headwater.identity.senders import Sender
+from headwater.sources.outcomes import Ad
+from headwater.touchpoints.models import DIRECTLY, TouchpointKey
+
+queries = Queries(__name__, "batch_store.sql")
+
+REASSIGN = queries["reassign"]
+"""Binds a ContactMove."""
+RESTORE = queries["restore"]
+"""Binds a ContactSplit."""
+
+
+class StoredTouchpoint(Ad, omit_defaults=True, frozen=True, kw_only=True, gc=False):
+    """A touchpoint's row as it is first written. Times are µs since 1970."""
+
+    id: int
+    contact_id: int
+    occurred_at: int
+    source_id: int
+    source_rule: str
+    origin_id: int | None = None
+    company_id: int | None = None
+    url: str | None = None
+    referrer_host: str | None = None
+    sent: bool = False
+    by_hit: bool = False
+    cookies: dict[str, str] | None = None
+    warnings: list[str] | None = None
+    sender: Sender = Sender.BROWSER
+
+
+class TouchpointRange(msgspec.Struct, frozen=True, gc=False):
+    """The part of a stored contact's path to load, in µs since 1970, both ends included."""
+
+    contact_id: int
+    first: int
+    last: int
+
+
+class StoredTouch(NamedTuple):
+    """A stored touch, as far as others depend on it."""
+
+    contact_id: int
+    id: int
+    at: int
+    is_direct_view: bool
+    """True of a page view's that nothing tells the source of."""
+    key: TouchpointKey
+
+
+def request_touches(
+    connection: Connection[Any], space_id: int, spans: Collection[TouchpointRange]
+) -> Callable[[], Iterable[StoredTouch]]:
+    """Ask for the stored touches in these spans; calling the result fetches each once."""
+    if not spans:
+        return tuple
+    values = {"space_id": space_id, "spans": rows(spans), "directly": DIRECTLY}
+    cursor = connection.execute(queries["load"], values)
+
+    def fetch() -> Iterable[StoredTouch]:
+        touches = (StoredTouch(*row[:4], key=row[4:]) for row in cursor.fetchall())
+        return {touch.id: touch for touch in touches}.values()
+
+    return fetch
+
+
+def delete_touchpoints(connection: Connection[Any], space_id: int, ids: Collection[int]) -> None:
+    """Delete touchpoints that page views made and no longer make."""
+    if ids:
+        connection.execute(queries["delete"], {"space_id": space_id, "ids": list(ids)})
+
+
+def write_touchpoints(
+    connection: Connection[Any], space_id: int, touchpoints: Collection[StoredTouchpoint]
+) -> None:
+    """Store new touchpoints."""
+    if touchpoints:
+        values = {"space_id": space_id, "touchpoints": rows(touchpoints)}
+        connection.execute(queries["write"], values)

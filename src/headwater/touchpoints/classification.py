@@ -1,0 +1,71 @@
+"""The touch that an accepted event or touchpoint carries: its source, its ad and where it led. What
+page views tell is read in browsing/. Pure.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from headwater.events.accepted import AcceptedEvent
+from headwater.sources.catalogue import SOURCE_IDS
+from headwater.sources.classify import explain
+from headwater.sources.evidence import Landing, SourceParameters
+from headwater.sources.hierarchy import ad_at
+from headwater.sources.outcomes import Ad, Source
+from headwater.sources.resolve import resolve
+from headwater.touchpoints.accepted import AcceptedTouchpoint
+from headwater.touchpoints.models import Touch
+
+_AD_PARAMETERS = ("trk_campaign", "trk_ad_group", "trk_ad_id", "trk_keyword")
+
+
+def touch_of_event(event: AcceptedEvent, at: int) -> Touch | None:
+    """The touch that an event at `at` (µs since 1970) carries, if it has any parameter of one."""
+    if not (
+        event.trk_source
+        or event.trk_network
+        or event.trk_campaign
+        or event.trk_ad_group
+        or event.trk_ad_id
+        or event.trk_keyword
+        or event.trk_type
+    ):
+        return None
+    parameters = SourceParameters(event.trk_source, event.trk_network, event.trk_type)
+    source, rule = resolve(parameters, event.url)
+    named = {name: getattr(event, name) for name in _AD_PARAMETERS}
+    present = {name: value for name, value in named.items() if value is not None}
+    ad = ad_at(event.url, present, source)
+    return Touch(at=at, source_id=SOURCE_IDS[source], source_rule=rule, ad=ad, url=event.url)
+
+
+def touch_of(touchpoint: AcceptedTouchpoint, at: int) -> Touch:
+    """The touch that was sent by itself, at `at` (µs since 1970). What it does not say of its ad is
+    read from its URL. It came from somewhere, so where a visit would make no touch it is direct.
+    """
+    parameters = SourceParameters(touchpoint.source)
+    classified = explain(Landing(touchpoint.url, touchpoint.referrer, parameters))
+    source, rule = (
+        (classified.outcome.name, classified.outcome.rule)
+        if isinstance(classified.outcome, Source)
+        else ("direct", classified.outcome.reason.value)
+    )
+    names = {name: getattr(touchpoint, name) for name in Ad.__struct_fields__}
+    return Touch(
+        at=at,
+        source_id=SOURCE_IDS[source],
+        source_rule=rule,
+        ad=Ad(**names) if any(names.values()) else classified.ad,
+        url=touchpoint.url,
+        referrer_host=_host(touchpoint.referrer),
+    )
+
+
+def _host(address: str | None) -> str | None:
+    """The host of a URL, or of an address that lacks its scheme; None when there is none."""
+    if address is None:
+        return None
+    try:
+        return urlsplit(address if "//" in address else f"//{address.strip()}").hostname
+    except ValueError:
+        return None

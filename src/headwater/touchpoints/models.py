@@ -1,0 +1,49 @@
+"""A touch: a moment at which somebody came from a source, whatever said so. Pure."""
+
+from __future__ import annotations
+
+import msgspec
+
+from headwater.sources.outcomes import Ad
+
+HALF_HOUR = 30 * 60 * 1_000_000
+"""In µs: how long a visit lasts without a page view, and a touch speaks for what comes after it."""
+
+DIRECTLY = "direct"
+"""The rule of a visit that nothing tells the source of."""
+
+Text = str | None
+TouchpointKey = tuple[int, Text, Text, Text, Text, Text, Text, Text]
+"""Source, campaign, ad group, ad and keyword: two touches that share them are the same. What has an
+id is known by it, whatever its name."""
+
+
+class Touch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A moment, in µs since 1970, at which somebody came from a source."""
+
+    at: int
+    source_id: int
+    source_rule: str
+    ad: Ad
+    url: str | None
+    referrer_host: str | None = None
+    cookies: dict[str, str] | None = None
+    """The ad platforms' own, as the browser had them."""
+
+    @property
+    def source_bit(self) -> int:
+        return 1 << self.source_id
+
+    @property
+    def key(self) -> TouchpointKey:
+        ad = self.ad
+        return (
+            self.source_id,
+            ad.campaign_id,
+            None if ad.campaign_id is not None else ad.campaign_name,
+            ad.adset_id,
+            None if ad.adset_id is not None else ad.adset_name,
+            ad.ad_id,
+            None if ad.ad_id is not None else ad.ad_name,
+            ad.keyword,
+        )

@@ -1,0 +1,268 @@
+"""A small platform, and destinations and deliveries by SQL, for tests of delivery."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import msgspec
+import psycopg
+from msgspec import Meta
+
+from headwater.database.pool import Database
+from headwater.deliveries.delivery_loop import DeliveryServices
+from headwater.deliveries.forwarder import Forwarder
+from headwater.destinations.credentials import seal_secrets
+from headwater.egress.client import Egress
+from headwater.egress.models import EgressRequest, EgressResponse
+from headwater.platforms.models import (
+    Bisect,
+    CallAccepted,
+    CallDeferred,
+    CallRefused,
+    Conversion,
+    CredentialsRefused,
+    Destination,
+    PartlyAccepted,
+    SkipReason,
+    Verdict,
+)
+from headwater.platforms.platform import DAY, Limits, Platform
+from headwater.platforms.platform_client import PlatformClient
+from headwater.platforms.settings import PlatformSettings
+from tests.support import factories
+
+KEY = b"k" * 32
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Options(PlatformSettings, frozen=True):
+    """The settings of the tests' platform."""
+
+    pixel: Annotated[str, Meta(description="The pixel's id.")] = "1"
+
+
+class SmallPlatform(Platform):
+    """A platform that matches by e-mail address and answers in the tests' own words."""
+
+    name = "meta"
+    title = "Test"
+    url = "https://platform.example"
+    sources = frozenset({"facebook_ads"})
+    settings = Options
+    secrets = {"token": "A token."}
+    limits = Limits(batch=100, age=7 * DAY)
+    event_names = {"purchase": "Purchase", "lead_generated": "Lead"}
+
+    def skip_reason(self, conversion: Conversion, _: Destination) -> SkipReason | None:
+        return None if conversion.person.email else SkipReason.NO_IDENTIFIER
+
+    def build(self, conversion: Conversion, _: Destination) -> dict[str, Any]:
+        if conversion.order_id == "explodes":
+            raise ValueError("a fault of the platform's code")
+        click = conversion.click.ids.get("fbclid") if conversion.click else None
+        return {
+            "id": conversion.dedup_id,
+            "email": conversion.person.email,
+            "click": click,
+            "amount": None if conversion.amount is None else str(conversion.amount),
+        }
+
+    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
+        token = destination.access_token or destination.secrets.get("token", "")
+        return EgressRequest(
+            url=f"{destination.url}/events",
+            body=msgspec.json.encode({"data": list(parts)}),
+            headers={"Token": token},
+        )
+
+    def classify(self, answer: EgressResponse, _: int) -> Verdict:
+        """Body before status; the words are the tests' own."""
+        try:
+            body = msgspec.json.decode(answer.body)
+        except msgspec.DecodeError:
+            body = {}
+        error = body.get("error", f"status {answer.status}")
+        if "bad" in body:
+            return PartlyAccepted(
+                {int(place): error for place in body["bad"]},
+                body.get("taken", False),
+                {int(place): error for place in body.get("again", [])},
+            )
+        if body.get("some_bad"):
+            return Bisect(error)
+        if "error" in body and answer.status < 300:
+            return CallRefused(error)
+        if answer.status in (401, 403):
+            return CredentialsRefused(error)
+        if answer.status == 429 or answer.status >= 500:
+            return CallDeferred(error, body.get("after"))
+        return CallAccepted() if answer.status < 300 else CallRefused(error)
+
+    def redact(self, part: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in part.items() if name != "email"}
+
+
+PLATFORM = SmallPlatform()
+
+
+@dataclass
+class Clock:
+    """A clock that goes when it is told to; it begins a second after now."""
+
+    at: float = field(default_factory=lambda: datetime.now(UTC).timestamp() + 1)
+
+    def __call__(self) -> float:
+        return self.at
+
+
+@dataclass
+class Sending:
+    """A Space whose events are for platforms. Every Space of a test's database that has something
+    due is sent to, so deliveries are only left where a test wants them.
+    """
+
+    rows: factories.Stage
+    database_url: str
+    clock: Clock = field(default_factory=Clock)
+    platform: Platform = PLATFORM
+    urls: dict[str, str] = field(default_factory=dict[str, str])
+    seconds: float = 5.0
+    random: Callable[[], float] = lambda: 0.0
+    key: bytes = KEY
+    """What secrets are sealed with."""
+
+    @property
+    def connection(self) -> psycopg.Connection:
+        return self.rows.connection
+
+    @property
+    def space_id(self) -> int:
+        return self.rows.space_id
+
+    def destination(self, **columns: Any) -> int:
+        """A destination with a token."""
+        given = {"platform": self.platform.name, "name": "Test", "all_events": True, **columns}
+        number = self.rows._insert("destinations", given)
+        secrets = dict.fromkeys(self.platform.secrets, f"geheim-{number}")
+        sealed = seal_secrets(self.key, self.space_id, number, secrets)
+        self.connection.execute(
+            "UPDATE destinations SET secrets = %s WHERE space_id = %s AND id = %s",
+            (sealed, self.space_id, number),
+        )
+        return number
+
+    def event(self, email: str | None = None, **columns: Any) -> int:
+        """An event a minute ago, by a new contact with this e-mail."""
+        contact = self.rows.contact(email=email or f"a{self._number()}@example.com")
+        defaults = {"event_time": self.moment(-60), "user_agent": "UA",
+                    "event_url": "https://shop.example/thanks", "amount": 5}  # fmt: skip
+        return self.rows.event(contact, **{**defaults, **columns})
+
+    def delivery(self, destination: int, event: int | None = None, **columns: Any) -> int:
+        """A queued delivery, of a new event unless told, that is due now."""
+        event = self.event() if event is None else event
+        defaults = {"destination_id": destination, "event_id": event, "dedup_id": f"id-{event}",
+                    "due_at": self.moment(), "queued_at": self.moment()}  # fmt: skip
+        return self.rows._insert("deliveries", {**defaults, **columns})
+
+    def deliveries(self, destination: int, number: int) -> list[int]:
+        return [self.delivery(destination) for _ in range(number)]
+
+    def moment(self, seconds: float = 0) -> datetime:
+        """A moment by the tests' clock."""
+        return datetime.fromtimestamp(self.clock.at + seconds, UTC)
+
+    def run(self, times: int = 1, every: float = 0) -> None:
+        """Send everything that is due, several times so many seconds apart."""
+
+        async def drain() -> None:
+            async with self.opened() as forwarder:
+                await forwarder.drain()
+                for _ in range(times - 1):
+                    self.advance(every)
+                    await forwarder.drain()
+
+        asyncio.run(drain())
+
+    def opened(self, stopping: asyncio.Event | None = None) -> Opened:
+        return Opened(self, stopping)
+
+    def advance(self, seconds: float) -> None:
+        self.clock.at += seconds
+
+    def of(self, delivery: int, *columns: str) -> Any:
+        """A delivery's columns; one alone is not wrapped."""
+        names = ", ".join(columns)
+        row = self.connection.execute(
+            f"SELECT {names} FROM deliveries WHERE space_id = %s AND id = %s",
+            (self.space_id, delivery),
+        ).fetchone()
+        assert row is not None
+        return row[0] if len(columns) == 1 else row
+
+    def statuses(self, destination: int) -> dict[str, int]:
+        """How many deliveries of a destination have each status."""
+        return dict(
+            self.connection.execute(
+                "SELECT status, count(*) FROM deliveries WHERE space_id = %s"
+                " AND destination_id = %s GROUP BY status",
+                (self.space_id, destination),
+            ).fetchall()
+        )
+
+    def state(self, destination: int, *columns: str) -> Any:
+        names = ", ".join(columns)
+        row = self.connection.execute(
+            f"SELECT {names} FROM destinations WHERE space_id = %s AND id = %s",
+            (self.space_id, destination),
+        ).fetchone()
+        assert row is not None
+        return row[0] if len(columns) == 1 else row
+
+    def waits(self, destination: int) -> float:
+        """Seconds, by the tests' clock, until the destination is sent to again."""
+        until: datetime = self.state(destination, "wait_until")
+        return until.timestamp() - self.clock.at
+
+    def attempts(self, delivery: int) -> list[tuple[Any, ...]]:
+        return self.connection.execute(
+            "SELECT outcome, http_status, error FROM delivery_attempts WHERE space_id = %s"
+            " AND delivery_id = %s ORDER BY id",
+            (self.space_id, delivery),
+        ).fetchall()
+
+    def _number(self) -> int:
+        row = self.connection.execute("SELECT nextval('receipt_ids')").fetchone()
+        assert row is not None
+        return row[0]
+
+
+class Opened:
+    """A forwarder with its connections, while the block runs."""
+
+    def __init__(self, sending: Sending, stopping: asyncio.Event | None) -> None:
+        self._sending, self._stopping = sending, stopping
+
+    async def __aenter__(self) -> Forwarder:
+        sending = self._sending
+        self._database = Database(sending.database_url)
+        await self._database.open()
+        self._egress = Egress(["127.0.0.1"], seconds=sending.seconds)
+        tools = DeliveryServices(
+            self._database, PlatformClient(self._egress), {sending.platform.name: sending.platform},
+            sending.urls, sending.key, sending.clock, sending.random,
+        )  # fmt: skip
+        return Forwarder(tools, self._stopping or asyncio.Event())
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._egress.close()
+        await self._database.close()
+
+
+def ids_sent(bodies: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """The ids of the events of each call."""
+    return [[part["id"] for part in body["data"]] for body in bodies]

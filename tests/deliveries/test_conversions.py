@@ -1,0 +1,192 @@
+"""What is read of an event, its person and its credited click."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.deliveries.conversions import click_ids, load_waiting
+from headwater.deliveries.eligibility import PendingDelivery
+from headwater.platforms.models import AdConsent, Click, Conversion, ConvertedPerson
+from headwater.sources.catalogue import SOURCES
+from tests.deliveries.staging import Sending
+
+URL = "https://shop.example/?utm_source=x&fbclid=IwAR0_a-B%2Bc&FBCLID=later"
+
+
+def loaded(sending: Sending, *deliveries: int) -> list[PendingDelivery]:
+    async def run() -> list[PendingDelivery]:
+        async with await psycopg.AsyncConnection.connect(sending.database_url) as connection:
+            return await load_waiting(connection, sending.space_id, destination, deliveries)
+
+    (destination,) = {sending.of(each, "destination_id") for each in deliveries}
+    return asyncio.run(run())
+
+
+def conversion_of(sending: Sending, event: int) -> Conversion:
+    (waiting,) = loaded(sending, sending.delivery(sending.destination(), event))
+    assert waiting.conversion is not None
+    return waiting.conversion
+
+
+def test_it_works(sending: Sending) -> None:
+    sending.connection.execute(
+        "UPDATE spaces SET phone_region = 'DE', currency = 'EUR', ad_consent = 'granted'"
+        " WHERE id = %s", (sending.space_id,),
+    )  # fmt: skip
+    sending.rows.label_event("custom_event_3", "Demo booked")
+    contact = sending.rows.contact(
+        email="anna@example.com", name="Anna van der Berg", phone="030 901820", city="Berlin",
+        state="BE", country="DE",
+    )  # fmt: skip
+    for value in ("early", "late"):
+        sending.rows.identifier(contact, "tracking_id", value)
+    at = sending.moment(-3600).replace(microsecond=7000)
+    touch = sending.rows.touchpoint(
+        contact, "facebook_ads", occurred_at=at - timedelta(days=1), url=URL,
+        cookies='{"fbp": "fb.1.2.3"}',
+    )  # fmt: skip
+    event = sending.rows.event(
+        contact, event_name="custom_event_3", event_time=at, amount="12.5", order_id="o1",
+        event_url="https://shop.example/thanks?gclid=EAIa", ip="192.0.2.7", user_agent="UA",
+        cookies='{"fbc": "fb.1.2.x"}', ad_personalization=False,
+    )  # fmt: skip
+    delivery = sending.delivery(sending.destination(), event, dedup_id="key", attempts=2)
+    (waiting,) = loaded(sending, delivery)
+    queued_at = sending.of(delivery, "queued_at").timestamp()
+    assert waiting == PendingDelivery(
+        id=delivery, attempts=2, queued_at=pytest.approx(queued_at),
+        conversion=Conversion(
+            event_id=event, dedup_id="key", event_name="custom_event_3",
+            configured_name="Demo booked", event_time=int(at.timestamp() * 1000 + 0.5),
+            person=ConvertedPerson(
+                email="anna@example.com", phone="+4930901820", first_name="Anna",
+                last_name="van der Berg", external_id="late", city="Berlin", state="BE",
+                country="DE",
+            ),
+            amount=Decimal("12.5"), currency="EUR", order_id="o1",
+            url="https://shop.example/thanks?gclid=EAIa", ip="192.0.2.7", user_agent="UA",
+            consent=AdConsent(True, False), cookies={"fbc": "fb.1.2.x"},
+            url_click_ids={"gclid": "EAIa"},
+            click=Click(
+                touchpoint_id=touch,
+                occurred_at=int((at - timedelta(days=1)).timestamp() * 1000 + 0.5),
+                source="facebook_ads", ids={"fbclid": "IwAR0_a-B+c"},
+                cookies={"fbp": "fb.1.2.3"},
+            ),
+        ),
+    )  # fmt: skip
+
+
+def test_what_nobody_said(sending: Sending) -> None:
+    conversion = conversion_of(sending, sending.rows.event(sending.rows.contact()))
+    assert conversion.person == ConvertedPerson()
+    assert (conversion.consent, conversion.click, conversion.amount) == (AdConsent(), None, None)
+    assert (conversion.currency, conversion.cookies, conversion.url_click_ids) == ("USD", {}, {})
+
+
+@pytest.mark.parametrize(
+    ("of_space", "of_event", "given"),
+    [
+        ("unknown", None, None), ("granted", None, True), ("denied", None, False),
+        ("granted", False, False), ("denied", True, True), ("unknown", True, True),
+    ],
+)  # fmt: skip
+def test_consent(
+    sending: Sending, of_space: str, of_event: bool | None, given: bool | None
+) -> None:
+    sending.connection.execute(
+        "UPDATE spaces SET ad_consent = %s WHERE id = %s", (of_space, sending.space_id)
+    )
+    columns: dict[str, Any] = {"ad_user_data": of_event, "ad_personalization": of_event}
+    conversion = conversion_of(sending, sending.event(**columns))
+    assert conversion.consent == AdConsent(given, given)
+
+
+def test_the_events_own_currency_wins(sending: Sending) -> None:
+    assert conversion_of(sending, sending.event(currency="JPY")).currency == "JPY"
+
+
+@pytest.mark.parametrize(
+    ("touches", "credited"),
+    [
+        ([("facebook_ads", 1)], 0),
+        ([("facebook_ads", 30)], 0),
+        ([("facebook_ads", 30.0001)], None),
+        ([("facebook_ads", -0.0001)], None),
+        ([("facebook_ads", 0)], 0),
+        ([("google_organic", 1)], None),
+        ([("facebook_ads", 5), ("email", 2), ("direct", 1)], 0),
+        ([("facebook_ads", 5), ("google_ads", 2)], 1),
+        ([("google_ads", 5), ("facebook_ads", 2)], 1),
+        ([("google_ads", 40), ("facebook_ads", 35)], None),
+    ],
+)
+def test_the_last_paid_touch_of_thirty_days(
+    sending: Sending, touches: list[tuple[str, float]], credited: int | None
+) -> None:
+    contact = sending.rows.contact()
+    at = sending.moment(-3600)
+    numbers = [
+        sending.rows.touchpoint(contact, source, occurred_at=at - timedelta(days=days))
+        for source, days in touches
+    ]
+    click = conversion_of(sending, sending.rows.event(contact, event_time=at)).click
+    if credited is None:
+        assert click is None
+    else:
+        assert click is not None
+        assert (click.touchpoint_id, click.source) == (numbers[credited], touches[credited][0])
+
+
+def test_every_paid_source_can_be_credited(sending: Sending) -> None:
+    at = sending.moment(-3600)
+    events: dict[int, str] = {}
+    for source in SOURCES:
+        contact = sending.rows.contact()
+        sending.rows.touchpoint(contact, source, occurred_at=at)
+        events[sending.rows.event(contact, event_time=at)] = source
+    destination = sending.destination()
+    waiting = loaded(sending, *(sending.delivery(destination, event) for event in events))
+    for each in waiting:
+        assert each.conversion is not None
+        source = events[each.conversion.event_id]
+        click = each.conversion.click
+        assert (click.source if click else None) == (source if source.endswith("_ads") else None)
+
+
+def test_another_space_is_another_world(sending: Sending) -> None:
+    event = sending.event("anna@example.com")
+    delivery = sending.delivery(sending.destination(), event)
+    destination = sending.of(delivery, "destination_id")
+
+    async def run() -> list[PendingDelivery]:
+        async with await psycopg.AsyncConnection.connect(sending.database_url) as connection:
+            return await load_waiting(connection, sending.space_id + 1, destination, [delivery])
+
+    assert asyncio.run(run()) == []
+
+
+def test_what_is_finished_is_not_loaded(sending: Sending) -> None:
+    delivery = sending.delivery(sending.destination(), status="delivered")
+    assert loaded(sending, delivery) == []
+
+
+@pytest.mark.parametrize(
+    ("url", "ids"),
+    [
+        (None, {}), ("", {}), ("https://a.example/", {}), ("https://a.example/?fbclid=", {}),
+        ("https://a.example/?fbclid={{x}}", {}), ("https://a.example/#?fbclid=x", {}),
+        ("https://a.example/?x=1&TTCLID=E.C.P.c%2D_1", {"ttclid": "E.C.P.c-_1"}),
+        ("https://a.example/?gclid=a+b&wbraid=W&gbraid=G", {"gclid": "a+b", "wbraid": "W",
+                                                            "gbraid": "G"}),
+        ("https://a.example/?li_fat_id=8f-1", {"li_fat_id": "8f-1"}),
+    ],
+)  # fmt: skip
+def test_click_ids(url: str | None, ids: dict[str, str]) -> None:
+    assert click_ids(url) == ids

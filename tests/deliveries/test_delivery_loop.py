@@ -1,0 +1,311 @@
+"""Deliveries over real HTTP to a platform that does what a script says."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from psycopg.types.json import Jsonb
+from structlog.testing import capture_logs
+
+from headwater.platforms.platform import Limits
+from tests.deliveries.staging import PLATFORM, Sending, ids_sent
+from tests.support.destinations import taking
+from tests.support.fake_platform import (
+    Answer,
+    CutShort,
+    Drip,
+    EndlessHeaders,
+    FakePlatform,
+    GzipBomb,
+    Huge,
+    Raw,
+    Received,
+    Redirect,
+    ResetRead,
+    ResetUnread,
+    Silence,
+    Step,
+)
+
+
+def test_it_works(sending: Sending, platform: FakePlatform) -> None:
+    destination = sending.destination()
+    event = sending.event("anna@example.com", amount=12, order_id="o1")
+    delivery = sending.delivery(destination, event, dedup_id="key")
+    sending.run()
+    (request,) = platform.requests
+    assert (request.method, request.target) == ("POST", "/events")
+    assert request.headers["token"] == f"geheim-{destination}"
+    part = {"id": "key", "email": "anna@example.com", "click": None, "amount": "12.0000"}
+    assert request.json() == {"data": [part]}
+    assert sending.of(delivery, "status", "attempts", "http_status", "error", "answer") == (
+        "delivered", 1, 200, None, "{}",
+    )  # fmt: skip
+    assert sending.of(delivery, "request") == {"id": "key", "click": None, "amount": "12.0000"}
+    assert sending.of(delivery, "finished_at").timestamp() == pytest.approx(sending.clock.at)
+    assert sending.attempts(delivery) == [("delivered", 200, None)]
+    assert sending.state(destination, "lease", "leased_until", "failures") == (None, None, 0)
+    sending.run()
+    assert len(platform.requests) == 1
+
+
+def test_calls_hold_what_the_platform_takes(sending: Sending, platform: FakePlatform) -> None:
+    sending.platform = taking(PLATFORM, limits=Limits(batch=4, age=1e6))
+    destination = sending.destination()
+    sending.deliveries(destination, 10)
+    sending.run()
+    assert [len(call) for call in ids_sent(platform.bodies)] == [4, 4, 2]
+    assert sending.statuses(destination) == {"delivered": 10}
+
+
+def test_a_platform_that_takes_fewer_of_some(sending: Sending, platform: FakePlatform) -> None:
+    sending.platform = taking(PLATFORM, count_fitting=lambda parts: min(len(parts), 3))
+    destination = sending.destination()
+    sending.deliveries(destination, 7)
+    sending.run()
+    assert [len(call) for call in ids_sent(platform.bodies)] == [3, 3, 1]
+    assert sending.statuses(destination) == {"delivered": 7}
+
+
+@pytest.mark.parametrize("status", [408 + 21, 500, 502, 503, 504])
+def test_statuses_that_pass(sending: Sending, platform: FakePlatform, status: int) -> None:
+    platform.then(Answer(status, {"error": "overloaded, says anna@example.com"}))
+    destination = sending.destination()
+    first, second = sending.deliveries(destination, 2)
+    sending.run()
+    assert len(platform.requests) == 1
+    for delivery in (first, second):
+        assert sending.of(delivery, "status", "attempts", "http_status", "error") == (
+            "retrying", 1, status, "overloaded, says [masked]",
+        )  # fmt: skip
+        assert sending.attempts(delivery) == [("retrying", status, "overloaded, says [masked]")]
+        assert sending.of(delivery, "answer") == '{"error":"overloaded, says [masked]"}'
+    assert sending.waits(destination) == pytest.approx(10, abs=0.01)
+    sending.advance(9)
+    sending.run()
+    assert len(platform.requests) == 1
+    sending.advance(2)
+    sending.run()
+    assert ids_sent(platform.bodies)[1:] == [[f"id-{sending.of(first, 'event_id')}"],
+                                             [f"id-{sending.of(second, 'event_id')}"]]  # fmt: skip
+    assert sending.statuses(destination) == {"delivered": 2}
+    assert sending.state(destination, "failures") == 0
+
+
+@pytest.mark.parametrize("status", [400, 404, 410, 422])
+def test_statuses_that_do_not_pass(sending: Sending, platform: FakePlatform, status: int) -> None:
+    platform.then(Answer(status, {"error": "no such pixel"}))
+    destination = sending.destination()
+    delivery = sending.delivery(destination)
+    sending.run()
+    sending.advance(1e5)
+    sending.run()
+    assert len(platform.requests) == 1
+    assert sending.of(delivery, "status", "attempts", "error") == ("failed", 1, "no such pixel")
+    assert sending.attempts(delivery) == [("failed", status, "no such pixel")]
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_held_and_resumed(sending: Sending, platform: FakePlatform, status: int) -> None:
+    destination = sending.destination()
+    platform.then(Answer(status, {"error": f"the token geheim-{destination} has expired"}))
+    deliveries = sending.deliveries(destination, 3)
+    sending.run()
+    assert sending.state(destination, "status", "status_reason") == (
+        "held", "the token [masked] has expired",
+    )  # fmt: skip
+    assert sending.statuses(destination) == {"queued": 3}
+    assert sending.of(deliveries[0], "attempts", "http_status", "finished_at") == (0, status, None)
+    assert sending.attempts(deliveries[0]) == [("held", status, "the token [masked] has expired")]
+    later = sending.delivery(destination)
+    sending.advance(3 * 86_400)
+    sending.run()
+    assert len(platform.requests) == 1
+    sending.connection.execute(
+        "UPDATE destinations SET status = 'active', status_reason = NULL WHERE id = %s",
+        (destination,),
+    )
+    sending.run()
+    assert sending.statuses(destination) == {"delivered": 4}
+    assert sending.of(later, "status") == "delivered"
+
+
+def test_the_log_tells_when_it_is_held_and_when_it_works_again(
+    sending: Sending, platform: FakePlatform
+) -> None:
+    destination = sending.destination()
+    platform.then(Answer(401, {"error": f"the token geheim-{destination} has expired"}))
+    sending.deliveries(destination, 3)
+    with capture_logs() as lines:
+        sending.run()
+    ((event, level, reason),) = [
+        (line["event"], line["log_level"], line["reason"]) for line in lines
+        if line.get("id") == destination
+    ]  # fmt: skip
+    assert (event, level) == ("destination held", "warning")
+    assert reason == "the token [masked] has expired"
+    assert sending.state(destination, "held_since") is not None
+    sending.connection.execute(
+        "UPDATE destinations SET status = 'active', status_reason = NULL WHERE id = %s",
+        (destination,),
+    )
+    with capture_logs() as lines:
+        sending.run()
+        sending.deliveries(destination, 1)
+        sending.run()
+    told = [line["event"] for line in lines if line.get("id") == destination]
+    assert told == ["destination recovered"]
+    assert sending.state(destination, "held_since") is None
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        ResetUnread(), ResetRead(), CutShort(20), CutShort(99, Answer(body=b"x" * 999)),
+        EndlessHeaders(), Raw(b"220 mail.example ESMTP\r\n"),
+    ],
+)  # fmt: skip
+def test_no_answer(sending: Sending, platform: FakePlatform, step: Step) -> None:
+    platform.then(step)
+    destination = sending.destination()
+    delivery = sending.delivery(destination)
+    sending.run()
+    assert sending.of(delivery, "status", "attempts", "http_status") == ("retrying", 1, None)
+    assert "127.0.0.1" in sending.of(delivery, "error")
+    sending.advance(11)
+    sending.run()
+    assert sending.of(delivery, "status", "attempts") == ("delivered", 2)
+    assert len({part for (part,) in ids_sent(platform.bodies)}) == 1
+
+
+@pytest.mark.parametrize("step", [Silence(), Drip(interval=0.02)])
+def test_an_answer_that_takes_too_long(
+    sending: Sending, platform: FakePlatform, step: Step
+) -> None:
+    platform.then(step)
+    sending.seconds = 0.3
+    destination = sending.destination()
+    delivery = sending.delivery(destination)
+    began = time.monotonic()
+    sending.run()
+    assert time.monotonic() - began < 3
+    assert sending.of(delivery, "status", "error") == (
+        "retrying", "127.0.0.1 did not answer in time.",
+    )  # fmt: skip
+
+
+def test_nobody_is_there(sending: Sending) -> None:
+    with FakePlatform() as gone:
+        sending.urls["meta"] = gone.url
+    destination = sending.destination()
+    delivery = sending.delivery(destination)
+    sending.run()
+    assert sending.of(delivery, "status") == "retrying"
+    assert "refuses connections" in sending.of(delivery, "error")
+
+
+@pytest.mark.parametrize("step", [Huge(status=400), Huge(declared=False, status=400)])
+def test_a_huge_answer(sending: Sending, platform: FakePlatform, step: Step) -> None:
+    platform.then(step)
+    delivery = sending.delivery(sending.destination())
+    sending.run()
+    status, answer = sending.of(delivery, "status", "answer")
+    assert (status, len(answer)) == ("failed", 4096)
+
+
+def test_a_packed_huge_answer(sending: Sending, platform: FakePlatform) -> None:
+    platform.then(GzipBomb(1 << 26, status=503))
+    delivery = sending.delivery(sending.destination())
+    sending.run()
+    assert sending.of(delivery, "status", "http_status") == ("retrying", 503)
+
+
+def test_a_redirect_is_not_followed(sending: Sending, platform: FakePlatform) -> None:
+    with FakePlatform() as other:
+        platform.then(Redirect(other.url))
+        delivery = sending.delivery(sending.destination())
+        sending.run()
+        assert other.connections == 0
+    assert sending.of(delivery, "status", "http_status") == ("failed", 307)
+
+
+def test_an_error_in_a_success(sending: Sending, platform: FakePlatform) -> None:
+    platform.then(Answer(200, {"error": "invalid pixel"}))
+    delivery = sending.delivery(sending.destination())
+    sending.run()
+    assert sending.of(delivery, "status", "error") == ("failed", "invalid pixel")
+
+
+def test_some_are_refused_and_the_others_taken(sending: Sending, platform: FakePlatform) -> None:
+    platform.then(Answer(200, {"bad": [1], "taken": True, "again": [2], "error": "no value"}))
+    destination = sending.destination()
+    deliveries = sending.deliveries(destination, 4)
+    sending.run()
+    assert [sending.of(each, "status", "error") for each in deliveries] == [
+        ("delivered", None), ("failed", "no value"), ("retrying", "no value"), ("delivered", None),
+    ]  # fmt: skip
+    sending.advance(11)
+    sending.run()
+    assert sending.statuses(destination) == {"delivered": 3, "failed": 1}
+    assert len(platform.requests) == 2
+
+
+@pytest.mark.parametrize(("header", "waits"), [
+    ("120", 120), ("0", 10), ("-5", 10), ("abc", 10), ("99999999", 7210), (None, 10),
+])  # fmt: skip
+def test_the_whole_destination_waits_as_long_as_asked(
+    sending: Sending, platform: FakePlatform, header: str | None, waits: float
+) -> None:
+    platform.then(Answer(429, {}, {"Retry-After": header} if header else {}))
+    destination = sending.destination()
+    sending.delivery(destination)
+    sending.run()
+    sending.delivery(destination)
+    assert sending.waits(destination) == pytest.approx(waits, abs=0.01)
+    sending.advance(waits - 0.1)
+    sending.run()
+    assert len(platform.requests) == 1
+    sending.advance(0.2)
+    sending.run()
+    assert sending.statuses(destination) == {"delivered": 2}
+
+
+def test_a_pause_stops_it_before_the_next_call(sending: Sending, platform: FakePlatform) -> None:
+    sending.platform = taking(PLATFORM, limits=Limits(batch=1, age=1e6))
+    destination = sending.destination()
+    sending.deliveries(destination, 3)
+
+    def pausing(_: Received) -> Answer:
+        sending.connection.execute(
+            "UPDATE destinations SET status = 'paused' WHERE id = %s", (destination,)
+        )
+        return Answer()
+
+    platform.then(pausing)
+    sending.run()
+    assert sending.statuses(destination) == {"delivered": 1, "queued": 2}
+    assert sending.state(destination, "status", "lease") == ("paused", None)
+
+
+def test_settings_that_cannot_be_opened(sending: Sending, platform: FakePlatform) -> None:
+    destination = sending.destination()
+    sending.connection.execute(
+        "UPDATE destinations SET secrets = %s WHERE id = %s", (b"x" * 40, destination)
+    )
+    sending.delivery(destination)
+    sending.run()
+    status, reason = sending.state(destination, "status", "status_reason")
+    assert status == "held"
+    assert "given anew" in reason
+    assert not platform.requests
+
+
+def test_mapped_names_and_settings_are_those_of_now(
+    sending: Sending, platform: FakePlatform
+) -> None:
+    destination = sending.destination(event_names=Jsonb({"purchase": None}))
+    delivery = sending.delivery(destination)
+    sending.run()
+    assert sending.of(delivery, "status", "reason") == ("skipped", "no_mapping")
+    assert not platform.requests

@@ -1,0 +1,142 @@
+"""Whether a delivery is sent, as a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from headwater.deliveries.eligibility import (
+    AGE_MARGIN,
+    RETRY_SECONDS,
+    Decision,
+    Expired,
+    Later,
+    PendingDelivery,
+    Send,
+    Skip,
+    credited,
+    decide,
+)
+from headwater.platforms.models import Click, Conversion, ConvertedPerson, Destination, SkipReason
+from headwater.platforms.platform import DAY, Limits
+from tests.deliveries.staging import PLATFORM, Options
+from tests.support.destinations import taking
+
+NOW = 1_800_000_000.0
+CLICK = Click(touchpoint_id=1, occurred_at=0, source="facebook_ads", ids={"fbclid": "x"})
+CONVERSION = Conversion(
+    event_id=1, dedup_id="1", event_name="purchase", event_time=int((NOW - 60) * 1000),
+    person=ConvertedPerson(email="a@example.com"), click=CLICK,
+)  # fmt: skip
+DESTINATION = Destination(
+    space_id=1, id=1, platform="meta", url="https://platform.example", settings=Options()
+)
+
+
+def decided(
+    conversion: dict[str, Any] | None = None, destination: dict[str, Any] | None = None, **told: Any
+) -> Decision:
+    made = msgspec.structs.replace(CONVERSION, **(conversion or {}))
+    waiting = PendingDelivery(
+        **{"id": 1, "attempts": 0, "queued_at": NOW, "conversion": made, **told}
+    )
+    there = msgspec.structs.replace(DESTINATION, **(destination or {}))
+    return decide(waiting, PLATFORM, there, NOW)
+
+
+def aged(seconds: float) -> dict[str, Any]:
+    return {"event_time": int((NOW - seconds) * 1000)}
+
+
+LIMIT = 7 * DAY - AGE_MARGIN
+
+
+def test_it_works() -> None:
+    assert decided() == Send(CONVERSION)
+
+
+@pytest.mark.parametrize(
+    ("expected", "told"),
+    [
+        (Skip(SkipReason.DELETED), {"conversion": None}),
+        (Skip(SkipReason.ERASED), {"erased": True}),
+        (Skip(SkipReason.ERASED), {"erased": True, "do_not_capi": True}),
+        (Skip(SkipReason.DO_NOT_CAPI), {"do_not_capi": True}),
+    ],
+)
+def test_what_was_taken_back(expected: Decision, told: dict[str, Any]) -> None:
+    waiting = {"id": 1, "attempts": 3, "queued_at": NOW, "conversion": CONVERSION, **told}
+    assert decide(PendingDelivery(**waiting), PLATFORM, DESTINATION, NOW) == expected
+
+
+@pytest.mark.parametrize(
+    ("event_name", "names", "sent"),
+    [
+        ("purchase", {}, True), ("contact", {}, False), ("custom_event_1", {}, False),
+        ("purchase", {"purchase": None}, False), ("purchase", {"purchase": ""}, False),
+        ("contact", {"contact": "Contact"}, True), ("purchase", {"contact": "Contact"}, True),
+    ],
+)  # fmt: skip
+def test_mapping(event_name: str, names: dict[str, str | None], *, sent: bool) -> None:
+    decision = decided({"event_name": event_name}, {"event_names": names})
+    assert isinstance(decision, Send) is sent
+    assert sent or decision == Skip(SkipReason.NO_MAPPING)
+
+
+def test_only_the_platforms_own_click_is_credited() -> None:
+    other = {"click": msgspec.structs.replace(CLICK, source="google_ads")}
+    assert decided(other) == Skip(SkipReason.NOT_ATTRIBUTED)
+    assert decided({"click": None}) == Skip(SkipReason.NOT_ATTRIBUTED)
+    assert credited(CONVERSION, PLATFORM).click is CLICK
+
+
+def test_all_events_go_without_the_click_of_another() -> None:
+    other = {"click": msgspec.structs.replace(CLICK, source="google_ads")}
+    for given in (other, {"click": None}):
+        decision = decided(given, {"all_events": True})
+        assert isinstance(decision, Send)
+        assert decision.conversion.click is None
+    decision = decided({}, {"all_events": True})
+    assert isinstance(decision, Send)
+    assert decision.conversion.click is CLICK
+
+
+def test_the_platforms_limit_of_age() -> None:
+    assert isinstance(decided(aged(LIMIT - 1)), Send)
+    assert decided(aged(LIMIT + 1)) == Skip(SkipReason.TOO_OLD)
+    assert decided(aged(LIMIT + 1), attempts=1) == Expired()
+
+
+@pytest.mark.parametrize(
+    ("ahead", "early", "waits"),
+    [(0, 1, 1), (0, 7200, 7200), (60, 1, 1), (60, 240, 240), (300, 240, None), (300, 241, 1),
+     (300, 86_400, 86_160), (0, 0, None)],
+)  # fmt: skip
+def test_an_event_of_the_future_waits(ahead: float, early: float, waits: float | None) -> None:
+    platform = taking(PLATFORM, limits=Limits(batch=1, age=7 * DAY, ahead=ahead))
+    made = msgspec.structs.replace(CONVERSION, **aged(-early))
+    waiting = PendingDelivery(id=1, attempts=0, queued_at=NOW, conversion=made)
+    decision = decide(waiting, platform, DESTINATION, NOW)
+    assert decision == (Send(made) if waits is None else Later(NOW + waits))
+    assert waiting.ends_at(platform) == NOW + (waits or 0) + RETRY_SECONDS
+
+
+def test_what_is_skipped_for_good_does_not_wait_for_its_time() -> None:
+    assert decided({**aged(-7200), "person": ConvertedPerson()}) == Skip(SkipReason.NO_IDENTIFIER)
+    assert decided(aged(-7200), do_not_capi=True) == Skip(SkipReason.DO_NOT_CAPI)
+
+
+def test_the_platforms_own_reasons_come_last() -> None:
+    nobody = {"person": ConvertedPerson()}
+    assert decided(nobody) == Skip(SkipReason.NO_IDENTIFIER)
+    assert decided({**nobody, **aged(LIMIT + 1)}) == Skip(SkipReason.TOO_OLD)
+    assert decided({**nobody, "click": None}) == Skip(SkipReason.NOT_ATTRIBUTED)
+
+
+def test_the_end_is_that_of_retries_or_of_the_platform() -> None:
+    waiting = PendingDelivery(id=1, attempts=0, queued_at=NOW, conversion=CONVERSION)
+    assert waiting.ends_at(PLATFORM) == NOW + RETRY_SECONDS
+    short = taking(PLATFORM, limits=Limits(batch=1, age=DAY))
+    assert waiting.ends_at(short) == NOW - 60 + DAY - AGE_MARGIN

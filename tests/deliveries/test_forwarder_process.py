@@ -1,0 +1,189 @@
+"""`headwater forwarder` as a process, killed and whole, with Meta's own part at work."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from headwater.events.accepted import AcceptedEvent
+from headwater.platforms.registry import PLATFORMS
+from headwater.spaces.encryption import derive_key
+from tests.deliveries.staging import Sending
+from tests.support.fake_platform import Answer, FakePlatform, Received
+from tests.support.processes import environment
+from tests.support.waiting import wait_until
+
+SECRET = "s" * 32
+SETTINGS = '{"pixel_id": "1234567890"}'
+POINTS = ("forward_before_send", "forward_after_send", "forward_before_commit")
+
+
+@pytest.fixture
+def meta(sending: Sending) -> Sending:
+    """The Space with the real platform, and the key that the process has."""
+    sending.platform, sending.key = PLATFORMS["meta"], derive_key(SECRET)
+    sending.clock.at -= 2
+    return sending
+
+
+def take(request: Received) -> Answer:
+    """Meta's answer when it takes every event of a call."""
+    return Answer(body={"events_received": len(request.json()["data"]), "messages": []})
+
+
+@pytest.fixture
+def platform() -> Iterator[FakePlatform]:
+    with FakePlatform(otherwise=take) as platform:
+        yield platform
+
+
+Launch = Callable[..., subprocess.Popen[bytes]]
+
+
+@pytest.fixture
+def launch(meta: Sending, platform: FakePlatform, tmp_path: Path) -> Launch:
+    """Starts a command with the fake platform in Meta's place."""
+
+    def start(command: str, **more: str) -> subprocess.Popen[bytes]:
+        variables = environment(
+            HEADWATER_DATABASE_URL=meta.database_url, HEADWATER_SECRET_KEY=SECRET,
+            HEADWATER_META_URL=platform.url, HEADWATER_DATA_DIR=str(tmp_path), **more,
+        )  # fmt: skip
+        return subprocess.Popen([sys.executable, "-m", "headwater", command], env=variables)
+
+    return start
+
+
+@contextmanager
+def running(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+
+
+def told(platform: FakePlatform) -> list[list[str]]:
+    """The event ids of each call."""
+    return [[event["event_id"] for event in body["data"]] for body in platform.bodies]
+
+
+def test_it_works(meta: Sending, platform: FakePlatform, launch: Launch) -> None:
+    destination = meta.destination(settings=SETTINGS)
+    event = meta.event("anna@example.com", amount=12, user_agent="UA", ip="192.0.2.7")
+    delivery = meta.delivery(destination, event, dedup_id="key")
+    with running(launch("forwarder")):
+        wait_until(lambda: meta.of(delivery, "status") == "delivered")
+    (request,) = platform.requests
+    (sent,) = request.json()["data"]
+    assert "1234567890/events" in request.target
+    assert (sent["event_id"], sent["event_name"], sent["custom_data"]["value"]) == (
+        "key", "Purchase", 12,
+    )  # fmt: skip
+    stored = str(meta.of(delivery, "request", "answer", "error"))
+    assert "Purchase" in stored
+    assert not any(word in stored for word in ("anna", "geheim", "192.0.2.7", *_hashes(sent)))
+
+
+def _hashes(sent: Any) -> list[str]:
+    return [one for one in sent["user_data"].get("em", []) if one]
+
+
+def test_errors_of_meta_are_told_without_secrets(
+    meta: Sending, platform: FakePlatform, launch: Launch
+) -> None:
+    error = {"message": "Invalid OAuth access token geheim of anna@example.com", "code": 190}
+    platform.then(Answer(400, {"error": error}))
+    destination = meta.destination(settings=SETTINGS)
+    delivery = meta.delivery(destination)
+    with running(launch("forwarder")):
+        wait_until(lambda: meta.state(destination, "status") == "held")
+    words = str(meta.state(destination, "status_reason"))
+    words += str(meta.of(delivery, "error", "answer"))
+    assert "Invalid OAuth access token" in words
+    assert f"geheim-{destination}" not in words
+    assert "anna@" not in words
+    assert meta.of(delivery, "status", "attempts") == ("queued", 0)
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_killed_anywhere_nothing_is_lost_or_renamed(
+    meta: Sending, platform: FakePlatform, launch: Launch, point: str
+) -> None:
+    destination = meta.destination(settings=SETTINGS)
+    deliveries = meta.deliveries(destination, 5)
+    assert launch("forwarder", HEADWATER_FAILPOINT=point).wait(30) == -signal.SIGKILL
+    assert len(platform.requests) == (point != "forward_before_send")
+    assert meta.statuses(destination) == {"queued": 5}
+    assert meta.state(destination, "lease") is not None
+    # Half a minute later, when the lease has run out.
+    meta.connection.execute(
+        "UPDATE destinations SET leased_until = now() WHERE id = %s", (destination,)
+    )
+    with running(launch("forwarder")):
+        wait_until(lambda: meta.statuses(destination) == {"delivered": 5})
+    ids = sorted(meta.of(each, "dedup_id") for each in deliveries)
+    assert [sorted(call) for call in told(platform)] == [ids] * len(platform.requests)
+    # What had been sent is sent with the same bytes.
+    assert len({request.body for request in platform.requests}) == 1
+
+
+def test_a_call_that_was_never_answered_is_made_again_with_the_same_id(
+    meta: Sending, platform: FakePlatform, launch: Launch
+) -> None:
+    delivery = meta.delivery(meta.destination(settings=SETTINGS))
+    process = launch("forwarder")
+
+    def dies(_: Received) -> Answer:
+        process.kill()
+        return Answer()
+
+    platform.then(dies)
+    assert process.wait(30) == -signal.SIGKILL
+    meta.connection.execute("UPDATE destinations SET leased_until = now()")
+    with running(launch("forwarder")):
+        wait_until(lambda: meta.of(delivery, "status") == "delivered")
+    first, second = told(platform)
+    assert first == second == [meta.of(delivery, "dedup_id")]
+
+
+def test_workers_start_it_for_what_they_have_processed(
+    meta: Sending, platform: FakePlatform, launch: Launch
+) -> None:
+    """From the inbox to the platform, twice: the second time it may still be there."""
+    destination = meta.destination(settings=SETTINGS)
+    moment = int(meta.clock.at * 1000) - 60_000
+    with running(launch("worker")):
+        for number in (1, 2):
+            accepted = AcceptedEvent(
+                event_name="purchase", event_time=moment, email="anna@example.com",
+                amount="7.5", user_agent="UA", idempotency_key=f"order-{number}",
+            )  # fmt: skip
+            payload = msgspec.json.encode(accepted).decode()
+            meta.connection.execute(
+                "INSERT INTO inbox (space_id, kind, received_at, payload)"
+                " VALUES (%s, 'event', now(), %s)", (meta.space_id, payload),
+            )  # fmt: skip
+            wait_until(lambda: meta.statuses(destination) == {"delivered": number})  # noqa: B023
+    assert told(platform) == [["order-1"], ["order-2"]]
+
+
+def test_it_ends_with_its_worker(meta: Sending) -> None:
+    """On a leash, whose end says that the worker is gone."""
+    variables = environment(HEADWATER_DATABASE_URL=meta.database_url, HEADWATER_SECRET_KEY=SECRET)
+    reading, writing = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "headwater", "forwarder", "--leash"], env=variables, stdin=reading
+    )
+    os.close(reading)
+    os.close(writing)
+    assert process.wait(20) in (0, -signal.SIGTERM)

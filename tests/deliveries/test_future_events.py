@@ -1,0 +1,31 @@
+"""Events whose time has not come yet are sent when it has."""
+
+from __future__ import annotations
+
+import pytest
+
+from headwater.deliveries.delivery_log import wait_until_sent
+from tests.deliveries.staging import Sending, ids_sent
+from tests.support.fake_platform import FakePlatform
+
+
+def test_it_works(sending: Sending, platform: FakePlatform) -> None:
+    """It is queued and not tried, does not hold up the others, and is not what a wait is for."""
+    destination = sending.destination()
+    early = sending.delivery(destination, sending.event(event_time=sending.moment(7200)))
+    now = sending.delivery(destination)
+    sending.run()
+    assert [len(ids) for ids in ids_sent(platform.bodies)] == [1]
+    assert sending.of(now, "status") == "delivered"
+    assert sending.of(early, "status", "attempts") == ("queued", 0)
+    assert sending.of(early, "error", "finished_at") == (None, None)
+    assert sending.of(early, "due_at").timestamp() == pytest.approx(
+        sending.clock.at + 7200, abs=0.01
+    )
+    assert wait_until_sent(sending.connection, sending.space_id, timeout=0)
+    sending.advance(7199)
+    sending.run()
+    assert len(platform.requests) == 1
+    sending.advance(2)
+    sending.run()
+    assert sending.of(early, "status", "attempts") == ("delivered", 1)

@@ -1,0 +1,42 @@
+"""What /metrics tells of forwarding."""
+
+from __future__ import annotations
+
+import httpx
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.conftest import Running
+from tests.deliveries.staging import Sending
+
+
+def figures(server: Running) -> dict[tuple[str, str], float]:
+    text = httpx.get(f"{server.base_url}/metrics", timeout=10).text
+    return {
+        (sample.name, sample.labels["platform"]): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if "platform" in sample.labels
+    }
+
+
+def test_it_works(sending: Sending, server: Running) -> None:
+    sending.clock.at -= 100
+    destination = sending.destination()
+    held = sending.destination(status="held")
+    sending.destination(wait_until=sending.moment(1000))
+    sending.destination(status="removed", platform="tiktok")
+    sending.delivery(destination)
+    sending.delivery(destination, due_at=sending.moment(-50))
+    sending.delivery(destination, status="retrying", due_at=sending.moment(1000))
+    sending.delivery(destination, status="delivered")
+    sending.delivery(held)
+    found = figures(server)
+    assert {name: found[name, "meta"] for name, platform in found if platform == "meta"} == {
+        "headwater_deliveries_due": 3,
+        "headwater_deliveries_waiting": 1,
+        "headwater_deliveries_oldest_seconds": found["headwater_deliveries_oldest_seconds", "meta"],
+        "headwater_destinations_held": 1,
+        "headwater_destinations_waiting": 1,
+    }
+    assert 149 <= found["headwater_deliveries_oldest_seconds", "meta"] < 200
+    assert not any(platform == "tiktok" for _, platform in found)

@@ -1,0 +1,121 @@
+"""First and last names at the platforms: what somebody said wins over dividing the whole."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import pytest
+
+from headwater.contacts.names import NOBODY_SAID, said_parts
+from headwater.platforms.models import Conversion, ConvertedPerson
+from headwater.platforms.platform import Platform
+from headwater.platforms.registry import PLATFORMS
+from tests.deliveries.staging import Sending
+from tests.deliveries.test_conversions import conversion_of
+from tests.platforms.test_platforms import sample
+from tests.support.pipeline import Stage as Queue
+from tests.support.pipeline import event, person
+
+HASHING = [PLATFORMS[name] for name in ("meta", "snapchat", "pinterest", "tiktok")]
+
+
+def hashed(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def known(sending: Sending, *given: dict[str, str]) -> ConvertedPerson:
+    """Who somebody is taken for after these events of theirs."""
+    queue = Queue(sending.connection, sending.space_id)
+    for number, names in enumerate(given):
+        (receipt,) = queue.run(event(email="ann@example.com", order_id=str(number), **names))
+    return conversion_of(sending, receipt).person
+
+
+WHOLE = {"full_name": "Mary Ann Smith"}
+PARTS = {"first_name": "Mary Ann", "last_name": "Smith"}
+
+
+@pytest.mark.parametrize(
+    ("given", "first", "last"),
+    [
+        ([WHOLE | PARTS], "Mary Ann", "Smith"),
+        ([PARTS], "Mary Ann", "Smith"),
+        ([WHOLE], "Mary", "Ann Smith"),
+        ([WHOLE, PARTS], "Mary Ann", "Smith"),
+        ([PARTS, WHOLE], "Mary Ann", "Smith"),
+        ([PARTS, {"first_name": "Mary", "last_name": "Ann Smith"}], "Mary", "Ann Smith"),
+        ([{"last_name": "Smith"}], None, "Smith"),
+        ([{"first_name": "Mary Ann"}], "Mary Ann", None),
+        ([WHOLE | {"last_name": "Smith"}], "Mary Ann", "Smith"),
+        ([WHOLE | {"first_name": "Mary Ann"}], "Mary Ann", "Smith"),
+        ([{"full_name": "Dr. Mary Smith", "first_name": "Mary"}], "Mary", None),
+        ([{"first_name": " Mary ", "last_name": "Smith"}], "Mary", "Smith"),
+        ([PARTS, {"full_name": "Somebody Else"}], "Mary Ann", "Smith"),
+    ],
+)
+def test_it_works(
+    sending: Sending, given: list[dict[str, str]], first: str | None, last: str | None
+) -> None:
+    found = known(sending, *given)
+    assert (found.first_name, found.last_name) == (first, last)
+
+
+@pytest.mark.parametrize("platform", HASHING, ids=lambda platform: platform.name)
+@pytest.mark.parametrize(
+    ("names", "first", "last"),
+    [({"last_name": "Smith"}, None, "smith"), (WHOLE | PARTS, "mary ann", "smith")],
+)
+def test_the_fields_that_platforms_hash(
+    sending: Sending, platform: Platform, names: dict[str, str], first: str | None, last: str
+) -> None:
+    conversion = conversion_of(sending, _purchase(sending, names))
+    user: dict[str, Any] = platform.build(conversion, sample(platform))
+    user = user.get("user_data") or user["user"]
+    sent = [user.get(short) or user.get(long) for short, long in
+            (("fn", "first_name"), ("ln", "last_name"))]  # fmt: skip
+    assert [value[0] if isinstance(value, list) else value for value in sent] == [
+        first and hashed(first), hashed(last),
+    ]  # fmt: skip
+
+
+def test_linkedin_is_told_both_or_neither(sending: Sending) -> None:
+    platform = PLATFORMS["linkedin"]
+
+    def told(conversion: Conversion) -> Any:
+        return platform.build(conversion, sample(platform))["user"].get("userInfo")
+
+    assert told(conversion_of(sending, _purchase(sending, WHOLE | PARTS))) == {
+        "firstName": "Mary Ann", "lastName": "Smith",
+    }  # fmt: skip
+    other = _purchase(sending, {"last_name": "Smith"}, email="other@example.com")
+    assert told(conversion_of(sending, other)) is None
+
+
+def test_a_person_that_the_tracker_reports(sending: Sending) -> None:
+    queue = Queue(sending.connection, sending.space_id)
+    queue.run(person(email="ann@example.com", trk_token="t", **WHOLE | PARTS))
+    (receipt,) = queue.run(event(email="ann@example.com"))
+    assert conversion_of(sending, receipt).person.first_name == "Mary Ann"
+
+
+def test_a_merge_keeps_them(sending: Sending) -> None:
+    """The survivor has no name; it takes the other's, and how it divides."""
+    queue = Queue(sending.connection, sending.space_id)
+    queue.run(event(email="ann@example.com", order_id="1"))
+    queue.run(event(tracking_id="ann", order_id="2", **PARTS))
+    (receipt,) = queue.run(event(email="ann@example.com", tracking_id="ann", order_id="3"))
+    found = conversion_of(sending, receipt).person
+    assert (found.first_name, found.last_name) == ("Mary Ann", "Smith")
+
+
+def test_only_what_blanks_do_not_tell_is_stored() -> None:
+    assert said_parts("Mary Smith", "Mary", "Smith") == NOBODY_SAID
+    assert said_parts("Mary Smith", None, None) is None
+    assert said_parts(None, "Mary", None) == NOBODY_SAID
+
+
+def _purchase(sending: Sending, names: dict[str, str], email: str = "ann@example.com") -> int:
+    queue = Queue(sending.connection, sending.space_id)
+    (receipt,) = queue.run(event(email=email, currency="USD", amount="5", **names))
+    return receipt

@@ -1,0 +1,98 @@
+"""Calls that fail for some of their events: the others are sent nonetheless."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.deliveries.staging import PLATFORM, Sending, ids_sent
+from tests.support.destinations import taking
+from tests.support.fake_platform import (
+    Answer,
+    FakePlatform,
+    Received,
+)
+
+
+def all_or_nothing(*bad: str) -> Any:
+    """A platform that takes a call whole or not at all, and does not say why."""
+
+    def step(request: Received) -> Answer:
+        some = {part["id"] for part in request.json()["data"]} & set(bad)
+        return Answer(400, {"some_bad": True, "error": "invalid"}) if some else Answer()
+
+    return step
+
+
+def test_one_bad_event_does_not_sink_99(sending: Sending) -> None:
+    destination = sending.destination()
+    deliveries = sending.deliveries(destination, 100)
+    bad = deliveries[61]
+    with FakePlatform(otherwise=all_or_nothing(f"id-{sending.of(bad, 'event_id')}")) as platform:
+        sending.urls["meta"] = platform.url
+        sending.run()
+        assert len(platform.requests) == 15  # 100, and two of each size down to one
+    assert sending.statuses(destination) == {"delivered": 99, "failed": 1}
+    assert sending.of(bad, "status", "error", "attempts") == ("failed", "invalid", 1)
+
+
+def test_the_others_are_sent_without_the_named_one(
+    sending: Sending, platform: FakePlatform
+) -> None:
+    platform.then(Answer(400, {"bad": [0, 2], "error": "too old"}))
+    destination = sending.destination()
+    deliveries = sending.deliveries(destination, 4)
+    sending.run()
+    assert [sending.of(each, "status") for each in deliveries] == [
+        "failed", "delivered", "failed", "delivered",
+    ]  # fmt: skip
+    assert [len(call) for call in ids_sent(platform.bodies)] == [4, 2]
+
+
+def test_a_fault_of_ours_sinks_one(sending: Sending, platform: FakePlatform) -> None:
+    destination = sending.destination()
+    bad = sending.delivery(destination, sending.event(order_id="explodes"))
+    good = sending.delivery(destination)
+    sending.run()
+    assert sending.of(bad, "status", "error") == (
+        "failed", "An internal error: its part of the call could not be made.",
+    )  # fmt: skip
+    assert sending.of(good, "status") == "delivered"
+    assert len(platform.requests) == 1
+
+
+def test_a_fault_in_making_a_call_sinks_one(sending: Sending, platform: FakePlatform) -> None:
+    def request(parts: Any, destination: Any) -> Any:
+        if any(part["amount"] == "13.0000" for part in parts):
+            raise ValueError("a fault of the platform's code")
+        return PLATFORM.request(parts, destination)
+
+    sending.platform = taking(PLATFORM, request=request)
+    destination = sending.destination()
+    sending.deliveries(destination, 5)
+    bad = sending.delivery(destination, sending.event(amount=13))
+    sending.run()
+    assert sending.statuses(destination) == {"delivered": 5, "failed": 1}
+    assert sending.of(bad, "status") == "failed"
+    assert len({number for call in ids_sent(platform.bodies) for number in call}) == 5
+
+
+def test_what_cannot_be_redacted_is_written_down_without_it(
+    sending: Sending, platform: FakePlatform
+) -> None:
+    def redact(_: Any) -> Any:
+        raise ValueError("a fault of the platform's code")
+
+    sending.platform = taking(PLATFORM, redact=redact)
+    delivery = sending.delivery(sending.destination())
+    sending.run()
+    assert sending.of(delivery, "status", "request") == ("delivered", None)
+    assert len(platform.requests) == 1
+
+
+def test_an_answer_nobody_has_thought_of(sending: Sending, platform: FakePlatform) -> None:
+    platform.then(Answer(200, b"[1]"))
+    delivery = sending.delivery(sending.destination())
+    sending.run()
+    assert sending.of(delivery, "status", "error") == (
+        "retrying", "Test gave an answer that is not understood.",
+    )  # fmt: skip

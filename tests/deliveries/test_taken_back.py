@@ -1,0 +1,151 @@
+"""What has changed between the event and its delivery counts when it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.deliveries.staging import Sending
+from tests.support.fake_platform import Answer, FakePlatform
+
+CHANGES = {
+    "deleted": "DELETE FROM events WHERE space_id = %(space)s AND id = %(event)s",
+    "do_not_capi": "UPDATE events SET do_not_capi = true"
+                   " WHERE space_id = %(space)s AND id = %(event)s",
+    "erased": "INSERT INTO erasures (space_id, contact_id, receipt_mark)"
+              " SELECT space_id, contact_id, nextval('receipt_ids') FROM events"
+              " WHERE space_id = %(space)s AND id = %(event)s",
+    "no_identifier": "UPDATE contacts SET email = NULL WHERE space_id = %(space)s AND id ="
+                     " (SELECT contact_id FROM events WHERE space_id = %(space)s"
+                     " AND id = %(event)s)",
+    "too_old": "UPDATE events SET event_time = now() - interval '8 days'"
+               " WHERE space_id = %(space)s AND id = %(event)s",
+    "no_mapping": "UPDATE events SET event_name = 'contact'"
+                  " WHERE space_id = %(space)s AND id = %(event)s",
+}  # fmt: skip
+
+
+def change(sending: Sending, kind: str, event: int) -> None:
+    sending.connection.execute(CHANGES[kind], {"space": sending.space_id, "event": event})
+
+
+def test_it_works(sending: Sending, platform: FakePlatform) -> None:
+    """Each is skipped with its reason, and those beside it are sent."""
+    destination = sending.destination()
+    skipped: dict[str, int] = {}
+    for kind in CHANGES:
+        event = sending.event()
+        skipped[kind] = sending.delivery(destination, event)
+        change(sending, kind, event)
+    sent = sending.delivery(destination)
+    sending.run()
+    for kind, delivery in skipped.items():
+        assert sending.of(delivery, "status", "reason", "attempts") == ("skipped", kind, 0)
+        assert sending.of(delivery, "request", "finished_at")[0] is None
+        assert sending.attempts(delivery) == []
+    assert sending.of(sent, "status") == "delivered"
+    assert len(platform.bodies[0]["data"]) == 1
+
+
+@pytest.mark.parametrize("kind", ["deleted", "do_not_capi", "erased"])
+def test_between_two_attempts(sending: Sending, platform: FakePlatform, kind: str) -> None:
+    platform.then(Answer(500))
+    destination = sending.destination()
+    event = sending.event()
+    delivery = sending.delivery(destination, event)
+    sending.run()
+    change(sending, kind, event)
+    sending.advance(11)
+    sending.run()
+    assert len(platform.requests) == 1
+    assert sending.of(delivery, "status", "reason", "attempts") == ("skipped", kind, 1)
+
+
+def test_too_old_while_it_was_tried(sending: Sending, platform: FakePlatform) -> None:
+    platform.then(Answer(500))
+    destination = sending.destination()
+    event = sending.event()
+    delivery = sending.delivery(destination, event)
+    sending.run()
+    change(sending, "too_old", event)
+    sending.advance(11)
+    sending.run()
+    assert len(platform.requests) == 1
+    assert sending.of(delivery, "status", "error") == ("expired", "It has become too old.")
+
+
+def test_between_halves_of_a_call(sending: Sending, platform: FakePlatform) -> None:
+    """What is sent in several calls is looked at before each."""
+    destination = sending.destination()
+    events = [sending.event() for _ in range(4)]
+    deliveries = [sending.delivery(destination, event) for event in events]
+
+    def then(_: object) -> Answer:
+        change(sending, "do_not_capi", events[3])
+        return Answer(400, {"some_bad": True, "error": "invalid"})
+
+    platform.then(then)
+    sending.run()
+    assert sending.of(deliveries[3], "status", "reason") == ("skipped", "do_not_capi")
+    assert [len(body["data"]) for body in platform.bodies] == [4, 2, 1]
+
+
+def during(act: Callable[[], None]) -> Callable[[object], Answer]:
+    def step(_: object) -> Answer:
+        act()
+        return Answer(200, {"bad": [0], "taken": True, "error": "unknown person"})
+
+    return step
+
+
+def test_erased_during_the_call(sending: Sending, platform: FakePlatform) -> None:
+    """The call cannot be taken back, but nothing of it is kept."""
+    event = sending.event()
+    delivery = sending.delivery(sending.destination(), event)
+    platform.then(during(lambda: change(sending, "erased", event)))
+    sending.run()
+    assert sending.of(delivery, "status", "request", "answer", "error") == (
+        "failed", None, None, None,
+    )  # fmt: skip
+    assert sending.attempts(delivery) == [("failed", 200, None)]
+
+
+def test_deleted_during_the_call(sending: Sending, platform: FakePlatform) -> None:
+    event = sending.event()
+    delivery = sending.delivery(sending.destination(), event)
+    platform.then(during(lambda: change(sending, "deleted", event)))
+    sending.run()
+    assert sending.of(delivery, "status") == "failed"
+
+
+def test_an_erasure_counts_for_what_came_before_it(
+    sending: Sending, platform: FakePlatform
+) -> None:
+    destination = sending.destination()
+    contact = sending.rows.contact(email="a@example.com")
+    before = sending.rows.event(contact, event_time=sending.moment(-60))
+    change(sending, "erased", before)
+    after = sending.rows.event(contact, event_time=sending.moment(-60))
+    first, second = sending.delivery(destination, before), sending.delivery(destination, after)
+    sending.run()
+    assert (sending.of(first, "reason"), sending.of(second, "status")) == ("erased", "delivered")
+    assert len(platform.requests) == 1
+
+
+def test_an_erasure_counts_under_the_id_of_a_merged_contact(
+    sending: Sending, platform: FakePlatform
+) -> None:
+    survivor = sending.rows.contact(email="a@example.com")
+    merged = sending.rows.contact()
+    event = sending.rows.event(merged, event_time=sending.moment(-60))
+    change(sending, "erased", event)
+    for statement in (
+        "UPDATE contacts SET merged_into = %s WHERE id = %s",
+        "UPDATE events SET contact_id = %s WHERE contact_id = %s",
+    ):
+        sending.connection.execute(statement, (survivor, merged))
+    delivery = sending.delivery(sending.destination(), event)
+    sending.run()
+    assert sending.of(delivery, "reason") == "erased"
+    assert not platform.requests

@@ -1,0 +1,132 @@
+"""A made-up conversion on its way to a platform, without a network."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+
+from headwater.destinations.destination_check import DestinationCheck, sample, try_destination
+from headwater.egress.models import EgressRequest, EgressResponse, TimedOut
+from headwater.platforms import registry
+from headwater.platforms.models import (
+    Bisect,
+    CallDeferred,
+    CallRefused,
+    CredentialsRefused,
+    Destination,
+    PartlyAccepted,
+    Verdict,
+)
+from headwater.platforms.origins import named_hosts, url_of
+from headwater.platforms.platform import Platform
+from headwater.settings import Settings
+from tests.platforms.test_platforms import sample as a_destination
+from tests.support.destinations import PROBE, FakeSender, answered, destination_of, taking
+
+
+def tried(
+    sender: FakeSender, platform: Platform = PROBE, destination: Destination | None = None
+) -> DestinationCheck:
+    return asyncio.run(try_destination(sender, destination or destination_of(), platform))
+
+
+def test_it_works() -> None:
+    sender = FakeSender(answered())
+    assert tried(sender) == (True, 200, "Probe took the test event.")
+    (call,) = sender.calls
+    body = msgspec.json.decode(call.body)
+    assert body["test"] is True
+    assert body["data"][0]["em"] == "test@example.com"
+    assert body["data"][0]["id"].startswith("headwater-test-")
+
+
+def test_no_answer() -> None:
+    told = tried(FakeSender(TimedOut("probe.example did not answer in time.")))
+    assert told == (False, None, "probe.example did not answer in time.")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        (CallRefused("Bad pixel."), "Bad pixel."),
+        (CallDeferred("Busy.", 5), "Busy."),
+        (CredentialsRefused("Bad token."), "Bad token."),
+        (Bisect("One is bad."), "One is bad."),
+        (PartlyAccepted({0: "Too old."}, others_taken=False), "Too old."),
+        (PartlyAccepted({}, others_taken=True, retryable={0: "Later."}), "Later."),
+    ],
+)
+def test_what_the_platform_says(verdict: Verdict, words: str) -> None:
+    platform = taking(PROBE, classify=lambda *_: verdict)
+    assert tried(FakeSender(answered(400)), platform) == (False, 400, words)
+
+
+def test_a_platform_without_a_test_mode_is_not_asked() -> None:
+    platform = taking(PROBE, test_event_problem=lambda _: "A trial would count.")
+    assert tried(FakeSender(), platform) == (False, None, "A trial would count.")
+
+
+def exchange(call: EgressRequest | Exception | None) -> dict[str, Any]:
+    def request(_: Destination, __: float) -> EgressRequest | None:
+        if isinstance(call, Exception):
+            raise call
+        return call
+
+    def read(answer: EgressResponse) -> tuple[str, float] | Verdict:
+        return (
+            (answer.body.decode(), 60.0)
+            if answer.status == 200
+            else CredentialsRefused("No token.")
+        )
+
+    return {"token_request": request, "read_token": read}
+
+
+def test_a_token_is_had_first() -> None:
+    got: list[str | None] = []
+
+    def request(parts: Any, destination: Destination) -> EgressRequest:
+        got.append(destination.access_token)
+        return PROBE.request(parts, destination)
+
+    asking = EgressRequest(url="https://probe.example/token", body=b"")
+    platform = taking(PROBE, request=request, **exchange(asking))
+    sender = FakeSender(answered(body=b"short"), answered())
+    assert tried(sender, platform).ok
+    assert (sender.calls[0], got) == (asking, ["short"])
+    assert tried(FakeSender(answered(400)), platform) == (False, 400, "No token.")
+    assert tried(FakeSender(answered()), taking(platform, **exchange(None))).ok
+    bad = taking(platform, **exchange(ValueError("The key cannot be read.")))
+    assert tried(FakeSender(), bad) == (False, None, "The key cannot be read.")
+
+
+@pytest.mark.parametrize("name", registry.PLATFORMS)
+def test_the_made_up_event_is_one_that_every_platform_takes(name: str) -> None:
+    platform = registry.PLATFORMS[name]
+    destination = a_destination(platform)
+    conversion = sample(platform, destination, 1_790_000_000.0)
+    assert conversion is not None
+    assert conversion.event_name == "purchase"
+    assert platform.skip_reason(conversion, destination) is None
+    assert platform.request([platform.build(conversion, destination)], destination).body
+
+
+def test_what_is_tried_is_sent_at_all() -> None:
+    only = dict.fromkeys(PROBE.event_names) | {"custom_event_7": "Seven"}
+    conversion = sample(PROBE, destination_of(only), 0)
+    assert conversion is not None
+    assert conversion.event_name == "custom_event_7"
+    assert sample(PROBE, destination_of(dict.fromkeys(PROBE.event_names)), 0) is None
+
+
+def test_origins() -> None:
+    assert named_hosts(Settings()) == frozenset()
+    settings = Settings(
+        platform_urls={"meta": "http://127.0.0.1:9", "tiktok": "https://Tik.example"}
+    )
+    assert named_hosts(settings) == {"127.0.0.1", "tik.example"}
+    assert url_of(settings, PROBE) == "http://127.0.0.1:9"
+    assert url_of(Settings(), taking(PROBE, name="other")) == "https://probe.example"

@@ -1,0 +1,90 @@
+"""Destinations paused, resumed and removed, and what becomes of their deliveries."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import psycopg
+
+from tests.destinations.test_destinations import create
+from tests.support.destinations import (
+    Forwarder,
+)
+from tests.support.pipeline import event
+from tests.support.reading_fixtures import Api
+from tests.support.waiting import wait_until
+
+
+def test_pausing_and_resuming(api: Api, forwarder: Forwarder) -> None:
+    destination_id = create(api)["id"]
+    waiting = forwarder.delivery(destination_id)
+    path = f"/destinations/{destination_id}"
+    assert api.send("POST", f"{path}/pause").json()["status"] == "paused"
+    forwarder.queue().run(event(email="ada@example.com"))
+    assert forwarder.deliveries("id", "status")[0] == (waiting, "queued")
+    assert forwarder.deliveries("reason") == [None, "paused"]
+    forwarder.execute(
+        "UPDATE destinations SET status = 'held', status_reason = 'No.', failures = 3,"
+        " wait_until = 'infinity' WHERE space_id = %(space_id)s"
+    )
+    held = api.get(path).json()
+    assert (held["status"], held["status_reason"]) == ("held", "No.")
+    resumed = api.send("POST", f"{path}/resume").json()
+    assert (resumed["status"], resumed["status_reason"], resumed["wait_until"]) == (
+        "active", None, None,
+    )  # fmt: skip
+    forwarder.queue().run(event(email="ada@example.com", idempotency_key="2"))
+    assert forwarder.deliveries("reason") == [None, "paused", None]
+    assert api.get(path).json()["deliveries"]["queued"] == 2
+
+
+def test_removing(api: Api, forwarder: Forwarder) -> None:
+    destination_id = create(api)["id"]
+    sent = forwarder.delivery(destination_id, status="delivered")
+    waiting = forwarder.delivery(destination_id)
+    path = f"/destinations/{destination_id}"
+    assert api.send("DELETE", path).json() == {"message": "Destination removed."}
+    assert forwarder.deliveries("id", "status", "reason") == [
+        (sent, "delivered", None), (waiting, "skipped", "removed"),
+    ]  # fmt: skip
+    for method, rest in (
+        ("GET", ""), ("PUT", ""), ("DELETE", ""), ("POST", "/pause"), ("POST", "/resume"),
+        ("POST", "/test"), ("GET", "/deliveries"), ("POST", "/replay"),
+    ):  # fmt: skip
+        response = api.send(method, path + rest, json={"name": "x"} if method == "PUT" else {})
+        assert (response.status_code, response.json()["message"]) == (404, "Destination not found.")
+    assert api.get("/destinations").json() == {"data": []}
+    assert api.get(f"/deliveries/{waiting}").json()["reason"] == "removed"
+    row = forwarder.stage.connection.execute(
+        "SELECT secrets, secret_names FROM destinations WHERE space_id = %s",
+        (forwarder.stage.space_id,),
+    ).fetchone()
+    assert row == (None, [])
+    forwarder.queue().run(event(email="ada@example.com"))
+    assert len(forwarder.deliveries("id")) == 2
+
+
+def test_nothing_is_queued_behind_a_removal(
+    api: Api, forwarder: Forwarder, database_url: str
+) -> None:
+    """A batch that is being stored goes first, and the removal sees what it queued."""
+    destination_id, space = forwarder.make(), {"space_id": forwarder.stage.space_id}
+    with ThreadPoolExecutor() as pool, psycopg.connect(database_url) as worker:
+        worker.execute("SELECT FROM spaces WHERE id = %(space_id)s FOR NO KEY UPDATE", space)
+        removal = pool.submit(api.send, "DELETE", f"/destinations/{destination_id}")
+        wait_until(lambda: is_waited_for(forwarder, worker))
+        replace(forwarder, stage=replace(forwarder.stage, connection=worker)).delivery(
+            destination_id
+        )
+        worker.commit()
+        assert removal.result().status_code == 200
+    assert forwarder.deliveries("status", "reason") == [("skipped", "removed")]
+
+
+def is_waited_for(forwarder: Forwarder, worker: psycopg.Connection) -> bool:
+    row = forwarder.stage.connection.execute(
+        "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid)))",
+        (worker.info.backend_pid,),
+    ).fetchone()
+    return row is not None and row[0]

@@ -1,0 +1,304 @@
+"""The API's destinations: made, seen, changed, paused, resumed, removed and tried out."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from headwater.destinations import destinations
+from headwater.destinations.credentials import open_secrets
+from headwater.destinations.inputs import read_new
+from headwater.platforms import registry
+from headwater.settings import Settings
+from headwater.spaces.encryption import Unsealable, derive_key
+from tests.conftest import client_for, run_application
+from tests.support.destinations import (
+    DESCRIBED,
+    NAME,
+    PIXEL,
+    PROBE,
+    TOKEN,
+    Forwarder,
+    destination_of,
+    taking,
+)
+from tests.support.factories import make_stage
+from tests.support.fake_platform import Answer, FakePlatform
+from tests.support.reading_fixtures import Api
+
+COLLAPSED = (
+    "complete_registration, sign_up all reach Probe as Registration: whoever does two of them "
+    "counts twice."
+)
+
+pytestmark = pytest.mark.usefixtures("probe")
+
+
+def create(api: Api, **members: Any) -> dict[str, Any]:
+    response = api.send("POST", "/destinations", json={**DESCRIBED, **members})
+    assert response.status_code == 201, response.text
+    return response.json()
+
+
+def refused(api: Api, body: dict[str, Any]) -> dict[str, list[str]]:
+    response = api.send("POST", "/destinations", json=body)
+    assert response.status_code == 422, response.text
+    assert TOKEN not in response.text
+    return response.json()["errors"]
+
+
+def test_it_works(api: Api) -> None:
+    made = create(api, name=" Shop ", event_names={"contact": "Contact", "purchase": None})
+    assert made.pop("created_at").endswith("Z")
+    mapping = {each["event_name"]: each for each in made.pop("mapping")}
+    assert made == {
+        "id": made["id"], "platform": NAME, "name": "Shop", "status": "active",
+        "status_reason": None, "all_events": False,
+        "settings": {"pixel_id": PIXEL, "test_code": None, "strict": False},
+        "secrets": ["token"], "event_names": {"contact": "Contact", "purchase": None},
+        "warnings": [COLLAPSED],
+        "deliveries": {"queued": 0, "retrying": 0, "delivered": 0, "failed": 0, "expired": 0,
+                       "skipped": 0},
+        "wait_until": None,
+    }  # fmt: skip
+    assert len(mapping) == 15
+    assert mapping["contact"] == {"event_name": "contact", "sent_as": "Contact", "own": True}
+    assert mapping["purchase"] == {"event_name": "purchase", "sent_as": None, "own": True}
+    assert mapping["lead_generated"]["sent_as"] == "Lead"
+    (listed,) = api.get("/destinations").json()["data"]
+    assert listed == api.get(f"/destinations/{made['id']}").json()
+    assert {name: listed[name] for name in made} == made
+
+
+def test_custom_events_that_people_have_named(api: Api, forwarder: Forwarder) -> None:
+    forwarder.stage.label_event("custom_event_3", "Demo")
+    free = taking(PROBE, free_names=True)
+    for platform, theirs in ((PROBE, None), (free, "Demo")):
+        registry.PLATFORMS[NAME] = platform
+        made = create(api, event_names={"custom_event_9": "Nine"})
+        custom = [each for each in made["mapping"] if each["event_name"].startswith("custom")]
+        assert [(each["event_name"], each["sent_as"], each["own"]) for each in custom] == [
+            ("custom_event_3", theirs, False), ("custom_event_9", "Nine", True),
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("body", "errors"),
+    [
+        ({}, {"platform": "must be one of "}),
+        ({"platform": "myspace"}, {"platform": "must be one of "}),
+        ({"platform": NAME}, {"settings.pixel_id": "is required", "secrets.token": "is required"}),
+        ({**DESCRIBED, "settings": {"pixel_id": "x", "pixle": 1}},
+         {"settings.pixel_id": "must be 1 to 20 digits.", "settings.pixle": "is none of pixel_id"}),
+        ({**DESCRIBED, "settings": {"pixel_id": 5, "strict": "yes"}},
+         {"settings.pixel_id": "must be 1 to 20 digits.", "settings.strict": "must be true or "}),
+        ({**DESCRIBED, "settings": {"pixel_id": PIXEL, "test_code": "a\u001bb"}},
+         {"settings.test_code": "must not hold control characters"}),
+        ({**DESCRIBED, "secrets": {"token": " ", "tokn": TOKEN, "backup": 5}},
+         {"secrets.token": "must be a text", "secrets.tokn": "is none of token, backup",
+          "secrets.backup": "must be a text"}),
+        ({**DESCRIBED, "event_names": {"purchse": "x", "purchase": 5, "contact": "x" * 256}},
+         {"event_names.purchse": "is none of our event names",
+          "event_names.purchase": "must be null or a text",
+          "event_names.contact": "must be null or a text"}),
+        ({**DESCRIBED, "name": "", "all_events": 1},
+         {"name": "must be a text of 1 to 255", "all_events": "must be true or false"}),
+        ({**DESCRIBED, "settings": [], "secrets": TOKEN, "event_names": 1},
+         {"settings": "must be an object", "settings.pixel_id": "is required",
+          "secrets": "must be an object", "secrets.token": "is required",
+          "event_names": "must be an object"}),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named(api: Api, body: dict[str, Any], errors: dict[str, str]) -> None:
+    told = refused(api, body)
+    assert told.keys() == errors.keys()
+    for name, rule in errors.items():
+        assert told[name][0].startswith(f"The {name} ")
+        assert rule in told[name][0]
+    assert api.get("/destinations").json() == {"data": []}
+
+
+def test_a_space_has_so_many(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(destinations, "MOST", 1)
+    create(api)
+    assert "1 at most" in refused(api, DESCRIBED)["platform"][0]
+
+
+def test_changing(api: Api, forwarder: Forwarder) -> None:
+    made = create(api, secrets={"token": TOKEN, "backup": "b"}, event_names={"contact": "C"})
+    path = f"/destinations/{made['id']}"
+    changed = api.send("PUT", path, json={
+        "name": "New", "settings": {"pixel_id": "9", "strict": True}, "all_events": True,
+        "event_names": {"schedule": "S"}, "secrets": {"token": "other"},
+    }).json()  # fmt: skip
+    assert (changed["name"], changed["all_events"], changed["event_names"], changed["secrets"]) == (
+        "New", True, {"schedule": "S"}, ["backup", "token"],
+    )  # fmt: skip
+    assert changed["settings"] == {"pixel_id": "9", "test_code": None, "strict": True}
+    assert secrets_of(forwarder, made["id"]) == {"token": "other", "backup": "b"}
+    changed = api.send("PUT", path, json={"secrets": {"backup": None}}).json()
+    assert (changed["secrets"], changed["name"]) == (["token"], "New")
+    for body, name in (
+        ({}, "body"), ({"platform": "google"}, "body"), ({"secrets": {"token": None}},
+        "secrets.token"), ({"settings": {}}, "settings.pixel_id"), ({"name": None}, "name"),
+    ):  # fmt: skip
+        response = api.send("PUT", path, json=body)
+        assert (response.status_code, [*response.json()["errors"]]) == (422, [name])
+    assert api.get(path).json() == changed
+
+
+def secrets_of(forwarder: Forwarder, destination_id: int, key: bytes | None = None) -> Any:
+    row = forwarder.stage.connection.execute(
+        "SELECT d.secrets, i.secret_key FROM destinations d, installation i"
+        " WHERE d.space_id = %s AND d.id = %s", (forwarder.stage.space_id, destination_id),
+    ).fetchone()  # fmt: skip
+    assert row is not None
+    opened_by = key or derive_key(row[1])
+    return open_secrets(opened_by, forwarder.stage.space_id, destination_id, row[0])
+
+
+def test_secrets_are_sealed_to_their_row(api: Api, forwarder: Forwarder) -> None:
+    first, second = create(api)["id"], create(api, secrets={"token": "2"})["id"]
+    with pytest.raises(Unsealable):
+        secrets_of(forwarder, first, b"0" * 32)
+    forwarder.execute(
+        "UPDATE destinations d SET secrets = o.secrets FROM destinations o WHERE"
+        " d.space_id = %(space_id)s AND o.space_id = d.space_id AND d.id = %(a)s AND o.id = %(b)s",
+        a=first, b=second,
+    )  # fmt: skip
+    with pytest.raises(Unsealable):
+        secrets_of(forwarder, first)
+    response = api.send("POST", f"/destinations/{first}/test")
+    assert response.status_code == 422
+    assert "have to be given anew" in response.json()["errors"]["secrets"][0]
+    changed = api.send("PUT", f"/destinations/{first}", json={"secrets": {"token": "3"}})
+    assert changed.status_code == 200
+    assert secrets_of(forwarder, first) == {"token": "3"}
+
+
+def test_counts_end_somewhere(
+    api: Api, forwarder: Forwarder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(destinations, "MOST_COUNTED", 2)
+    destination_id = forwarder.make()
+    for status in ("failed", "failed", "failed", "delivered"):
+        forwarder.delivery(destination_id, status=status)
+    counts = api.get(f"/destinations/{destination_id}").json()["deliveries"]
+    assert (counts["failed"], counts["delivered"], counts["skipped"]) == (2, 1, 0)
+
+
+def test_platforms(api: Api) -> None:
+    (told,) = [each for each in api.get("/platforms").json()["data"] if each["name"] == NAME]
+    assert told["title"] == "Probe"
+    assert told["secrets"] == [
+        {"name": "token", "description": "The access token.", "required": True},
+        {"name": "backup", "description": "Another one.", "required": False},
+    ]
+    assert told["settings"]["required"] == ["pixel_id"]
+    assert told["settings"]["properties"]["pixel_id"]["description"] == "The pixel's number."
+    assert told["limits"] == {"batch": 10, "age_days": 7}
+    assert told["event_names"]["purchase"] == "Purchase"
+
+
+@pytest.fixture
+def platform() -> Iterator[FakePlatform]:
+    with FakePlatform() as fake:
+        yield fake
+
+
+@pytest.fixture
+def tried(
+    platform: FakePlatform, database_url: str, tmp_path: Path, forwarder: Forwarder
+) -> Iterator[httpx.Client]:
+    """A client of an application whose operator named the fake platform."""
+    settings = Settings(
+        platform_urls={"meta": platform.url}, data_dir=tmp_path, rate_limit_factor=1000
+    )
+    running = run_application(settings, database_url)
+    with client_for(running, forwarder.stage.key) as client:
+        yield client
+    running.stop()
+
+
+@pytest.fixture
+def logged() -> Iterator[io.StringIO]:
+    root, text = logging.getLogger(), io.StringIO()
+    handler, level = logging.StreamHandler(text), root.level
+    root.addHandler(handler)
+    root.setLevel("DEBUG")
+    yield text
+    root.removeHandler(handler)
+    root.setLevel(level)
+
+
+def test_trying_one_out(
+    tried: httpx.Client, platform: FakePlatform, forwarder: Forwarder, logged: io.StringIO
+) -> None:
+    destination_id = forwarder.make()
+    path = f"/destinations/{destination_id}"
+    platform.then(Answer(200), Answer(401), Answer(500, TOKEN.encode()))
+    told = [tried.post(f"{path}/test") for _ in range(3)]
+    assert [each.json() for each in told] == [
+        {"ok": True, "http_status": 200, "message": "Probe took the test event."},
+        {"ok": False, "http_status": 401, "message": "The token is not valid."},
+        {"ok": False, "http_status": 500, "message": "HTTP 500."},
+    ]
+    first = platform.requests[0]
+    assert first.target == f"/{PIXEL}"
+    body = first.json()
+    assert (body["test"], body["token"]) == (True, TOKEN)
+    assert body["data"][0]["name"] == "purchase"
+    assert forwarder.deliveries("id") == []
+    shown = [tried.get(path).text, tried.get("/destinations").text, *(each.text for each in told)]
+    assert [text for text in [*shown, logged.getvalue()] if TOKEN in text] == []
+
+
+def test_trying_one_that_sends_nothing(api: Api, forwarder: Forwarder) -> None:
+    destination_id = forwarder.make(event_names=dict.fromkeys(PROBE.event_names))
+    told = api.send("POST", f"/destinations/{destination_id}/test").json()
+    assert told == {"ok": False, "http_status": None,
+                    "message": "No event is mapped: give event_names first."}  # fmt: skip
+
+
+def test_scopes(client: httpx.Client, forwarder: Forwarder) -> None:
+    connection = forwarder.stage.connection
+    reader = Api(client, make_stage(connection, scopes=("destinations:read",)).key)
+    writer = Api(client, make_stage(connection, scopes=("destinations:write",)).key)
+    for method, path in (
+        ("GET", "/platforms"), ("GET", "/destinations"), ("GET", "/destinations/1"),
+        ("GET", "/destinations/1/deliveries"), ("GET", "/deliveries/1"),
+        ("GET", "/events/1/deliveries"),
+    ):  # fmt: skip
+        assert writer.send(method, path).status_code == 403
+        assert reader.send(method, path).status_code in (200, 404)
+    for method, path in (
+        ("POST", "/destinations"), ("PUT", "/destinations/1"), ("DELETE", "/destinations/1"),
+        ("POST", "/destinations/1/pause"), ("POST", "/destinations/1/resume"),
+        ("POST", "/destinations/1/test"), ("POST", "/destinations/1/replay"),
+    ):  # fmt: skip
+        assert reader.send(method, path, json={}).status_code == 403
+        assert writer.send(method, path, json={}).status_code in (404, 422)
+
+
+def test_nothing_that_a_traceback_could_show_has_a_secret() -> None:
+    platform, change = read_new(DESCRIBED)
+    assert change.secrets == {"token": TOKEN}
+    call = platform.request([], destination_of())
+    assert TOKEN.encode() in call.body
+    assert TOKEN not in repr([platform, change, destination_of(), call])
+
+
+def test_nothing_stored_shows_a_secret(api: Api, forwarder: Forwarder) -> None:
+    create(api, secrets={"token": TOKEN, "backup": "b"})
+    (row,) = forwarder.stage.connection.execute(
+        "SELECT to_jsonb(d) FROM destinations d WHERE space_id = %s", (forwarder.stage.space_id,)
+    ).fetchall()
+    assert TOKEN not in json.dumps(row[0])
+    assert TOKEN.encode().hex() not in row[0]["secrets"]

@@ -1,0 +1,317 @@
+"""What must hold after undoing merges, for any events, in any order."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from headwater.attribution import query
+from headwater.attribution.query import Attribution
+from headwater.events.accepted import AcceptedEvent
+from headwater.events.fields import complete
+from headwater.events.models import EventSelection, ListEvents
+from headwater.events.queries import list_events
+from headwater.http.timerange import TimeRange
+from headwater.merging.unmerge import unmerge
+from headwater.sources.catalogue import SOURCE_IDS
+from tests.models.attribution import Event, Touch, credits_of
+from tests.pipeline.test_pipeline_properties import (
+    IDENTIFIERS,
+    OTHERS,
+    SETTINGS,
+    check_merges,
+    check_sources,
+    check_stamps,
+    modes,
+    run,
+)
+from tests.support.identity_model import Model
+from tests.support.pipeline import Stage, event, new_stage
+
+FEWER = settings(SETTINGS, max_examples=25)
+
+NO_DUPLICATES = {name: OTHERS[name] for name in OTHERS.keys() - {"order_id", "idempotency_key"}}
+journeys = st.lists(st.builds(event, **IDENTIFIERS, **NO_DUPLICATES), max_size=12)
+batches = st.lists(st.integers(1, 5), max_size=5)
+
+VALUES = {
+    "email": st.sampled_from(["a@acme.com", "b@acme.com", "c@corp.de", "d@gmail.com"]),
+    "tracking_id": st.sampled_from(["u1", "u2"]),
+    "trk_token": st.sampled_from(["t1", "t2", "t3"]),
+}
+
+
+@st.composite
+def merging(draw: st.DrawFn) -> list[AcceptedEvent]:
+    """Events that are mostly of single identifiers first, then of two: contacts, then merges."""
+
+    def some(count: int, most: int) -> list[AcceptedEvent]:
+        kinds = st.permutations(list(VALUES)).map(lambda names: names[:count])
+        few = kinds.flatmap(lambda names: st.builds(
+            event, **{name: VALUES[name] for name in names}, **NO_DUPLICATES,
+            event_time=IDENTIFIERS["event_time"],
+        ))  # fmt: skip
+        return draw(st.lists(few, min_size=2, max_size=most))
+
+    return some(1, 7) + some(2, 5) + draw(journeys)
+
+
+merging_journeys = merging()
+
+COLUMNS = ("email", "name", "phone", "profile_field_1", "profile_field_16")
+NAMES = {number: name for name, number in SOURCE_IDS.items()}
+
+
+def undo(database_url: str, stage: Stage, *contacts: int) -> None:
+    async def all_of_them() -> None:
+        async with await psycopg.AsyncConnection.connect(database_url) as connection:
+            for contact in contacts:
+                await unmerge(connection, stage.space_id, contact)
+
+    asyncio.run(all_of_them())
+
+
+def state(stage: Stage) -> dict[str, dict[Any, Any]]:
+    """Who has what, by id."""
+    identifiers: dict[tuple[str, str, int], list[Any]] = {}
+    for row in stage.rows(
+        "contact_identifiers", "kind", "value", "contact_id", "origin_id", "first_seen_at",
+        "last_seen_at", "recency",
+    ):  # fmt: skip
+        identifiers.setdefault(row[:3], []).append(row[3:])
+    return {
+        "identifiers": identifiers,
+        "events": dict(stage.rows("events", "id", "contact_id")),
+        "touchpoints": dict(stage.rows("touchpoints", "id", "contact_id")),
+        "merged_into": dict(stage.rows("contacts", "id", "merged_into")),
+        "companies": dict(stage.rows("contacts", "id", "company_id")),
+        "columns": {row[0]: row[1:] for row in stage.rows("contacts", "id", *COLUMNS)},
+    }
+
+
+def last_merging(events: list[AcceptedEvent]) -> int:
+    """The index of the last event that merges, or -1."""
+    model, found = Model(), -1
+    for index, each in enumerate(events):
+        before = len(model.merges)
+        model.take(each)
+        if len(model.merges) > before:
+            found = index
+    return found
+
+
+def merged_by(stage: Stage, receipt: int) -> list[int]:
+    """The contacts that an event merged, the last one first."""
+    rows = stage.rows("merges", "id", "merged_id", "receipt_id")
+    return [merged for _, merged, cause in reversed(rows) if cause == receipt]
+
+
+@FEWER
+@given(events=merging_journeys, mode=modes, sizes=batches)
+def test_undoing_the_last_merge_restores_what_was(
+    connection: psycopg.Connection,
+    database_url: str,
+    events: list[AcceptedEvent],
+    mode: str,
+    sizes: list[int],
+) -> None:
+    index = last_merging(events)
+    assume(index >= 0)
+    cause = events[index]
+    stage = new_stage(connection, company_identity_mode=mode)
+    run(stage, events[:index], sizes)
+    before = state(stage)
+    [receipt] = stage.run(cause)
+    undo(database_url, stage, *merged_by(stage, receipt))
+    after = state(stage)
+    contact = after["events"].pop(receipt)
+    after["touchpoints"].pop(receipt, None)
+    for part in ("events", "touchpoints", "merged_into"):
+        assert after[part] == before[part]
+    compare_identifiers(before["identifiers"], after["identifiers"], cause, contact)
+    compare_contacts(before, after, cause, contact)
+    check_all(database_url, stage)
+
+
+def shown(cause: AcceptedEvent) -> set[tuple[str, str | None]]:
+    return {
+        ("email", cause.email), ("tracking_id", cause.tracking_id),
+        ("trk_token", cause.trk_token), ("name", cause.full_name), ("phone", cause.phone),
+        ("fingerprint", f"{cause.fingerprint}|{cause.ip}"),
+    }  # fmt: skip
+
+
+def compare_identifiers(
+    before: dict[Any, Any], after: dict[Any, Any], cause: AcceptedEvent, contact: int
+) -> None:
+    """Equal, but for sightings of what the event itself showed."""
+    assert before.keys() <= after.keys()
+    brought = after.keys() - before.keys()
+    assert {key[2] for key in brought} <= {contact}
+    assert {key[:2] for key in brought} <= shown(cause)
+    for key, rows in before.items():
+        if key[:2] not in shown(cause):
+            assert after[key] == rows
+
+
+def compare_contacts(
+    before: dict[str, Any], after: dict[str, Any], cause: AcceptedEvent, contact: int
+) -> None:
+    """Equal, but for what the event itself told about its contact."""
+    told = (
+        cause.email, cause.full_name, cause.phone,
+        *(cause.profile_fields.get(slot) for slot in (1, 16)),
+    )  # fmt: skip
+    for each, columns in before["columns"].items():
+        for had, has, new in zip(columns, after["columns"][each], told, strict=True):
+            assert has == had or (each == contact and str(has) in (str(new), "None"))
+    for each, company in before["companies"].items():
+        if each != contact or cause.company_external_id is None:
+            assert after["companies"][each] == company
+
+
+@FEWER
+@given(data=st.data(), events=merging_journeys, mode=modes, sizes=batches)
+def test_all_merges_can_be_undone_in_any_order(
+    connection: psycopg.Connection,
+    database_url: str,
+    data: st.DataObject,
+    events: list[AcceptedEvent],
+    mode: str,
+    sizes: list[int],
+) -> None:
+    told = [
+        AcceptedEvent(
+            **{**{name: getattr(each, name) for name in each.__struct_fields__},
+               "profile_fields": {1: f"value {index}"} if each.profile_fields else {}}
+        )
+        for index, each in enumerate(events)
+    ]  # fmt: skip
+    model = Model()
+    for each in told:
+        model.take(each)
+    assume(model.merges)
+    stage = new_stage(connection, company_identity_mode=mode)
+    run(stage, told, sizes)
+    merged = [contact for contact, into in stage.rows("contacts", "id", "merged_into") if into]
+    for contact in data.draw(st.permutations(merged)):
+        undo(database_url, stage, contact)
+        check_all(database_url, stage)
+    check_nothing_is_merged(stage)
+    numbers = sorted(stage.values("contacts", "id"))
+    events_of = dict(stage.rows("events", "id", "contact_id"))
+    assert [numbers.index(events_of[each]) for each in stage.receipts] == model.placed
+    last_told: dict[int, str] = {}
+    for contact, each in zip(model.placed, told, strict=True):
+        if each.profile_fields:
+            last_told[contact] = each.profile_fields[1]
+    assert stage.values("contacts", "id") == numbers
+    assert [value for _, value in stage.rows("contacts", "id", "profile_field_1")] == [
+        last_told.get(place) for place in range(len(numbers))
+    ]
+
+
+@FEWER
+@given(data=st.data(), events=merging_journeys, later=journeys, mode=modes)
+def test_life_goes_on_after_an_undone_merge(
+    connection: psycopg.Connection,
+    database_url: str,
+    data: st.DataObject,
+    events: list[AcceptedEvent],
+    later: list[AcceptedEvent],
+    mode: str,
+) -> None:
+    stage = new_stage(connection, company_identity_mode=mode)
+    stage.run(*events)
+    for more in (later, events):
+        merged = [contact for contact, into in stage.rows("contacts", "id", "merged_into") if into]
+        if merged:
+            undo(database_url, stage, data.draw(st.sampled_from(merged)))
+        stage.run(*more)
+        check_all(database_url, stage)
+
+
+def check_nothing_is_merged(stage: Stage) -> None:
+    assert set(stage.values("contacts", "merged_into")) <= {None}
+    assert None not in stage.values("merges", "undone_at")
+    assert set(stage.values("events", "origin_id")) <= {None}
+    rows = stage.rows("contact_identifiers", "contact_id", "origin_id")
+    assert all(contact == origin for contact, origin in rows)
+
+
+def check_all(database_url: str, stage: Stage) -> None:
+    check_merges(stage)
+    check_stamps(stage)
+    check_sources(stage)
+    check_log(stage)
+    check_primaries(stage)
+    assert sorted(stage.values("events", "id")) == stage.receipts
+    check_attribution(database_url, stage)
+
+
+def check_log(stage: Stage) -> None:
+    """The merges in force lead every merged contact to where it points, along older contacts."""
+    rows = stage.rows("merges", "merged_id", "survivor_id", "undone_at")
+    in_force = [(merged, survivor) for merged, survivor, undone in rows if undone is None]
+    parents = dict(in_force)
+    assert len(parents) == len(in_force)
+    for contact, into in stage.rows("contacts", "id", "merged_into"):
+        top = contact
+        while top in parents:
+            assert parents[top] < top
+            top = parents[top]
+        assert top == (into or contact)
+
+
+def check_primaries(stage: Stage) -> None:
+    """A contact's primary value is one of its own; it has one if it has any."""
+    rows = stage.rows("contact_identifiers", "contact_id", "kind", "value")
+    for contact, into, *primaries in stage.rows("contacts", "id", "merged_into", *COLUMNS[:3]):
+        if into is None:
+            for kind, primary in zip(COLUMNS, primaries, strict=False):
+                own = [value for owner, each, value in rows if (owner, each) == (contact, kind)]
+                assert primary in (own or [None])
+
+
+def check_attribution(database_url: str, stage: Stage) -> None:
+    """List Events against credits worked out from the rows."""
+    events = [
+        Event(*row)
+        for row in stage.rows(
+            "events", "id", "contact_id", "company_id", "event_time", "amount"
+        )
+    ]  # fmt: skip
+    touches = [
+        Touch(*row[:4], NAMES[row[4]])
+        for row in stage.rows(
+            "touchpoints", "id", "contact_id", "company_id", "occurred_at", "source_id"
+        )
+    ]
+    times = [each.event_time for each in events]
+    time = TimeRange(min(times), max(times) + timedelta(days=1))
+    shown = complete(["source", "touchpoint_id"], credited=True)
+    wanted = tuple(SOURCE_IDS[name] for name in {touch.source for touch in touches})
+
+    async def compare() -> None:
+        async with await psycopg.AsyncConnection.connect(database_url) as reader:
+            for by_company in (False, True):
+                asked = Attribution("linear", 0, wanted, by_company)
+                selection = EventSelection(time, (), asked, (), shown)
+                page = await list_events(reader, stage.space_id, ListEvents(selection, 1000, None))
+                found = [json.loads(line) for line in page.lines]
+                expected = credits_of(events, touches, "linear", days=0, by_company=by_company)
+                assert [(row["id"], row["touchpoint_id"]) for row in found] == [
+                    (row.event.id, row.touch.id) for row in expected
+                ]
+
+    if wanted:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(query, "RARE", 0)
+            asyncio.run(compare())

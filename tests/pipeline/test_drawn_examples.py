@@ -1,0 +1,116 @@
+"""The examples that are drawn above the algorithms of visits and of paths, played out."""
+
+from __future__ import annotations
+
+import pytest
+
+from headwater.browsing.views import View, ViewOrigin
+from headwater.identity.directory import Contact
+from headwater.pipeline.paths import ContactPath
+from headwater.sources.catalogue import SOURCE_IDS
+from headwater.sources.outcomes import Ad
+from headwater.touchpoints.models import DIRECTLY, Touch
+
+MINUTE = 60 * 1_000_000
+SOMEBODY = Contact(1, 0)
+PHONE, LAPTOP = "phone", "laptop"
+
+
+def at(clock: str) -> int:
+    hours, minutes = clock.split(":")
+    return (int(hours) * 60 + int(minutes)) * MINUTE
+
+
+def view(number: int, clock: str, source: str, campaign: str | None, device: str = PHONE) -> View:
+    rule = DIRECTLY if source == "direct" else "click_id"
+    made = View(number, at(clock), device, SOMEBODY)
+    made.origin = ViewOrigin(rule, SOURCE_IDS[source], Ad(campaign_name=campaign))
+    made.campaign = campaign
+    return made
+
+
+def arrive(path: ContactPath, *views: View) -> None:
+    for each in views:
+        path.add_view(each)
+
+
+def bits(*sources: str) -> int:
+    return sum(1 << SOURCE_IDS[source] for source in sources)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1), (2, 1, 0), (1, 2, 0)])
+def test_one_visit_of_two_campaigns(order: tuple[int, ...]) -> None:
+    views = [
+        view(1, "10:00", "google_ads", "spring"),
+        view(2, "10:20", "google_ads", None),
+        view(3, "10:45", "google_ads", "summer"),
+    ]
+    arrive(ContactPath(0), *(views[place] for place in order))
+    assert [each.claims for each in views] == [True, False, True]
+    assert {(each.visit.final().first, each.visit.final().last) for each in views} == {
+        (at("10:00"), at("10:45"))
+    }
+
+
+def test_a_joined_visit_loses_its_beginning() -> None:
+    spring = view(1, "10:00", "google_ads", "spring")
+    plain = view(2, "10:45", "google_ads", None)
+    path = ContactPath(0)
+    arrive(path, spring, plain)
+    assert plain.is_touch
+    arrive(path, view(3, "10:20", "google_ads", None))
+    assert (spring.is_touch, plain.is_touch) == (True, False)
+
+
+def journey() -> tuple[View, View, View]:
+    return (
+        view(1, "10:00", "google_ads", "spring"),
+        view(2, "10:20", "facebook_ads", "summer"),
+        view(3, "10:40", "direct", None, LAPTOP),
+    )
+
+
+def test_a_path_of_three_page_views() -> None:
+    spring, summer, direct = journey()
+    path = ContactPath(0)
+    arrive(path, spring, summer, direct)
+    purchase = path.add_event(at("11:00"))
+    assert [spring.is_touch, summer.is_touch, direct.is_touch] == [True, True, False]
+    assert purchase.source_mask == bits("google_ads", "facebook_ads")
+
+
+@pytest.mark.parametrize(("clock", "makes_one"), [("10:50", False), ("10:51", True)])
+def test_a_direct_visit_gives_way_for_half_an_hour(clock: str, makes_one: bool) -> None:
+    spring, summer, _ = journey()
+    direct = view(3, clock, "direct", None, LAPTOP)
+    arrive(ContactPath(0), spring, summer, direct)
+    assert direct.is_touch is makes_one
+
+
+def test_what_arrives_late_takes_a_direct_touch_back() -> None:
+    spring, summer, direct = journey()
+    path = ContactPath(0)
+    arrive(path, spring, direct)
+    purchase = path.add_event(at("11:00"))
+    assert direct.is_touch
+    arrive(path, summer)
+    assert not direct.is_touch
+    assert purchase.source_mask == bits("google_ads", "facebook_ads", "direct")
+
+
+@pytest.mark.parametrize(("clock", "repeats"), [("10:15", True), ("10:30", True), ("10:31", False)])
+def test_a_campaign_named_again_makes_no_second_touch(clock: str, repeats: bool) -> None:
+    path = ContactPath(0)
+    arrive(path, journey()[0])
+    ad = Ad(campaign_name="spring")
+    google = SOURCE_IDS["google_ads"]
+    again = Touch(at=at(clock), source_id=google, source_rule="trk_source", ad=ad, url=None)
+    assert path.repeats(again) is repeats
+
+
+def test_merged_paths_are_one() -> None:
+    ours, theirs = ContactPath(0), ContactPath(0)
+    purchase = ours.add_event(at("11:00"))
+    arrive(theirs, journey()[0])
+    ours.absorb(theirs)
+    assert purchase.source_mask == ours.source_mask == bits("google_ads")

@@ -1,0 +1,51 @@
+"""The smallest platform there can be, as the file of a new one's folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from headwater.egress.models import EgressRequest, EgressResponse
+from headwater.platforms.amounts import as_text
+from headwater.platforms.models import Conversion, Destination, Verdict
+from headwater.platforms.payload_parts import bearer, json_call, present, value_fields
+from headwater.platforms.platform import DAY, Limits, Platform
+from headwater.platforms.responses import by_status
+from headwater.platforms.settings import ConsentSettings, digits
+
+
+class AcmeSettings(ConsentSettings, frozen=True, kw_only=True):
+    """Settings of an account."""
+
+    account: Annotated[str, digits(1, 9), Meta(description="The account's number.")]
+
+
+class Acme(Platform):
+    """Purchases of an account."""
+
+    name = "acme"
+    title = "Acme Ads"
+    url = "https://api.acme.example"
+    sources = frozenset({"quora_ads"})
+    settings = AcmeSettings
+    secrets = {"access_token": "Access token of the account."}
+    limits = Limits(batch=50, age=7 * DAY)
+    event_names = {"purchase": "sale"}
+    kept_fields = frozenset({"name", "id", "value", "currency"})
+
+    def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
+        return present(
+            name=self.name_of(conversion, destination),
+            id=conversion.dedup_id,
+            email=conversion.person.email,
+            **value_fields(conversion, as_text),
+        )
+
+    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
+        url = f"{destination.url}/accounts/{destination.settings.account}/sales"
+        return json_call(url, {"sales": parts}, bearer(destination.secrets["access_token"]))
+
+    def classify(self, answer: EgressResponse, count: int) -> Verdict:
+        return by_status(answer, count, confirmed=answer.status == 201)

@@ -1,0 +1,125 @@
+"""One purchase with everything known of it, what each platform is sent of it, and helpers to look
+at calls and at what is shown of them.
+"""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+
+from headwater.egress.models import EgressRequest, EgressResponse
+from headwater.platforms.identifiers import hashed, read_phone
+from headwater.platforms.models import AdConsent, Click, Conversion, ConvertedPerson, Destination
+from headwater.platforms.platform import Platform
+
+FILE = Path(__file__).parent.parent / "data" / "ad_platform_examples.json"
+EXAMPLES: dict[str, Any] = json.loads(FILE.read_text())
+INPUT, CONTEXT = EXAMPLES["_input"], EXAMPLES["_context"]
+EVENT_TIME = 1_795_169_730_000
+
+CONVERSION = Conversion(
+    event_id=7,
+    dedup_id=INPUT["idempotency_key"],
+    event_name=INPUT["event_name"],
+    event_time=EVENT_TIME,
+    person=ConvertedPerson(
+        email=INPUT["email"].strip().lower(),
+        phone=read_phone(INPUT["phone"], CONTEXT["default_region"]),
+        first_name=INPUT["first_name"],
+        last_name=INPUT["last_name"],
+        external_id=INPUT["tracking_id"],
+    ),
+    amount=Decimal("149.9000"),
+    currency=CONTEXT["currency"],
+    order_id=INPUT["order_id"],
+    url=INPUT["url"],
+    ip=INPUT["ip"],
+    user_agent=INPUT["user_agent"],
+    consent=AdConsent(ad_user_data=True, ad_personalization=True),
+    cookies={name.removeprefix("_"): value for name, value in CONTEXT["cookies"].items()},
+    click=Click(
+        touchpoint_id=1,
+        occurred_at=CONTEXT["click_time_ms"],
+        source="facebook_ads",
+        ids={name.lower(): value for name, value in CONTEXT["click_ids"].items()},
+    ),
+)
+BARE = Conversion(event_id=8, dedup_id="e1", event_name="lead_generated", event_time=EVENT_TIME)
+"""Of nobody and nothing."""
+
+
+def but(conversion: Conversion = CONVERSION, **changes: Any) -> Conversion:
+    return msgspec.structs.replace(conversion, **changes)
+
+
+def destination(platform: Platform, settings: dict[str, Any], **fields: Any) -> Destination:
+    """A destination of the platform, its settings read as those of an operator are."""
+    return Destination(
+        space_id=1,
+        id=2,
+        platform=platform.name,
+        url=platform.url,
+        settings=msgspec.convert(settings, platform.settings),
+        **fields,
+    )
+
+
+def call_for(platform: Platform, to: Destination, *conversions: Conversion) -> EgressRequest:
+    return platform.request([platform.build(one, to) for one in conversions], to)
+
+
+def seen(call: EgressRequest) -> dict[str, Any]:
+    """A call in the form of the examples' file."""
+    parts = urlsplit(call.url)
+    query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+    return {
+        "method": "POST",
+        "url": f"{parts.scheme}://{parts.netloc}{parts.path}",
+        **({"query": query} if query else {}),
+        **({"headers": call.headers} if call.headers else {}),
+        "body": json.loads(call.body),
+    }
+
+
+def answer(status: int, body: object = None, **fields: Any) -> EgressResponse:
+    """An answer with a body of JSON, of bytes as they are, or without one."""
+    raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+    return EgressResponse(status=status, body=raw, **fields)
+
+
+def of_somebody(number: str) -> tuple[Conversion, list[str]]:
+    """A conversion of which everything identifying holds `number`, and all of these values, plain
+    and as hashes.
+    """
+    digits = str(int(number, 16))[:9].rjust(9, "7")
+    plain = {
+        "email": f"{number}@example.com",
+        "phone": f"+4930{digits}",
+        "first_name": f"first{number}",
+        "last_name": f"last{number}",
+        "external_id": f"ext-{number}",
+        "city": f"city{number}",
+        "state": f"state{number}",
+    }
+    ids = {name: f"id.{name}.{number}" for name in CONVERSION.click.ids}  # type: ignore[union-attr]
+    cookies = dict.fromkeys(CONVERSION.cookies, f"fb.1.1795080000000.{number}")
+    conversion = but(
+        person=ConvertedPerson(**plain, country="DE"),
+        ip=f"2001:db8::{number[:4]}:{number[4:8]}",
+        user_agent=f"Browser/{number}",
+        url=f"https://user:{number}@shop.example/thanks?email={number}@example.com#{number}",
+        order_id=f"order-{number}",
+        cookies={**cookies, "fbc": f"fb.1.1795090000123.{number}"},
+        click=msgspec.structs.replace(CONVERSION.click, ids=ids),
+    )
+    return conversion, [
+        number,
+        digits,
+        conversion.ip or "",
+        *(hashed(value) for value in (*plain.values(), plain["phone"][1:], "de")),
+    ]

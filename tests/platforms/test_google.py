@@ -1,0 +1,271 @@
+"""Google: what is sent and by what token, what is not, what answers mean and what is shown."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+from urllib.parse import parse_qs
+
+import msgspec
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from google.auth import jwt
+
+from headwater.platforms.google import MOST_ACTIONS, Google
+from headwater.platforms.models import (
+    AdConsent,
+    Conversion,
+    ConvertedPerson,
+    Destination,
+    SkipReason,
+)
+from tests.platforms.examples import (
+    BARE,
+    CONVERSION,
+    EVENT_TIME,
+    EXAMPLES,
+    but,
+    call_for,
+    destination,
+    seen,
+)
+
+GOOGLE = Google()
+
+SETTINGS = {"customer_id": "1234567890", "login_customer_id": "9876543210"}
+NAMES = {"purchase": "555000111", "lead_generated": "555000222"}
+NOW = 1_795_170_000.7
+REFRESH = {"client_id": "i", "client_secret": "s", "refresh_token": "r/1"}
+
+
+def to(secrets: dict[str, str] | None = None, **settings: Any) -> Destination:
+    return destination(
+        GOOGLE,
+        {**SETTINGS, **settings},
+        event_names=NAMES,
+        access_token="***",
+        secrets=REFRESH if secrets is None else secrets,
+    )
+
+
+TO = to()
+LEAD = but(BARE, url_click_ids={"gclid": "g1"})
+
+
+def test_it_works() -> None:
+    """The whole request is the reference's."""
+    assert seen(call_for(GOOGLE, TO, CONVERSION)) == EXAMPLES["google_data_manager"]
+
+
+def test_the_least() -> None:
+    plain = destination(GOOGLE, {"customer_id": "1234567890"}, event_names=NAMES)
+    assert seen(call_for(GOOGLE, plain, LEAD))["body"] == {
+        "destinations": [
+            {
+                "operatingAccount": {"accountType": "GOOGLE_ADS", "accountId": "1234567890"},
+                "productDestinationId": "555000222",
+            }
+        ],
+        "encoding": "HEX",
+        "validateOnly": False,
+        "events": [
+            {
+                "transactionId": "e1",
+                "eventTimestamp": "2026-11-20T10:15:30Z",
+                "eventSource": "WEB",
+                "adIdentifiers": {"gclid": "g1"},
+            }
+        ],
+    }
+
+
+def test_several_actions_in_one_call() -> None:
+    """Each event names the one it is for: one that names none goes to all."""
+    body = seen(call_for(GOOGLE, TO, CONVERSION, LEAD, CONVERSION))["body"]
+    assert [(each["reference"], each["productDestinationId"]) for each in body["destinations"]] == [
+        ("555000111", "555000111"),
+        ("555000222", "555000222"),
+    ]
+    assert [each["destinationReferences"] for each in body["events"]] == [
+        ["555000111"], ["555000222"], ["555000111"],
+    ]  # fmt: skip
+
+
+def test_a_call_names_ten_actions_at_most() -> None:
+    parts = [{"destinationReferences": [str(n // 2)]} for n in range(40)]
+    assert GOOGLE.count_fitting(parts) == 2 * MOST_ACTIONS
+    assert GOOGLE.count_fitting(parts[:20]) == 20
+    assert GOOGLE.count_fitting(parts[:1]) == 1
+
+
+def test_a_trial_only_validates() -> None:
+    trial = msgspec.structs.replace(TO, test=True)
+    assert seen(call_for(GOOGLE, trial, CONVERSION))["body"]["validateOnly"] is True
+    assert GOOGLE.test_event_problem(trial) is None
+
+
+@pytest.mark.parametrize(
+    ("credited", "own", "expected"),
+    [
+        ({"gclid": "a", "gbraid": "b", "wbraid": "c"}, {}, {"gclid": "a"}),
+        ({"wbraid": "c", "gbraid": "b"}, {}, {"gbraid": "b"}),
+        ({"wbraid": "c"}, {"gclid": "own"}, {"wbraid": "c"}),
+        ({}, {"gclid": "own"}, {"gclid": "own"}),
+        ({"fbclid": "x"}, {}, None),
+    ],
+)
+def test_one_click_id(
+    credited: dict[str, str], own: dict[str, str], expected: dict[str, str] | None
+) -> None:
+    click = msgspec.structs.replace(CONVERSION.click, ids=credited)
+    part = GOOGLE.build(but(click=click, url_click_ids=own), TO)
+    assert part.get("adIdentifiers") == expected
+
+
+@pytest.mark.parametrize(
+    ("moment", "text"),
+    [
+        (EVENT_TIME, "2026-11-20T10:15:30Z"),
+        (EVENT_TIME + 7, "2026-11-20T10:15:30.007Z"),
+        (0, "1970-01-01T00:00:00Z"),
+    ],
+)
+def test_times(moment: int, text: str) -> None:
+    assert GOOGLE.build(but(event_time=moment), TO)["eventTimestamp"] == text
+
+
+@pytest.mark.parametrize("amount", ["0", "-12.5", "123456789012.1234"])
+def test_amounts(amount: str) -> None:
+    assert GOOGLE.build(but(amount=Decimal(amount)), TO)["conversionValue"] == float(amount)
+    assert GOOGLE.build(but(amount=None), TO).keys().isdisjoint({"conversionValue", "currency"})
+
+
+@pytest.mark.parametrize(
+    ("consent", "expected"),
+    [
+        (AdConsent(), None),
+        (AdConsent(ad_user_data=True), {"adUserData": "CONSENT_GRANTED"}),
+        (
+            AdConsent(ad_user_data=True, ad_personalization=False),
+            {"adUserData": "CONSENT_GRANTED", "adPersonalization": "CONSENT_DENIED"},
+        ),
+        (AdConsent(ad_user_data=False), {"adUserData": "CONSENT_DENIED"}),
+    ],
+)
+def test_consent(consent: AdConsent, expected: dict[str, str] | None) -> None:
+    part = GOOGLE.build(but(consent=consent), TO)
+    assert part.get("consent") == expected
+    assert ("userData" in part) == (consent.ad_user_data is not False)
+
+
+DENIED = AdConsent(ad_user_data=False)
+
+
+@pytest.mark.parametrize(
+    ("conversion", "settings", "reason"),
+    [
+        (CONVERSION, {}, None),
+        (LEAD, {}, None),
+        (BARE, {}, SkipReason.NO_IDENTIFIER),
+        (but(BARE, ip="203.0.113.9", user_agent="x"), {}, SkipReason.NO_IDENTIFIER),
+        (but(BARE, person=ConvertedPerson(external_id="x")), {}, SkipReason.NO_IDENTIFIER),
+        (but(BARE, person=ConvertedPerson(email="a@example.com")), {}, None),
+        (but(BARE, person=ConvertedPerson(phone="+16505551212")), {}, None),
+        (but(currency=None), {}, SkipReason.NO_CURRENCY),
+        (but(amount=None, currency=None), {}, None),
+        (but(consent=DENIED), {}, None),
+        (but(consent=DENIED), {"consent_denied": "skip"}, SkipReason.NO_CONSENT),
+        (but(consent=DENIED, click=None), {}, SkipReason.NO_CONSENT),
+        (but(consent=AdConsent(ad_personalization=False)), {"consent_denied": "skip"}, None),
+    ],
+)
+def test_skip_reason(
+    conversion: Conversion, settings: dict[str, Any], reason: SkipReason | None
+) -> None:
+    assert GOOGLE.skip_reason(conversion, to(**settings)) == reason
+
+
+@pytest.fixture(scope="module")
+def key() -> str:
+    made = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    return made.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    ).decode()
+
+
+def account(key: str, **more: str) -> dict[str, str]:
+    fields = {"type": "service_account", "client_email": "h@p.iam.example", "private_key": key}
+    return {"service_account_json": json.dumps(fields | more)}
+
+
+def ask(to: Destination) -> tuple[str, dict[str, str]]:
+    call = GOOGLE.token_request(to, NOW)
+    assert call is not None
+    assert call.content_type == "application/x-www-form-urlencoded"
+    return call.url, {name: values[0] for name, values in parse_qs(call.body.decode()).items()}
+
+
+def test_a_service_account_signs_for_itself(key: str) -> None:
+    url, form = ask(to(account(key, private_key_id="k1")))
+    assert url == "https://oauth2.googleapis.com/token"
+    assert form["grant_type"] == "urn:ietf:params:oauth:grant-type:jwt-bearer"
+    public = serialization.load_pem_private_key(key.encode(), None).public_key()
+    pem = public.public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    header, claims, signed, signature = jwt._unverified_decode(form["assertion"])
+    jwt.crypt.RSAVerifier.from_string(pem)
+    assert jwt.crypt.verify_signature(signed, signature, pem)
+    assert header == {"typ": "JWT", "alg": "RS256", "kid": "k1"}
+    assert claims == {
+        "iss": "h@p.iam.example",
+        "scope": "https://www.googleapis.com/auth/datamanager",
+        "aud": "https://oauth2.googleapis.com/token",
+        "iat": 1_795_170_000,
+        "exp": 1_795_173_600,
+    }
+
+
+def test_a_refresh_token_is_exchanged() -> None:
+    url, form = ask(TO)
+    assert url == "https://oauth2.googleapis.com/token"
+    assert form == {"grant_type": "refresh_token", **REFRESH}
+
+
+def test_the_token_comes_from_where_google_is_said_to_be(key: str) -> None:
+    away = msgspec.structs.replace(to(account(key)), url="http://127.0.0.1:9")
+    assert ask(away)[0] == "http://127.0.0.1:9/token"
+    told = msgspec.structs.replace(to(token_url="https://t.example/x"), url="http://127.0.0.1:9")
+    assert ask(told)[0] == "https://t.example/x"
+
+
+@pytest.mark.parametrize(
+    "secrets",
+    [
+        {},
+        {"client_id": "i"},
+        {"client_id": "i", "client_secret": "s", "refresh_token": ""},
+        {"service_account_json": "{"},
+        {"service_account_json": "[]"},
+        {"service_account_json": '{"client_email": "a"}'},
+        {"service_account_json": '{"client_email": "a", "private_key": "sesame"}'},
+        {"service_account_json": '{"client_email": "a", "private_key": 1}'},
+        {"service_account_json": '{"client_email": null, "private_key": null}'},
+    ],
+)
+def test_secrets_that_cannot_be_used(secrets: dict[str, str]) -> None:
+    problem = GOOGLE.secrets_problem(secrets)
+    assert problem is not None
+    assert "service_account_json" in problem
+    assert "sesame" not in problem
+    with pytest.raises(ValueError, match="service_account_json"):
+        ask(to(secrets))
+
+
+def test_secrets_that_can(key: str) -> None:
+    assert GOOGLE.secrets_problem(REFRESH) is None
+    assert GOOGLE.secrets_problem(account(key)) is None

@@ -1,0 +1,142 @@
+"""Google's answers, of its token endpoint and of its interface, as verdicts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headwater.egress.models import EgressResponse
+from headwater.platforms.models import (
+    Bisect,
+    CallAccepted,
+    CallDeferred,
+    CallRefused,
+    CredentialsRefused,
+    PartlyAccepted,
+)
+from tests.platforms.examples import (
+    CONVERSION,
+    answer,
+    of_somebody,
+)
+from tests.platforms.test_google import GOOGLE, TO
+
+GRANTED = {"access_token": "ya29.x", "expires_in": 3599, "token_type": "Bearer"}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (answer(200, GRANTED), ("ya29.x", 3599.0)),
+        (answer(200, {"access_token": "t"}), ("t", 3600.0)),
+        (answer(200, {**GRANTED, "expires_in": 0}), ("ya29.x", 60.0)),
+        (answer(400, {"error": "invalid_grant", "error_description": "Bye."}), CredentialsRefused),
+        (answer(401, {"error": "invalid_client"}), CredentialsRefused),
+        (answer(403), CredentialsRefused),
+        (answer(200, {}), CredentialsRefused),
+        (answer(429, {"error": "rate_limit_exceeded"}), CallDeferred),
+        (answer(400, {"error": "temporarily_unavailable"}), CallDeferred),
+        (answer(503), CallDeferred),
+        (answer(400, b"<html>"), CallDeferred),
+    ],
+)
+def test_token_answers(given: EgressResponse, expected: object) -> None:
+    found = GOOGLE.read_token(given)
+    assert (found if isinstance(expected, tuple) else type(found)) == expected
+
+
+def status(name: str, code: int, *details: dict[str, Any]) -> EgressResponse:
+    return answer(code, {"error": {"code": code, "message": "m", "status": name,
+                                   "details": list(details)}})  # fmt: skip
+
+
+def about(*fields: str) -> dict[str, Any]:
+    return {
+        "@type": "type.googleapis.com/google.rpc.BadRequest",
+        "fieldViolations": [{"field": field, "description": "bad"} for field in fields],
+    }
+
+
+def because(reason: str) -> dict[str, Any]:
+    return {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason}
+
+
+ERROR_INFO = because("INVALID_HEX_ENCODING")
+BUSY = {"RESOURCE_EXHAUSTED": 429, "INTERNAL": 500, "UNAVAILABLE": 503, "DEADLINE_EXCEEDED": 504}
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        (answer(200, {"requestId": "r"}), CallAccepted),
+        (answer(200, {"requestId": "r", "fieldWarnings": [{}]}), CallAccepted),
+        (answer(200), CallDeferred),
+        (status("UNAUTHENTICATED", 401), CredentialsRefused),
+        (status("PERMISSION_DENIED", 403), CredentialsRefused),
+        (
+            status("FAILED_PRECONDITION", 400, because("TERMS_AND_CONDITIONS_NOT_SIGNED")),
+            CredentialsRefused,
+        ),
+        (
+            status("INVALID_ARGUMENT", 400, because("CONVERSION_ACTION_TOO_RECENTLY_CREATED")),
+            CallDeferred,
+        ),
+        *[(status(name, code), CallDeferred) for name, code in BUSY.items()],
+        (status("INVALID_ARGUMENT", 400), Bisect),
+        (status("INVALID_ARGUMENT", 400, about("destinations[0].product_destination_id")), Bisect),
+        (status("INVALID_ARGUMENT", 400, about("events.events[9].currency")), Bisect),
+        (status("NOT_FOUND", 404), Bisect),
+        (status("INVALID_ARGUMENT", 200), Bisect),
+        (status("SOMETHING_NEW", 200), CallDeferred),
+        (answer(200, {"error": {}}), CallDeferred),
+        (answer(401), CredentialsRefused),
+        (answer(403, {"error": "x"}), CredentialsRefused),
+        (answer(429), CallDeferred),
+        (answer(500, b"<html>"), CallDeferred),
+        (answer(200, b"<html>"), CallDeferred),
+        (answer(404), CallRefused),
+    ],
+)
+def test_answers(given: EgressResponse, kind: type) -> None:
+    assert type(GOOGLE.classify(given, 5)) is kind
+
+
+def test_the_events_at_fault_are_named() -> None:
+    fields = ("events.events[3].user_data", "events.events[0].currency", "events.events[3].x")
+    verdict = GOOGLE.classify(status("INVALID_ARGUMENT", 400, ERROR_INFO, about(*fields)), 5)
+    assert isinstance(verdict, PartlyAccepted)
+    assert verdict.others_taken is False
+    assert verdict.errors == {
+        0: "INVALID_HEX_ENCODING: events.events[0].currency: bad",
+        3: "INVALID_HEX_ENCODING: events.events[3].user_data: bad",
+    }
+    alone = GOOGLE.classify(status("INVALID_ARGUMENT", 400, about("events[0].currency")), 1)
+    assert alone == CallRefused("events[0].currency: bad")
+
+
+def test_how_long_google_asks_to_wait() -> None:
+    wait = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "31.5s"}
+    verdict = GOOGLE.classify(status("RESOURCE_EXHAUSTED", 429, wait), 2)
+    assert isinstance(verdict, CallDeferred)
+    assert verdict.wait_seconds == 31.5
+
+
+@given(st.uuids())
+def test_what_is_shown_says_nothing_of_the_person(number: Any) -> None:
+    conversion, secret = of_somebody(number.hex)
+    part = GOOGLE.build(conversion, TO)
+    shown = GOOGLE.redact(part)
+    assert [value for value in secret if value in json.dumps(shown)] == []
+    assert all(
+        value not in json.dumps(shown)
+        for identifier in part["userData"]["userIdentifiers"]
+        for value in identifier.values()
+    )
+    assert shown["transactionId"] == CONVERSION.dedup_id
+    assert shown["eventTimestamp"] == "2026-11-20T10:15:30Z"
+    assert shown["conversionValue"] == 149.9
+    assert shown["destinationReferences"] == ["555000111"]

@@ -1,0 +1,178 @@
+"""A new platform is its folder, its test and its lines in two pages of the documentation: it is
+found, offered and sent to without a line of code elsewhere.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import json
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from decimal import Decimal
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import httpx
+import pytest
+
+from headwater.destinations.destination_check import try_destination
+from headwater.platforms import registry
+from headwater.platforms.models import AdConsent, ConvertedPerson, SkipReason
+from headwater.platforms.origins import named_hosts, url_of
+from headwater.platforms.platform import Platform
+from headwater.platforms.registry import PLATFORMS, find_platforms
+from headwater.settings import SettingError, Settings, read_settings
+from tests.platforms.examples import BARE, but, destination
+from tests.support.destinations import FakeSender, answered
+from tests.support.sizes import ROOT
+
+SOURCE = ROOT / "src" / "headwater"
+FILES = (
+    "src/headwater/platforms/{name}/__init__.py",
+    "src/headwater/platforms/{name}/README.md",
+    "tests/platforms/test_{name}.py",
+    "docs/forwarding.md",
+    "docs/configuration.md",
+)
+"""All that names a new platform. A large one may have further modules in its folder."""
+
+OTHER_MEANINGS = {
+    "sources": "networks that visits come from, whether or not anything is sent there",
+    "demo": "links of sample visits",
+}
+"""Rooms that use the same words for something else."""
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """A package of platforms with one in it."""
+    folder = tmp_path / "more_platforms" / "acme"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").touch()
+    shutil.copy(Path(__file__).parent / "acme.py", folder / "__init__.py")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield import_module("more_platforms")
+    for name in [name for name in sys.modules if name.startswith("more_platforms")]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def acme(package: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Platform:
+    """The new platform, among the others."""
+    platforms = find_platforms(package)
+    monkeypatch.setitem(registry.PLATFORMS, "acme", platforms["acme"])
+    return platforms["acme"]
+
+
+def test_it_works(acme: Platform, client: httpx.Client) -> None:
+    listed = client.get("/platforms").json()["data"]
+    assert [platform["name"] for platform in listed] == list(PLATFORMS)
+    offered = listed[-1]
+    assert (offered["name"], offered["title"]) == (acme.name, acme.title)
+    assert offered["limits"] == {"batch": 50, "age_days": 7}
+    assert offered["settings"]["required"] == ["account"]
+    assert offered["secrets"] == [
+        {
+            "name": "access_token",
+            "description": "Access token of the account.",
+            "required": True,
+        }
+    ]
+    described = {
+        "platform": "acme", "settings": {"account": "7"}, "secrets": {"access_token": "secret"},
+    }  # fmt: skip
+    created = client.post("/destinations", json=described)
+    assert created.status_code == 201, created.text
+    assert created.json()["settings"] == {"account": "7", "consent_denied": "limit"}
+    assert {"event_name": "purchase", "sent_as": "sale", "own": False} in created.json()["mapping"]
+    refused = client.post("/destinations", json={"platform": "acne"})
+    assert "snapchat, microsoft, acme." in refused.text
+
+
+def test_its_origin_is_a_setting(acme: Platform) -> None:
+    named = read_settings({"HEADWATER_ACME_URL": "http://127.0.0.1:9"})
+    assert url_of(named, acme) == "http://127.0.0.1:9"
+    assert named_hosts(named) == {"127.0.0.1"}
+    assert url_of(Settings(), acme) == "https://api.acme.example"
+    with pytest.raises(SettingError, match=r"^HEADWATER_ACME_URL: must be "):
+        read_settings({"HEADWATER_ACME_URL": "127.0.0.1"})
+
+
+def test_what_it_need_not_say_itself(acme: Platform) -> None:
+    to = destination(acme, {"account": "7"}, secrets={"access_token": "secret"})
+    sender = FakeSender(answered(201))
+    checked = asyncio.run(try_destination(sender, to, acme))
+    assert checked == (True, 201, "Acme Ads took the test event.")
+    (call,) = sender.calls
+    assert call.headers["Authorization"] == "Bearer secret"
+    refused = but(BARE, consent=AdConsent(ad_user_data=False))
+    assert acme.skip_reason(refused, to) is None
+    strict = destination(acme, {"account": "7", "consent_denied": "skip"})
+    assert acme.skip_reason(refused, strict) is SkipReason.NO_CONSENT
+    assert acme.skip_reason(but(BARE, amount=Decimal(5)), to) is SkipReason.NO_CURRENCY
+    part = acme.build(but(BARE, person=ConvertedPerson(email="ann@example.com")), to)
+    assert "ann" not in json.dumps(acme.redact(part))
+    assert acme.count_fitting([part] * 3) == 3
+
+
+@pytest.mark.parametrize("lines", ['name = "other"', "", 'class Acme2(Acme): name = "acme"'])
+def test_a_folder_without_its_one_platform_is_an_error(package: ModuleType, lines: str) -> None:
+    module = Path(package.__path__[0]) / "acme" / "__init__.py"
+    text = module.read_text()
+    if not lines:
+        module.write_text("")
+    elif lines.startswith("class"):
+        module.write_text(f"{text}\n\n{lines}\n")
+    else:
+        module.write_text(text.replace('name = "acme"', lines))
+    with pytest.raises(LookupError, match="must define one platform, named acme"):
+        find_platforms(package)
+
+
+def test_every_folder_is_a_platform() -> None:
+    folders = {path.parent.name for path in (SOURCE / "platforms").glob("*/__init__.py")}
+    assert set(PLATFORMS) == folders
+
+
+@pytest.mark.parametrize("name", PLATFORMS)
+def test_a_platform_is_at_most_five_files(name: str) -> None:
+    assert len(FILES) <= 5
+    for pattern in FILES:
+        path = ROOT / pattern.format(name=name)
+        assert path.is_file(), pattern
+        assert re.search(rf"\b{name}\b", path.read_text(), re.IGNORECASE), pattern
+
+
+def names_in(path: Path) -> set[str]:
+    """The platforms that a module names: in a string of its own, by a variable, or by an import."""
+    tree = ast.parse(path.read_text())
+    words: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            words.add(re.sub(r"^HEADWATER_(\w+)_URL$", r"\1", node.value).lower())
+        elif isinstance(node, ast.ImportFrom):
+            words.update((node.module or "").removeprefix("headwater.platforms.").split("."))
+        elif isinstance(node, ast.Attribute | ast.Name):
+            word = node.attr if isinstance(node, ast.Attribute) else node.id
+            words.add(word.removesuffix("_url"))
+    return words & set(PLATFORMS)
+
+
+def test_nothing_else_names_a_platform(tmp_path: Path) -> None:
+    modules = [
+        path
+        for path in SOURCE.rglob("*.py")
+        if path.relative_to(SOURCE).parts[0] not in {"platforms", *OTHER_MEANINGS}
+    ]
+    assert {str(path): names for path in modules if (names := names_in(path))} == {}
+    shared = [path for path in (SOURCE / "platforms").glob("*.py") if path.stem != "registry"]
+    assert {str(path): names for path in shared if (names := names_in(path))} == {}
+    planted = tmp_path / "planted.py"
+    for line in ('P = "meta"', "settings.google_url", 'V = "HEADWATER_TIKTOK_URL"',
+                 "from headwater.platforms.reddit import Reddit"):  # fmt: skip
+        planted.write_text(line)
+        assert len(names_in(planted)) == 1, line

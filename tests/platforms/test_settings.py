@@ -1,0 +1,81 @@
+"""What is wrong with a setting is said in a sentence for people, whichever platform's it is."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+import pytest
+
+from headwater.destinations.inputs import read_new
+from headwater.http.errors import Invalid
+from headwater.platforms.registry import PLATFORMS
+from headwater.platforms.settings import rule_of
+
+SETTINGS = [
+    (name, each) for name, platform in PLATFORMS.items()
+    for each in msgspec.structs.fields(platform.settings)
+]  # fmt: skip
+EVERY = pytest.mark.parametrize(
+    ("name", "field"), SETTINGS, ids=[f"{name}-{each.name}" for name, each in SETTINGS]
+)
+BAD: list[Any] = [
+    [],
+    {},
+    1.5,
+    -1,
+    10**9,
+    "",
+    " ",
+    "no such thing?",
+    "x" * 600,
+    "1\n",
+    "\u0661" * 10,
+]
+
+
+def faults(name: str, settings: dict[str, Any], event_names: dict[str, str]) -> dict[str, str]:
+    body = {"platform": name, "settings": settings, "event_names": event_names}
+    with pytest.raises(Invalid) as caught:
+        read_new(body)
+    return {field: " ".join(rules) for field, rules in caught.value.errors.items()}
+
+
+def test_it_works() -> None:
+    settings = {"pixel_id": "abc", "api_version": "25", "data_processing_state": "Texas"}
+    found = faults("meta", settings, {})
+    assert found["settings.pixel_id"] == "The settings.pixel_id must be 5 to 20 digits."
+    assert found["settings.api_version"] == (
+        "The settings.api_version must be a version such as v1.0."
+    )
+    assert found["settings.data_processing_state"] == (
+        "The settings.data_processing_state must be a whole number from 0 to 9999."
+    )
+
+
+@EVERY
+def test_every_setting_has_a_rule_of_its_own(name: str, field: msgspec.structs.FieldInfo) -> None:
+    rule = rule_of(field.type)
+    assert re.fullmatch(r"must be .{5,90}\.", rule)
+    assert rule != "must be a text.", f"{name} says nothing of what fits"
+
+
+@EVERY
+@pytest.mark.parametrize("value", BAD, ids=repr)
+def test_no_words_of_a_library(name: str, field: msgspec.structs.FieldInfo, value: object) -> None:
+    key = f"settings.{field.name}"
+    said = faults(name, {field.name: value}, {"purchase": "x" * 300}).get(key)
+    if said is None:
+        return
+    assert said.startswith(f"The {key} must ")
+    assert said.endswith(".")
+    assert not re.search(r"`|\\|\^|\[|Expected|regex|match|null|`str`|int\b", said), said
+
+
+@pytest.mark.parametrize("name", ["google", "linkedin"])
+def test_ids_of_events(name: str) -> None:
+    said = faults(name, {}, {"purchase": "Purchase"})["event_names.purchase"]
+    assert said.startswith("The event_names.purchase must be the id of a conversion ")
+    assert "1 to 20 digits" in said
+    assert "[" not in said

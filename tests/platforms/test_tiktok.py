@@ -1,0 +1,215 @@
+"""TikTok: what is sent, what is not, what answers mean and what is shown."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headwater.egress.models import EgressResponse
+from headwater.platforms.models import (
+    AdConsent,
+    Bisect,
+    CallAccepted,
+    CallDeferred,
+    CallRefused,
+    Conversion,
+    ConvertedPerson,
+    CredentialsRefused,
+    Destination,
+    SkipReason,
+)
+from headwater.platforms.tiktok import TikTok
+from tests.platforms.examples import (
+    BARE,
+    CONVERSION,
+    EXAMPLES,
+    answer,
+    but,
+    call_for,
+    destination,
+    of_somebody,
+    seen,
+)
+
+TIKTOK = TikTok()
+
+SECRETS = {"access_token": "***"}
+CODE = "C4ABCDEF12GH34"
+
+
+def to(**settings: Any) -> Destination:
+    return destination(TIKTOK, {"pixel_code": CODE, **settings}, secrets=SECRETS)
+
+
+TO = to()
+
+
+def test_it_works() -> None:
+    """The whole request is the reference's."""
+    expected = EXAMPLES["tiktok"]
+    expected = {**expected, "body": {**expected["body"], "event_source_id": CODE}}
+    assert seen(call_for(TIKTOK, TO, CONVERSION)) == expected
+
+
+def test_the_least() -> None:
+    least = but(BARE, url_click_ids={"ttclid": "E.C.P.1"}, url="https://shop.example/")
+    assert seen(call_for(TIKTOK, TO, least))["body"] == {
+        "event_source": "web",
+        "event_source_id": CODE,
+        "data": [
+            {
+                "event": "Lead",
+                "event_time": 1795169730,
+                "event_id": "e1",
+                "user": {"ttclid": "E.C.P.1"},
+                "page": {"url": "https://shop.example/"},
+            }
+        ],
+    }
+
+
+def test_an_id_of_digits_stays_text() -> None:
+    assert TIKTOK.build(but(dedup_id="273196"), TO)["event_id"] == "273196"
+
+
+def test_custom_events_go_under_what_people_call_them() -> None:
+    named = but(event_name="custom_event_50", configured_name="Demo booked")
+    assert TIKTOK.build(named, TO)["event"] == "Demo booked"
+
+
+@pytest.mark.parametrize(
+    ("conversion", "settings", "reason"),
+    [
+        (CONVERSION, {}, None),
+        (BARE, {}, SkipReason.NO_IDENTIFIER),
+        (but(BARE, ip="203.0.113.9"), {}, SkipReason.NO_IDENTIFIER),
+        (but(BARE, user_agent="x"), {}, SkipReason.NO_IDENTIFIER),
+        (but(BARE, ip="203.0.113.9", user_agent="x"), {}, None),
+        (but(BARE, cookies={"ttp": "t"}), {}, None),
+        (but(BARE, url_click_ids={"ttclid": "t"}), {}, None),
+        (but(BARE, person=ConvertedPerson(email="a@example.com")), {}, None),
+        (but(BARE, person=ConvertedPerson(phone="+16505551212")), {}, None),
+        (but(BARE, person=ConvertedPerson(external_id="x")), {}, None),
+        (but(BARE, person=ConvertedPerson(first_name="A", last_name="B")), {},
+         SkipReason.NO_IDENTIFIER),
+        (but(currency=None), {}, SkipReason.NO_CURRENCY),
+        (but(amount=None, currency=None), {}, None),
+        (but(consent=AdConsent(ad_user_data=False)), {}, None),
+        (but(consent=AdConsent(ad_user_data=False)), {"consent_denied": "skip"},
+         SkipReason.NO_CONSENT),
+    ],
+)  # fmt: skip
+def test_skip_reason(
+    conversion: Conversion, settings: dict[str, Any], reason: SkipReason | None
+) -> None:
+    assert TIKTOK.skip_reason(conversion, to(**settings)) == reason
+
+
+@pytest.mark.parametrize(
+    ("consent", "setting", "limited"),
+    [
+        (AdConsent(), "denied", False),
+        (AdConsent(ad_user_data=True, ad_personalization=True), "denied", False),
+        (AdConsent(ad_user_data=False), "denied", True),
+        (AdConsent(ad_personalization=False), "denied", True),
+        (AdConsent(), "always", True),
+    ],
+)
+def test_limited_data_use(consent: AdConsent, setting: str, *, limited: bool) -> None:
+    part = TIKTOK.build(but(consent=consent), to(limited_data_use=setting))
+    assert part.get("limited_data_use") == (True if limited else None)
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "expected"),
+    [
+        ("149.9", "EUR", {"currency": "EUR", "value": 149.9}),
+        ("0", "EUR", {"currency": "EUR", "value": 0}),
+        ("-5", "EUR", {"currency": "EUR", "value": -5}),
+        ("149.9", "GEL", {}),
+        ("149.9", "XXX", {}),  # what ISO 4217 writes where there is no currency
+    ],
+)
+def test_a_value_in_a_currency_tiktok_does_not_know_stays_out(
+    amount: str, currency: str, expected: dict[str, Any]
+) -> None:
+    conversion = but(amount=Decimal(amount), currency=currency, order_id=None)
+    assert TIKTOK.build(conversion, TO).get("properties", {}) == expected
+
+
+def test_places_and_odd_names() -> None:
+    person = ConvertedPerson(
+        email="a@example.com", first_name=" Ann-Marie ", city=" Köln", country="DE"
+    )
+    user = TIKTOK.build(but(person=person), TO)["user"]
+    assert (user["city"], user["country"]) == ("köln", "de")
+    assert "state" not in user
+    assert "last_name" not in user
+
+
+def test_a_trial_carries_the_test_code() -> None:
+    coded = to(test_event_code="TEST1")
+    trial = msgspec.structs.replace(coded, test=True)
+    assert seen(call_for(TIKTOK, trial, CONVERSION))["body"]["test_event_code"] == "TEST1"
+    assert "test_event_code" not in seen(call_for(TIKTOK, coded, CONVERSION))["body"]
+    assert TIKTOK.test_event_problem(trial) is None
+    assert "test_event_code" in (TIKTOK.test_event_problem(TO) or "")
+
+
+def body(code: object) -> dict[str, Any]:
+    return {"code": code, "message": "m", "request_id": "2026", "data": {}}
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        (answer(200, body(0)), CallAccepted),
+        (answer(200, body(20001)), Bisect),
+        (answer(200, body(40001)), CredentialsRefused),
+        (answer(200, body(40002)), Bisect),
+        (answer(200, body(40100)), CallDeferred),
+        (answer(200, body(40105)), CredentialsRefused),
+        (answer(200, body(40900)), Bisect),
+        (answer(200, body(50000)), CallDeferred),
+        (answer(200, body(99)), CallDeferred),
+        (answer(400, body(40002)), Bisect),
+        (answer(500, body(40001)), CredentialsRefused),
+        (answer(500, body(51000)), CallDeferred),
+        (answer(502, body(0)), CallDeferred),
+        (answer(401, body(12)), CredentialsRefused),
+        (answer(401), CredentialsRefused),
+        (answer(403), CredentialsRefused),
+        (answer(429), CallDeferred),
+        (answer(503), CallDeferred),
+        (answer(400, {"message": "x"}), Bisect),
+        (answer(404), CallRefused),
+        (answer(200, b"<html>"), CallDeferred),
+        (answer(200, b'{"code": 0, "data": [', cut=True), Bisect),
+        (answer(500, b"<html>"), CallDeferred),
+    ],
+)
+def test_answers(given: EgressResponse, kind: type) -> None:
+    assert type(TIKTOK.classify(given, 2)) is kind
+
+
+def test_one_event_alone() -> None:
+    assert TIKTOK.classify(answer(200, body(20001)), 1) == CallAccepted()
+    assert TIKTOK.classify(answer(200, body(40002)), 1) == CallRefused("Code 40002: m")
+
+
+@given(st.uuids())
+def test_what_is_shown_says_nothing_of_the_person(number: Any) -> None:
+    conversion, secret = of_somebody(number.hex)
+    shown = TIKTOK.redact(TIKTOK.build(conversion, to(limited_data_use="always")))
+    assert [value for value in secret if value in json.dumps(shown)] == []
+    assert shown["event"] == "Purchase"
+    assert shown["event_time"] == 1795169730
+    assert shown["event_id"] == CONVERSION.dedup_id
+    assert shown["page"] == {"url": "https://shop.example/thanks"}
+    assert shown["properties"]["value"] == 149.9

@@ -1,0 +1,125 @@
+"""Conversions of every kind for the platforms' tests: bare ones, ones of which anything may be
+known, and what has to hold of whatever is shown of them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+from hypothesis import strategies as st
+
+from headwater.platforms.models import AdConsent, Conversion, ConvertedPerson, Destination
+from headwater.platforms.platform import Platform
+from tests.platforms import examples
+from tests.platforms.examples import BARE, EXAMPLES, but
+
+GRANTED = AdConsent(ad_user_data=True, ad_personalization=True)
+DENIED = AdConsent(ad_user_data=False, ad_personalization=False)
+
+
+def bare(event_name: str = "lead_generated", **known: Any) -> Conversion:
+    """An event of which nothing else is known."""
+    return but(BARE, event_name=event_name, **known)
+
+
+def destination(platform: Platform, settings: dict[str, Any], **changes: Any) -> Destination:
+    """A destination of the platform, whose token is that of the examples."""
+    return examples.destination(
+        platform, settings, **({"secrets": {"access_token": "***"}} | changes)
+    )
+
+
+def expected(name: str, **placeholders: str) -> dict[str, Any]:
+    """A call of the examples, its placeholders filled in."""
+    call = EXAMPLES[name]
+    return call | {"url": call["url"].format(**placeholders)}
+
+
+def texts_of(value: Any) -> set[str]:
+    """Every text in a JSON document."""
+    if isinstance(value, dict):
+        return set().union(*(texts_of(item) for item in value.values()))
+    if isinstance(value, list):
+        return set().union(*(texts_of(item) for item in value))
+    return {value} if isinstance(value, str) else set()
+
+
+def _marked(mark: str) -> st.SearchStrategy[str | None]:
+    """A text that can be found again, as `mark` occurs in nothing else."""
+    letters = st.text(st.characters(categories=("L", "Nd")), max_size=8)
+    return st.none() | letters.map(lambda text: f"{mark}{text}")
+
+
+def conversions() -> st.SearchStrategy[Conversion]:
+    """Conversions of which anything may be known, personal values marked with QQ."""
+    email = st.none() | st.from_regex(r"\Aqq[a-z]{1,5}(\.[a-z]{1,5})?(\+[a-z]{1,3})?@qq\.example\Z")
+    person = st.builds(
+        ConvertedPerson,
+        email=email,
+        phone=st.none() | st.from_regex(r"\A\+4477[0-9]{8}\Z"),
+        first_name=_marked("QQfirst"),
+        last_name=_marked("QQlast"),
+        external_id=_marked("QQid") | email,
+        city=_marked("QQcity"),
+        state=_marked("QQstate"),
+        country=st.sampled_from([None, "US", "DE"]),
+    )
+    ids = st.dictionaries(
+        st.sampled_from(["rdt_cid", "epik", "sccid", "msclkid"]), st.just("QQclick")
+    )
+    cookies = st.dictionaries(st.sampled_from(["scid", "rdt_uuid"]), st.just("QQcookie"))
+    return st.builds(
+        Conversion,
+        event_id=st.just(1),
+        dedup_id=st.just("dedup-1"),
+        event_name=st.sampled_from(["purchase", "contact", "view_content", "custom_event_4"]),
+        configured_name=st.none() | st.just("Callback"),
+        event_time=st.integers(0, 4_000_000_000_000),
+        person=person,
+        amount=st.none() | st.decimals(-(10**14), 10**14, places=4),
+        currency=st.sampled_from([None, "USD", "JPY"]),
+        order_id=_marked("QQorder"),
+        url=st.none() | st.just("https://u:QQpassword@shop.example/thanks?email=QQ#QQ"),
+        ip=st.sampled_from([None, "203.0.113.9", "2001:db8::9"]),
+        user_agent=_marked("QQbrowser"),
+        consent=st.builds(
+            AdConsent,
+            ad_user_data=st.none() | st.booleans(),
+            ad_personalization=st.none() | st.booleans(),
+        ),
+        cookies=cookies,
+        url_click_ids=ids,
+    )
+
+
+_HASHED = re.compile(r"[0-9a-f]{64}")
+
+
+def assert_shows_nobody(part: dict[str, Any], conversion: Conversion) -> None:
+    """No hash, name, address, browser, click or cookie is in a redacted part."""
+    for text in texts_of(part):
+        assert "QQ" not in text
+        assert not _HASHED.search(text)
+        assert "@" not in text
+        assert conversion.ip is None or conversion.ip not in text
+        assert conversion.person.phone is None or conversion.person.phone not in text
+
+
+def assert_hashed(part: dict[str, Any], conversion: Conversion) -> None:
+    """Neither address, number nor name is in clear in a part, besides its URL."""
+    person = conversion.person
+    private = {person.email, person.phone, person.phone and person.phone[1:]}
+    for text in texts_of(part) - {conversion.url}:
+        assert not any(value in text for value in private if value)
+        assert not any(mark in text for mark in ("QQfirst", "QQlast", "QQcity", "QQstate"))
+
+
+def assert_described(platform: Platform) -> None:
+    """Every setting tells what it is."""
+    described = msgspec.json.schema(platform.settings)["$defs"]
+    for fields in described.values():
+        assert fields["properties"]
+        for name, setting in fields["properties"].items():
+            assert setting.get("description"), name

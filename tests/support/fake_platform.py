@@ -1,0 +1,300 @@
+"""Somebody else's server, as well or as badly behaved as a script says, over real HTTP on loopback.
+
+One step of the script is taken for each request, in the order in which their first bytes arrive;
+when the script is over, `otherwise` answers. Every request that was read is kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self
+
+import msgspec
+
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.wire import CHUNK, LONGEST_SECONDS, Disconnected, Received, Wire, read_request
+
+
+class Step(Protocol):
+    """What is done about one request. It raises Disconnected to end the connection."""
+
+    def before(self, wire: Wire) -> None:
+        """Called when the first bytes are there and none is read."""
+
+    def after(self, wire: Wire, request: Received) -> None:
+        """Called when the request has been read."""
+
+
+class _Step:
+    def before(self, wire: Wire) -> None:
+        pass
+
+    def after(self, wire: Wire, request: Received) -> None:
+        """Of a step that ends the connection before, which therefore is never asked."""
+        raise AssertionError(wire, request)
+
+
+@dataclass(frozen=True)
+class Answer(_Step):
+    """A plain answer; a body that is not bytes is sent as JSON."""
+
+    status: int = 200
+    body: Any = field(default_factory=dict[str, Any])
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    delay: float = 0
+    """Seconds between the request and the answer."""
+
+    def after(self, wire: Wire, request: Received) -> None:
+        del request
+        wire.pause(self.delay)
+        wire.send(self.whole())
+
+    def whole(self) -> bytes:
+        body = self.body if isinstance(self.body, bytes) else msgspec.json.encode(self.body)
+        given = {
+            "Content-Type": "application/json", "Content-Length": str(len(body)), **self.headers
+        }  # fmt: skip
+        return _head(self.status, given) + body
+
+
+@dataclass(frozen=True)
+class Redirect(_Step):
+    """To another place, which the client must not follow with what it carries."""
+
+    to: str
+    status: int = 307
+
+    def after(self, wire: Wire, request: Received) -> None:
+        Answer(self.status, b"", {"Location": self.to}).after(wire, request)
+
+
+@dataclass(frozen=True)
+class Drip(_Step):
+    """An answer of which one byte comes per interval, beginning with its status line."""
+
+    answer: Answer = field(default_factory=Answer)
+    interval: float = 0.05
+    quickly: int = 0
+    """How many of its first bytes come at once."""
+
+    def after(self, wire: Wire, request: Received) -> None:
+        del request
+        whole = self.answer.whole()
+        wire.send(whole[: self.quickly])
+        wire.pour((bytes([byte]) for byte in whole[self.quickly :]), self.interval)
+
+
+@dataclass(frozen=True)
+class Silence(_Step):
+    """Reads the request and never answers."""
+
+    def after(self, wire: Wire, request: Received) -> None:
+        del request
+        wire.pause(LONGEST_SECONDS)
+        raise Disconnected
+
+
+@dataclass(frozen=True)
+class ResetUnread(_Step):
+    """Resets the connection without reading the request."""
+
+    def before(self, wire: Wire) -> None:
+        wire.reset()
+
+
+@dataclass(frozen=True)
+class ResetRead(_Step):
+    """Reads the request, which may so have been taken, then resets the connection."""
+
+    def after(self, wire: Wire, request: Received) -> None:
+        del request
+        wire.reset()
+
+
+@dataclass(frozen=True)
+class CutShort(_Step):
+    """Closes the connection when so many bytes of an answer are sent."""
+
+    bytes_sent: int
+    answer: Answer = field(default_factory=Answer)
+
+    def after(self, wire: Wire, request: Received) -> None:
+        del request
+        wire.send(self.answer.whole()[: self.bytes_sent])
+        raise Disconnected
+
+
+@dataclass(frozen=True)
+class Huge(_Step):
+    """A body of so many bytes, of a length that is declared or, chunked, is not."""
+
+    length: int = 1 << 30
+    declared: bool = True
+    status: int = 200
+
+    def after(self, wire: Wire, request: Received) -> None:
+        del request
+        how = "Content-Length" if self.declared else "Transfer-Encoding"
+        value = str(self.length) if self.declared else "chunked"
+        wire.send(_head(self.status, {"Content-Type": "application/json", how: value}))
+        piece = b" " * CHUNK if self.declared else f"{CHUNK:x}\r\n".encode() + b" " * CHUNK
+        end = b"" if self.declared else b"\r\n"
+        wire.pour(piece + end for _ in range(self.length // CHUNK))
+        raise Disconnected
+
+
+@dataclass(frozen=True)
+class EndlessHeaders(_Step):
+    """A status line, and then one header after the other."""
+
+    def after(self, wire: Wire, request: Received) -> None:
+        del request
+        wire.send(b"HTTP/1.1 200 OK\r\n")
+        wire.pour(f"X-{n}: {'h' * 1000}\r\n".encode() for n in range(10_000_000))
+        raise Disconnected
+
+
+@dataclass(frozen=True)
+class GzipBomb(_Step):
+    """A small body that becomes a large one when it is unpacked."""
+
+    unpacked: int = 1 << 30
+    status: int = 200
+
+    def after(self, wire: Wire, request: Received) -> None:
+        head = {"Content-Encoding": "gzip", "Transfer-Encoding": "chunked"}
+        del request
+        wire.send(_head(self.status, {"Content-Type": "application/json", **head}))
+        wire.pour(f"{len(piece):x}\r\n".encode() + piece + b"\r\n" for piece in self._packed())
+        wire.send(b"0\r\n\r\n")
+
+    def _packed(self) -> Iterator[bytes]:
+        packer, zeros = zlib.compressobj(9, wbits=31), b"0" * CHUNK
+        for _ in range(self.unpacked // CHUNK):
+            if piece := packer.compress(zeros):
+                yield piece
+        yield packer.flush()
+
+
+@dataclass(frozen=True)
+class Raw(_Step):
+    """Any bytes, which need not be HTTP; then the connection is closed."""
+
+    data: bytes
+
+    def after(self, wire: Wire, request: Received) -> None:
+        del request
+        wire.send(self.data)
+        raise Disconnected
+
+
+Reaction = Step | Callable[[Received], Step]
+"""A step, or what chooses one by the request."""
+
+
+class FakePlatform:
+    """A server on a port of 127.0.0.1 while the `with` block runs; `url` is its origin."""
+
+    def __init__(self, *script: Reaction, otherwise: Reaction = Answer()) -> None:
+        self._script = deque(script)
+        self._otherwise = otherwise
+        self._requests: list[Received] = []
+        self._open: set[socket.socket] = set()
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.connections = 0
+        """How many were made so far."""
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+
+    @property
+    def requests(self) -> list[Received]:
+        """What was read so far, oldest first."""
+        with self._lock:
+            return list(self._requests)
+
+    @property
+    def bodies(self) -> list[Any]:
+        """The requests' bodies, decoded from JSON."""
+        return [request.json() for request in self.requests]
+
+    def then(self, *steps: Reaction) -> None:
+        """Add to the script."""
+        with self._lock:
+            self._script.extend(steps)
+
+    def wait_for(self, requests: int, seconds: float = PATIENCE_SECONDS) -> list[Received]:
+        """The requests read, as soon as there are so many."""
+        wait_until(lambda: len(self.requests) >= requests, seconds, f"{requests} requests")
+        return self.requests
+
+    def __enter__(self) -> Self:
+        self._start(self._accept)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopping.set()
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        with self._lock:
+            connections, threads = list(self._open), list(self._threads)
+        for connection in connections:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        for thread in threads:
+            thread.join(10)
+            assert not thread.is_alive(), "a connection of the fake platform does not end"
+
+    def _start(self, work: Callable[..., None], *arguments: object) -> None:
+        thread = threading.Thread(target=work, args=arguments, daemon=True)
+        with self._lock:
+            self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            with self._lock:
+                self._open.add(connection)
+                self.connections += 1
+            self._start(self._serve, connection)
+
+    def _serve(self, connection: socket.socket) -> None:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        wire = Wire(connection, self._stopping)
+        with contextlib.suppress(Disconnected, OSError):
+            while connection.recv(1, socket.MSG_PEEK):
+                self._answer(wire)
+        with self._lock:
+            self._open.discard(connection)
+        connection.close()
+
+    def _answer(self, wire: Wire) -> None:
+        with self._lock:
+            reaction = self._script.popleft() if self._script else self._otherwise
+        if not callable(reaction):
+            reaction.before(wire)
+        request = read_request(wire.connection)
+        with self._lock:
+            self._requests.append(request)
+        step = reaction(request) if callable(reaction) else reaction
+        step.after(wire, request)
+
+
+def _head(status: int, headers: Mapping[str, str]) -> bytes:
+    lines = [f"HTTP/1.1 {status} Status", *(f"{name}: {value}" for name, value in headers.items())]
+    return "\r\n".join([*lines, "", ""]).encode()
