@@ -24,7 +24,6 @@ from headwater.companies.domains import business_domain
 from headwater.companies.updates import read_change as read_company
 from headwater.console.forms import _read as read_posted
 from headwater.contacts import parameters as contacts
-from headwater.contacts.fields import parse_slot_date, parse_slot_number
 from headwater.contacts.filters import _number as filter_number
 from headwater.contacts.inputs import read_changes, read_new_contact
 from headwater.contacts.names import split_name
@@ -75,6 +74,7 @@ from headwater.pipeline.touchpoints import touch_of
 from headwater.sources.addresses import name_in_ascii, read_address
 from headwater.sources.classify import classify
 from headwater.sources.evidence import Landing
+from headwater.spaces.custom_fields import parse_slot_date, parse_slot_number
 from headwater.spaces.models import Space
 from headwater.tracker.browser_reports import Body, accept_item, is_page, language_tag
 from headwater.tracker.endpoint import MAX_BODY as MAX_REPORT

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 
-from headwater.contacts.fields import SLOTS
+from headwater.spaces.custom_fields import SLOTS
 
 COLUMNS = tuple(column for _, column in SLOTS)
 

@@ -17,9 +17,9 @@ from zoneinfo import ZoneInfo
 
 from psycopg.sql import SQL, Composable, Identifier, Placeholder
 
-from headwater.contacts.fields import LONGEST_TEXT
 from headwater.http.parameters import Query
 from headwater.http.timerange import TimeRange, parse_day, whole_days
+from headwater.spaces.custom_fields import LONGEST_TEXT
 
 PARAMETER = "custom_field_filters"
 MOST_CONDITIONS = 10

@@ -12,7 +12,11 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from headwater.contacts.fields import (
+from headwater.contacts.profiles import shown_date
+from headwater.http.errors import Errors, Invalid
+from headwater.http.instants import ISO_SCHEMA, parse_iso
+from headwater.identity.emails import parse_email
+from headwater.spaces.custom_fields import (
     DATE_FORMS,
     DATE_SLOTS,
     LONGEST_TEXT,
@@ -24,10 +28,6 @@ from headwater.contacts.fields import (
     parse_slot_date,
     parse_slot_number,
 )
-from headwater.contacts.profiles import shown_date
-from headwater.http.errors import Errors, Invalid
-from headwater.http.instants import ISO_SCHEMA, parse_iso
-from headwater.identity.emails import parse_email
 
 Schema = dict[str, Any]
 

@@ -7,12 +7,12 @@ from zoneinfo import ZoneInfo
 import msgspec
 from psycopg import AsyncConnection
 
-from headwater.contacts.fields import DATE_SLOTS, SLOTS
 from headwater.contacts.inputs import COLLECTIONS, ContactValues
 from headwater.contacts.lookup import resolve
 from headwater.contacts.profiles import instant
 from headwater.database.json_rows import rows
 from headwater.database.queries import Queries, fetch_one
+from headwater.spaces.custom_fields import DATE_SLOTS, SLOTS
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import lock_identities
 

@@ -13,12 +13,12 @@ from typing import Any, cast
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Identifier
 
-from headwater.contacts.fields import DATE_SLOTS, SLOTS
 from headwater.contacts.inputs import COLLECTIONS, ContactValues, read_new_contact
 from headwater.contacts.profiles import instant
 from headwater.database.json_rows import rows
 from headwater.database.queries import Queries, fetch_all
 from headwater.http.errors import Errors
+from headwater.spaces.custom_fields import DATE_SLOTS, SLOTS
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import lock_identities
 

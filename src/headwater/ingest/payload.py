@@ -9,16 +9,6 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
 
 from headwater.browsing.accepted import COOKIES
-from headwater.contacts.fields import (
-    DATE_FORMS,
-    DATE_SLOTS,
-    LONGEST_TEXT,
-    NUMBER_SLOTS,
-    SLOTS,
-    TEXT_SLOTS,
-    parse_slot_date,
-    parse_slot_number,
-)
 from headwater.events.accepted import EVENT_NAMES, STANDARD_NAMES, AcceptedEvent
 from headwater.http.decimals import decimal_text
 from headwater.http.instants import FORMS
@@ -38,6 +28,16 @@ from headwater.ingest.forms import (
 )
 from headwater.ingest.times import parse_event_time
 from headwater.spaces.currencies import CURRENCY_RULE, parse_currency
+from headwater.spaces.custom_fields import (
+    DATE_FORMS,
+    DATE_SLOTS,
+    LONGEST_TEXT,
+    NUMBER_SLOTS,
+    SLOTS,
+    TEXT_SLOTS,
+    parse_slot_date,
+    parse_slot_number,
+)
 
 Name = Annotated[str, Meta(max_length=255)] | None
 SlotText = Annotated[str, Meta(max_length=LONGEST_TEXT)] | None

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from headwater.contacts.fields import DATE_SLOTS, NUMBER_SLOTS, NUMBER_TEXT_SCHEMA
 from headwater.http.instants import ISO_SCHEMA, UNIX_SCHEMA
 from headwater.http.openapi import answer, problems
 from headwater.identity.senders import Sender
@@ -17,6 +16,7 @@ from headwater.ingest.forms import MOST_WARNINGS
 from headwater.ingest.payload import TrackPayload
 from headwater.ingest.touchpoints import AD_IDS, LONGEST_ID, TouchpointPayload
 from headwater.sources.catalogue import SOURCES
+from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS, NUMBER_TEXT_SCHEMA
 
 Schema = dict[str, Any]
 

@@ -10,12 +10,12 @@ import msgspec
 from mcp_types import Resource
 
 from headwater.attribution.models import WINDOWS
-from headwater.contacts.fields import SLOTS
 from headwater.contacts.filters import OPERATORS, SLOT_TYPES
 from headwater.events.accepted import EVENT_NAMES
 from headwater.mcp.context import ToolContext
 from headwater.mcp.descriptions import MODELS_IN_WORDS, describe_space
 from headwater.sources.catalogue import PAID_IDS, SOURCE_IDS
+from headwater.spaces.custom_fields import SLOTS
 
 JSON = "application/json"
 

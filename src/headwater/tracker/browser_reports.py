@@ -16,7 +16,6 @@ from msgspec import Meta, Raw
 from headwater.browsing.accepted import COOKIES, AcceptedHit, AcceptedPerson
 from headwater.browsing.agents import Agent
 from headwater.browsing.places import Place
-from headwater.contacts.fields import DATE_FORMS, DATE_SLOTS, NUMBER_SLOTS, SLOTS
 from headwater.http.errors import Invalid
 from headwater.http.json_decoder import NOT_AN_OBJECT, decode_typed
 from headwater.identity.emails import parse_written_email
@@ -24,6 +23,7 @@ from headwater.identity.senders import Sender
 from headwater.ingest.forms import Address, Check, Code, Form, Identifier, given_texts
 from headwater.ingest.payload import EVENT_FORM, Consent, profile_fields, slot_type
 from headwater.sources.addresses import read_address
+from headwater.spaces.custom_fields import DATE_FORMS, DATE_SLOTS, NUMBER_SLOTS, SLOTS
 from headwater.tracker.signatures import Signature
 from headwater.tracker.sites import ActiveSite
 

@@ -16,10 +16,10 @@ from typing import Any
 
 import msgspec
 
-from headwater.contacts.fields import DATE_SLOTS, NUMBER_SLOTS
 from headwater.events.accepted import AcceptedEvent
 from headwater.http.errors import Errors, Invalid
 from headwater.ingest.payload import Check, TrackPayload, accept
+from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS
 from headwater.webhooks.expressions import parse
 from headwater.webhooks.interpreter import StepBudget
 from headwater.webhooks.models import MappingInput, WebhookSettings
