@@ -19,7 +19,7 @@ from psycopg.sql import SQL, Composable, Identifier, Placeholder
 
 from headwater.http.parameters import Query
 from headwater.http.timerange import TimeRange, parse_day, whole_days
-from headwater.spaces.custom_fields import LONGEST_TEXT
+from headwater.spaces.custom_fields import LONGEST_TEXT, NAME_RULE, SLOT_TYPES
 
 PARAMETER = "custom_field_filters"
 MOST_CONDITIONS = 10
@@ -179,11 +179,6 @@ OPERATORS: dict[str, dict[str, Operator]] = {
     },
 }
 
-SLOT_TYPES = {
-    f"profile_field_{slot}": "text" if slot <= 15 else "number" if slot <= 25 else "date"
-    for slot in range(1, 31)
-}
-
 _TEXT_SCHEMA = {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT}
 _DAY_SCHEMA = {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
 _MEMBERS: dict[Reader, dict[str, Any]] = {
@@ -280,7 +275,7 @@ def read_conditions(
 def _condition(members: dict[str, str], labels: dict[str, str], clock: DateContext) -> Condition:
     field = _member(members, "field")
     if field not in SLOT_TYPES:
-        raise BadMember("field", "must be one of profile_field_1 to profile_field_30.")
+        raise BadMember("field", NAME_RULE)
     if field not in labels:
         raise BadMember("field", "must be a field that has a label in this Space.")
     table = OPERATORS[SLOT_TYPES[field]]

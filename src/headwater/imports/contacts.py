@@ -18,19 +18,19 @@ from headwater.contacts.profiles import instant
 from headwater.database.json_rows import rows
 from headwater.database.queries import Queries, fetch_all
 from headwater.http.errors import Errors
-from headwater.spaces.custom_fields import DATE_SLOTS, SLOTS
+from headwater.spaces.custom_fields import DATE_SLOTS, SLOT_NAMES, SLOTS
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import lock_identities
 
 queries = Queries(__name__, "contacts.sql")
 
 _SINGLE = {collection.kind: name for name, collection in COLLECTIONS.items()}
-_SLOTS = tuple(name for _, name in SLOTS)
-FIELDS = (*COLLECTIONS, *_SINGLE, *_SLOTS)
+FIELDS = (*COLLECTIONS, *_SINGLE, *SLOT_NAMES)
 
 _FILL = queries["fill"].format(
     columns=SQL(", ").join(
-        SQL("{0} = coalesce(c.{0}, d.{0})").format(Identifier(name)) for name in (*_SINGLE, *_SLOTS)
+        SQL("{0} = coalesce(c.{0}, d.{0})").format(Identifier(name))
+        for name in (*_SINGLE, *SLOT_NAMES)
     )
 )
 
@@ -46,7 +46,7 @@ def read(values: dict[str, Any], _: float) -> ContactValues:
             items = [values[single], *cast("list[Any]", items)]
         if items != []:
             body[name] = items
-    fields = {name: values[name] for name in _SLOTS if not _blank(values.get(name))}
+    fields = {name: values[name] for name in SLOT_NAMES if not _blank(values.get(name))}
     return read_new_contact({**body, "custom_fields": fields} if fields else body)
 
 

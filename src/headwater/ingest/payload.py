@@ -29,12 +29,11 @@ from headwater.ingest.forms import (
 from headwater.ingest.times import parse_event_time
 from headwater.spaces.currencies import CURRENCY_RULE, parse_currency
 from headwater.spaces.custom_fields import (
-    DATE_FORMS,
-    DATE_SLOTS,
     LONGEST_TEXT,
     NUMBER_SLOTS,
     SLOTS,
     TEXT_SLOTS,
+    TYPE_RULES,
     parse_slot_date,
     parse_slot_number,
 )
@@ -173,8 +172,7 @@ _RULES = {
     **dict.fromkeys(("is_upsell", "do_not_capi"), "must be true or false."),
     "currency": CURRENCY_RULE,
     "consent": "must be an object of ad_user_data and ad_personalization, each true or false.",
-    **{f"profile_field_{slot}": "must be a number or text holding one." for slot in NUMBER_SLOTS},
-    **{f"profile_field_{slot}": DATE_FORMS for slot in DATE_SLOTS},
+    **TYPE_RULES,
 }
 
 

@@ -16,7 +16,7 @@ from headwater.ingest.forms import MOST_WARNINGS
 from headwater.ingest.payload import TrackPayload
 from headwater.ingest.touchpoints import AD_IDS, LONGEST_ID, TouchpointPayload
 from headwater.sources.catalogue import SOURCES
-from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS, NUMBER_TEXT_SCHEMA
+from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS, NUMBER_TEXT_SCHEMA, slot_name
 
 Schema = dict[str, Any]
 
@@ -130,8 +130,8 @@ def _schema(payload: Any, special: dict[str, Schema]) -> Schema:
 
 
 def _track_schema() -> Schema:
-    slots = {f"profile_field_{slot}": _NUMBER_SLOT for slot in NUMBER_SLOTS}
-    slots |= {f"profile_field_{slot}": _DATE_SLOT for slot in DATE_SLOTS}
+    slots = dict.fromkeys(map(slot_name, NUMBER_SLOTS), _NUMBER_SLOT)
+    slots |= dict.fromkeys(map(slot_name, DATE_SLOTS), _DATE_SLOT)
     return {
         **_schema(TrackPayload, _OF_EVENTS | slots),
         "description": f"One event. {_NEEDED}",

@@ -1,4 +1,6 @@
-"""The thirty custom profile fields: their types, and how a value sent for one is read."""
+"""The custom fields of a Space's contacts: thirty numbered slots, for text, numbers and dates.
+Their numbers, names and types stand here and nowhere else, with the readers of their values.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,33 @@ from headwater.http.instants import parse_instant
 TEXT_SLOTS = range(1, 16)
 NUMBER_SLOTS = range(16, 26)
 DATE_SLOTS = range(26, 31)
-SLOTS = tuple((number, f"profile_field_{number}") for number in range(1, 31))
+
+
+def slot_name(number: int) -> str:
+    """The name of a slot in the API, and of its column."""
+    return f"profile_field_{number}"
+
+
+SLOTS = tuple((number, slot_name(number)) for number in (*TEXT_SLOTS, *NUMBER_SLOTS, *DATE_SLOTS))
+"""Every slot's number and name."""
+SLOT_NAMES = tuple(name for _, name in SLOTS)
+SLOT_TYPES = {
+    **dict.fromkeys(map(slot_name, TEXT_SLOTS), "text"),
+    **dict.fromkeys(map(slot_name, NUMBER_SLOTS), "number"),
+    **dict.fromkeys(map(slot_name, DATE_SLOTS), "date"),
+}
 
 LONGEST_TEXT = 10_240
 MAX_SLOT_NUMBER = Decimal(10) ** 24
 SLOT_STEP = Decimal("0.0000000001")
+NAME_RULE = f"must be one of {SLOT_NAMES[0]} to {SLOT_NAMES[-1]}."
+NUMBER_FORMS = "must be a number or text holding one."
 DATE_FORMS = "must be a date (YYYY-MM-DD) or an ISO 8601 date-time."
+TYPE_RULES = {
+    **dict.fromkeys(map(slot_name, NUMBER_SLOTS), NUMBER_FORMS),
+    **dict.fromkeys(map(slot_name, DATE_SLOTS), DATE_FORMS),
+}
+"""The rule that a value of another JSON type breaks, by the name of its slot."""
 
 _NUMBER = re.compile(r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})?")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)

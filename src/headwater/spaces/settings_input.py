@@ -15,11 +15,11 @@ from headwater.http.errors import Errors, Invalid
 from headwater.http.rate_limits import PER_MINUTE
 from headwater.sources.addresses import read_address
 from headwater.spaces.currencies import parse_currency
+from headwater.spaces.custom_fields import SLOT_NAMES
 
 MAX_TEXT = 255
 MAX_IGNORED = 1000
 CUSTOM_EVENTS = tuple(f"custom_event_{number}" for number in range(1, 51))
-PROFILE_FIELDS = tuple(f"profile_field_{number}" for number in range(1, 31))
 _UNSTORABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 Setting = str | list[str]
@@ -167,7 +167,7 @@ SETTINGS: dict[str, Callable[[str], Setting]] = {
 }
 GROUPS: dict[str, tuple[str, ...]] = {
     "event_label": CUSTOM_EVENTS,
-    "field_label": PROFILE_FIELDS,
+    "field_label": SLOT_NAMES,
     "limit": tuple(PER_MINUTE),
 }
 KEYS = (

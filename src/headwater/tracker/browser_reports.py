@@ -23,7 +23,7 @@ from headwater.identity.senders import Sender
 from headwater.ingest.forms import Address, Check, Code, Form, Identifier, given_texts
 from headwater.ingest.payload import EVENT_FORM, Consent, profile_fields, slot_type
 from headwater.sources.addresses import read_address
-from headwater.spaces.custom_fields import DATE_FORMS, DATE_SLOTS, NUMBER_SLOTS, SLOTS
+from headwater.spaces.custom_fields import SLOTS, TYPE_RULES
 from headwater.tracker.signatures import Signature
 from headwater.tracker.sites import ActiveSite
 
@@ -256,8 +256,7 @@ _RULES = {
     "key": "must be a UUID.",
     "ago": f"must be a number of milliseconds from 0 to {MAX_AGO}.",
     "url": "must be an http:// or https:// address of at most 2048 characters.",
-    **{f"profile_field_{slot}": "must be a number or text holding one." for slot in NUMBER_SLOTS},
-    **{f"profile_field_{slot}": DATE_FORMS for slot in DATE_SLOTS},
+    **TYPE_RULES,
 }
 _STAND_INS: dict[str, Any] = {
     "type": "page", "key": "00000000-0000-0000-0000-000000000000", "ago": 0,
