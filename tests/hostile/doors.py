@@ -43,7 +43,7 @@ from headwater.http.errors import Invalid
 from headwater.http.instants import parse_instant
 from headwater.http.json_decoder import decode_json, decode_storable, refuse_bad_text
 from headwater.http.pagination import Cursors
-from headwater.http.parameters import Query
+from headwater.http.parameters import Input, JsonInput, Query
 from headwater.http.suggestions import Names
 from headwater.http.timerange import parse_day, parse_moment
 from headwater.identity.emails import parse_written_email
@@ -138,13 +138,13 @@ def _posted(body: bytes, handle: Callable[[Request], Any]) -> object:
     raise AssertionError("it waited for something")
 
 
-def _read_contacts(query: Query) -> object:
+def _read_contacts(query: Input) -> object:
     cursors = contacts.cursors(query, b"k", 1)
     contacts.read_email(query)
     return contacts.read_list_contacts(query, SPACE, cursors, MOMENT)
 
 
-def _read_events(query: Query) -> object:
+def _read_events(query: Input) -> object:
     return events.read_list_events(query, SPACE, events.cursors(query, b"k", 1), MOMENT)
 
 
@@ -154,7 +154,7 @@ def _called(tool: Any, given: Any) -> object:
         return None
     try:
         tool.check(tidy(given, tool.arguments))
-        _read_contacts(Query.of_body(given))
+        _read_contacts(JsonInput(given))
         refuse_bad_text(given)
     except Invalid as error:
         return tool.explain(error)

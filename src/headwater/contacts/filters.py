@@ -17,7 +17,8 @@ from zoneinfo import ZoneInfo
 
 from psycopg.sql import SQL, Composable, Identifier, Placeholder
 
-from headwater.http.parameters import Query
+from headwater.http.decimals import number_pattern
+from headwater.http.parameters import Input
 from headwater.http.timerange import TimeRange, parse_day, whole_days
 from headwater.spaces.custom_fields import LONGEST_TEXT, NAME_RULE, SLOT_TYPES
 
@@ -28,7 +29,7 @@ MOST_CONDITIONS = 10
 # answer free of the database's locale.
 _BREAK = r"[\s!-/:-@[-^`{-~]"
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_\u0080-\U0010ffff]")
-_NUMBER = re.compile(r"-?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0-9]{1,2})?")
+_NUMBER = re.compile(number_pattern(sign="-?", digits=30))
 
 
 @dataclass(frozen=True)
@@ -256,20 +257,20 @@ ARGUMENT: dict[str, Any] = {
 
 
 def read_conditions(
-    query: Query, labels: dict[str, str], clock: DateContext
+    query: Input, labels: dict[str, str], clock: DateContext
 ) -> tuple[Condition, ...]:
     """The conditions of a query; `labels` has the slots that are configured."""
-    given = query.objects(PARAMETER)
-    if len(given) > MOST_CONDITIONS:
+    objects = query.objects(PARAMETER)
+    if len(objects) > MOST_CONDITIONS:
         query.refuse(PARAMETER, f"must not have more than {MOST_CONDITIONS} conditions.")
         return ()
-    found: list[Condition] = []
-    for index, members in given.items():
+    conditions: list[Condition] = []
+    for index, members in objects.items():
         try:
-            found.append(_condition(members, labels, clock))
+            conditions.append(_condition(members, labels, clock))
         except BadMember as error:
             query.refuse(f"{PARAMETER}.{index}.{error.member}", str(error))
-    return tuple(found)
+    return tuple(conditions)
 
 
 def _condition(members: dict[str, str], labels: dict[str, str], clock: DateContext) -> Condition:

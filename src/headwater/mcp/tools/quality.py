@@ -9,8 +9,9 @@ from headwater.forwarding import parameters
 from headwater.forwarding.delivery_log import list_deliveries
 from headwater.forwarding.destinations import fetch_destination
 from headwater.forwarding.schemas import PAGE as DELIVERIES
+from headwater.http.fields import whole_number
 from headwater.http.pagination import Cursors
-from headwater.http.parameters import Parameter, Query, whole_number
+from headwater.http.parameters import JsonInput, Parameter
 from headwater.mcp.context import ToolContext
 from headwater.mcp.pages import PAGING, PER_PAGE, paged, told
 from headwater.mcp.tool import Arguments, Tool, arguments_of, list_of, object_of, rows_schema
@@ -27,7 +28,7 @@ _TEXT = {"type": "string"}
 
 
 async def _list_deliveries(asking: ToolContext, given: Arguments) -> Any:
-    query = Query.of_body(paged(given))
+    query = JsonInput(paged(given))
     destination_id = _DESTINATION_ID.read(query)
     sought = replace(parameters.read_sought(query, 0), destination_id=destination_id)
     cursors = parameters.cursors(asking.service.signing_key, asking.space_id, sought)
@@ -40,7 +41,7 @@ async def _list_deliveries(asking: ToolContext, given: Arguments) -> Any:
 
 
 async def _list_rejected(asking: ToolContext, given: Arguments) -> Any:
-    query = Query.of_body(paged(given))
+    query = JsonInput(paged(given))
     cursors = Cursors(asking.service.signing_key, asking.space_id, "/rejected", [])
     per_page, at = PER_PAGE.read(query) or 0, cursors.read_from(query)
     query.finish()
