@@ -18,6 +18,7 @@ from headwater.contacts.profiles import instant
 from headwater.database.json_rows import rows
 from headwater.database.queries import Queries, fetch_all
 from headwater.http.errors import Errors
+from headwater.http.fields import is_blank
 from headwater.spaces.custom_fields import DATE_SLOTS, SLOT_NAMES, SLOTS
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import lock_identities
@@ -42,11 +43,11 @@ def read(values: dict[str, Any], _: float) -> ContactValues:
     body: dict[str, Any] = {}
     for single, name in _SINGLE.items():
         items = _items(values.get(name))
-        if isinstance(items, list) and not _blank(values.get(single)):
+        if isinstance(items, list) and not is_blank(values.get(single)):
             items = [values[single], *cast("list[Any]", items)]
         if items != []:
             body[name] = items
-    fields = {name: values[name] for name in SLOT_NAMES if not _blank(values.get(name))}
+    fields = {name: values[name] for name in SLOT_NAMES if not is_blank(values.get(name))}
     return read_new_contact({**body, "custom_fields": fields} if fields else body)
 
 
@@ -56,10 +57,6 @@ def _items(given: object) -> object:
     if isinstance(given, str):
         return [part.strip() for part in given.split(";") if part.strip()]
     return given
-
-
-def _blank(value: object) -> bool:
-    return value is None or (isinstance(value, str) and not value.strip())
 
 
 @dataclass

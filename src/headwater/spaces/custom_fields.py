@@ -10,20 +10,29 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
-from headwater.http.decimals import decimal_text
-from headwater.http.instants import parse_instant
+from headwater.http.decimals import decimal_text, number_pattern
+from headwater.http.fields import (
+    BLANK,
+    NULL,
+    FieldType,
+    number,
+    number_text,
+    number_within,
+    text_up_to,
+)
+from headwater.http.instants import ISO_SCHEMA, parse_instant, parse_iso
 
 TEXT_SLOTS = range(1, 16)
 NUMBER_SLOTS = range(16, 26)
 DATE_SLOTS = range(26, 31)
 
 
-def slot_name(number: int) -> str:
+def slot_name(slot: int) -> str:
     """The name of a slot in the API, and of its column."""
-    return f"profile_field_{number}"
+    return f"profile_field_{slot}"
 
 
-SLOTS = tuple((number, slot_name(number)) for number in (*TEXT_SLOTS, *NUMBER_SLOTS, *DATE_SLOTS))
+SLOTS = tuple((slot, slot_name(slot)) for slot in (*TEXT_SLOTS, *NUMBER_SLOTS, *DATE_SLOTS))
 """Every slot's number and name."""
 SLOT_NAMES = tuple(name for _, name in SLOTS)
 SLOT_TYPES = {
@@ -44,10 +53,10 @@ TYPE_RULES = {
 }
 """The rule that a value of another JSON type breaks, by the name of its slot."""
 
-_NUMBER = re.compile(r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})?")
+_NUMBER = re.compile(number_pattern(exponent=3))
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
-NUMBER_TEXT_SCHEMA: dict[str, Any] = {"type": "string", "pattern": rf"^\s*{_NUMBER.pattern}\s*$"}
+NUMBER_TEXT_SCHEMA = number_text(_NUMBER)
 
 
 def parse_slot_number(value: str | float | Decimal) -> str:
@@ -69,3 +78,41 @@ def parse_slot_date(value: str | float, parse: Callable[[Any], float] = parse_in
     except (ValueError, OverflowError, OSError):
         raise ValueError(DATE_FORMS) from None
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _number_text(value: Decimal) -> str:
+    return decimal_text(value, MAX_SLOT_NUMBER, SLOT_STEP)
+
+
+def _iso_date(value: str) -> str:
+    return parse_slot_date(value, parse_iso)
+
+
+_TEXT_FIELD = (
+    text_up_to(LONGEST_TEXT).or_none().documented(type=["string", "null"], maxLength=LONGEST_TEXT)
+)
+_NUMBER_FIELD = (
+    number(NUMBER_FORMS, text_rule="must be a number.", form=_NUMBER)
+    .then(_number_text)
+    .or_none()
+    .documented(
+        anyOf=[
+            number_within(MAX_SLOT_NUMBER),
+            NUMBER_TEXT_SCHEMA,
+            BLANK,
+            NULL,
+        ]
+    )
+)
+_DATE_FIELD = (
+    text_up_to(LONGEST_TEXT, trim=True, rule=DATE_FORMS)
+    .then(_iso_date)
+    .or_none()
+    .documented(anyOf=[ISO_SCHEMA, BLANK, NULL])
+)
+SLOT_FIELDS: dict[str, FieldType[str | None]] = {
+    **dict.fromkeys(map(slot_name, TEXT_SLOTS), _TEXT_FIELD),
+    **dict.fromkeys(map(slot_name, NUMBER_SLOTS), _NUMBER_FIELD),
+    **dict.fromkeys(map(slot_name, DATE_SLOTS), _DATE_FIELD),
+}
+"""The types of the fields in bodies, by name; null and blank text leave one unset."""
