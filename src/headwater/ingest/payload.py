@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 
 from headwater.browsing.accepted import COOKIES
 from headwater.events.accepted import EVENT_NAMES, STANDARD_NAMES, AcceptedEvent
-from headwater.http.decimals import decimal_text
+from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT, decimal_text
 from headwater.http.instants import FORMS
 from headwater.http.suggestions import Names
 from headwater.ingest.forms import (
@@ -41,9 +41,6 @@ from headwater.spaces.custom_fields import (
 Name = Annotated[str, Meta(max_length=255)] | None
 SlotText = Annotated[str, Meta(max_length=LONGEST_TEXT)] | None
 SlotNumber = str | int | float | None
-
-MAX_AMOUNT = Decimal(10) ** 14
-AMOUNT_STEP = Decimal("0.0001")
 
 
 class Consent(msgspec.Struct, frozen=True):
