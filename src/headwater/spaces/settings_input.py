@@ -12,6 +12,7 @@ from functools import cache
 from importlib.resources import files
 
 from headwater.http.errors import Errors, Invalid
+from headwater.http.fields import UNPRINTABLE
 from headwater.http.rate_limits import PER_MINUTE
 from headwater.sources.addresses import read_address
 from headwater.spaces.currencies import parse_currency
@@ -20,7 +21,6 @@ from headwater.spaces.custom_fields import SLOT_NAMES
 MAX_TEXT = 255
 MAX_IGNORED = 1000
 CUSTOM_EVENTS = tuple(f"custom_event_{number}" for number in range(1, 51))
-_UNSTORABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 Setting = str | list[str]
 
@@ -41,12 +41,12 @@ class SpaceChanges:
         return "subscription" in self.settings or bool(self.limits)
 
 
-def read_changes(given: Mapping[str, str]) -> SpaceChanges:
+def read_changes(texts: Mapping[str, str]) -> SpaceChanges:
     """Changes from `key: value` texts. Raises Invalid naming every key that cannot be used."""
     changes, errors = SpaceChanges(), Errors()
-    for key, value in given.items():
+    for key, value in texts.items():
         try:
-            _read_one(changes, key, value.strip())
+            _read_change(changes, key, value.strip())
         except ValueError as error:
             errors[key] = [f"{key}: {error}"]
     if errors:
@@ -54,7 +54,7 @@ def read_changes(given: Mapping[str, str]) -> SpaceChanges:
     return changes
 
 
-def _read_one(changes: SpaceChanges, key: str, value: str) -> None:
+def _read_change(changes: SpaceChanges, key: str, value: str) -> None:
     if key in SETTINGS:
         changes.settings[key] = SETTINGS[key](value)
         return
@@ -62,7 +62,7 @@ def _read_one(changes: SpaceChanges, key: str, value: str) -> None:
     if not dot or group not in GROUPS:
         raise ValueError(f"no such setting; there are {', '.join(KEYS)}")
     if name not in GROUPS[group]:
-        raise ValueError(f"no such name; there are {_told(GROUPS[group])}")
+        raise ValueError(f"no such name; there are {_listed(GROUPS[group])}")
     if group == "event_label":
         changes.event_labels[name] = _text(value)
     elif group == "field_label":
@@ -71,15 +71,15 @@ def _read_one(changes: SpaceChanges, key: str, value: str) -> None:
         changes.limits[name] = _limit(value)
 
 
-def _told(names: Iterable[str]) -> str:
-    listed = list(names)
-    return f"{listed[0]} to {listed[-1]}" if len(listed) > 12 else ", ".join(listed)
+def _listed(names: Iterable[str]) -> str:
+    words = list(names)
+    return f"{words[0]} to {words[-1]}" if len(words) > 12 else ", ".join(words)
 
 
 def _text(value: str) -> str:
     if len(value) > MAX_TEXT:
         raise ValueError(f"must not be longer than {MAX_TEXT} characters")
-    if _UNSTORABLE.search(value):
+    if UNPRINTABLE.search(value):
         raise ValueError("must not hold control characters")
     return value
 
