@@ -32,7 +32,7 @@ NOT_FIELDS: dict[str, str] = {
 
 
 def type_checks(function: ast.AST) -> bool:
-    """Whether a function asks for the JSON type of a value."""
+    """True when a function asks for the JSON type of a value."""
     return any(
         isinstance(node, ast.Call)
         and ast.unparse(node.func) == "isinstance"
@@ -42,7 +42,7 @@ def type_checks(function: ast.AST) -> bool:
 
 
 def refuses(function: ast.AST) -> bool:
-    """Whether a function refuses a value: it raises something, or notes an error."""
+    """True when a function refuses a value: it raises something, or notes an error."""
     return any(
         isinstance(node, ast.Raise)
         or (isinstance(node, ast.Name) and node.id == "errors")
@@ -63,7 +63,7 @@ def ladders(source: str) -> list[str]:
 
 
 def reason(path: Path) -> str | None:
-    """The exception that a module falls under."""
+    """Return the exception that a module falls under."""
     place = path.relative_to(SOURCE).as_posix()
     return next(
         (each for each in NOT_FIELDS if place == each or place.startswith(f"{each.rstrip('/')}/")),

@@ -78,7 +78,7 @@ CHANGE = object_of(
         ),
         "name": Property(_NAME),
     },
-    none_given="At least one of domain, external_id or name must be provided.",
+    if_empty="At least one of domain, external_id or name must be provided.",
 ).then(CompanyChange)
 
 

@@ -95,7 +95,7 @@ NEW_CONTACT = (
 )
 CHANGES = object_of(
     _properties("Replaces all values of the kind; the first becomes the primary one."),
-    none_given=f"At least one of {', '.join((*COLLECTIONS, CUSTOM_FIELDS))} must be given.",
+    if_empty=f"At least one of {', '.join((*COLLECTIONS, CUSTOM_FIELDS))} must be given.",
 ).then(_contact_values)
 MEMBERSHIP = object_of({"company_id": Property(integer(18), missing=REQUIRED)})
 

@@ -63,7 +63,7 @@ class FieldType(Generic[T]):
 
 
 def is_blank(value: object) -> bool:
-    """Whether a value counts as absent: null, or text of blanks only."""
+    """True for what counts as absent: null, or text of blanks only."""
     return value is None or (isinstance(value, str) and not value.strip())
 
 
@@ -160,10 +160,10 @@ def whole_number(low: int, high: int) -> FieldType[int]:
     """An integer between two bounds; as text, in ASCII digits."""
 
     def parse(digits: str) -> int:
-        number = int(digits) if re.fullmatch("[0-9]{1,18}", digits) else low - 1
-        if not low <= number <= high:
+        value = int(digits) if re.fullmatch("[0-9]{1,18}", digits) else low - 1
+        if not low <= value <= high:
             raise ValueError(f"must be a whole number from {low} to {high}.")
-        return number
+        return value
 
     return written({"type": "integer", "minimum": low, "maximum": high}, parse)
 

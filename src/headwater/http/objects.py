@@ -1,4 +1,5 @@
-"""Arrays and objects of fields: the types of JSON bodies, and the one reader of a body by its type.
+"""Arrays and objects of fields: the types of JSON bodies, and the readers of whole inputs, be they
+a body or pairs that people type.
 
 Every broken rule is kept under the path of the field that breaks it, as `emails.0`, so one answer
 tells all of them.
@@ -6,7 +7,7 @@ tells all of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -29,6 +30,20 @@ def parse_body(kind: FieldType[T], body: object) -> T:
     )
 
 
+def read_pairs(pairs: Mapping[str, str], read: Callable[[str, str], None]) -> None:
+    """Read settings that people type as `KEY=VALUE`, each text without the blanks around it. Raises
+    Invalid with every rule that is broken, as `key: rule`.
+    """
+    errors: Errors = {}
+    for key, typed in pairs.items():
+        try:
+            read(key, typed.strip())
+        except ValueError as error:
+            errors[key] = [f"{key}: {error}"]
+    if errors:
+        raise Invalid(errors)
+
+
 def _sentence(name: str, rule: str) -> str:
     """A broken rule in a whole sentence, which some rules of whole bodies are already."""
     return rule if rule[:1].isupper() else f"The {name} {rule}"
@@ -49,7 +64,7 @@ class Findings:
         self.rules: Errors = {}
 
     def read(self, path: str, kind: FieldType[T], value: object) -> T | None:
-        """The part as its type has it, or None with its broken rules kept."""
+        """Return the part as its type has it, or None with its broken rules kept."""
         try:
             return kind.read(value)
         except BrokenRules as broken:
@@ -88,7 +103,7 @@ def array_of(
         if len(items) > most:
             raise ValueError(count_rule or f"must not have more than {most} items.")
         findings = Findings()
-        parts = [findings.read(str(index), item, each) for index, each in enumerate(items)]
+        parts = [findings.read(str(index), item, part) for index, part in enumerate(items)]
         findings.finish()
         return tuple(cast("list[T]", parts))
 
@@ -112,33 +127,33 @@ class Property:
 
 
 def object_of(
-    properties: Mapping[str, Property], *, none_given: str = ""
+    properties: Mapping[str, Property], *, if_empty: str = ""
 ) -> FieldType[dict[str, Any]]:
     """An object, read as the properties that it has: what is absent is missing from the result, so
-    that it differs from null. Other members are ignored. `none_given` is the rule that an object
+    that it differs from null. Other members are ignored. `if_empty` is the rule that an object
     with none of the properties breaks.
     """
 
     def read(value: object) -> dict[str, Any]:
         members = _members(value)
-        if none_given and not members.keys() & properties.keys():
-            raise ValueError(none_given)
+        if if_empty and not members.keys() & properties.keys():
+            raise ValueError(if_empty)
         findings = Findings()
         values: dict[str, Any] = {}
-        for name, each in properties.items():
+        for name, field in properties.items():
             if name in members:
-                values[name] = findings.read(name, each.kind, members[name])
-            elif each.missing:
-                findings.add(name, each.missing)
+                values[name] = findings.read(name, field.kind, members[name])
+            elif field.missing:
+                findings.add(name, field.missing)
         findings.finish()
         return values
 
-    required = [name for name, each in properties.items() if each.missing]
+    required = [name for name, field in properties.items() if field.missing]
     schema: Schema = {
         "type": "object",
         **({"required": required} if required else {}),
-        **({"anyOf": [{"required": [name]} for name in properties]} if none_given else {}),
-        "properties": {name: each.schema for name, each in properties.items()},
+        **({"anyOf": [{"required": [name]} for name in properties]} if if_empty else {}),
+        "properties": {name: field.schema for name, field in properties.items()},
     }
     return FieldType(schema, read)
 

@@ -37,7 +37,7 @@ class Input(ABC):
             sentences.append(sentence)
 
     def read(self, name: str, kind: FieldType[T], value: object) -> T | None:
-        """A value of the parameter `name` as its type has it; None when it breaks a rule of it."""
+        """Return a value of the parameter `name` as its type has it; None when it breaks a rule."""
         try:
             return kind.read(value)
         except ValueError as error:

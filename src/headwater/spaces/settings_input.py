@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 
-from headwater.http.errors import Errors, Invalid
+from headwater.http.errors import Invalid
 from headwater.http.fields import UNPRINTABLE
+from headwater.http.objects import read_pairs
 from headwater.http.rate_limits import PER_MINUTE
 from headwater.sources.addresses import read_address
 from headwater.spaces.currencies import parse_currency
@@ -43,14 +44,8 @@ class SpaceChanges:
 
 def read_changes(texts: Mapping[str, str]) -> SpaceChanges:
     """Changes from `key: value` texts. Raises Invalid naming every key that cannot be used."""
-    changes, errors = SpaceChanges(), Errors()
-    for key, value in texts.items():
-        try:
-            _read_change(changes, key, value.strip())
-        except ValueError as error:
-            errors[key] = [f"{key}: {error}"]
-    if errors:
-        raise Invalid(errors)
+    changes = SpaceChanges()
+    read_pairs(texts, partial(_read_change, changes))
     return changes
 
 
