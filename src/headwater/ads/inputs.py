@@ -97,7 +97,7 @@ def cursors(signing_key: bytes, space_id: int) -> Cursors:
 
 
 def read_list(query: Input, cursors: Cursors) -> tuple[int, Position | None]:
-    """How many rows a query asks for, and from where. Raises Invalid."""
+    """Read the number of rows of a page, and where it begins. Raises Invalid."""
     per_page = PER_PAGE.read(query) or 0
     at = cursors.read_from(query)
     query.finish()

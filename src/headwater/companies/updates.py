@@ -83,7 +83,7 @@ CHANGE = object_of(
 
 
 def read_change(body: dict[str, Any]) -> CompanyChange:
-    """What a body asks to change. Raises Invalid with every rule it breaks."""
+    """Read the change of a company from a body. Raises Invalid with every rule it breaks."""
     return parse_body(CHANGE, body)
 
 

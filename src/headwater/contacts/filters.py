@@ -34,7 +34,7 @@ _NUMBER = re.compile(number_pattern(sign="-?", digits=30))
 
 @dataclass(frozen=True)
 class DateContext:
-    """What dates are read against: the Space's zone, and today in it."""
+    """The Space's zone, and today in it, which dates are read against."""
 
     zone: ZoneInfo
     today: date
@@ -54,7 +54,7 @@ class BadMember(ValueError):
 
 @dataclass(frozen=True)
 class Operator:
-    """What an operator asks of a field, and what its condition must bring."""
+    """The condition of an operator on a field, and the reader of its members."""
 
     sql: SQL
     read: Reader
@@ -99,7 +99,7 @@ def _text(members: dict[str, str], _clock: DateContext) -> dict[str, Any]:
 
 def _word(members: dict[str, str], clock: DateContext) -> dict[str, Any]:
     value = _text(members, clock)["value"]
-    literal = _NOT_PLAIN.sub(lambda found: "\\" + found[0], value)
+    literal = _NOT_PLAIN.sub(lambda sign: "\\" + sign[0], value)
     return {"word": f"(?:^|{_BREAK}){literal}(?:$|{_BREAK})"}
 
 
@@ -196,15 +196,15 @@ _MEMBERS: dict[Reader, dict[str, Any]] = {
 
 def _schemas() -> list[dict[str, Any]]:
     """One schema for each type of field and what its operators require."""
-    found: list[dict[str, Any]] = []
+    schemas: list[dict[str, Any]] = []
     for kind, table in OPERATORS.items():
         fields = [field for field, its_kind in SLOT_TYPES.items() if its_kind == kind]
         for reader, members in _MEMBERS.items():
             names = [name for name, operator in table.items() if operator.read is reader]
             properties = {"field": {"enum": fields}, "operator": {"enum": names}, **members}
             if names:
-                found.append({"required": list(properties), "properties": properties})
-    return found
+                schemas.append({"required": list(properties), "properties": properties})
+    return schemas
 
 
 DOCUMENTATION: dict[str, Any] = {

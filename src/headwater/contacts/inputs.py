@@ -25,7 +25,7 @@ CUSTOM_FIELDS = "custom_fields"
 
 @dataclass(frozen=True)
 class ContactValues:
-    """What a request says of a contact; whatever it does not mention is missing here."""
+    """The values that a request has for a contact; those it does not mention are missing here."""
 
     collections: dict[str, tuple[str, ...]]
     """By name in COLLECTIONS: each value once, the primary one first."""
@@ -101,17 +101,17 @@ MEMBERSHIP = object_of({"company_id": Property(integer(18), missing=REQUIRED)})
 
 
 def read_new_contact(body: dict[str, Any]) -> ContactValues:
-    """The contact that a body describes, every collection included. Raises Invalid."""
+    """Read a new contact from a body, every collection included. Raises Invalid."""
     return parse_body(NEW_CONTACT, body)
 
 
 def read_changes(body: dict[str, Any]) -> ContactValues:
-    """What a body asks to replace. Raises Invalid."""
+    """Read the values to replace from a body. Raises Invalid."""
     return parse_body(CHANGES, body)
 
 
 def read_company_id(body: dict[str, Any]) -> int:
-    """The company that a body names. Raises Invalid."""
+    """Read the id of a company from a body. Raises Invalid."""
     return parse_body(MEMBERSHIP, body)["company_id"]
 
 

@@ -127,7 +127,7 @@ def read_list_contacts(query: Input, space: Space, cursors: Cursors, now: dateti
 
 
 def read_get_contact(query: Input) -> GetContact:
-    """What a query wants to see of a contact. Raises Invalid with every rule it breaks."""
+    """Read which parts of a contact to show. Raises Invalid with every rule the query breaks."""
     selection = GetContact(
         labels=LABELS.read(query) == 1,
         trk_tokens=TRK_TOKENS.read(query) == 1,
@@ -151,7 +151,7 @@ def read_email(query: Input, in_path: str = "") -> str:
 
 
 def _addresses(query: Input) -> list[str]:
-    """What stands between commas and in repeated parameters. A blank parameter has none,
+    """The addresses between commas and in repeated parameters. A blank parameter has none,
     but one that is nothing but commas is kept, to be refused.
     """
     addresses: list[str] = []

@@ -49,7 +49,7 @@ CHANGE = object_of(
 
 
 def read_change(body: dict[str, Any]) -> EventChange:
-    """What a body asks to change. Raises Invalid."""
+    """Read the change of an event from a body. Raises Invalid."""
     return parse_body(CHANGE, body)
 
 

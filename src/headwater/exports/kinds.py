@@ -63,7 +63,7 @@ class ExportKind:
     lines: Callable[[Connection[Any], int, ExportRequest], Lines]
 
     def read(self, kind: str, body: dict[str, Any], space: Space) -> ExportRequest:
-        """What a body asks for. Raises Invalid with every rule it breaks."""
+        """Read an export from a body. Raises Invalid with every rule it breaks."""
         names = {parameter.name for parameter in self.parameters}
         known = {name: value for name, value in body.items() if name in names}
         query = JsonInput(known)

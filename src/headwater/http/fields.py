@@ -27,7 +27,7 @@ BLANK: Schema = {"type": "string", "pattern": r"^\s*$"}
 CONTROL_CHARACTERS = r"\x00-\x1f\x7f-\x9f"
 """For the inside of a pattern's brackets."""
 UNPRINTABLE = re.compile(rf"[{CONTROL_CHARACTERS}\ud800-\udfff]")
-"""What names and other single lines must not hold: control characters, and halves of characters."""
+"""Control characters and halves of characters, which no name or other single line may hold."""
 
 NUMBER = re.compile(number_pattern())
 

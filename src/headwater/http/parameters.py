@@ -67,7 +67,7 @@ class Input(ABC):
 
 
 class Query(Input):
-    """What a client sent after the `?`, decoded once from the raw bytes."""
+    """The part of an address after the `?`, decoded once from the raw bytes."""
 
     def __init__(self, raw: bytes) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What people may change about a Space: the words they type, checked and typed. Pure.
+"""The settings of a Space that people may change, read from what they type. Pure.
 
 One table names every key; the command line, the console and the documentation's test read it.
 """
@@ -38,7 +38,7 @@ class SpaceChanges:
 
     @property
     def touch_access(self) -> bool:
-        """Whether what the API remembers about callers of this Space is out of date."""
+        """True when what the API remembers about callers of this Space is out of date."""
         return "subscription" in self.settings or bool(self.limits)
 
 
