@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
+
+import pytest
 
 from tests.house.test_house import SOURCE, modules
 
@@ -87,3 +90,24 @@ def test_values_are_read_by_the_types_of_fields() -> None:
     }
     assert at_fault == {}
     assert {reason(path) for path, names in found.items() if names} == {*NOT_FIELDS}
+
+
+STAND_ONCE = {
+    "the custom fields' names": (r"profile_field_\{|range\(1, 31\)", "spaces/custom_fields.py"),
+    "the largest amount": (r"10\) \*\* 14", "http/decimals.py"),
+    "the form of a number": (r"\[eE\]", "http/decimals.py"),
+    "the dates of a range": (r'name="(start|end)_date"', "http/date_range.py"),
+    "the rows of a page": (r'name="per_page"', "http/pagination.py"),
+}
+"""Rules that many rooms share: what gives one away, and the module that it stands in."""
+
+
+@pytest.mark.parametrize("rule", STAND_ONCE)
+def test_a_shared_rule_stands_once(rule: str) -> None:
+    pattern, place = STAND_ONCE[rule]
+    places = {
+        path.relative_to(SOURCE).as_posix()
+        for path in modules()
+        if re.search(pattern, path.read_text())
+    }
+    assert places == {place}
