@@ -21,7 +21,7 @@ from headwater.exports.jobs import queries
 from headwater.exports.storage import LocalFolder
 from headwater.exports.stream import COPY
 from headwater.exports.worker import work
-from headwater.http.parameters import Query
+from headwater.http.parameters import JsonInput
 from headwater.http.timerange import TimeRange
 
 DAY = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
@@ -66,7 +66,7 @@ def _bare(url: str, space_id: int, body: dict[str, Any]) -> tuple[int, int, floa
     """Rows, bytes and seconds of reading the same rows and doing nothing with them."""
     with psycopg.connect(url) as connection:
         connection.execute(queries["snapshot"])
-        lines = event_lines(connection, space_id, read_selection(Query.of_body(body), WHOLE_DAY))
+        lines = event_lines(connection, space_id, read_selection(JsonInput(body), WHOLE_DAY))
         rows = size = 0
         started = time.perf_counter()
         with connection.cursor().copy(COPY.format(lines.query), lines.parameters) as copy:

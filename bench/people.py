@@ -16,8 +16,8 @@ import psycopg
 
 from bench.load import Result
 from bench.stage import Stage
-from headwater.contacts.filters import SLOT_TYPES
 from headwater.sources.catalogue import SOURCE_IDS
+from headwater.spaces.custom_fields import SLOT_TYPES
 
 API = "/public-api/v1"
 PAGE = 5000

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.contacts.field_labels import shown_names
-from headwater.contacts.fields import SLOTS
+from headwater.spaces.custom_fields import SLOTS
 from tests.support.factories import Stage, make_stage
 from tests.support.people import errors, merge, person, rows
 from tests.support.reading_fixtures import RANGE, Api

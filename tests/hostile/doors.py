@@ -23,7 +23,6 @@ from headwater.companies.domains import business_domain
 from headwater.companies.updates import read_change as read_company
 from headwater.console.forms import _read as read_posted
 from headwater.contacts import parameters as contacts
-from headwater.contacts.fields import parse_slot_date, parse_slot_number
 from headwater.contacts.filters import _number as filter_number
 from headwater.contacts.inputs import read_changes, read_new_contact
 from headwater.contacts.names import split_name
@@ -41,7 +40,7 @@ from headwater.http.errors import Invalid
 from headwater.http.instants import parse_instant
 from headwater.http.json_decoder import decode_json, decode_storable, refuse_bad_text
 from headwater.http.pagination import Cursors
-from headwater.http.parameters import Query
+from headwater.http.parameters import Input, JsonInput, Query
 from headwater.http.suggestions import Names
 from headwater.http.timerange import parse_day, parse_moment
 from headwater.identity.emails import parse_written_email
@@ -74,6 +73,7 @@ from headwater.sites.origins import cookie_domain, parse_origin, sent_host
 from headwater.sources.addresses import name_in_ascii, read_address
 from headwater.sources.classify import classify
 from headwater.sources.evidence import Landing
+from headwater.spaces.custom_fields import parse_slot_date, parse_slot_number
 from headwater.spaces.models import Space
 from headwater.touchpoints.accepted import AcceptedTouchpoint
 from headwater.touchpoints.classification import touch_of
@@ -140,13 +140,13 @@ def _posted(body: bytes, handle: Callable[[Request], Any]) -> object:
     raise AssertionError("it waited for something")
 
 
-def _read_contacts(query: Query) -> object:
+def _read_contacts(query: Input) -> object:
     cursors = contacts.cursors(query, b"k", 1)
     contacts.read_email(query)
     return contacts.read_list_contacts(query, SPACE, cursors, MOMENT)
 
 
-def _read_events(query: Query) -> object:
+def _read_events(query: Input) -> object:
     return events.read_list_events(query, SPACE, events.cursors(query, b"k", 1), MOMENT)
 
 
@@ -156,7 +156,7 @@ def _called(tool: Any, given: Any) -> object:
         return None
     try:
         tool.check(tidy(given, tool.arguments))
-        _read_contacts(Query.of_body(given))
+        _read_contacts(JsonInput(given))
         refuse_bad_text(given)
     except Invalid as error:
         return tool.explain(error)

@@ -13,12 +13,14 @@ from psycopg.rows import class_row
 
 from headwater.database.queries import Queries, fetch_optional
 from headwater.http.errors import Conflict, Invalid, NotFound
+from headwater.http.fields import UNPRINTABLE
 from headwater.identity.emails import parse_written_email
 
 queries = Queries(__name__, "users.sql")
 
 MAX_NAME = 120
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_CONTROLS = re.compile(rf"{UNPRINTABLE.pattern}|[\u2028\u2029]")
+"""Of a name that pages and mails show in one line: the ends of lines as well."""
 
 
 class EmailTaken(Conflict):

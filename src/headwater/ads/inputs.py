@@ -4,15 +4,14 @@ defined once, for reading and for the API's description.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from headwater.ads.catalogue import KINDS, AdName
-from headwater.http.errors import Errors, Invalid
+from headwater.http.fields import REQUIRED, FieldType, Schema, text_up_to, word_of
+from headwater.http.objects import Property, array_of, object_of, parse_body
 from headwater.http.openapi import answer, body
-from headwater.http.pagination import CURSOR, Cursors, Position, envelope_schema
-from headwater.http.parameters import Parameter, Query, whole_number
-
-Schema = dict[str, Any]
+from headwater.http.pagination import CURSOR, Cursors, Position, envelope_schema, page_size
+from headwater.http.parameters import Input
 
 MOST_NAMES = 1000
 LONGEST = 512
@@ -21,72 +20,75 @@ LONGEST_PLATFORM = 64
 
 # ------------------------------------------------------------------------------------- reading
 
+_FILLED: Schema = {"type": "string", "pattern": r"\S", "maxLength": LONGEST}
 
-def read_names(body: dict[str, Any]) -> list[AdName]:
+
+def _required(kind: FieldType[str | None]) -> FieldType[str]:
+    """The type of text that must not be blank."""
+
+    def parse(value: str | None) -> str:
+        if value is None:
+            raise ValueError(REQUIRED)
+        return value
+
+    return kind.then(parse)
+
+
+_ID = _required(
+    text_up_to(
+        LONGEST,
+        trim=True,
+        integers=True,
+        rule=f"must be a string of at most {LONGEST} characters or an integer.",
+    ).or_none()
+).documented(anyOf=[_FILLED, {"type": "integer"}])
+_NAME = _required(text_up_to(LONGEST, trim=True).or_none()).documented(**_FILLED)
+_PLATFORM = (
+    text_up_to(LONGEST_PLATFORM, trim=True)
+    .or_none()
+    .documented(type=["string", "null"], maxLength=LONGEST_PLATFORM)
+)
+
+AD_NAME = object_of(
+    {
+        "kind": Property(word_of(KINDS), missing=f"must be one of {', '.join(KINDS)}."),
+        "id": Property(_ID, "The platform's id, as touchpoints have it.", missing=REQUIRED),
+        "name": Property(_NAME, missing=REQUIRED),
+        "platform": Property(_PLATFORM, "Absent, null or blank, the one told before stays."),
+    }
+).then(lambda values: AdName(**values))
+_NO_ARRAY = "must be an array of ads."
+NAMES = object_of(
+    {
+        "ads": Property(
+            array_of(
+                AD_NAME,
+                MOST_NAMES,
+                least=1,
+                rule=_NO_ARRAY,
+                count_rule=f"must hold 1 to {MOST_NAMES} ads.",
+            ),
+            "All are stored, or none. Of an id given twice the last counts.",
+            missing=_NO_ARRAY,
+        )
+    }
+)
+
+
+def read_names(body: dict[str, Any]) -> tuple[AdName, ...]:
     """The names that a body holds. Raises Invalid, naming every field at fault."""
-    given = body.get("ads")
-    if not isinstance(given, list):
-        raise Invalid.of("ads", "must be an array of ads.")
-    items = cast("list[object]", given)
-    if not 1 <= len(items) <= MOST_NAMES:
-        raise Invalid.of("ads", f"must hold 1 to {MOST_NAMES} ads.")
-    errors: Errors = {}
-    names: list[AdName] = []
-    for index, item in enumerate(items):
-        try:
-            names.append(read_name(item))
-        except Invalid as invalid:
-            for field, rules in invalid.errors.items():
-                place = f"ads.{index}.{field}" if field else f"ads.{index}"
-                errors[place] = [f"The {place} {rule}" for rule in rules]
-    if errors:
-        raise Invalid(errors)
-    return names
+    return parse_body(NAMES, body)["ads"]
 
 
-def read_name(item: object) -> AdName:
-    """One item. Raises Invalid, whose rules stand by field without the name of the field; those
-    of the item itself are under an empty one.
-    """
-    if not isinstance(item, dict):
-        raise Invalid({"": ["must be an object."]})
-    given = cast("dict[str, object]", item)
-    errors: Errors = {}
-    kind = given.get("kind")
-    if not isinstance(kind, str) or kind not in KINDS:
-        errors["kind"] = [f"must be one of {', '.join(KINDS)}."]
-    values: dict[str, str | None] = {}
-    for name, longest in (("id", LONGEST), ("name", LONGEST), ("platform", LONGEST_PLATFORM)):
-        try:
-            values[name] = _text(given.get(name), longest, number=name == "id")
-            if values[name] is None and name != "platform":
-                errors[name] = ["is required."]
-        except ValueError as error:
-            errors[name] = [str(error)]
-    if errors:
-        raise Invalid(errors)
-    return AdName(str(kind), str(values["id"]), str(values["name"]), values["platform"])
-
-
-def _text(value: object, longest: int, *, number: bool) -> str | None:
-    """Text without the blanks around it; None when there is none. Raises ValueError."""
-    if number and isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)
-    if value is None:
-        return None
-    if not isinstance(value, str) or len(value.strip()) > longest:
-        or_whole = " or an integer" if number else ""
-        raise ValueError(f"must be a string of at most {longest} characters{or_whole}.")
-    return value.strip() or None
+def read_name(values: dict[str, Any]) -> AdName:
+    """The name that an object holds. Raises Invalid likewise."""
+    return parse_body(AD_NAME, values)
 
 
 # ------------------------------------------------------------------------------------- listing
 
-PER_PAGE = Parameter(
-    name="per_page", kind=whole_number(1, 1000), default=200,
-    description="How many rows a page has at most.",
-)  # fmt: skip
-DOCUMENTATION = [each.openapi() for each in (PER_PAGE, CURSOR)]
+PER_PAGE = page_size(1000)
+DOCUMENTATION = [parameter.openapi() for parameter in (PER_PAGE, CURSOR)]
 
 
 def cursors(signing_key: bytes, space_id: int) -> Cursors:
@@ -94,8 +96,8 @@ def cursors(signing_key: bytes, space_id: int) -> Cursors:
     return Cursors(signing_key, space_id, "/ads", None)
 
 
-def read_list(query: Query, cursors: Cursors) -> tuple[int, Position | None]:
-    """How many rows a query asks for, and from where. Raises Invalid."""
+def read_list(query: Input, cursors: Cursors) -> tuple[int, Position | None]:
+    """Read the number of rows of a page, and where it begins. Raises Invalid."""
     per_page = PER_PAGE.read(query) or 0
     at = cursors.read_from(query)
     query.finish()
@@ -105,51 +107,19 @@ def read_list(query: Query, cursors: Cursors) -> tuple[int, Position | None]:
 # ---------------------------------------------------------------------------------- documenting
 
 _TEXT: Schema = {"type": "string"}
-_KIND: Schema = {"type": "string", "enum": list(KINDS)}
-
-
-def _given(longest: int) -> Schema:
-    return {"type": "string", "pattern": r"\S", "maxLength": longest}
-
-
-_ITEM: Schema = {
-    "type": "object",
-    "required": ["kind", "id", "name"],
-    "properties": {
-        "kind": _KIND,
-        "id": {
-            "description": "The platform's id, as touchpoints have it.",
-            "anyOf": [_given(LONGEST), {"type": "integer"}],
-        },
-        "name": _given(LONGEST),
-        "platform": {
-            "description": "Absent, null or blank, the one told before stays.",
-            "type": ["string", "null"], "maxLength": LONGEST_PLATFORM,
-        },
-    },
-}  # fmt: skip
 _ROW: Schema = {
     "type": "object",
     "required": ["kind", "id", "name", "platform", "updated_at"],
     "properties": {
-        "kind": _KIND, "id": _TEXT, "name": _TEXT, "platform": {"type": ["string", "null"]},
+        "kind": {"type": "string", "enum": list(KINDS)},
+        "id": _TEXT,
+        "name": _TEXT,
+        "platform": {"type": ["string", "null"]},
         "updated_at": {"type": "string", "format": "date-time"},
     },
-}  # fmt: skip
+}
 
-
-BODY: Schema = body(
-    {
-        "type": "object",
-        "required": ["ads"],
-        "properties": {
-            "ads": {
-                "description": "All are stored, or none. Of an id given twice the last counts.",
-                "type": "array", "minItems": 1, "maxItems": MOST_NAMES, "items": _ITEM,
-            }
-        },
-    }
-)  # fmt: skip
+BODY: Schema = body(NAMES.schema)
 STORED: Schema = answer(
     "All names are stored.",
     {"type": "object", "required": ["message"], "properties": {"message": _TEXT}},

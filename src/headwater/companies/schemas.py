@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headwater.companies.updates import (
-    LONGEST_DOMAIN,
-    LONGEST_EXTERNAL_ID,
-    LONGEST_NAME,
-    NOT_IN_A_HOST,
-)
+from headwater.companies.updates import CHANGE
 from headwater.http.openapi import answer, body, conflict
 from headwater.http.pagination import envelope_schema
 
@@ -47,34 +42,4 @@ CLAIMED = conflict(
     field={"type": "string", "enum": ["domain", "external_id"]},
     conflicting_company_id=_ID,
 )
-BODY_OF_CHANGE = body(
-    {
-        "type": "object",
-        "anyOf": [{"required": [name]} for name in ("domain", "external_id", "name")],
-        "properties": {
-            "domain": {
-                "description": (
-                    "A registrable domain, which may begin with `www.` and is none at which "
-                    "anybody can have an address. Null or blank releases it."
-                ),
-                "anyOf": [
-                    {
-                        "type": "string",
-                        "pattern": rf"^\s*[^{NOT_IN_A_HOST}]*\s*$",
-                        "maxLength": LONGEST_DOMAIN,
-                    },
-                    {"type": "null"},
-                ],
-            },
-            "external_id": {
-                "description": "Trimmed, compared as written. Null or blank releases it.",
-                "anyOf": [
-                    {"type": "string", "maxLength": LONGEST_EXTERNAL_ID},
-                    {"type": "integer"},
-                    {"type": "null"},
-                ],
-            },
-            "name": {"type": "string", "pattern": r"\S", "maxLength": LONGEST_NAME},
-        },
-    }
-)
+BODY_OF_CHANGE = body(CHANGE.schema)

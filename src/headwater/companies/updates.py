@@ -5,7 +5,6 @@ are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -15,32 +14,77 @@ from headwater.companies.domains import parse_company_domain
 from headwater.companies.models import CompanyChange
 from headwater.companies.queries import queries, require_company
 from headwater.database.queries import fetch_one, fetch_optional
-from headwater.http.errors import Conflict, Errors, Invalid
+from headwater.http.errors import Conflict
+from headwater.http.fields import CONTROL_CHARACTERS, NULL, text_up_to
+from headwater.http.objects import Property, object_of, parse_body
 from headwater.spaces.spaces import lock_identities
 
 LONGEST_DOMAIN = 255
 LONGEST_EXTERNAL_ID = 190
 LONGEST_NAME = 255
 
-NOT_IN_A_HOST = r"\s\x00-\x1f\x7f-\x9f@/"
+_NOT_IN_A_HOST = rf"\s{CONTROL_CHARACTERS}@/"
+
+_DOMAIN = (
+    text_up_to(
+        LONGEST_DOMAIN,
+        trim=True,
+        rule="must be a string or null.",
+        length_rule=f"must be at most {LONGEST_DOMAIN} characters long.",
+    )
+    .then(parse_company_domain)
+    .or_none()
+    .documented(
+        anyOf=[
+            {
+                "type": "string",
+                "pattern": rf"^\s*[^{_NOT_IN_A_HOST}]*\s*$",
+                "maxLength": LONGEST_DOMAIN,
+            },
+            NULL,
+        ]
+    )
+)
+_EXTERNAL_ID = (
+    text_up_to(
+        LONGEST_EXTERNAL_ID,
+        trim=True,
+        integers=True,
+        rule="must be a string, an integer or null.",
+        length_rule=f"must be at most {LONGEST_EXTERNAL_ID} characters long.",
+    )
+    .or_none()
+    .documented(
+        anyOf=[{"type": "string", "maxLength": LONGEST_EXTERNAL_ID}, {"type": "integer"}, NULL]
+    )
+)
+_NAME = text_up_to(
+    LONGEST_NAME,
+    shortest=1,
+    trim=True,
+    rule="must be a string.",
+    length_rule=f"must have 1 to {LONGEST_NAME} characters.",
+).documented(type="string", pattern=r"\S", maxLength=LONGEST_NAME)
+
+CHANGE = object_of(
+    {
+        "domain": Property(
+            _DOMAIN,
+            "A registrable domain, which may begin with `www.` and is none at which anybody can "
+            "have an address. Null or blank releases it.",
+        ),
+        "external_id": Property(
+            _EXTERNAL_ID, "Trimmed, compared as written. Null or blank releases it."
+        ),
+        "name": Property(_NAME),
+    },
+    if_empty="At least one of domain, external_id or name must be provided.",
+).then(CompanyChange)
 
 
 def read_change(body: dict[str, Any]) -> CompanyChange:
-    """What a body asks to change. Raises Invalid with every rule it breaks."""
-    values: dict[str, str | None] = {}
-    errors: Errors = {}
-    for name, parse in _PARSERS.items():
-        if name in body:
-            try:
-                values[name] = parse(body[name])
-            except Invalid as error:
-                errors |= error.errors
-    if errors:
-        raise Invalid(errors)
-    if not values:
-        rule = "At least one of domain, external_id or name must be provided."
-        raise Invalid({"body": [rule]})
-    return CompanyChange(values)
+    """Read the change of a company from a body. Raises Invalid with every rule it breaks."""
+    return parse_body(CHANGE, body)
 
 
 async def update_company(
@@ -56,50 +100,8 @@ async def update_company(
     claimed = await fetch_optional(connection, queries["claimed"], company | wanted)
     if claimed:
         field, holder = claimed
-        told = f"The {field} belongs to another company."
-        raise Conflict(told, field=field, conflicting_company_id=holder)
+        message = f"The {field} belongs to another company."
+        raise Conflict(message, field=field, conflicting_company_id=holder)
     values = company | {"change": msgspec.json.encode(change.values).decode()}
     row = await fetch_one(connection, queries["change"], values)
     return row[0]
-
-
-def _domain(value: object) -> str | None:
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise Invalid.of("domain", "must be a string or null.")
-    domain = value.strip()
-    if len(domain) > LONGEST_DOMAIN:
-        raise Invalid.of("domain", f"must be at most {LONGEST_DOMAIN} characters long.")
-    try:
-        return parse_company_domain(domain) if domain else None
-    except ValueError as error:
-        raise Invalid.of("domain", str(error)) from None
-
-
-def _external_id(value: object) -> str | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise Invalid.of("external_id", "must be a string, an integer or null.")
-    external_id = str(value).strip()
-    if len(external_id) > LONGEST_EXTERNAL_ID:
-        raise Invalid.of("external_id", f"must be at most {LONGEST_EXTERNAL_ID} characters long.")
-    return external_id or None
-
-
-def _name(value: object) -> str:
-    if not isinstance(value, str):
-        raise Invalid.of("name", "must be a string.")
-    name = value.strip()
-    if not 1 <= len(name) <= LONGEST_NAME:
-        raise Invalid.of("name", f"must have 1 to {LONGEST_NAME} characters.")
-    return name
-
-
-_PARSERS: dict[str, Callable[[object], str | None]] = {
-    "domain": _domain,
-    "external_id": _external_id,
-    "name": _name,
-}
-"""How the value of each key is read; each raises Invalid with the rule it breaks."""

@@ -16,10 +16,10 @@ from headwater.console.forms import read_form, without_keys
 from headwater.console.pages import redirect, render
 from headwater.console.visitor import HOME, enter, require_visitor
 from headwater.http.errors import Errors, Invalid
+from headwater.spaces.custom_fields import SLOT_NAMES
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import (
     CUSTOM_EVENTS,
-    PROFILE_FIELDS,
     SETTINGS,
     read_changes,
     zone_names,
@@ -34,7 +34,7 @@ def as_typed(space: Space) -> dict[str, str]:
     """What the page's fields hold: every setting as somebody would type it."""
     typed = {key: _text(getattr(space, key)) for key in OFFERED}
     typed |= {f"event_label.{slot}": space.event_labels.get(slot, "") for slot in CUSTOM_EVENTS}
-    typed |= {f"field_label.{slot}": space.field_labels.get(slot, "") for slot in PROFILE_FIELDS}
+    typed |= {f"field_label.{slot}": space.field_labels.get(slot, "") for slot in SLOT_NAMES}
     return typed
 
 
@@ -75,7 +75,7 @@ def _text(value: Any) -> str:
 def _page(request: Request, given: dict[str, str], errors: Errors, status: int = 200) -> Response:
     return render(
         request, "settings.html", status=status, given=given, errors=errors,
-        zones=sorted(zone_names()), custom_events=CUSTOM_EVENTS, profile_fields=PROFILE_FIELDS,
+        zones=sorted(zone_names()), custom_events=CUSTOM_EVENTS, profile_fields=SLOT_NAMES,
     )  # fmt: skip
 
 

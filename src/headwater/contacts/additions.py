@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Identifier
 
-from headwater.contacts.fields import SLOTS
 from headwater.contacts.inputs import COLLECTIONS
 from headwater.database.json_rows import rows
 from headwater.database.queries import Queries, fetch_all
+from headwater.spaces.custom_fields import SLOTS
 
 queries = Queries(__name__, "additions.sql")
 

@@ -7,12 +7,12 @@ from typing import Any
 from psycopg import Connection
 from psycopg.sql import SQL
 
-from headwater.contacts.field_labels import COLUMNS
 from headwater.contacts.models import ContactRow
 from headwater.contacts.queries import queries, row_line
 from headwater.database.json_lines import Lines
 from headwater.http.pagination import places
 from headwater.http.timerange import TimeRange
+from headwater.spaces.custom_fields import SLOT_NAMES
 
 
 def contact_lines(
@@ -21,7 +21,7 @@ def contact_lines(
     """The contacts made in a time, the highest id first."""
     row = connection.execute(queries["timezone"], {"space_id": space_id}).fetchone()
     assert row is not None
-    fields = {column: column for column in COLUMNS}
+    fields = {name: name for name in SLOT_NAMES}
     line, bound = row_line(ContactRow(trk_tokens, emails=True, fields=fields))
     bound = {"space_id": space_id, "timezone": row[0], **bound, **places(created, None)}
     only = queries["listed"]

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 
-from headwater.contacts.fields import SLOTS
-
-COLUMNS = tuple(column for _, column in SLOTS)
+from headwater.spaces.custom_fields import SLOT_NAMES
 
 
 def shown_names(labels: Mapping[str, str], taken: Collection[str] = ()) -> dict[str, str]:
@@ -16,10 +14,10 @@ def shown_names(labels: Mapping[str, str], taken: Collection[str] = ()) -> dict[
     column, or one of `taken`.
     """
     times = Counter(labels.values())
-    spoken_for = {*COLUMNS, *taken}
+    spoken_for = {*SLOT_NAMES, *taken}
 
     def name(column: str) -> str:
         label = labels.get(column, column)
         return column if label in spoken_for or times[label] > 1 else label
 
-    return {column: name(column) for column in COLUMNS}
+    return {column: name(column) for column in SLOT_NAMES}

@@ -17,9 +17,10 @@ from zoneinfo import ZoneInfo
 
 from psycopg.sql import SQL, Composable, Identifier, Placeholder
 
-from headwater.contacts.fields import LONGEST_TEXT
-from headwater.http.parameters import Query
+from headwater.http.decimals import number_pattern
+from headwater.http.parameters import Input
 from headwater.http.timerange import TimeRange, parse_day, whole_days
+from headwater.spaces.custom_fields import LONGEST_TEXT, NAME_RULE, SLOT_TYPES
 
 PARAMETER = "custom_field_filters"
 MOST_CONDITIONS = 10
@@ -28,12 +29,12 @@ MOST_CONDITIONS = 10
 # answer free of the database's locale.
 _BREAK = r"[\s!-/:-@[-^`{-~]"
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_\u0080-\U0010ffff]")
-_NUMBER = re.compile(r"-?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0-9]{1,2})?")
+_NUMBER = re.compile(number_pattern(sign="-?", digits=30))
 
 
 @dataclass(frozen=True)
 class DateContext:
-    """What dates are read against: the Space's zone, and today in it."""
+    """The Space's zone, and today in it, which dates are read against."""
 
     zone: ZoneInfo
     today: date
@@ -53,7 +54,7 @@ class BadMember(ValueError):
 
 @dataclass(frozen=True)
 class Operator:
-    """What an operator asks of a field, and what its condition must bring."""
+    """The condition of an operator on a field, and the reader of its members."""
 
     sql: SQL
     read: Reader
@@ -98,7 +99,7 @@ def _text(members: dict[str, str], _clock: DateContext) -> dict[str, Any]:
 
 def _word(members: dict[str, str], clock: DateContext) -> dict[str, Any]:
     value = _text(members, clock)["value"]
-    literal = _NOT_PLAIN.sub(lambda found: "\\" + found[0], value)
+    literal = _NOT_PLAIN.sub(lambda sign: "\\" + sign[0], value)
     return {"word": f"(?:^|{_BREAK}){literal}(?:$|{_BREAK})"}
 
 
@@ -179,11 +180,6 @@ OPERATORS: dict[str, dict[str, Operator]] = {
     },
 }
 
-SLOT_TYPES = {
-    f"profile_field_{slot}": "text" if slot <= 15 else "number" if slot <= 25 else "date"
-    for slot in range(1, 31)
-}
-
 _TEXT_SCHEMA = {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT}
 _DAY_SCHEMA = {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
 _MEMBERS: dict[Reader, dict[str, Any]] = {
@@ -200,15 +196,15 @@ _MEMBERS: dict[Reader, dict[str, Any]] = {
 
 def _schemas() -> list[dict[str, Any]]:
     """One schema for each type of field and what its operators require."""
-    found: list[dict[str, Any]] = []
+    schemas: list[dict[str, Any]] = []
     for kind, table in OPERATORS.items():
         fields = [field for field, its_kind in SLOT_TYPES.items() if its_kind == kind]
         for reader, members in _MEMBERS.items():
             names = [name for name, operator in table.items() if operator.read is reader]
             properties = {"field": {"enum": fields}, "operator": {"enum": names}, **members}
             if names:
-                found.append({"required": list(properties), "properties": properties})
-    return found
+                schemas.append({"required": list(properties), "properties": properties})
+    return schemas
 
 
 DOCUMENTATION: dict[str, Any] = {
@@ -261,26 +257,26 @@ ARGUMENT: dict[str, Any] = {
 
 
 def read_conditions(
-    query: Query, labels: dict[str, str], clock: DateContext
+    query: Input, labels: dict[str, str], clock: DateContext
 ) -> tuple[Condition, ...]:
     """The conditions of a query; `labels` has the slots that are configured."""
-    given = query.objects(PARAMETER)
-    if len(given) > MOST_CONDITIONS:
+    objects = query.objects(PARAMETER)
+    if len(objects) > MOST_CONDITIONS:
         query.refuse(PARAMETER, f"must not have more than {MOST_CONDITIONS} conditions.")
         return ()
-    found: list[Condition] = []
-    for index, members in given.items():
+    conditions: list[Condition] = []
+    for index, members in objects.items():
         try:
-            found.append(_condition(members, labels, clock))
+            conditions.append(_condition(members, labels, clock))
         except BadMember as error:
             query.refuse(f"{PARAMETER}.{index}.{error.member}", str(error))
-    return tuple(found)
+    return tuple(conditions)
 
 
 def _condition(members: dict[str, str], labels: dict[str, str], clock: DateContext) -> Condition:
     field = _member(members, "field")
     if field not in SLOT_TYPES:
-        raise BadMember("field", "must be one of profile_field_1 to profile_field_30.")
+        raise BadMember("field", NAME_RULE)
     if field not in labels:
         raise BadMember("field", "must be a field that has a label in this Space.")
     table = OPERATORS[SLOT_TYPES[field]]

@@ -13,22 +13,23 @@ from headwater.contacts import filters
 from headwater.contacts.field_labels import shown_names
 from headwater.contacts.models import ContactRow, ContactSelection, GetContact, ListContacts
 from headwater.contacts.schemas import ROW_FIELDS
-from headwater.http.pagination import CURSOR, Cursors
-from headwater.http.parameters import Parameter, ParameterType, Query, one_of, whole_number
-from headwater.http.timerange import EVER, MOMENT_SCHEMA, TimeRange, between, parse_moment
-from headwater.identity.emails import LONGEST_EMAIL, parse_written_email
+from headwater.http.date_range import date_range
+from headwater.http.fields import TEXT, is_blank, one_of
+from headwater.http.pagination import CURSOR, Cursors, page_size
+from headwater.http.parameters import Input, Parameter
+from headwater.http.timerange import EVER, TimeRange
+from headwater.identity.emails import LONGEST_EMAIL, WRITTEN_EMAIL, parse_written_email
 from headwater.spaces.models import Space
 
 MOST_EMAILS = 100
 
-_MOMENT = ParameterType(MOMENT_SCHEMA, parse_moment)
 _FLAG = one_of((0, 1))
 _COMMA_OR_QUOTE = re.compile('[,"]')
 _ESCAPE_OR_QUOTE = re.compile(r'\\.|"', re.DOTALL)
 
 EMAIL = Parameter(
     name="email",
-    kind=ParameterType({"type": "string", "pattern": "@"}, parse_written_email),
+    kind=WRITTEN_EMAIL.documented(type="string", pattern="@"),
     required=True,
     description="The address to look for, exact but for case and blanks around it.",
 )
@@ -49,24 +50,13 @@ EMAILS_ARGUMENT: dict[str, Any] = {
     }
 }
 """The same as a member of a JSON body."""
-START_DATE = Parameter(
-    name="start_date", kind=_MOMENT,
-    description=(
-        "Only contacts created from this second on, on the clock of the Space's time zone. "
-        "Required with `end_date`, and without `email`."
-    ),
-)  # fmt: skip
-END_DATE = Parameter(
-    name="end_date", kind=_MOMENT,
-    description=(
-        "Only contacts created up to this second, included; later than `start_date`. Required "
-        "with `start_date`, and without `email`."
-    ),
-)  # fmt: skip
-PER_PAGE = Parameter(
-    name="per_page", kind=whole_number(1, 5000), default=200,
-    description="How many rows a page has at most.",
-)  # fmt: skip
+CREATED = date_range(
+    "Only contacts created from this second on, on the clock of the Space's time zone. "
+    "Required with `end_date`, and without `email`.",
+    "Only contacts created up to this second, included; later than `start_date`. Required "
+    "with `start_date`, and without `email`.",
+)
+PER_PAGE = page_size(5000)
 TRK_TOKENS = Parameter(
     name="include_trk_tokens", kind=_FLAG, default=0,
     description="1 adds `trk_tokens`, the last five, most recent first.",
@@ -98,8 +88,7 @@ HITS = Parameter(
 
 DOCUMENTATION_OF_LIST = [
     EMAILS,
-    START_DATE.openapi(),
-    END_DATE.openapi(),
+    *(parameter.openapi() for parameter in CREATED.parameters),
     PER_PAGE.openapi(),
     CURSOR.openapi(),
     TRK_TOKENS.openapi(),
@@ -109,20 +98,20 @@ DOCUMENTATION_OF_LIST = [
     filters.DOCUMENTATION,
 ]
 DOCUMENTATION_OF_GET = [
-    each.openapi() for each in (TRK_TOKENS, EVENTS, HIDE_DIRECT, LABELS, HITS)
+    parameter.openapi() for parameter in (TRK_TOKENS, EVENTS, HIDE_DIRECT, LABELS, HITS)
 ]  # fmt: skip
 DOCUMENTATION_OF_FIND = [EMAIL.openapi(), *DOCUMENTATION_OF_GET]
 
 
-def cursors(query: Query, signing_key: bytes, space_id: int) -> Cursors:
+def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
     """The cursors of the list a query asks for, in whichever form it names the addresses."""
     emails = sorted({text.strip().lower() for text in _addresses(query)})
-    created = [query.values(each.name) for each in (START_DATE, END_DATE)]
     conditions = list(query.objects(filters.PARAMETER).values())
-    return Cursors(signing_key, space_id, "/contacts", [emails, created, conditions])
+    listed = [emails, CREATED.texts(query), conditions]
+    return Cursors(signing_key, space_id, "/contacts", listed)
 
 
-def read_list_contacts(query: Query, space: Space, cursors: Cursors, now: datetime) -> ListContacts:
+def read_list_contacts(query: Input, space: Space, cursors: Cursors, now: datetime) -> ListContacts:
     """The page a query asks for. Raises Invalid with every rule it breaks."""
     clock = filters.DateContext(space.zone, now.astimezone(space.zone).date())
     selection = ContactSelection(
@@ -137,9 +126,9 @@ def read_list_contacts(query: Query, space: Space, cursors: Cursors, now: dateti
     return ListContacts(selection, row, per_page, at)
 
 
-def read_get_contact(query: Query) -> GetContact:
-    """What a query wants to see of a contact. Raises Invalid with every rule it breaks."""
-    asked = GetContact(
+def read_get_contact(query: Input) -> GetContact:
+    """Read which parts of a contact to show. Raises Invalid with every rule the query breaks."""
+    selection = GetContact(
         labels=LABELS.read(query) == 1,
         trk_tokens=TRK_TOKENS.read(query) == 1,
         events=EVENTS.read(query) == 1,
@@ -147,36 +136,33 @@ def read_get_contact(query: Query) -> GetContact:
         hits=HITS.read(query) == 1,
     )
     query.finish()
-    return asked
+    return selection
 
 
-def read_email(query: Query, in_path: str = "") -> str:
+def read_email(query: Input, in_path: str = "") -> str:
     """The one address, trimmed and lower-case, that a path or a query names; what is wrong with
     it is noted in the query, for the reader of the rest to raise.
     """
     if not in_path.strip():
         return EMAIL.read(query) or ""
-    if any(text.strip() for text in query.many(EMAIL.name)):
+    if not all(map(is_blank, query.several(EMAIL.name))):
         query.refuse(EMAIL.name, "must be given in the path or in the query, not in both.")
-    try:
-        return parse_written_email(in_path)
-    except ValueError as error:
-        query.refuse(EMAIL.name, str(error))
-        return ""
+    return query.read(EMAIL.name, EMAIL.kind, in_path) or ""
 
 
-def _addresses(query: Query) -> list[str]:
-    """What stands between commas and in repeated parameters. A blank parameter has none,
+def _addresses(query: Input) -> list[str]:
+    """The addresses between commas and in repeated parameters. A blank parameter has none,
     but one that is nothing but commas is kept, to be refused.
     """
-    found: list[str] = []
-    for text in query.many("email"):
+    addresses: list[str] = []
+    for value in query.several(EMAIL.name):
+        text = query.read(EMAIL.name, TEXT, value) or ""
         if len(text) > MOST_EMAILS * LONGEST_EMAIL:
-            query.refuse("email", f"must not have more than {MOST_EMAILS} addresses.")
+            query.refuse(EMAIL.name, f"must not have more than {MOST_EMAILS} addresses.")
             return []
         parts = [part for part in split_at_commas(text) if part.strip()]
-        found += parts or ([text] if text.strip() else [])
-    return found
+        addresses += parts or ([text] if text.strip() else [])
+    return addresses
 
 
 def split_at_commas(text: str) -> Iterator[str]:
@@ -206,39 +192,31 @@ def _closing_quote(text: str, at: int) -> int | None:
     return None
 
 
-def _emails(query: Query) -> tuple[str, ...]:
+def _emails(query: Input) -> tuple[str, ...]:
     texts = _addresses(query)
-    if query.values(EMAIL.name) and not texts:
+    if query.texts(EMAIL.name) and not texts:
         query.refuse(EMAIL.name, "must not be blank.")
     if len(texts) > MOST_EMAILS:
-        query.refuse("email", f"must not have more than {MOST_EMAILS} addresses.")
+        query.refuse(EMAIL.name, f"must not have more than {MOST_EMAILS} addresses.")
         return ()
     try:
         return tuple({parse_written_email(text): None for text in texts})
     except ValueError as error:
-        query.refuse("email", str(error))
+        query.refuse(EMAIL.name, str(error))
         return ()
 
 
-def _created(query: Query, space: Space) -> TimeRange:
-    start, end = START_DATE.read(query), END_DATE.read(query)
-    for one, other in ((START_DATE, END_DATE), (END_DATE, START_DATE)):
-        if query.one(one.name) or one.name in query.errors:
-            continue
-        if query.one(other.name):
-            query.refuse(one.name, f"is required with {other.name}.")
-        elif not _addresses(query):
-            query.refuse(one.name, "is required unless email is given.")
-    if start is None or end is None:
-        return EVER
-    if end <= start:
-        query.refuse(END_DATE.name, "must be after start_date.")
-    return between(start, end, space.zone)
+def _created(query: Input, space: Space) -> TimeRange:
+    time = CREATED.read_time(query, space.zone, EVER)
+    if CREATED.is_absent(query) and not _addresses(query):
+        for parameter in CREATED.parameters:
+            query.refuse(parameter.name, "is required unless email is given.")
+    return time
 
 
-def _row(query: Query, space: Space) -> ContactRow:
+def _row(query: Input, space: Space) -> ContactRow:
     trk_tokens, emails, fields, labels = (
-        each.read(query) == 1 for each in (TRK_TOKENS, ALL_EMAILS, CUSTOM_FIELDS, LABELS)
+        flag.read(query) == 1 for flag in (TRK_TOKENS, ALL_EMAILS, CUSTOM_FIELDS, LABELS)
     )
     names = shown_names(space.field_labels if labels else {}, ROW_FIELDS)
     return ContactRow(trk_tokens, emails, names if fields else None)

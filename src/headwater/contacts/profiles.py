@@ -9,10 +9,11 @@ from zoneinfo import ZoneInfo
 
 from headwater.companies.assignment import Company
 from headwater.identity.directory import Contact
+from headwater.spaces.custom_fields import DATE_SLOTS, SLOT_NAMES, SLOTS
 
 DETAILS = (
     "location", "city", "state", "country", "device_type", "os", "browser", "language",
-    *(f"profile_field_{slot}" for slot in range(1, 31)),
+    *SLOT_NAMES,
 )  # fmt: skip
 """The single-valued columns beyond the primary email, name and phone."""
 
@@ -22,7 +23,7 @@ COMPANY = "company_id"
 PLACE = ("country", "state", "city")
 DEVICE = ("device_type", "os", "browser")
 
-FIRST_DATE_SLOT = 26
+_SLOT_COLUMNS = dict(SLOTS)
 _DATE_LENGTH = len("YYYY-MM-DD")
 
 
@@ -59,10 +60,10 @@ class Profile:
     def set_fields(self, fields: dict[int, str], zone: ZoneInfo, *, replace: bool = True) -> None:
         """Set profile fields; the last write wins, unless nothing may be replaced."""
         for slot, value in fields.items():
-            column = f"profile_field_{slot}"
+            column = _SLOT_COLUMNS[slot]
             if not replace and column in self.details:
                 continue
-            stored = instant(value, zone) if slot >= FIRST_DATE_SLOT else value
+            stored = instant(value, zone) if slot in DATE_SLOTS else value
             if self.details.get(column) != stored:
                 self.details[column] = stored
                 self.changed = True

@@ -13,12 +13,12 @@ from psycopg import AsyncConnection
 from psycopg.sql import SQL, Composable, Identifier, Literal, Placeholder
 
 from headwater.contacts.field_labels import shown_names
-from headwater.contacts.fields import DATE_SLOTS, NUMBER_SLOTS, SLOTS
 from headwater.contacts.inputs import COLLECTIONS
 from headwater.contacts.journey import fetch_hits, fetch_journey
 from headwater.contacts.models import ContactRow, ContactSelection, GetContact, ListContacts
 from headwater.database.queries import Queries
 from headwater.http.pagination import Page, page_of, places, to_key
+from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS, SLOTS
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "contacts.sql")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from headwater.contacts.fields import DATE_SLOTS, NUMBER_SLOTS, SLOTS
 from headwater.contacts.journey import MOST_ITEMS
 from headwater.http.openapi import answer, conflict
 from headwater.http.pagination import envelope_schema
 from headwater.sources.catalogue import SOURCES
+from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS, SLOTS
 
 _ID: dict[str, Any] = {"type": "integer"}
 _ID_OR_NULL: dict[str, Any] = {"type": ["integer", "null"]}

@@ -9,14 +9,12 @@ from typing import Any
 
 from headwater.deliveries.delivery_log import FINISHED, REPLAYABLE, DeliveryFilter, ReplayRequest
 from headwater.destinations.destinations import DELIVERY_STATUSES
-from headwater.http.pagination import CURSOR, Cursors, Position
-from headwater.http.parameters import ListParameter, Parameter, Query, one_of, whole_number
+from headwater.http.fields import one_of, whole_number
+from headwater.http.pagination import CURSOR, Cursors, Position, page_size
+from headwater.http.parameters import Input, JsonInput, ListParameter, Parameter
 from headwater.platforms.models import SkipReason
 
-PER_PAGE = Parameter(
-    name="per_page", kind=whole_number(1, 1000), default=200,
-    description="How many rows a page has at most.",
-)  # fmt: skip
+PER_PAGE = page_size(1000)
 STATUS = Parameter(
     name="status",
     kind=one_of(DELIVERY_STATUSES),
@@ -49,7 +47,7 @@ IDS = ListParameter(
 REPLAY_MEMBERS = (STATUSES, REASONS, IDS)
 
 
-def read_sought(query: Query, destination_id: int) -> DeliveryFilter:
+def read_sought(query: Input, destination_id: int) -> DeliveryFilter:
     """Read which of a destination's deliveries a query looks for. Errors are noted in it."""
     return DeliveryFilter(
         destination_id, EVENT_ID.read(query), STATUS.read(query), REASON.read(query)
@@ -61,7 +59,7 @@ def cursors(signing_key: bytes, space_id: int, sought: DeliveryFilter) -> Cursor
     return Cursors(signing_key, space_id, "/deliveries", asdict(sought))
 
 
-def read_page(query: Query, cursors: Cursors) -> tuple[int, Position | None]:
+def read_page(query: Input, cursors: Cursors) -> tuple[int, Position | None]:
     """Read the number of rows of a page, and where it begins. Raises Invalid with all errors."""
     per_page = PER_PAGE.read(query) or 0
     at = cursors.read_from(query)
@@ -72,11 +70,11 @@ def read_page(query: Query, cursors: Cursors) -> tuple[int, Position | None]:
 def read_again(body: dict[str, Any]) -> ReplayRequest:
     """Read which deliveries a body wants replayed. Raises Invalid."""
     members = {member.name: body[member.name] for member in REPLAY_MEMBERS if member.name in body}
-    query = Query.of_body(members)
+    query = JsonInput(members)
     for name in [name for name, value in members.items() if value is None]:
         query.refuse(name, "must be an array.")
     statuses = STATUSES.read(query)
     reasons = REASONS.read(query) or tuple(str(reason) for reason in REPLAYABLE)
-    ids = IDS.read(query) if query.many(IDS.name) else None
+    ids = IDS.read(query) if query.several(IDS.name) else None
     query.finish()
     return ReplayRequest(statuses, reasons, ids)

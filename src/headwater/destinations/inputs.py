@@ -13,6 +13,7 @@ import msgspec
 
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.errors import Errors, Invalid
+from headwater.http.fields import UNPRINTABLE
 from headwater.platforms import registry
 from headwater.platforms.platform import Platform
 from headwater.platforms.settings import rule_of
@@ -22,7 +23,6 @@ FIELDS = ("name", "settings", "secrets", "event_names", "all_events")
 
 LONGEST_NAME = 255
 LONGEST_SECRET = 16_384
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 
 
@@ -119,7 +119,7 @@ def _object(name: str, value: object, errors: Errors) -> dict[str, Any]:
 
 def _read_name(value: object, errors: Errors) -> str:
     name = value.strip() if isinstance(value, str) else ""
-    if not name or len(name) > LONGEST_NAME or _CONTROL.search(name):
+    if not name or len(name) > LONGEST_NAME or UNPRINTABLE.search(name):
         rule = f"must be a text of 1 to {LONGEST_NAME} characters without control characters."
         errors["name"] = [f"The name {rule}"]
     return name
@@ -145,7 +145,7 @@ def _read_settings(
         except msgspec.ValidationError:
             errors[f"settings.{name}"] = [f"The settings.{name} {rule_of(setting.type)}"]
         else:
-            if isinstance(value, str) and _CONTROL.search(value):
+            if isinstance(value, str) and UNPRINTABLE.search(value):
                 rule = "must not hold control characters."
                 errors[f"settings.{name}"] = [f"The settings.{name} {rule}"]
     if any(name.startswith("settings") for name in errors):
@@ -197,7 +197,7 @@ def _read_event_names(
     for name, value in event_names.items():
         text = value.strip() if isinstance(value, str) else ""
         if value is not None and (
-            not isinstance(value, str) or len(text) > LONGEST_NAME or _CONTROL.search(text)
+            not isinstance(value, str) or len(text) > LONGEST_NAME or UNPRINTABLE.search(text)
         ):
             rule = f"must be null or a text of at most {LONGEST_NAME} characters."
             errors[f"event_names.{name}"] = [f"The event_names.{name} {rule}"]

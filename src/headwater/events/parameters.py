@@ -11,29 +11,19 @@ from headwater.contacts import filters
 from headwater.events.accepted import EVENT_NAMES
 from headwater.events.fields import FIELDS, complete
 from headwater.events.models import EventSelection, ListEvents
-from headwater.http.pagination import CURSOR, Cursors
-from headwater.http.parameters import (
-    ListParameter,
-    Parameter,
-    ParameterType,
-    Query,
-    one_of,
-    whole_number,
-)
-from headwater.http.timerange import MOMENT_SCHEMA, NEVER, TimeRange, between, parse_moment
+from headwater.http.date_range import date_range
+from headwater.http.fields import one_of
+from headwater.http.pagination import CURSOR, Cursors, page_size
+from headwater.http.parameters import Input, ListParameter, Parameter
+from headwater.http.timerange import NEVER, TimeRange
 from headwater.sources.catalogue import SOURCE_IDS, SOURCES
 from headwater.spaces.models import Space
 
-_MOMENT = ParameterType(MOMENT_SCHEMA, parse_moment)
-
-START_DATE = Parameter(
-    name="start_date", kind=_MOMENT, required=True,
-    description="First second of the range, on the clock of the Space's time zone.",
-)  # fmt: skip
-END_DATE = Parameter(
-    name="end_date", kind=_MOMENT, required=True,
-    description="Last second of the range, included; later than `start_date`.",
-)  # fmt: skip
+TIME = date_range(
+    "First second of the range, on the clock of the Space's time zone.",
+    "Last second of the range, included; later than `start_date`.",
+    required=True,
+)
 QUERY_MODE = Parameter(
     name="query_mode", kind=one_of(("profile", "company")), default="profile",
     description="Whether an event's path is its contact's, or its whole company's.",
@@ -64,14 +54,10 @@ FIELDS_PARAMETER = ListParameter(
         "`touchpoint_id` and `source` need `sources`."
     ),
 )  # fmt: skip
-PER_PAGE = Parameter(
-    name="per_page", kind=whole_number(1, 1000), default=200,
-    description="How many rows a page has at most.",
-)  # fmt: skip
+PER_PAGE = page_size(1000)
 
 DOCUMENTATION = [
-    START_DATE.openapi(),
-    END_DATE.openapi(),
+    *(parameter.openapi() for parameter in TIME.parameters),
     QUERY_MODE.openapi(),
     EVENT_NAMES_PARAMETER.openapi(),
     SOURCES_PARAMETER.openapi(),
@@ -87,21 +73,21 @@ SELECTION = (
     QUERY_MODE, EVENT_NAMES_PARAMETER, SOURCES_PARAMETER, MODEL, WINDOW, FIELDS_PARAMETER,
 )  # fmt: skip
 FILTERS = (
-    START_DATE, END_DATE, QUERY_MODE, EVENT_NAMES_PARAMETER, SOURCES_PARAMETER, MODEL, WINDOW,
+    *TIME.parameters, QUERY_MODE, EVENT_NAMES_PARAMETER, SOURCES_PARAMETER, MODEL, WINDOW,
 )  # fmt: skip
 
 
-def cursors(query: Query, signing_key: bytes, space_id: int) -> Cursors:
+def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
     """The cursors of the list a query asks for."""
-    given = [sorted(query.values(each.name)) for each in FILTERS]
+    values = [sorted(query.texts(parameter.name)) for parameter in FILTERS]
     conditions = query.objects(filters.PARAMETER)
-    return Cursors(signing_key, space_id, "/events", [given, list(conditions.values())])
+    return Cursors(signing_key, space_id, "/events", [values, list(conditions.values())])
 
 
-def read_list_events(query: Query, space: Space, cursors: Cursors, now: datetime) -> ListEvents:
+def read_list_events(query: Input, space: Space, cursors: Cursors, now: datetime) -> ListEvents:
     """The page a query asks for. Raises Invalid with every rule it breaks."""
     clock = filters.DateContext(space.zone, now.astimezone(space.zone).date())
-    selection = read_selection(query, read_time(query, space))
+    selection = read_selection(query, TIME.read_time(query, space.zone, NEVER))
     conditions = filters.read_conditions(query, space.field_labels, clock)
     per_page = PER_PAGE.read(query) or 0
     at = cursors.read_from(query)
@@ -109,7 +95,7 @@ def read_list_events(query: Query, space: Space, cursors: Cursors, now: datetime
     return ListEvents(replace(selection, conditions=conditions), per_page, at)
 
 
-def read_selection(query: Query, time: TimeRange) -> EventSelection:
+def read_selection(query: Input, time: TimeRange) -> EventSelection:
     """The events of a time that a query selects, before any conditions on their contacts. What
     is wrong with it is noted in the query.
     """
@@ -118,21 +104,11 @@ def read_selection(query: Query, time: TimeRange) -> EventSelection:
     return EventSelection(time, names, attribution, (), _fields(query))
 
 
-def read_time(query: Query, space: Space) -> TimeRange:
-    """The range between the two dates of a query; an empty one when they are not right."""
-    start, end = START_DATE.read(query), END_DATE.read(query)
-    if start is None or end is None:
-        return NEVER
-    if end <= start:
-        query.refuse(END_DATE.name, "must be after start_date.")
-    return between(start, end, space.zone)
-
-
-def _attribution(query: Query) -> Attribution | None:
+def _attribution(query: Input) -> Attribution | None:
     by_company = QUERY_MODE.read(query) == "company"
     sources = SOURCES_PARAMETER.read(query)
     model, window = MODEL.read(query), WINDOW.read(query)
-    if not query.many(SOURCES_PARAMETER.name):
+    if not query.several(SOURCES_PARAMETER.name):
         return None
     for parameter, value in ((MODEL, model), (WINDOW, window)):
         if value is None and parameter.name not in query.errors:
@@ -142,9 +118,9 @@ def _attribution(query: Query) -> Attribution | None:
     return Attribution(model, window, tuple(SOURCE_IDS[name] for name in sources), by_company)
 
 
-def _fields(query: Query) -> tuple[str, ...]:
+def _fields(query: Input) -> tuple[str, ...]:
     chosen = FIELDS_PARAMETER.read(query)
-    credited = bool(query.many(SOURCES_PARAMETER.name))
+    credited = bool(query.several(SOURCES_PARAMETER.name))
     of_touch = [name for name in chosen if FIELDS[name].of_touch]
     if of_touch and not credited:
         query.refuse(FIELDS_PARAMETER.name, f"can have {', '.join(of_touch)} only with sources.")

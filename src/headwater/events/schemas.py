@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headwater.events.fields import FIELDS
-from headwater.events.updates import NUMERIC
+from headwater.events.updates import CHANGE
 from headwater.http.openapi import answer, body
 from headwater.http.pagination import envelope_schema
 
@@ -44,19 +44,4 @@ DELETED = answer(
         "properties": {"status": {"type": "integer", "const": 200}, "message": {"type": "string"}},
     },
 )
-BODY_OF_CHANGE = body(
-    {
-        "type": "object",
-        "required": ["amount"],
-        "properties": {
-            "amount": {
-                "description": "From 0 to 1e14; a numeric string is taken; null clears it.",
-                "anyOf": [
-                    {"type": "number", "minimum": 0, "maximum": 1e14},
-                    {"type": "string", "pattern": rf"^\s*{NUMERIC}\s*$"},
-                    {"type": "null"},
-                ],
-            }
-        },
-    }
-)
+BODY_OF_CHANGE = body(CHANGE.schema)

@@ -4,7 +4,6 @@ deleted event is not forwarded any more is up to whoever deletes it.
 
 from __future__ import annotations
 
-import re
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
@@ -12,22 +11,46 @@ from psycopg import AsyncConnection
 
 from headwater.events.models import EventChange
 from headwater.events.queries import queries
-from headwater.http.errors import Invalid, NotFound
+from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT
+from headwater.http.errors import NotFound
+from headwater.http.fields import NULL, NUMBER, number, number_text
+from headwater.http.objects import Property, object_of, parse_body
 
-LARGEST = Decimal(10) ** 14
-CENT_OF_CENT = Decimal("0.0001")
 
-NUMERIC = r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?"
-_NUMBER = re.compile(NUMERIC)
+def _round(amount: Decimal) -> Decimal:
+    if not 0 <= amount <= MAX_AMOUNT:
+        raise ValueError(f"must be from 0 to {MAX_AMOUNT:f}.")
+    return amount.quantize(AMOUNT_STEP, ROUND_HALF_EVEN)
+
+
+_AMOUNT = (
+    number("must be a number, a numeric string or null.")
+    .then(_round)
+    .or_null()
+    .documented(
+        anyOf=[
+            {"type": "number", "minimum": 0, "maximum": float(MAX_AMOUNT)},
+            number_text(NUMBER),
+            NULL,
+        ]
+    )
+)
+CHANGE = object_of(
+    {
+        "amount": Property(
+            _AMOUNT,
+            "From 0 to 1e14; a numeric string is taken; null clears it.",
+            missing=(
+                "is required: at least one updatable field must be given, and only it is updatable."
+            ),
+        )
+    }
+).then(lambda values: EventChange(**values))
 
 
 def read_change(body: dict[str, Any]) -> EventChange:
-    """What a body asks to change. Raises Invalid."""
-    if "amount" not in body:
-        rule = "is required: at least one updatable field must be given, and only it is updatable."
-        raise Invalid.of("amount", rule)
-    value = body["amount"]
-    return EventChange(None if value is None else _amount(value))
+    """Read the change of an event from a body. Raises Invalid."""
+    return parse_body(CHANGE, body)
 
 
 async def update_event(
@@ -45,24 +68,3 @@ async def update_event(
 async def delete_event(connection: AsyncConnection, space_id: int, event_id: int) -> None:
     """Delete an event, if there is one by that id. Its deliveries are the caller's to withdraw."""
     await connection.execute(queries["delete"], {"space_id": space_id, "event_id": event_id})
-
-
-def _amount(value: object) -> Decimal:
-    number = _number(value)
-    if number is None or not number.is_finite():
-        raise Invalid.of("amount", "must be a number, a numeric string or null.")
-    if not 0 <= number <= LARGEST:
-        raise Invalid.of("amount", f"must be from 0 to {LARGEST:f}.")
-    return number.quantize(CENT_OF_CENT, ROUND_HALF_EVEN)
-
-
-def _number(value: object) -> Decimal | None:
-    if isinstance(value, Decimal):
-        return value
-    if isinstance(value, float):
-        return Decimal(repr(value))  # the digits that were sent, not the binary fraction's
-    if isinstance(value, int) and not isinstance(value, bool):
-        return Decimal(value)
-    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
-        return Decimal(value.strip())
-    return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
@@ -20,7 +20,9 @@ from headwater.database.json_lines import Lines
 from headwater.events import parameters
 from headwater.events.export_lines import event_lines
 from headwater.exports.models import ExportRequest
-from headwater.http.parameters import ListParameter, Parameter, ParameterType, Query
+from headwater.http.date_range import date_range
+from headwater.http.fields import BOOLEAN, written
+from headwater.http.parameters import Input, JsonInput, ListParameter, Parameter
 from headwater.http.timerange import NEVER, TimeRange, parse_day, whole_days
 from headwater.spaces.models import Space
 
@@ -31,25 +33,23 @@ def _parse_date(text: str) -> date:
     return parse_day(text)
 
 
-def _parse_flag(text: str) -> bool:
-    if text not in ("true", "false", "1", "0"):
-        raise ValueError("must be true or false.")
-    return text in ("true", "1")
-
-
 DATE = Parameter(
-    name="date", required=True,
-    kind=ParameterType({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}, _parse_date),
+    name="date",
+    required=True,
+    kind=written({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}, _parse_date),
     description="The day, from midnight to midnight on the clock of the Space's time zone.",
-)  # fmt: skip
-CREATED = (
-    replace(parameters.START_DATE, description="First second of creation, by the Space's clock."),
-    replace(parameters.END_DATE, description="Last second of creation, included."),
+)
+CREATED = date_range(
+    "First second of creation, by the Space's clock.",
+    "Last second of creation, included.",
+    required=True,
 )
 TRK_TOKENS = Parameter(
-    name="include_trk_tokens", kind=ParameterType({"type": "boolean"}, _parse_flag), default=False,
+    name="include_trk_tokens",
+    kind=BOOLEAN,
+    default=False,
     description="Whether lines have `trk_tokens`, the last five, most recent first.",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -57,34 +57,38 @@ class ExportKind:
     """One kind of export."""
 
     parameters: tuple[Parameter[Any] | ListParameter[Any], ...]
-    read_time: Callable[[Query, Space], TimeRange]
-    check: Callable[[Query], object]
+    read_time: Callable[[Input, Space], TimeRange]
+    check: Callable[[Input], object]
     """Reads the other parameters, for what is wrong with them."""
     lines: Callable[[Connection[Any], int, ExportRequest], Lines]
 
     def read(self, kind: str, body: dict[str, Any], space: Space) -> ExportRequest:
-        """What a body asks for. Raises Invalid with every rule it breaks."""
+        """Read an export from a body. Raises Invalid with every rule it breaks."""
         names = {parameter.name for parameter in self.parameters}
         known = {name: value for name, value in body.items() if name in names}
-        query = Query.of_body(known)
+        query = JsonInput(known)
         time = self.read_time(query, space)
         self.check(query)
         query.finish()
         return ExportRequest(kind, known, time)
 
 
-def _day(query: Query, space: Space) -> TimeRange:
+def _day(query: Input, space: Space) -> TimeRange:
     day = DATE.read(query)
     return NEVER if day is None else whole_days(day, day, space.zone)
 
 
+def _created(query: Input, space: Space) -> TimeRange:
+    return CREATED.read_time(query, space.zone, NEVER)
+
+
 def _event_lines(connection: Connection[Any], space_id: int, request: ExportRequest) -> Lines:
-    selection = parameters.read_selection(Query.of_body(request.body), request.time)
+    selection = parameters.read_selection(JsonInput(request.body), request.time)
     return event_lines(connection, space_id, selection)
 
 
 def _contact_lines(connection: Connection[Any], space_id: int, request: ExportRequest) -> Lines:
-    trk_tokens = TRK_TOKENS.read(Query.of_body(request.body)) or False
+    trk_tokens = TRK_TOKENS.read(JsonInput(request.body)) or False
     return contact_lines(connection, space_id, request.time, trk_tokens=trk_tokens)
 
 
@@ -94,11 +98,13 @@ def _company_lines(_: Connection[Any], space_id: int, request: ExportRequest) ->
 
 KINDS = {
     "events": ExportKind(
-        (DATE, *parameters.SELECTION), _day, lambda query: parameters.read_selection(query, NEVER),
+        (DATE, *parameters.SELECTION),
+        _day,
+        lambda query: parameters.read_selection(query, NEVER),
         _event_lines,
     ),
     "contacts": ExportKind(
-        (*CREATED, TRK_TOKENS), parameters.read_time, TRK_TOKENS.read, _contact_lines
+        (*CREATED.parameters, TRK_TOKENS), _created, TRK_TOKENS.read, _contact_lines
     ),
-    "companies": ExportKind(CREATED, parameters.read_time, lambda _: None, _company_lines),
-}  # fmt: skip
+    "companies": ExportKind(CREATED.parameters, _created, lambda _: None, _company_lines),
+}

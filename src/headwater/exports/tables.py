@@ -11,11 +11,11 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from headwater.contacts.field_labels import COLUMNS
 from headwater.exports.storage import Sink
+from headwater.spaces.custom_fields import SLOT_NAMES
 
 FORMATS = ("ndjson", "csv")
-_NESTED = {"custom_fields": COLUMNS}
+_NESTED = {"custom_fields": SLOT_NAMES}
 """Objects of a line, and the columns that their members become."""
 _PLAIN = re.compile(r"[+-]?[\d\s().-]+", re.ASCII)
 

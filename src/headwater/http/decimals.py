@@ -1,11 +1,24 @@
-"""Decimal numbers in bodies, as text so that no float touches them."""
+"""Decimal numbers in bodies: how they are written, their bounds, and text that no float touches."""
 
 from __future__ import annotations
 
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
+MAX_AMOUNT = Decimal(10) ** 14
+"""The largest amount of money, either way."""
+AMOUNT_STEP = Decimal("0.0001")
+
 _context = Context(prec=60)
 _ZERO = Decimal(0)
+
+
+def number_pattern(*, sign: str = "[+-]?", digits: int = 40, exponent: int = 2) -> str:
+    """The pattern of a number in ASCII: at most so many digits on either side of the point, and in
+    its exponent, as the time to compute grows with both.
+    """
+    whole, fraction = rf"[0-9]{{1,{digits}}}", rf"\.[0-9]{{0,{digits}}}"
+    part_alone = rf"\.[0-9]{{1,{digits}}}"
+    return rf"{sign}({whole}({fraction})?|{part_alone})([eE][+-]?[0-9]{{1,{exponent}}})?"
 
 
 def decimal_text(number: Decimal, limit: Decimal, step: Decimal) -> str:

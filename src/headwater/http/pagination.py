@@ -17,12 +17,13 @@ from typing import Any
 
 import msgspec
 
-from headwater.http.parameters import Parameter, ParameterType, Query
+from headwater.http.fields import whole_number, written
+from headwater.http.parameters import Input, Parameter, Query
 from headwater.http.timerange import TimeRange
 
 CURSOR = Parameter(
     name="cursor",
-    kind=ParameterType({"type": "string", "pattern": r"\S"}, str),
+    kind=written({"type": "string", "pattern": r"\S"}, str),
     description="A cursor from an earlier page of the same list; absent, the first page.",
 )
 
@@ -40,6 +41,15 @@ class Position(msgspec.Struct, frozen=True, array_like=True):
 
     backward: bool
     key: tuple[int, ...]
+
+
+def page_size(
+    most: int, default: int = 200, description: str = "How many rows a page has at most."
+) -> Parameter[int]:
+    """The parameter with the number of rows that a page of a list has."""
+    return Parameter(
+        name="per_page", kind=whole_number(1, most), default=default, description=description
+    )
 
 
 @dataclass(frozen=True)
@@ -69,9 +79,9 @@ class Cursors:
             raise ValueError("is not a cursor of this list.")
         return msgspec.msgpack.decode(payload, type=Position)
 
-    def read_from(self, query: Query) -> Position | None:
+    def read_from(self, query: Input) -> Position | None:
         """The position that the `cursor` parameter names, if it was given."""
-        if any(not text.strip() for text in query.values(CURSOR.name)):
+        if any(not text.strip() for text in query.texts(CURSOR.name)):
             query.refuse(CURSOR.name, "must not be blank; leave it out for the first page.")
             return None
         text = CURSOR.read(query)

@@ -1,4 +1,4 @@
-"""What counts as an e-mail address."""
+"""E-mail addresses: which texts are one, and the types of fields that hold one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from functools import lru_cache
 
 from email_validator import EmailNotValidError, validate_email
 
+from headwater.http.fields import text_up_to, written
+
 LONGEST_EMAIL = 320
 """Characters; the standard has no longer ones, and the library's time grows with them."""
+
+MOST_DELIVERABLE = 254
+"""Characters of an address that mail can be sent to."""
+EMAIL_RULE = "must be a valid e-mail address."
 
 # The common form of an address; anything else goes to the library.
 _EMAIL = re.compile(
@@ -24,10 +30,10 @@ def parse_written_email(text: str) -> str:
 
 def parse_email(address: str) -> str:
     """A trimmed, lower-case address, if it is one. Raises ValueError."""
-    if len(address) <= 254 and address.find("@") <= 64 and _EMAIL.fullmatch(address):
+    if len(address) <= MOST_DELIVERABLE and address.find("@") <= 64 and _EMAIL.fullmatch(address):
         return address
     if len(address) > LONGEST_EMAIL:
-        raise ValueError("must be a valid e-mail address.")
+        raise ValueError(EMAIL_RULE)
     return _unusual_email(address)
 
 
@@ -37,5 +43,15 @@ def _unusual_email(address: str) -> str:
     try:
         validate_email(address, check_deliverability=False, allow_quoted_local=True, strict=True)
     except EmailNotValidError:
-        raise ValueError("must be a valid e-mail address.") from None
+        raise ValueError(EMAIL_RULE) from None
     return address
+
+
+WRITTEN_EMAIL = written({"type": "string", "format": "email"}, parse_written_email)
+"""The type of a parameter with an address."""
+EMAIL = (
+    text_up_to(MOST_DELIVERABLE, trim=True, rule=EMAIL_RULE)
+    .then(parse_written_email)
+    .documented(type="string", format="email", maxLength=MOST_DELIVERABLE)
+)
+"""The type of a body's field with an address."""

@@ -13,17 +13,17 @@ from typing import Any, cast
 from psycopg import AsyncConnection
 
 from headwater.contacts.additions import add_values, create_contacts, fill_contacts
-from headwater.contacts.fields import DATE_SLOTS, SLOTS
 from headwater.contacts.inputs import COLLECTIONS, ContactValues, read_new_contact
 from headwater.contacts.lookup import find_holders
 from headwater.contacts.profiles import instant
 from headwater.http.errors import Errors
+from headwater.http.fields import is_blank
+from headwater.spaces.custom_fields import DATE_SLOTS, SLOT_NAMES, SLOTS
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import lock_identities
 
 _SINGLE = {collection.kind: name for name, collection in COLLECTIONS.items()}
-_SLOTS = tuple(name for _, name in SLOTS)
-FIELDS = (*COLLECTIONS, *_SINGLE, *_SLOTS)
+FIELDS = (*COLLECTIONS, *_SINGLE, *SLOT_NAMES)
 
 
 def read(values: dict[str, Any], _: float) -> ContactValues:
@@ -33,11 +33,11 @@ def read(values: dict[str, Any], _: float) -> ContactValues:
     body: dict[str, Any] = {}
     for single, name in _SINGLE.items():
         items = _items(values.get(name))
-        if isinstance(items, list) and not _blank(values.get(single)):
+        if isinstance(items, list) and not is_blank(values.get(single)):
             items = [values[single], *cast("list[Any]", items)]
         if items != []:
             body[name] = items
-    fields = {name: values[name] for name in _SLOTS if not _blank(values.get(name))}
+    fields = {name: values[name] for name in SLOT_NAMES if not is_blank(values.get(name))}
     return read_new_contact({**body, "custom_fields": fields} if fields else body)
 
 
@@ -47,10 +47,6 @@ def _items(given: object) -> object:
     if isinstance(given, str):
         return [part.strip() for part in given.split(";") if part.strip()]
     return given
-
-
-def _blank(value: object) -> bool:
-    return value is None or (isinstance(value, str) and not value.strip())
 
 
 @dataclass

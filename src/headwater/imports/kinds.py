@@ -13,7 +13,7 @@ from psycopg import AsyncConnection
 
 from headwater.ads.catalogue import put_names
 from headwater.ads.inputs import read_name
-from headwater.http.errors import Errors, Invalid
+from headwater.http.errors import Errors
 from headwater.identity.senders import Sender
 from headwater.imports import contacts
 from headwater.inbox.inbox import append
@@ -75,12 +75,7 @@ def _accepted(form: Form[Any], values: dict[str, Any], now: float) -> Any:
 
 
 def _read_ad(values: dict[str, Any], _: float) -> Any:
-    try:
-        return read_name(values)
-    except Invalid as invalid:
-        raise Invalid(
-            {name: [f"The {name} {rule}" for rule in told] for name, told in invalid.errors.items()}
-        ) from None
+    return read_name(values)
 
 
 async def _store_ads(

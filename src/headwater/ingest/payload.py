@@ -9,18 +9,8 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
 
 from headwater.browsing.accepted import COOKIES
-from headwater.contacts.fields import (
-    DATE_FORMS,
-    DATE_SLOTS,
-    LONGEST_TEXT,
-    NUMBER_SLOTS,
-    SLOTS,
-    TEXT_SLOTS,
-    parse_slot_date,
-    parse_slot_number,
-)
 from headwater.events.accepted import EVENT_NAMES, STANDARD_NAMES, AcceptedEvent
-from headwater.http.decimals import decimal_text
+from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT, decimal_text
 from headwater.http.instants import FORMS
 from headwater.http.suggestions import Names
 from headwater.ingest.forms import (
@@ -38,13 +28,19 @@ from headwater.ingest.forms import (
 )
 from headwater.ingest.times import parse_event_time
 from headwater.spaces.currencies import CURRENCY_RULE, parse_currency
+from headwater.spaces.custom_fields import (
+    LONGEST_TEXT,
+    NUMBER_SLOTS,
+    SLOTS,
+    TEXT_SLOTS,
+    TYPE_RULES,
+    parse_slot_date,
+    parse_slot_number,
+)
 
 Name = Annotated[str, Meta(max_length=255)] | None
 SlotText = Annotated[str, Meta(max_length=LONGEST_TEXT)] | None
 SlotNumber = str | int | float | None
-
-MAX_AMOUNT = Decimal(10) ** 14
-AMOUNT_STEP = Decimal("0.0001")
 
 
 class Consent(msgspec.Struct, frozen=True):
@@ -173,8 +169,7 @@ _RULES = {
     **dict.fromkeys(("is_upsell", "do_not_capi"), "must be true or false."),
     "currency": CURRENCY_RULE,
     "consent": "must be an object of ad_user_data and ad_personalization, each true or false.",
-    **{f"profile_field_{slot}": "must be a number or text holding one." for slot in NUMBER_SLOTS},
-    **{f"profile_field_{slot}": DATE_FORMS for slot in DATE_SLOTS},
+    **TYPE_RULES,
 }
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from headwater.contacts.fields import DATE_SLOTS, NUMBER_SLOTS, NUMBER_TEXT_SCHEMA
+from headwater.http.decimals import MAX_AMOUNT
+from headwater.http.fields import BLANK, NULL, Schema, number_within
 from headwater.http.instants import ISO_SCHEMA, UNIX_SCHEMA
 from headwater.http.openapi import answer, problems
 from headwater.identity.senders import Sender
@@ -17,21 +18,24 @@ from headwater.ingest.forms import MOST_WARNINGS
 from headwater.ingest.payload import TrackPayload
 from headwater.ingest.touchpoints import AD_IDS, LONGEST_ID, TouchpointPayload
 from headwater.sources.catalogue import SOURCES
-
-Schema = dict[str, Any]
+from headwater.spaces.custom_fields import (
+    DATE_SLOTS,
+    MAX_SLOT_NUMBER,
+    NUMBER_SLOTS,
+    NUMBER_TEXT_SCHEMA,
+    slot_name,
+)
 
 _REF = "#/components/schemas/"
 
 # The first and the last second that a date can have, in Unix seconds.
 _YEAR_1, _YEAR_9999 = -62135596800, 253402300799
 
-_NULL: Schema = {"type": "null"}
-_BLANK: Schema = {"type": "string", "pattern": r"^\s*$"}
 _GIVEN: Schema = {"type": "string", "pattern": r"\S"}
 
 
 def _any_of(description: str, *schemas: Schema) -> Schema:
-    return {"description": description, "anyOf": [*schemas, _NULL]}
+    return {"description": description, "anyOf": [*schemas, NULL]}
 
 
 def _code(description: str, longest: int) -> Schema:
@@ -44,13 +48,13 @@ _IDENTIFICATION: dict[str, Schema] = {
     "email": _any_of(
         "Identifies the contact. Trimmed and lower-cased.",
         {"type": "string", "format": "email", "maxLength": 254},
-        _BLANK,
+        BLANK,
     ),
     "ip": _any_of(
         "An IPv4 or IPv6 address. Only together with fingerprint.",
         {"type": "string", "format": "ipv4"},
         {"type": "string", "format": "ipv6"},
-        {**_BLANK, "maxLength": 64},
+        {**BLANK, "maxLength": 64},
     ),
 }
 _OF_EVENTS: dict[str, Schema] = {
@@ -60,12 +64,12 @@ _OF_EVENTS: dict[str, Schema] = {
         "ISO 8601 (without an offset it is UTC) or Unix seconds, from 2000-01-01 to 24 hours "
         "from now. The time of receipt if absent.",
         *_TIMES,
-        _BLANK,
+        BLANK,
     ),
     "currency": _any_of(
         "Of the amount, for ad platforms: a code of three letters. The Space's if absent.",
         {"type": "string", "pattern": r"^\s*[A-Za-z]{3}\s*$"},
-        _BLANK,
+        BLANK,
     ),
     "consent": _any_of(
         "What the person agreed to, for ad platforms. The Space's default where nothing is said.",
@@ -79,21 +83,21 @@ _OF_EVENTS: dict[str, Schema] = {
     ),
     "amount": _any_of(
         "Rounded half-even to 4 decimals; negative is a refund.",
-        {"type": "number", "minimum": -1e14, "maximum": 1e14},
+        number_within(MAX_AMOUNT),
     ),
 }
 _NUMBER_SLOT = _any_of(
     "A number, or text holding one, between -1e24 and 1e24.",
-    {"type": "number", "minimum": -1e24, "maximum": 1e24},
+    number_within(MAX_SLOT_NUMBER),
     NUMBER_TEXT_SCHEMA,
-    _BLANK,
+    BLANK,
 )
 _DATE_SLOT = _any_of(
     "A date, an ISO 8601 date-time, or Unix seconds.",
     {"type": "number", "minimum": _YEAR_1, "maximum": _YEAR_9999},
     ISO_SCHEMA,
     UNIX_SCHEMA,
-    _BLANK,
+    BLANK,
 )
 
 
@@ -101,7 +105,7 @@ def _given(*names: str) -> Schema:
     return {"required": list(names), "properties": dict.fromkeys(names, _GIVEN)}
 
 
-_NO_TEXT: Schema = {"anyOf": [_BLANK, _NULL]}
+_NO_TEXT: Schema = {"anyOf": [BLANK, NULL]}
 _NO_FINGERPRINT: Schema = {"fingerprint": _NO_TEXT, "ip": _NO_TEXT}
 
 
@@ -130,8 +134,8 @@ def _schema(payload: Any, special: dict[str, Schema]) -> Schema:
 
 
 def _track_schema() -> Schema:
-    slots = {f"profile_field_{slot}": _NUMBER_SLOT for slot in NUMBER_SLOTS}
-    slots |= {f"profile_field_{slot}": _DATE_SLOT for slot in DATE_SLOTS}
+    slots = dict.fromkeys(map(slot_name, NUMBER_SLOTS), _NUMBER_SLOT)
+    slots |= dict.fromkeys(map(slot_name, DATE_SLOTS), _DATE_SLOT)
     return {
         **_schema(TrackPayload, _OF_EVENTS | slots),
         "description": f"One event. {_NEEDED}",
@@ -151,7 +155,7 @@ def _touchpoint_schema() -> Schema:
         "source": _any_of(
             "Where the person came from. Without it, what `url` and `referrer` tell.",
             {"type": "string", "enum": list(SOURCES)},
-            _BLANK,
+            BLANK,
         ),
         **{name: _code(f"Up to {LONGEST_ID} characters.", LONGEST_ID) for name in AD_IDS},
     }

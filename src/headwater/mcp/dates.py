@@ -14,6 +14,7 @@ EXAMPLES = (
 )
 LONGEST_COUNT = 1000
 LONGEST_WORDS = 200
+UNREADABLE = f"cannot be read; there are: {EXAMPLES}."
 
 _ONE_DAY = timedelta(days=1)
 
@@ -40,7 +41,7 @@ def read_dates(words: str, today: date) -> DateSpan:
     ends today. ValueError tells what there is.
     """
     if len(words) > LONGEST_WORDS:
-        raise ValueError(f"cannot be read; there are: {EXAMPLES}.")
+        raise ValueError(UNREADABLE)
     text = re.sub(r"[\s_]+", " ", words.strip().lower())
     text = re.sub(r"^(?:(?:the|in|during|for|of) )+", "", text)
     for pattern, read in _FORMS:
@@ -50,7 +51,7 @@ def read_dates(words: str, today: date) -> DateSpan:
                 return read(match, today)
             except (ValueError, OverflowError):
                 break
-    raise ValueError(f"cannot be read; there are: {EXAMPLES}.")
+    raise ValueError(UNREADABLE)
 
 
 def _this_or_last(match: re.Match[str], today: date) -> DateSpan:

@@ -6,21 +6,20 @@ from typing import Any
 
 import msgspec
 
-from headwater.http.pagination import CURSOR, Cursors, Page
-from headwater.http.parameters import Parameter, Query, whole_number
+from headwater.http.pagination import CURSOR, Cursors, Page, page_size
+from headwater.http.parameters import JsonInput
 
 MOST_ROWS = 200
 
-PER_PAGE = Parameter(
-    name="per_page", kind=whole_number(1, MOST_ROWS), default=50,
-    description="How many rows to get at most. Ask for few and page on when needed.",
-)  # fmt: skip
+PER_PAGE = page_size(
+    MOST_ROWS, 50, "How many rows to get at most. Ask for few and page on when needed."
+)
 PAGING = (PER_PAGE, CURSOR)
 
 
 def paged(given: dict[str, Any]) -> dict[str, Any]:
     """Arguments with the number of rows that a page has. Raises Invalid when that is too many."""
-    query = Query.of_body({PER_PAGE.name: given.get(PER_PAGE.name)})
+    query = JsonInput({PER_PAGE.name: given.get(PER_PAGE.name)})
     most = PER_PAGE.read(query)
     query.finish()
     return {**given, PER_PAGE.name: most}

@@ -10,12 +10,12 @@ import msgspec
 from mcp_types import Resource
 
 from headwater.attribution.models import WINDOWS
-from headwater.contacts.fields import SLOTS
-from headwater.contacts.filters import OPERATORS, SLOT_TYPES
+from headwater.contacts.filters import OPERATORS
 from headwater.events.accepted import EVENT_NAMES
 from headwater.mcp.context import ToolContext
 from headwater.mcp.descriptions import MODELS_IN_WORDS, describe_space
 from headwater.sources.catalogue import PAID_IDS, SOURCE_IDS
+from headwater.spaces.custom_fields import SLOT_TYPES
 
 JSON = "application/json"
 
@@ -70,8 +70,8 @@ async def _profile_fields(asking: ToolContext) -> Any:
         space = await asking.space(connection)
     return {
         "profile_fields": [
-            {"name": name, "type": SLOT_TYPES[name], "label": space.field_labels.get(name)}
-            for _, name in SLOTS
+            {"name": name, "type": slot_type, "label": space.field_labels.get(name)}
+            for name, slot_type in SLOT_TYPES.items()
         ],
         "operators": {kind: list(table) for kind, table in OPERATORS.items()},
         "note": "Only fields with a label can be filtered on.",

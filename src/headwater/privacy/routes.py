@@ -72,7 +72,7 @@ def _read_id(text: str, query: Query) -> int:
     number = parse_id("id", text)
     if number == 0:
         raise Invalid.of("id", "must be 1 or more.")
-    if query.one("email") is not None:
+    if query.single("email") is not None:
         query.refuse("email", "must not be given beside an id.")
     query.finish()
     return number

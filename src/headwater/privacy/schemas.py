@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from headwater.http.openapi import answer
-from headwater.http.parameters import Parameter, ParameterType
-from headwater.identity.emails import parse_written_email
+from headwater.http.parameters import Parameter
+from headwater.identity.emails import WRITTEN_EMAIL
 
-EMAIL: Parameter[str] = Parameter(
+EMAIL = Parameter(
     name="email",
-    kind=ParameterType({"type": "string", "format": "email"}, parse_written_email),
+    kind=WRITTEN_EMAIL,
     description="Any address the contact has or had, merged contacts' included.",
     required=True,
 )

@@ -1,4 +1,4 @@
-"""What people may change about a Space: the words they type, checked and typed. Pure.
+"""The settings of a Space that people may change, read from what they type. Pure.
 
 One table names every key; the command line, the console and the documentation's test read it.
 """
@@ -8,19 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 
-from headwater.http.errors import Errors, Invalid
+from headwater.http.errors import Invalid
+from headwater.http.fields import UNPRINTABLE
+from headwater.http.objects import read_pairs
 from headwater.http.rate_limits import PER_MINUTE
 from headwater.sources.addresses import read_address
 from headwater.spaces.currencies import parse_currency
+from headwater.spaces.custom_fields import SLOT_NAMES
 
 MAX_TEXT = 255
 MAX_IGNORED = 1000
 CUSTOM_EVENTS = tuple(f"custom_event_{number}" for number in range(1, 51))
-PROFILE_FIELDS = tuple(f"profile_field_{number}" for number in range(1, 31))
-_UNSTORABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 Setting = str | list[str]
 
@@ -37,24 +38,18 @@ class SpaceChanges:
 
     @property
     def touch_access(self) -> bool:
-        """Whether what the API remembers about callers of this Space is out of date."""
+        """True when what the API remembers about callers of this Space is out of date."""
         return "subscription" in self.settings or bool(self.limits)
 
 
-def read_changes(given: Mapping[str, str]) -> SpaceChanges:
+def read_changes(texts: Mapping[str, str]) -> SpaceChanges:
     """Changes from `key: value` texts. Raises Invalid naming every key that cannot be used."""
-    changes, errors = SpaceChanges(), Errors()
-    for key, value in given.items():
-        try:
-            _read_one(changes, key, value.strip())
-        except ValueError as error:
-            errors[key] = [f"{key}: {error}"]
-    if errors:
-        raise Invalid(errors)
+    changes = SpaceChanges()
+    read_pairs(texts, partial(_read_change, changes))
     return changes
 
 
-def _read_one(changes: SpaceChanges, key: str, value: str) -> None:
+def _read_change(changes: SpaceChanges, key: str, value: str) -> None:
     if key in SETTINGS:
         changes.settings[key] = SETTINGS[key](value)
         return
@@ -62,7 +57,7 @@ def _read_one(changes: SpaceChanges, key: str, value: str) -> None:
     if not dot or group not in GROUPS:
         raise ValueError(f"no such setting; there are {', '.join(KEYS)}")
     if name not in GROUPS[group]:
-        raise ValueError(f"no such name; there are {_told(GROUPS[group])}")
+        raise ValueError(f"no such name; there are {_listed(GROUPS[group])}")
     if group == "event_label":
         changes.event_labels[name] = _text(value)
     elif group == "field_label":
@@ -71,15 +66,15 @@ def _read_one(changes: SpaceChanges, key: str, value: str) -> None:
         changes.limits[name] = _limit(value)
 
 
-def _told(names: Iterable[str]) -> str:
-    listed = list(names)
-    return f"{listed[0]} to {listed[-1]}" if len(listed) > 12 else ", ".join(listed)
+def _listed(names: Iterable[str]) -> str:
+    words = list(names)
+    return f"{words[0]} to {words[-1]}" if len(words) > 12 else ", ".join(words)
 
 
 def _text(value: str) -> str:
     if len(value) > MAX_TEXT:
         raise ValueError(f"must not be longer than {MAX_TEXT} characters")
-    if _UNSTORABLE.search(value):
+    if UNPRINTABLE.search(value):
         raise ValueError("must not hold control characters")
     return value
 
@@ -167,7 +162,7 @@ SETTINGS: dict[str, Callable[[str], Setting]] = {
 }
 GROUPS: dict[str, tuple[str, ...]] = {
     "event_label": CUSTOM_EVENTS,
-    "field_label": PROFILE_FIELDS,
+    "field_label": SLOT_NAMES,
     "limit": tuple(PER_MINUTE),
 }
 KEYS = (

@@ -13,7 +13,6 @@ import msgspec
 from msgspec import Meta, Raw
 
 from headwater.browsing.accepted import AcceptedHit, AcceptedPerson
-from headwater.contacts.fields import DATE_FORMS, DATE_SLOTS, NUMBER_SLOTS, SLOTS
 from headwater.http.errors import Invalid
 from headwater.identity.emails import parse_written_email
 from headwater.identity.senders import Sender
@@ -22,6 +21,7 @@ from headwater.ingest.payload import EVENT_FORM, Consent, profile_fields, slot_t
 from headwater.sites.signatures import Signature
 from headwater.sites.sites import ActiveSite
 from headwater.sources.addresses import read_address
+from headwater.spaces.custom_fields import SLOTS, TYPE_RULES
 from headwater.tracker.browser_reports import Browser
 
 MAX_AGO = 7 * 86_400_000
@@ -119,8 +119,7 @@ _RULES = {
     "key": "must be a UUID.",
     "ago": f"must be a number of milliseconds from 0 to {MAX_AGO}.",
     "url": "must be an http:// or https:// address of at most 2048 characters.",
-    **{f"profile_field_{slot}": "must be a number or text holding one." for slot in NUMBER_SLOTS},
-    **{f"profile_field_{slot}": DATE_FORMS for slot in DATE_SLOTS},
+    **TYPE_RULES,
 }
 _STAND_INS: dict[str, Any] = {
     "type": "page", "key": "00000000-0000-0000-0000-000000000000", "ago": 0,

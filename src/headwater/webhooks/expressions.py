@@ -23,10 +23,11 @@ from typing import Any, cast
 from jmespath.exceptions import IncompleteExpressionError, JMESPathError, ParseError
 from jmespath.parser import Parser
 
+from headwater.http.fields import is_blank
 from headwater.webhooks.functions import FUNCTIONS
 from headwater.webhooks.interpreter import Interpreter, Node, StepBudget
 from headwater.webhooks.models import MappingInput
-from headwater.webhooks.values import EXPRESSION, is_blank
+from headwater.webhooks.values import EXPRESSION
 
 FORBIDDEN_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
 LONGEST = 4000

@@ -11,9 +11,10 @@ from functools import wraps
 from typing import Any, cast
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
+from headwater.http.fields import is_blank
 from headwater.sources.resolve import SourceParameters, resolve
 from headwater.webhooks.standard_functions import STANDARD_FUNCTIONS
-from headwater.webhooks.values import ANY, TEXT, Function, is_blank, to_number, to_text
+from headwater.webhooks.values import ANY, TEXT, Function, to_number, to_text
 
 _MAX_PARAMETERS = 200
 

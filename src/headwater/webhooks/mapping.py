@@ -16,10 +16,10 @@ from typing import Any
 
 import msgspec
 
-from headwater.contacts.fields import DATE_SLOTS, NUMBER_SLOTS
 from headwater.events.accepted import AcceptedEvent
 from headwater.http.errors import Errors, Invalid
 from headwater.ingest.payload import Check, TrackPayload, accept
+from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS, slot_name
 from headwater.webhooks.expressions import parse
 from headwater.webhooks.interpreter import StepBudget
 from headwater.webhooks.models import MappingInput, WebhookSettings
@@ -63,15 +63,11 @@ def _converters() -> dict[str, Callable[[Any], Any]]:
     """How a found value becomes what each destination takes."""
     names = [info.name for info in msgspec.structs.fields(TrackPayload)]
     found = dict.fromkeys([*names, CURRENCY, BUYER_OF_ORDER], to_text)
-    found |= dict.fromkeys(("amount", *_slots(NUMBER_SLOTS)), to_number)
-    found |= dict.fromkeys(("event_time", *_slots(DATE_SLOTS)), _as_it_is)
+    found |= dict.fromkeys(("amount", *map(slot_name, NUMBER_SLOTS)), to_number)
+    found |= dict.fromkeys(("event_time", *map(slot_name, DATE_SLOTS)), _as_it_is)
     found |= dict.fromkeys(("is_upsell", "do_not_capi"), _to_flag)
     found |= dict.fromkeys(("company_external_id", "company_name"), _to_code)
     return {name: convert for name, convert in found.items() if name not in _COMPUTED}
-
-
-def _slots(numbers: range) -> list[str]:
-    return [f"profile_field_{number}" for number in numbers]
 
 
 DESTINATIONS: Mapping[str, Callable[[Any], Any]] = _converters()

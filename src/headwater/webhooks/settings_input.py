@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from headwater.events.accepted import EVENT_NAMES
-from headwater.http.errors import Errors, Invalid
+from headwater.http.errors import Invalid
+from headwater.http.objects import read_pairs
 from headwater.webhooks.expressions import FORBIDDEN_HEADERS, parse
 from headwater.webhooks.former_expressions import modernise
 from headwater.webhooks.mapping import DESTINATIONS
@@ -37,18 +38,18 @@ def read_settings(
     kind: str, pairs: Mapping[str, str], before: WebhookSettings | None = None
 ) -> WebhookSettings:  # fmt: skip
     """`before` with the changes that the pairs say. Raises Invalid, naming each bad key."""
-    settings, errors = before or WebhookSettings(), Errors()
-    for key, text in pairs.items():
-        try:
-            settings = _with(kind, settings, key, text.strip())
-        except ValueError as error:
-            errors[key] = [f"{key}: {error}"]
-    if not errors and kind == GENERIC.type and not any(settings.events.values()):
-        errors["event"] = ["event: a generic webhook needs event=NAME or event.<topic>=NAME"]
-    if not errors and len(settings.events) + len(settings.mapping) > MAX_PAIRS:
-        errors["map"] = [f"a webhook has at most {MAX_PAIRS} settings"]
-    if errors:
-        raise Invalid(errors)
+    settings = before or WebhookSettings()
+
+    def take(key: str, text: str) -> None:
+        nonlocal settings
+        settings = _with(kind, settings, key, text)
+
+    read_pairs(pairs, take)
+    if kind == GENERIC.type and not any(settings.events.values()):
+        rule = "a generic webhook needs event=NAME or event.<topic>=NAME"
+        raise Invalid({"event": [f"event: {rule}"]})
+    if len(settings.events) + len(settings.mapping) > MAX_PAIRS:
+        raise Invalid({"map": [f"a webhook has at most {MAX_PAIRS} settings"]})
     return settings
 
 

@@ -44,11 +44,6 @@ def is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def is_blank(value: Any) -> bool:
-    """Whether there is nothing to use: null, or text of blanks only."""
-    return value is None or (isinstance(value, str) and not value.strip())
-
-
 def _is_list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list) and all(map(fits, cast("list[Any]", value)))
 

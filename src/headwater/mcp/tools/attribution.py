@@ -6,7 +6,8 @@ from typing import Any
 
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.events.parameters import QUERY_MODE
-from headwater.http.parameters import Parameter, Query, one_of
+from headwater.http.fields import one_of
+from headwater.http.parameters import JsonInput, Parameter
 from headwater.identity.senders import Sender
 from headwater.mcp.context import ToolContext
 from headwater.mcp.tool import ID, Arguments, Tool, arguments_of, object_of
@@ -23,7 +24,7 @@ _SENDER = {"enum": [*Sender, None]}
 
 
 async def _explain(asking: ToolContext, given: Arguments) -> Any:
-    query = Query.of_body({name: given[name] for name in given if name != "event_id"})
+    query = JsonInput({name: given[name] for name in given if name != "event_id"})
     window, mode = WINDOW.read(query), QUERY_MODE.read(query)
     query.finish()
     async with asking.transaction() as connection:

@@ -11,7 +11,7 @@ from headwater.companies.queries import fetch_company, list_companies
 from headwater.companies.schemas import BODY_OF_CHANGE, CHANGED, COMPANY, PAGE
 from headwater.companies.updates import read_change, update_company
 from headwater.http.json_decoder import refuse_bad_text
-from headwater.http.parameters import Query
+from headwater.http.parameters import JsonInput
 from headwater.mcp.context import ToolContext
 from headwater.mcp.pages import PAGING, paged, told
 from headwater.mcp.tool import ID, Arguments, Tool, arguments_of, list_of, rows_schema, schema_of
@@ -21,7 +21,7 @@ _UNKNOWN = "Find the company's id with list_companies."
 
 
 async def _list_companies(asking: ToolContext, given: Arguments) -> Any:
-    query = Query.of_body(paged(given))
+    query = JsonInput(paged(given))
     cursors = parameters.cursors(query, asking.service.signing_key, asking.space_id)
     async with asking.transaction() as connection:
         space = await asking.space(connection)
@@ -49,7 +49,7 @@ TOOLS = (
         name="list_companies",
         title="List companies",
         description="Companies, the newest first; those made in a time range, if one is given.",
-        arguments=arguments_of(parameters.START_DATE, parameters.END_DATE, *PAGING),
+        arguments=arguments_of(*parameters.CREATED.parameters, *PAGING),
         answer=list_of(rows_schema(PAGE)),
         call=_list_companies,
     ),

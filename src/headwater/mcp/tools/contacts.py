@@ -13,8 +13,9 @@ from headwater.contacts.lookup import find_by_email, resolve
 from headwater.contacts.queries import fetch_contact, list_contacts, queries
 from headwater.contacts.schemas import CONTACT, CONVERSION, PAGE, TOUCHPOINT
 from headwater.contacts.updates import create_contact, update_contact
+from headwater.http.fields import whole_number
 from headwater.http.json_decoder import refuse_bad_text
-from headwater.http.parameters import Parameter, Query, whole_number
+from headwater.http.parameters import JsonInput, Parameter
 from headwater.mcp.context import ToolContext
 from headwater.mcp.pages import PAGING, paged, told
 from headwater.mcp.tool import (
@@ -47,7 +48,7 @@ _INCLUDED = (parameters.TRK_TOKENS, parameters.ALL_EMAILS, parameters.CUSTOM_FIE
 
 
 async def _list_contacts(asking: ToolContext, given: Arguments) -> Any:
-    query = Query.of_body(paged(given))
+    query = JsonInput(paged(given))
     cursors = parameters.cursors(query, asking.service.signing_key, asking.space_id)
     async with asking.transaction() as connection:
         space = await asking.space(connection)
@@ -67,7 +68,7 @@ async def _get_contact(asking: ToolContext, given: Arguments) -> Any:
 
 
 async def _find_contact(asking: ToolContext, given: Arguments) -> Any:
-    query = Query.of_body(given)
+    query = JsonInput(given)
     email = parameters.read_email(query, "")
     asked = parameters.read_get_contact(query)
     async with asking.transaction() as connection:
@@ -134,12 +135,12 @@ async def _delete_pii(asking: ToolContext, given: Arguments) -> Any:
     return {"contact_id": found, "status": "queued", "message": message}
 
 
-def _but(given: Arguments, name: str) -> Query:
+def _but(given: Arguments, name: str) -> JsonInput:
     """A query of the arguments but one."""
-    return Query.of_body({key: value for key, value in given.items() if key != name})
+    return JsonInput({key: value for key, value in given.items() if key != name})
 
 
-_LISTED = (parameters.START_DATE, parameters.END_DATE, *PAGING, *_INCLUDED, parameters.LABELS)
+_LISTED = (*parameters.CREATED.parameters, *PAGING, *_INCLUDED, parameters.LABELS)
 _SHOWN = (parameters.TRK_TOKENS, parameters.LABELS)
 _VALUES = schema_of(inputs.BODY_OF_NEW)["properties"]
 _WHOLE = schema_of(CONTACT)

@@ -15,7 +15,7 @@ from headwater.events.queries import fetch_event, list_events, queries
 from headwater.events.schemas import BODY_OF_CHANGE, EVENT, PAGE
 from headwater.events.updates import delete_event, read_change, update_event
 from headwater.http.json_decoder import refuse_bad_text
-from headwater.http.parameters import Query
+from headwater.http.parameters import JsonInput
 from headwater.identity.senders import Sender
 from headwater.inbox.inbox import Request
 from headwater.ingest.endpoints import BUCKET
@@ -42,7 +42,7 @@ _UNKNOWN = "Find the event's id with list_events."
 
 
 async def _list_events(asking: ToolContext, given: Arguments) -> Any:
-    query = Query.of_body(paged(given))
+    query = JsonInput(paged(given))
     cursors = parameters.cursors(query, asking.service.signing_key, asking.space_id)
     async with asking.transaction() as connection:
         await connection.execute(queries["snapshot"])
@@ -82,7 +82,7 @@ async def _delete_event(asking: ToolContext, given: Arguments) -> Any:
     return {"message": "Event deleted."}
 
 
-_LISTED = (parameters.START_DATE, parameters.END_DATE, *parameters.SELECTION, *PAGING)
+_LISTED = (*parameters.TIME.parameters, *parameters.SELECTION, *PAGING)
 
 TOOLS = (
     Tool(

@@ -9,8 +9,9 @@ from headwater.deliveries import parameters
 from headwater.deliveries.delivery_log import list_deliveries
 from headwater.deliveries.schemas import PAGE as DELIVERIES
 from headwater.destinations.destinations import fetch_destination
+from headwater.http.fields import whole_number
 from headwater.http.pagination import Cursors
-from headwater.http.parameters import Parameter, Query, whole_number
+from headwater.http.parameters import JsonInput, Parameter
 from headwater.inbox.rejected import list_rejected_events
 from headwater.inbox.rows import RejectReason
 from headwater.mcp.context import ToolContext
@@ -27,7 +28,7 @@ _TEXT = {"type": "string"}
 
 
 async def _list_deliveries(asking: ToolContext, given: Arguments) -> Any:
-    query = Query.of_body(paged(given))
+    query = JsonInput(paged(given))
     destination_id = _DESTINATION_ID.read(query)
     sought = replace(parameters.read_sought(query, 0), destination_id=destination_id)
     cursors = parameters.cursors(asking.service.signing_key, asking.space_id, sought)
@@ -40,7 +41,7 @@ async def _list_deliveries(asking: ToolContext, given: Arguments) -> Any:
 
 
 async def _list_rejected(asking: ToolContext, given: Arguments) -> Any:
-    query = Query.of_body(paged(given))
+    query = JsonInput(paged(given))
     cursors = Cursors(asking.service.signing_key, asking.space_id, "/rejected", [])
     per_page, at = PER_PAGE.read(query) or 0, cursors.read_from(query)
     query.finish()

@@ -5,22 +5,15 @@ revenue. What is left out has the default that most questions mean.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, time
 from typing import Any
 
 from headwater.attribution.models import MODELS
-from headwater.companies.parameters import END_DATE, START_DATE
 from headwater.contacts import filters
 from headwater.events.parameters import EVENT_NAMES_PARAMETER, QUERY_MODE
-from headwater.http.parameters import (
-    ListParameter,
-    Parameter,
-    ParameterType,
-    Query,
-    one_of,
-    whole_number,
-)
+from headwater.http.date_range import MOMENT_OR_BLANK, date_range
+from headwater.http.fields import one_of, whole_number, written
+from headwater.http.parameters import Input, JsonInput, ListParameter, Parameter
 from headwater.mcp.context import ToolContext
 from headwater.mcp.dates import EXAMPLES, read_dates
 from headwater.mcp.pages import MOST_ROWS
@@ -69,14 +62,15 @@ _GROUP_BY = ListParameter(
 )  # fmt: skip
 _PERIOD = Parameter(
     name="period",
-    kind=ParameterType({"type": "string", "maxLength": 100}, str),
+    kind=written({"type": "string", "maxLength": 100}, str),
     default=DEFAULT_PERIOD,
     description=f"The time in words, instead of start_date and end_date. One of: {EXAMPLES}.",
 )
-_START = replace(
-    START_DATE, description="First second of the range, on the Space's clock; with end_date."
+_TIME = date_range(
+    "First second of the range, on the Space's clock; with end_date.",
+    "Last second of the range, included; with start_date.",
+    kind=MOMENT_OR_BLANK,
 )
-_END = replace(END_DATE, description="Last second of the range, included; with start_date.")
 _MODEL = Parameter(
     name="attribution_model", kind=one_of(tuple(MODELS)), default="last_touch",
     description="How credit is shared out over the touchpoints before an event.",
@@ -86,7 +80,7 @@ _SOURCES = ListParameter(
     description="Only the credit of these sources.",
 )  # fmt: skip
 _CAMPAIGN = Parameter(
-    name="campaign", kind=ParameterType({"type": "string", "maxLength": LONGEST_CAMPAIGN}, str),
+    name="campaign", kind=written({"type": "string", "maxLength": LONGEST_CAMPAIGN}, str),
     description="Only the credit of campaigns whose name or id contains this.",
 )  # fmt: skip
 _COMPARE = Parameter(
@@ -103,7 +97,7 @@ _ORDER_BY = Parameter(
     "measure if left out, or the time if grouped by one.",
 )  # fmt: skip
 _ARGUMENTS = (
-    _MEASURES, _GROUP_BY, _PERIOD, _START, _END, _MODEL, WINDOW, QUERY_MODE,
+    _MEASURES, _GROUP_BY, _PERIOD, *_TIME.parameters, _MODEL, WINDOW, QUERY_MODE,
     EVENT_NAMES_PARAMETER, _SOURCES, _CAMPAIGN, _COMPARE, _LIMIT, _ORDER_BY,
 )  # fmt: skip
 _TIMES = (Group.DAY, Group.WEEK, Group.MONTH)
@@ -121,7 +115,7 @@ async def _query_report(asking: ToolContext, given: Arguments) -> Any:
 def _read(given: Arguments, space: Space, now: datetime) -> ReportQuery:
     """The report that arguments ask for. Raises Invalid with every rule they break."""
     none = given.get(_GROUP_BY.name) == []
-    query = Query.of_body({k: v for k, v in given.items() if not (none and k == _GROUP_BY.name)})
+    query = JsonInput({k: v for k, v in given.items() if not (none and k == _GROUP_BY.name)})
     span = _read_span(query, space, now)
     measures = tuple(Measure(each) for each in _MEASURES.read(query))
     groups = tuple(Group(each) for each in _GROUP_BY.read(query))
@@ -145,18 +139,13 @@ def _read(given: Arguments, space: Space, now: datetime) -> ReportQuery:
     return asked
 
 
-def _read_span(query: Query, space: Space, now: datetime) -> DateTimeSpan:
-    start, end = _START.read(query), _END.read(query)
-    dated = [each.name for each in (_START, _END) if query.one(each.name) is not None]
-    words = query.one(_PERIOD.name)
+def _read_span(query: Input, space: Space, now: datetime) -> DateTimeSpan:
+    words = None if query.single(_PERIOD.name) is None else _PERIOD.read(query)
+    dated = any(query.single(date.name) is not None for date in _TIME.parameters)
     if dated and words is not None:
         query.refuse(_PERIOD.name, "must not be given with start_date and end_date.")
-    elif len(dated) == 1:
-        query.refuse(({"start_date", "end_date"} - {*dated}).pop(), f"is required with {dated[0]}.")
-    elif start is not None and end is not None:
-        if end <= start:
-            query.refuse(_END.name, "must be after start_date.")
-        return DateTimeSpan(start, end)
+    elif (local := _TIME.read(query)) is not None:
+        return DateTimeSpan(*local)
     today = now.astimezone(space.zone).date()
     try:
         dates = read_dates(words or DEFAULT_PERIOD, today)
@@ -169,7 +158,7 @@ def _read_span(query: Query, space: Space, now: datetime) -> DateTimeSpan:
 
 
 def _read_order(
-    query: Query, measures: tuple[Measure, ...], groups: tuple[Group, ...]
+    query: Input, measures: tuple[Measure, ...], groups: tuple[Group, ...]
 ) -> Measure | Group | None:
     word = _ORDER_BY.read(query)
     if word is None:

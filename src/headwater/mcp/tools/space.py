@@ -6,12 +6,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from headwater.events.accepted import CUSTOM_NAMES
-from headwater.http.errors import Invalid
+from headwater.http.fields import text_up_to
+from headwater.http.parameters import JsonInput
 from headwater.mcp.context import ToolContext
-from headwater.mcp.dates import EXAMPLES, DateSpan, read_dates
+from headwater.mcp.dates import EXAMPLES, LONGEST_WORDS, UNREADABLE, DateSpan, read_dates
 from headwater.mcp.descriptions import describe_space
 from headwater.mcp.tool import ID, Arguments, Tool, object_of
 
+_WORDS = text_up_to(LONGEST_WORDS, rule="must be a string.", length_rule=UNREADABLE)
 _TEXT = {"type": "string"}
 _LABELS = {"type": "object", "additionalProperties": _TEXT}
 
@@ -31,13 +33,11 @@ async def _list_custom_events(asking: ToolContext, _: Arguments) -> Any:
 async def _resolve_date_range(asking: ToolContext, given: Arguments) -> Any:
     async with asking.transaction() as connection:
         space = await asking.space(connection)
-    words, today = given["words"], datetime.now(UTC).astimezone(space.zone).date()
-    if not isinstance(words, str):
-        raise Invalid.of("words", "must be a string.")
-    try:
-        dates = read_dates(words, today)
-    except ValueError as error:
-        raise Invalid.of("words", str(error)) from None
+    today = datetime.now(UTC).astimezone(space.zone).date()
+    query = JsonInput(given)
+    dates = query.read("words", _WORDS.then(lambda words: read_dates(words, today)), given["words"])
+    query.finish()
+    assert dates is not None
     before = dates.before
     return {
         **_written(dates),

@@ -1,0 +1,118 @@
+"""The custom fields of a Space's contacts: thirty numbered slots, for text, numbers and dates.
+Their numbers, names and types stand here and nowhere else, with the readers of their values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+from headwater.http.decimals import decimal_text, number_pattern
+from headwater.http.fields import (
+    BLANK,
+    NULL,
+    FieldType,
+    number,
+    number_text,
+    number_within,
+    text_up_to,
+)
+from headwater.http.instants import ISO_SCHEMA, parse_instant, parse_iso
+
+TEXT_SLOTS = range(1, 16)
+NUMBER_SLOTS = range(16, 26)
+DATE_SLOTS = range(26, 31)
+
+
+def slot_name(slot: int) -> str:
+    """The name of a slot in the API, and of its column."""
+    return f"profile_field_{slot}"
+
+
+SLOTS = tuple((slot, slot_name(slot)) for slot in (*TEXT_SLOTS, *NUMBER_SLOTS, *DATE_SLOTS))
+"""Every slot's number and name."""
+SLOT_NAMES = tuple(name for _, name in SLOTS)
+SLOT_TYPES = {
+    **dict.fromkeys(map(slot_name, TEXT_SLOTS), "text"),
+    **dict.fromkeys(map(slot_name, NUMBER_SLOTS), "number"),
+    **dict.fromkeys(map(slot_name, DATE_SLOTS), "date"),
+}
+
+LONGEST_TEXT = 10_240
+MAX_SLOT_NUMBER = Decimal(10) ** 24
+SLOT_STEP = Decimal("0.0000000001")
+NAME_RULE = f"must be one of {SLOT_NAMES[0]} to {SLOT_NAMES[-1]}."
+NUMBER_FORMS = "must be a number or text holding one."
+DATE_FORMS = "must be a date (YYYY-MM-DD) or an ISO 8601 date-time."
+TYPE_RULES = {
+    **dict.fromkeys(map(slot_name, NUMBER_SLOTS), NUMBER_FORMS),
+    **dict.fromkeys(map(slot_name, DATE_SLOTS), DATE_FORMS),
+}
+"""The rule that a value of another JSON type breaks, by the name of its slot."""
+
+_NUMBER = re.compile(number_pattern(exponent=3))
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
+NUMBER_TEXT_SCHEMA = number_text(_NUMBER)
+
+
+def parse_slot_number(value: str | float | Decimal) -> str:
+    """A number slot's value as decimal text, from a number or a numeric string."""
+    text = str(value).strip()
+    if isinstance(value, str) and not _NUMBER.fullmatch(text):
+        raise ValueError("must be a number.")
+    return decimal_text(Decimal(text), MAX_SLOT_NUMBER, SLOT_STEP)
+
+
+def parse_slot_date(value: str | float, parse: Callable[[Any], float] = parse_instant) -> str:
+    """A date slot's value: `YYYY-MM-DD` as it is, an instant as `YYYY-MM-DDTHH:MM:SS.mmmZ`.
+    `parse` says which forms of an instant are taken.
+    """
+    try:
+        if isinstance(value, str) and _DAY.fullmatch(value.strip()):
+            return date.fromisoformat(value.strip()).isoformat()
+        moment = datetime.fromtimestamp(parse(value), UTC)
+    except (ValueError, OverflowError, OSError):
+        raise ValueError(DATE_FORMS) from None
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _number_text(value: Decimal) -> str:
+    return decimal_text(value, MAX_SLOT_NUMBER, SLOT_STEP)
+
+
+def _iso_date(value: str) -> str:
+    return parse_slot_date(value, parse_iso)
+
+
+_TEXT_FIELD = (
+    text_up_to(LONGEST_TEXT).or_none().documented(type=["string", "null"], maxLength=LONGEST_TEXT)
+)
+_NUMBER_FIELD = (
+    number(NUMBER_FORMS, text_rule="must be a number.", form=_NUMBER)
+    .then(_number_text)
+    .or_none()
+    .documented(
+        anyOf=[
+            number_within(MAX_SLOT_NUMBER),
+            NUMBER_TEXT_SCHEMA,
+            BLANK,
+            NULL,
+        ]
+    )
+)
+_DATE_FIELD = (
+    text_up_to(LONGEST_TEXT, trim=True, rule=DATE_FORMS)
+    .then(_iso_date)
+    .or_none()
+    .documented(anyOf=[ISO_SCHEMA, BLANK, NULL])
+)
+SLOT_FIELDS: dict[str, FieldType[str | None]] = {
+    **dict.fromkeys(map(slot_name, TEXT_SLOTS), _TEXT_FIELD),
+    **dict.fromkeys(map(slot_name, NUMBER_SLOTS), _NUMBER_FIELD),
+    **dict.fromkeys(map(slot_name, DATE_SLOTS), _DATE_FIELD),
+}
+"""The types of the fields in bodies, by name; null and blank text leave one unset."""

@@ -1,0 +1,113 @@
+"""One way to read input: the JSON type of a value is looked at by the types of fields."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.house.test_house import SOURCE, modules
+
+JSON_TYPES = {"str", "int", "float", "bool", "dict", "list", "Decimal", "Mapping"}
+
+NOT_FIELDS: dict[str, str] = {
+    "http/fields.py": "the types of fields",
+    "http/objects.py": "likewise, of arrays and objects",
+    "http/parameters.py": "likewise, of values by name in a query or a JSON object",
+    "http/bodies.py": "a body that is no object has no fields",
+    "http/instants.py": "an instant is written as text or as a number",
+    "spaces/custom_fields.py": "what it reads has been text or a number by its type",
+    "ingest/forms.py": "the payloads' types are msgspec's, which explains a payload once it failed",
+    "ingest/times.py": "what it reads has been text or a number by its type",
+    "ingest/touchpoints.py": "likewise",
+    "imports/files.py": "a row of a file that is no object has no fields",
+    "destinations/inputs.py": "a destination's settings are checked against its platform's model",
+    "platforms/": "answers of other services",
+    "mcp/protocol_messages.py": "messages of the protocol, before a tool is called",
+    "oauth/clients.py": "clients' metadata, refused in the protocol's own codes",
+    "oauth/client_metadata.py": "documents of other servers",
+    "oauth/routes.py": "likewise clients' metadata",
+    "webhooks/": "values of senders' bodies, as mappings find them",
+}
+"""Modules, or rooms, that refuse a value for its JSON type by themselves, and why they may."""
+
+
+def type_checks(function: ast.AST) -> bool:
+    """True when a function asks for the JSON type of a value."""
+    return any(
+        isinstance(node, ast.Call)
+        and ast.unparse(node.func) == "isinstance"
+        and {each.id for each in ast.walk(node.args[1]) if isinstance(each, ast.Name)} & JSON_TYPES
+        for node in ast.walk(function)
+    )
+
+
+def refuses(function: ast.AST) -> bool:
+    """True when a function refuses a value: it raises something, or notes an error."""
+    return any(
+        isinstance(node, ast.Raise)
+        or (isinstance(node, ast.Name) and node.id == "errors")
+        or (isinstance(node, ast.Attribute) and node.attr == "refuse")
+        for node in ast.walk(function)
+    )
+
+
+def ladders(source: str) -> list[str]:
+    """The functions that refuse values and ask for their JSON types."""
+    return [
+        node.name
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and type_checks(node)
+        and refuses(node)
+    ]
+
+
+def reason(path: Path) -> str | None:
+    """Return the exception that a module falls under."""
+    place = path.relative_to(SOURCE).as_posix()
+    return next(
+        (each for each in NOT_FIELDS if place == each or place.startswith(f"{each.rstrip('/')}/")),
+        None,
+    )
+
+
+def test_the_rule_finds_what_it_looks_for() -> None:
+    ladder = 'def read(x):\n if not isinstance(x, str | None):\n  raise ValueError("must be text")'
+    noted = 'def read(x, errors):\n if not isinstance(x, dict):\n  errors["x"] = ["must be one"]'
+    assert ladders(ladder) == ladders(noted) == ["read"]
+    assert ladders("def shown(x):\n return x if isinstance(x, str) else str(x)") == []
+
+
+def test_values_are_read_by_the_types_of_fields() -> None:
+    found = {path: ladders(path.read_text()) for path in modules()}
+    at_fault = {
+        path.relative_to(SOURCE).as_posix(): names
+        for path, names in found.items()
+        if names and reason(path) is None
+    }
+    assert at_fault == {}
+    assert {reason(path) for path, names in found.items() if names} == {*NOT_FIELDS}
+
+
+STAND_ONCE = {
+    "the custom fields' names": (r"profile_field_\{|range\(1, 31\)", "spaces/custom_fields.py"),
+    "the largest amount": (r"10\) \*\* 14", "http/decimals.py"),
+    "the form of a number": (r"\[eE\]", "http/decimals.py"),
+    "the dates of a range": (r'name="(start|end)_date"', "http/date_range.py"),
+    "the rows of a page": (r'name="per_page"', "http/pagination.py"),
+}
+"""Rules that many rooms share: what gives one away, and the module that it stands in."""
+
+
+@pytest.mark.parametrize("rule", STAND_ONCE)
+def test_a_shared_rule_stands_once(rule: str) -> None:
+    pattern, place = STAND_ONCE[rule]
+    places = {
+        path.relative_to(SOURCE).as_posix()
+        for path in modules()
+        if re.search(pattern, path.read_text())
+    }
+    assert places == {place}
