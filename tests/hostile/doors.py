@@ -321,8 +321,6 @@ TRUSTED: Mapping[str, str] = {
     "egress/client.py _is_address": "an address as the resolver writes it",
     "exports/tables.py CsvSink.write": "lines that we wrote",
     "platforms/amounts.py": "a number",
-    "deliveries/delivery_loop.py": "a destination's settings, checked when they were stored",
-    "destinations/destinations.py": "a destination's settings, checked when they were stored",
     "platforms/origins.py": "settings of the operator",
     "deliveries/outbox.py": "a column that we wrote",
     "platforms/google/token.py": "a service account's file, sent by an admin",
