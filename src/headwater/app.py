@@ -42,7 +42,6 @@ from headwater.egress.client import Egress
 from headwater.events.routes import router as events_router
 from headwater.exports.routes import DOWNLOAD_ROUTES
 from headwater.exports.routes import router as exports_router
-from headwater.exports.storage import Storage, open_storage
 from headwater.forwarding.delivery_routes import router as journal_router
 from headwater.forwarding.metrics import forwarding_figures
 from headwater.forwarding.origins import named_hosts
@@ -85,6 +84,7 @@ from headwater.spaces.access import KeyCache
 from headwater.spaces.credential_cache import Listener
 from headwater.spaces.encryption import derive_key
 from headwater.spaces.secret_key import find_secret_key
+from headwater.storage import Storage, open_storage
 from headwater.tracker import endpoint as tracker
 from headwater.tracker.script import ScriptEndpoint
 from headwater.tracker.sites import SiteCache

@@ -17,13 +17,13 @@ from headwater.exports.kinds import KINDS
 from headwater.exports.links import PATH, Download
 from headwater.exports.models import ExportJob, shown_as
 from headwater.exports.schemas import JOB, QUEUED, body_of
-from headwater.exports.storage import CONTENT_TYPE, LocalFolder
 from headwater.http.bodies import read_json
 from headwater.http.errors import Forbidden, Problem, plain
 from headwater.http.ids import INTEGER_ID, parse_id
 from headwater.http.openapi import problems
 from headwater.spaces.access import Caller, requires
 from headwater.spaces.spaces import fetch_space
+from headwater.storage import CONTENT_TYPE, LocalFolder
 
 router = APIRouter(tags=["Exports"])
 

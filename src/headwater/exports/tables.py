@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from headwater.contacts.field_labels import COLUMNS
-from headwater.exports.storage import Sink
+from headwater.storage import Sink
 
 FORMATS = ("ndjson", "csv")
 _NESTED = {"custom_fields": COLUMNS}
