@@ -24,9 +24,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater import __version__
 from headwater.accounts.passwords import Passwords
-from headwater.ads.routes import router as ads_router
+from headwater.ads.operations import router as ads_router
 from headwater.browsing.places import Places
-from headwater.companies.routes import router as companies_router
+from headwater.companies.operations import router as companies_router
 from headwater.console.browsers import (
     ForBrowsers,
     show_assistant_address,
@@ -35,17 +35,17 @@ from headwater.console.browsers import (
 )
 from headwater.console.routes import console_routes
 from headwater.contacts.merge_alerts import merge_figures
-from headwater.contacts.routes import router as contacts_router
+from headwater.contacts.operations import router as contacts_router
 from headwater.database.allowance import begin_request
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.egress.client import Egress
-from headwater.events.routes import router as events_router
-from headwater.exports.routes import DOWNLOAD_ROUTES
-from headwater.exports.routes import router as exports_router
-from headwater.forwarding.delivery_routes import router as journal_router
+from headwater.events.operations import router as events_router
+from headwater.exports.operations import DOWNLOAD_ROUTES
+from headwater.exports.operations import router as exports_router
+from headwater.forwarding.delivery_operations import router as journal_router
 from headwater.forwarding.metrics import forwarding_figures
+from headwater.forwarding.operations import router as destinations_router
 from headwater.forwarding.origins import named_hosts
-from headwater.forwarding.routes import router as destinations_router
 from headwater.http import openapi
 from headwater.http.admission import BodyBudget
 from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
@@ -66,7 +66,7 @@ from headwater.ingest.endpoints import (
     TrackEndpoint,
 )
 from headwater.ingest.inbox import Inbox
-from headwater.ingest.routes import router as receipts_router
+from headwater.ingest.operations import router as receipts_router
 from headwater.ingest.schemas import INGEST_PATHS, INGEST_SCHEMAS
 from headwater.mcp.context import McpServices
 from headwater.mcp.endpoint import SpaceEndpoint
@@ -75,7 +75,7 @@ from headwater.mcp.tools import TOOLS
 from headwater.oauth.client_metadata import HostedClients
 from headwater.oauth.consent_page import authorize_routes
 from headwater.oauth.routes import OAUTH_ROUTES
-from headwater.privacy.routes import router as privacy_router
+from headwater.privacy.operations import router as privacy_router
 from headwater.reference.description import add_tags
 from headwater.reference.examples import add_examples
 from headwater.reference.page import reference_routes

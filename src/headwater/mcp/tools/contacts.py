@@ -11,8 +11,8 @@ from headwater.contacts import filters, inputs, parameters
 from headwater.contacts.journey import fetch_journey
 from headwater.contacts.lookup import find_by_email, resolve
 from headwater.contacts.membership import attach_company, detach_company
+from headwater.contacts.operations import RESTAMPING_SECONDS
 from headwater.contacts.queries import fetch_contact, list_contacts, queries
-from headwater.contacts.routes import RESTAMPING_SECONDS
 from headwater.contacts.schemas import CONTACT, CONVERSION, PAGE, TOUCHPOINT
 from headwater.contacts.updates import create_contact, update_contact
 from headwater.http.json_decoder import refuse_bad_text

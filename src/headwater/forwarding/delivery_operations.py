@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Request, Response
 
 from headwater.forwarding import delivery_log, parameters, schemas
 from headwater.forwarding.destinations import fetch_destination
-from headwater.forwarding.routes import JSON, DestinationId
+from headwater.forwarding.operations import JSON, DestinationId
 from headwater.http.bodies import read_json
 from headwater.http.ids import parse_id
 from headwater.http.openapi import problems
