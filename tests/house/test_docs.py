@@ -23,12 +23,12 @@ from headwater.forwarding.destinations import DELIVERY_STATUSES
 from headwater.forwarding.models import SkipReason
 from headwater.forwarding.platforms.platform import DAY
 from headwater.forwarding.platforms.registry import PLATFORMS
-from headwater.http.rate_limits import PER_MINUTE
 from headwater.mcp.endpoint import AccessRefusal as AssistantRefusal
 from headwater.mcp.prompts import PROMPTS
 from headwater.mcp.resources import RESOURCES
 from headwater.mcp.tools import TOOLS
 from headwater.pipeline.batch import RejectReason
+from headwater.public_api import RATE_LIMITS
 from headwater.reports.errors import ReportProblem
 from headwater.reports.models import Comparison, Group, Measure
 from headwater.settings import PREFIX, READERS, Settings
@@ -108,18 +108,20 @@ def test_every_space_setting_and_scope() -> None:
 def test_every_limit_and_in_one_place() -> None:
     rows = {page: re.findall(r"^\| `(\w+)` \| (\d+) \|", page, re.MULTILINE)
             for page in (CONFIGURATION, API)}  # fmt: skip
-    assert {bucket: int(limit) for bucket, limit in rows[API]} == PER_MINUTE
+    limits = {bucket: limit.per_minute for bucket, limit in RATE_LIMITS.items()}
+    assert {bucket: int(limit) for bucket, limit in rows[API]} == limits
     assert rows[CONFIGURATION] == []
     assert "api.md#rate-limits" in CONFIGURATION
 
 
 def statuses() -> set[int]:
     """Every error status the code names."""
+    rooms = {"api", "http", "ingest", "spaces", "events"}
     files = [*(ROOT / "src" / "headwater").rglob("*.py")]
     numbers = {
         int(token.string)
         for path in files
-        if path.parent.name in {"http", "ingest", "spaces", "events"} or path.name == "app.py"
+        if path.parent.name in rooms or path.name == "app.py"
         for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline)
         if token.type == tokenize.NUMBER and token.string.isdigit()
     }

@@ -16,7 +16,7 @@ from uuid import uuid4
 import psycopg
 from psycopg.sql import SQL, Identifier, Placeholder
 
-from headwater.http.rate_limits import PER_MINUTE
+from headwater.public_api import RATE_LIMITS
 from headwater.sources.catalogue import SOURCE_IDS, mask
 
 NOON = datetime(2026, 5, 13, 12, tzinfo=UTC)
@@ -154,7 +154,7 @@ def make_stage(
     digest = hashlib.sha256(stage.key.encode()).digest()
     columns = {"name": "test", "key_hash": digest, "hint": stage.key[-4:], "scopes": list(scopes)}
     stage._insert("api_keys", columns)
-    for bucket in PER_MINUTE:
+    for bucket in RATE_LIMITS:
         limit = {"bucket": bucket, "per_minute": 1_000_000}
         stage._insert("space_limits", limit, returning="space_id")
     return stage

@@ -12,6 +12,7 @@ from headwater.cli.connect import in_transaction, told
 from headwater.cli.failure import Failure
 from headwater.cli.output import show
 from headwater.cli.tables import key_rows
+from headwater.public_api import RATE_LIMITS
 from headwater.settings import Settings
 from headwater.spaces import keys, spaces
 from headwater.spaces.models import Space
@@ -37,7 +38,7 @@ def create_space(settings: Settings, arguments: Namespace) -> int:
 
 def set_space(settings: Settings, arguments: Namespace) -> int:
     with told(settings):
-        changes = read_changes(pairs(arguments.changes))
+        changes = read_changes(pairs(arguments.changes), RATE_LIMITS)
 
     async def act(connection: AsyncConnection) -> dict[str, Any]:
         space = await spaces.change_space(connection, arguments.space, changes)

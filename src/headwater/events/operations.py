@@ -1,101 +1,113 @@
-"""The endpoints of stored events: parse, call, answer. Each owns its transaction."""
+"""The endpoints of stored events: parse, call, answer. Each handler owns its transaction."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated
 
-from fastapi import APIRouter, Path, Request, Response
+from starlette.responses import Response
 
+from headwater.api.calls import Call
+from headwater.api.operations import Operation, PathParameter
 from headwater.events import parameters
 from headwater.events.queries import fetch_event, list_events, queries
 from headwater.events.schemas import BODY_OF_CHANGE, CHANGED, DELETED, EVENT, PAGE
 from headwater.events.updates import delete_event, read_change, update_event
-from headwater.http.bodies import read_json
-from headwater.http.ids import INTEGER_ID, TEXT_ID, parse_id
-from headwater.http.openapi import problems
-from headwater.http.pagination import PageLink, envelope
-from headwater.http.parameters import Query
-from headwater.spaces.access import Caller, requires
+from headwater.http.ids import INTEGER_ID, TEXT_ID
+from headwater.http.pagination import envelope
+from headwater.http.rate_limits import RateLimit
 from headwater.spaces.spaces import fetch_space
-
-router = APIRouter(tags=["Events"])
 
 JSON = "application/json"
 
-EventId = Annotated[str, Path(description="The event's id.", json_schema_extra=TEXT_ID)]
-IntegerEventId = Annotated[
-    str, Path(alias="event_id", description="The event's id.", json_schema_extra=INTEGER_ID)
-]
 
-Lister = Annotated[Caller, requires("events:read", "list_events")]
-Getter = Annotated[Caller, requires("events:read", "get_event")]
-Updater = Annotated[Caller, requires("events:write", "update_event")]
-Deleter = Annotated[Caller, requires("events:write", "delete_event")]
-
-
-@router.get(
-    "/events",
-    operation_id="list_events",
-    summary="List Events",
-    responses={200: PAGE, **problems(401, 403, 422, 429, 503)},
-    openapi_extra={"parameters": parameters.DOCUMENTATION},
-)
-async def list_stored_events(request: Request, caller: Lister) -> Response:
+async def list_stored_events(call: Call) -> Response:
     """List events of a time range, or with `sources` what they are credited to, newest first."""
-    headwater = request.app.state.headwater
-    query = Query(request.scope["query_string"])
-    cursors = parameters.cursors(query, headwater.signing_key, caller.space_id)
-    async with headwater.database.transaction() as connection:
+    cursors = parameters.cursors(call.query, call.services.signing_key, call.space_id)
+    async with call.services.database.transaction() as connection:
         await connection.execute(queries["snapshot"])
-        space = await fetch_space(connection, caller.space_id)
-        asked = parameters.read_list_events(query, space, cursors, datetime.now(UTC))
-        page = await list_events(connection, caller.space_id, asked)
-    link = PageLink(headwater.base_url + request.scope["path"], query, cursors)
-    return Response(envelope(page, asked.per_page, link), media_type=JSON)
+        space = await fetch_space(connection, call.space_id)
+        listing = parameters.read_list_events(call.query, space, cursors, datetime.now(UTC))
+        page = await list_events(connection, call.space_id, listing)
+    return Response(envelope(page, listing.per_page, call.page_link(cursors)), media_type=JSON)
 
 
-@router.get(
-    "/events/{event_id}",
-    operation_id="get_event",
-    summary="Get Event",
-    responses={200: EVENT, **problems(401, 403, 404, 422, 429, 503)},
-)
-async def get_stored_event(request: Request, event_id: EventId, caller: Getter) -> Response:
+async def get_stored_event(call: Call) -> Response:
     """Get one event."""
-    number = parse_id("event_id", event_id)
-    async with request.app.state.headwater.database.connection() as connection:
-        event = await fetch_event(connection, caller.space_id, number)
+    event_id = call.path_id("event_id")
+    async with call.services.database.connection() as connection:
+        event = await fetch_event(connection, call.space_id, event_id)
     return Response(event, media_type=JSON)
 
 
-@router.put(
-    "/events/{event_id}",
-    operation_id="update_event",
-    summary="Update Event",
-    responses={200: CHANGED, **problems(401, 403, 404, 413, 415, 422, 429, 503)},
-    openapi_extra={"requestBody": BODY_OF_CHANGE},
-)
-async def update_stored_event(
-    request: Request, event_id: IntegerEventId, caller: Updater
-) -> Response:
+async def update_stored_event(call: Call) -> Response:
     """Change or clear an event's amount."""
-    number = parse_id("event_id", event_id)
-    change = read_change(await read_json(request))
-    async with request.app.state.headwater.database.transaction() as connection:
-        await update_event(connection, caller.space_id, number, change)
+    event_id = call.path_id("event_id")
+    change = read_change(await call.body())
+    async with call.services.database.transaction() as connection:
+        await update_event(connection, call.space_id, event_id, change)
     return Response(b'{"message":"Event updated."}', media_type=JSON)
 
 
-@router.delete(
-    "/events/{event_id}",
-    operation_id="delete_event",
-    summary="Delete Event",
-    responses={200: DELETED, **problems(401, 403, 422, 429, 503)},
-)
-async def delete_stored_event(request: Request, event_id: EventId, caller: Deleter) -> Response:
+async def delete_stored_event(call: Call) -> Response:
     """Delete an event for good. An id that does not exist gets the same answer."""
-    number = parse_id("event_id", event_id)
-    async with request.app.state.headwater.database.transaction() as connection:
-        await delete_event(connection, caller.space_id, number)
+    event_id = call.path_id("event_id")
+    async with call.services.database.transaction() as connection:
+        await delete_event(connection, call.space_id, event_id)
     return Response(b'{"status":200,"message":"Event deleted."}', media_type=JSON)
+
+
+EVENT_ID = PathParameter("event_id", "The event's id.", TEXT_ID)
+
+OPERATIONS = (
+    Operation(
+        id="list_events",
+        method="GET",
+        path="/events",
+        tag="Events",
+        summary="List Events",
+        scope="events:read",
+        limit=RateLimit("list_events", 30),
+        parameters=parameters.DOCUMENTATION,
+        answer=PAGE,
+        handler=list_stored_events,
+    ),
+    Operation(
+        id="get_event",
+        method="GET",
+        path="/events/{event_id}",
+        tag="Events",
+        summary="Get Event",
+        scope="events:read",
+        limit=RateLimit("get_event", 30),
+        path_parameters=[EVENT_ID],
+        answer=EVENT,
+        errors=[404],
+        handler=get_stored_event,
+    ),
+    Operation(
+        id="update_event",
+        method="PUT",
+        path="/events/{event_id}",
+        tag="Events",
+        summary="Update Event",
+        scope="events:write",
+        limit=RateLimit("update_event", 60),
+        path_parameters=[PathParameter("event_id", "The event's id.", INTEGER_ID)],
+        body=BODY_OF_CHANGE,
+        answer=CHANGED,
+        errors=[404],
+        handler=update_stored_event,
+    ),
+    Operation(
+        id="delete_event",
+        method="DELETE",
+        path="/events/{event_id}",
+        tag="Events",
+        summary="Delete Event",
+        scope="events:write",
+        limit=RateLimit("delete_event", 60),
+        path_parameters=[EVENT_ID],
+        answer=DELETED,
+        handler=delete_stored_event,
+    ),
+)

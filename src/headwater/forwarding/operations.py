@@ -1,186 +1,232 @@
-"""The endpoints of destinations: parse, call, answer. Each owns its transaction."""
+"""The endpoints of destinations: parse, call, answer. Each handler owns its transaction."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import msgspec
-from fastapi import APIRouter, Path, Request, Response
+from psycopg import AsyncConnection
+from starlette.responses import Response
 
+from headwater.api.calls import Call
+from headwater.api.operations import Handler, Operation, PathParameter
 from headwater.forwarding import destinations, schemas
 from headwater.forwarding.destination_check import try_destination
+from headwater.forwarding.destinations import DestinationRow
 from headwater.forwarding.inputs import read_new
 from headwater.forwarding.platforms import registry
-from headwater.http.bodies import read_json
-from headwater.http.ids import parse_id
-from headwater.http.openapi import problems
-from headwater.spaces.access import Caller, requires
-
-router = APIRouter(tags=["Destinations"])
+from headwater.http.rate_limits import RateLimit
 
 JSON = "application/json"
 
-DestinationId = Annotated[
-    str, Path(description="The destination's id.", json_schema_extra={"pattern": "^[0-9]{1,18}$"})
-]
-
-Lister = Annotated[Caller, requires("destinations:read", "list_destinations")]
-Getter = Annotated[Caller, requires("destinations:read", "get_destination")]
-Changer = Annotated[Caller, requires("destinations:write", "change_destination")]
-Tester = Annotated[Caller, requires("destinations:write", "test_destination")]
+StateChange = Callable[[AsyncConnection, int, int], Awaitable[DestinationRow]]
+"""What makes another state of one destination of a Space, and returns it."""
 
 
-@router.get(
-    "/platforms",
-    operation_id="list_platforms",
-    summary="List ad platforms",
-    responses={200: schemas.PLATFORMS, **problems(401, 403, 422, 429, 503)},
-)
-async def list_platforms(_: Lister) -> Response:
+async def list_platforms(_: Call) -> Response:
     """List the ad platforms that events can be forwarded to, and what each asks for."""
-    return _answer({"data": [schemas.show_platform(each) for each in _platforms()]})
+    platforms = registry.PLATFORMS.values()
+    return _answer({"data": [schemas.show_platform(platform) for platform in platforms]})
 
 
-@router.get(
-    "/destinations",
-    operation_id="list_destinations",
-    summary="List Destinations",
-    responses={200: schemas.DESTINATIONS, **problems(401, 403, 422, 429, 503)},
-)
-async def list_destinations(request: Request, caller: Lister) -> Response:
+async def list_destinations(call: Call) -> Response:
     """List the Space's destinations, the oldest first."""
-    async with request.app.state.headwater.database.connection() as connection:
-        listed = await destinations.list_destinations(connection, caller.space_id)
-    return _answer({"data": [schemas.show_destination(each) for each in listed]})
+    async with call.services.database.connection() as connection:
+        rows = await destinations.list_destinations(connection, call.space_id)
+    return _answer({"data": [schemas.show_destination(row) for row in rows]})
 
 
-@router.post(
-    "/destinations",
-    operation_id="create_destination",
-    summary="Create Destination",
-    status_code=201,
-    responses={201: schemas.DESTINATION, **problems(401, 403, 413, 415, 422, 429, 503)},
-    openapi_extra={"requestBody": schemas.body_of_creation()},
-)
-async def create_destination(request: Request, caller: Changer) -> Response:
+async def create_destination(call: Call) -> Response:
     """Forward events to an account of an ad platform from now on."""
-    headwater = request.app.state.headwater
-    new = read_new(await read_json(request))
-    async with headwater.database.transaction() as connection:
+    new = read_new(await call.body())
+    async with call.services.database.transaction() as connection:
         stored = await destinations.create_destination(
-            connection, caller.space_id, new, headwater.sealing_key
+            connection, call.space_id, new, call.services.sealing_key
         )
     return _answer(schemas.show_destination(stored), 201)
 
 
-@router.get(
-    "/destinations/{destination_id}",
-    operation_id="get_destination",
-    summary="Get Destination",
-    responses={200: schemas.DESTINATION, **problems(401, 403, 404, 422, 429, 503)},
-)
-async def get_destination(
-    request: Request, destination_id: DestinationId, caller: Getter
-) -> Response:
+async def get_destination(call: Call) -> Response:
     """Get one destination."""
-    number = parse_id("destination_id", destination_id)
-    async with request.app.state.headwater.database.connection() as connection:
-        stored = await destinations.fetch_destination(connection, caller.space_id, number)
+    destination_id = call.path_id("destination_id")
+    async with call.services.database.connection() as connection:
+        stored = await destinations.fetch_destination(connection, call.space_id, destination_id)
     return _answer(schemas.show_destination(stored))
 
 
-@router.put(
-    "/destinations/{destination_id}",
-    operation_id="update_destination",
-    summary="Update Destination",
-    responses={200: schemas.DESTINATION, **problems(401, 403, 404, 413, 415, 422, 429, 503)},
-    openapi_extra={"requestBody": schemas.BODY_OF_CHANGE},
-)
-async def update_destination(
-    request: Request, destination_id: DestinationId, caller: Changer
-) -> Response:
+async def update_destination(call: Call) -> Response:
     """Change a destination. Settings and event names are replaced whole, secrets one by one."""
-    headwater = request.app.state.headwater
-    number = parse_id("destination_id", destination_id)
-    body = await read_json(request)
-    async with headwater.database.transaction() as connection:
+    destination_id = call.path_id("destination_id")
+    body = await call.body()
+    async with call.services.database.transaction() as connection:
         stored = await destinations.change_destination(
-            connection, caller.space_id, number, body, headwater.sealing_key
+            connection, call.space_id, destination_id, body, call.services.sealing_key
         )
     return _answer(schemas.show_destination(stored))
 
 
-@router.delete(
-    "/destinations/{destination_id}",
-    operation_id="delete_destination",
-    summary="Remove Destination",
-    responses={200: schemas.REMOVED, **problems(401, 403, 404, 422, 429, 503)},
-)
-async def delete_destination(
-    request: Request, destination_id: DestinationId, caller: Changer
-) -> Response:
+async def delete_destination(call: Call) -> Response:
     """Remove a destination and its secrets. What is queued for it is skipped."""
-    number = parse_id("destination_id", destination_id)
-    async with request.app.state.headwater.database.transaction() as connection:
-        await destinations.remove_destination(connection, caller.space_id, number)
+    destination_id = call.path_id("destination_id")
+    async with call.services.database.transaction() as connection:
+        await destinations.remove_destination(connection, call.space_id, destination_id)
     return _answer({"message": "Destination removed."})
 
 
-@router.post(
-    "/destinations/{destination_id}/pause",
-    operation_id="pause_destination",
-    summary="Pause Destination",
-    responses={200: schemas.DESTINATION, **problems(401, 403, 404, 422, 429, 503)},
-)
-async def pause_destination(
-    request: Request, destination_id: DestinationId, caller: Changer
-) -> Response:
-    """Send nothing any more. Events that arrive meanwhile are skipped; what is queued waits."""
-    number = parse_id("destination_id", destination_id)
-    async with request.app.state.headwater.database.transaction() as connection:
-        stored = await destinations.pause_destination(connection, caller.space_id, number)
-    return _answer(schemas.show_destination(stored))
+def changes_state(change: StateChange) -> Handler:
+    """Return the handler that brings one destination into another state."""
+
+    async def change_state(call: Call) -> Response:
+        destination_id = call.path_id("destination_id")
+        async with call.services.database.transaction() as connection:
+            stored = await change(connection, call.space_id, destination_id)
+        return _answer(schemas.show_destination(stored))
+
+    return change_state
 
 
-@router.post(
-    "/destinations/{destination_id}/resume",
-    operation_id="resume_destination",
-    summary="Resume Destination",
-    responses={200: schemas.DESTINATION, **problems(401, 403, 404, 422, 429, 503)},
-)
-async def resume_destination(
-    request: Request, destination_id: DestinationId, caller: Changer
-) -> Response:
-    """Send again, whether people had paused it or the platform had refused its credentials."""
-    number = parse_id("destination_id", destination_id)
-    async with request.app.state.headwater.database.transaction() as connection:
-        stored = await destinations.resume_destination(connection, caller.space_id, number)
-    return _answer(schemas.show_destination(stored))
-
-
-@router.post(
-    "/destinations/{destination_id}/test",
-    operation_id="test_destination",
-    summary="Test Destination",
-    responses={200: schemas.TRIED, **problems(401, 403, 404, 422, 429, 503)},
-)
-async def test_destination(
-    request: Request, destination_id: DestinationId, caller: Tester
-) -> Response:
+async def test_destination(call: Call) -> Response:
     """Send one made-up event in the platform's test mode, where it does not count."""
-    headwater = request.app.state.headwater
-    number = parse_id("destination_id", destination_id)
-    async with headwater.database.transaction() as connection:
+    destination_id = call.path_id("destination_id")
+    shared = call.services
+    async with shared.database.transaction() as connection:
         platform, destination = await destinations.open_destination(
-            connection, caller.space_id, number, headwater.settings, headwater.sealing_key
+            connection, call.space_id, destination_id, shared.settings, shared.sealing_key
         )
-    trial = await try_destination(headwater.egress, destination, platform)
+    trial = await try_destination(shared.egress, destination, platform)
     return _answer({"ok": trial.ok, "http_status": trial.status, "message": trial.words})
-
-
-def _platforms() -> list[Any]:
-    return list(registry.PLATFORMS.values())
 
 
 def _answer(content: Any, status: int = 200) -> Response:
     return Response(msgspec.json.encode(content), status, media_type=JSON)
+
+
+DESTINATION_ID = PathParameter(
+    "destination_id", "The destination's id.", {"pattern": "^[0-9]{1,18}$"}
+)
+LISTING = RateLimit("list_destinations", 30)
+CHANGING = RateLimit("change_destination", 60)
+
+OPERATIONS = (
+    Operation(
+        id="list_platforms",
+        method="GET",
+        path="/platforms",
+        tag="Destinations",
+        summary="List ad platforms",
+        scope="destinations:read",
+        limit=LISTING,
+        answer=schemas.PLATFORMS,
+        handler=list_platforms,
+    ),
+    Operation(
+        id="list_destinations",
+        method="GET",
+        path="/destinations",
+        tag="Destinations",
+        summary="List Destinations",
+        scope="destinations:read",
+        limit=LISTING,
+        answer=schemas.DESTINATIONS,
+        handler=list_destinations,
+    ),
+    Operation(
+        id="create_destination",
+        method="POST",
+        path="/destinations",
+        tag="Destinations",
+        summary="Create Destination",
+        scope="destinations:write",
+        limit=CHANGING,
+        body=schemas.body_of_creation(),
+        status=201,
+        answer=schemas.DESTINATION,
+        handler=create_destination,
+    ),
+    Operation(
+        id="get_destination",
+        method="GET",
+        path="/destinations/{destination_id}",
+        tag="Destinations",
+        summary="Get Destination",
+        scope="destinations:read",
+        limit=RateLimit("get_destination", 60),
+        path_parameters=[DESTINATION_ID],
+        answer=schemas.DESTINATION,
+        errors=[404],
+        handler=get_destination,
+    ),
+    Operation(
+        id="update_destination",
+        method="PUT",
+        path="/destinations/{destination_id}",
+        tag="Destinations",
+        summary="Update Destination",
+        scope="destinations:write",
+        limit=CHANGING,
+        path_parameters=[DESTINATION_ID],
+        body=schemas.BODY_OF_CHANGE,
+        answer=schemas.DESTINATION,
+        errors=[404],
+        handler=update_destination,
+    ),
+    Operation(
+        id="delete_destination",
+        method="DELETE",
+        path="/destinations/{destination_id}",
+        tag="Destinations",
+        summary="Remove Destination",
+        scope="destinations:write",
+        limit=CHANGING,
+        path_parameters=[DESTINATION_ID],
+        answer=schemas.REMOVED,
+        errors=[404],
+        handler=delete_destination,
+    ),
+    Operation(
+        id="pause_destination",
+        method="POST",
+        path="/destinations/{destination_id}/pause",
+        tag="Destinations",
+        summary="Pause Destination",
+        description=(
+            "Send nothing any more. Events that arrive meanwhile are skipped; what is queued waits."
+        ),
+        scope="destinations:write",
+        limit=CHANGING,
+        path_parameters=[DESTINATION_ID],
+        answer=schemas.DESTINATION,
+        errors=[404],
+        handler=changes_state(destinations.pause_destination),
+    ),
+    Operation(
+        id="resume_destination",
+        method="POST",
+        path="/destinations/{destination_id}/resume",
+        tag="Destinations",
+        summary="Resume Destination",
+        description=(
+            "Send again, whether people had paused it or the platform had refused its credentials."
+        ),
+        scope="destinations:write",
+        limit=CHANGING,
+        path_parameters=[DESTINATION_ID],
+        answer=schemas.DESTINATION,
+        errors=[404],
+        handler=changes_state(destinations.resume_destination),
+    ),
+    Operation(
+        id="test_destination",
+        method="POST",
+        path="/destinations/{destination_id}/test",
+        tag="Destinations",
+        summary="Test Destination",
+        scope="destinations:write",
+        limit=RateLimit("test_destination", 10),
+        path_parameters=[DESTINATION_ID],
+        answer=schemas.TRIED,
+        errors=[404],
+        handler=test_destination,
+    ),
+)

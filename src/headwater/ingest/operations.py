@@ -1,43 +1,44 @@
-"""GET /receipts/{id}: what became of an accepted request."""
+"""The endpoints that take events and touchpoints in, and the one that tells what became of them.
+
+The first three carry the traffic: they are applications of their own, which the service serves
+before it looks for a route.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp
 
-from fastapi import APIRouter, Path, Request
-from fastapi.responses import JSONResponse
-
+from headwater.api.calls import Call
+from headwater.api.operations import Operation, PathParameter
+from headwater.database.queries import fetch_optional
 from headwater.http.errors import NotFound
-from headwater.http.ids import TEXT_ID, parse_id
-from headwater.http.openapi import problems
-from headwater.ingest.inbox import queries
-from headwater.ingest.schemas import RECEIPT
-from headwater.spaces.access import Caller, requires
-
-router = APIRouter(tags=["Ingest"])
-
-ReceiptId = Annotated[str, Path(description="The receipt's id.", json_schema_extra=TEXT_ID)]
-
-
-@router.get(
-    "/receipts/{receipt_id}",
-    operation_id="get_receipt",
-    responses={200: RECEIPT, **problems(401, 403, 404, 422, 429, 503)},
+from headwater.http.ids import TEXT_ID
+from headwater.http.rate_limits import RateLimit
+from headwater.ingest import schemas
+from headwater.ingest.endpoints import (
+    EVENTS,
+    SCOPE,
+    TOUCHPOINTS,
+    TRACKING,
+    BatchEndpoint,
+    Ingest,
+    TrackEndpoint,
 )
-async def get_receipt(
-    request: Request, receipt_id: ReceiptId, caller: Caller = requires("events:write", "receipts")
-) -> Any:
+from headwater.ingest.inbox import queries
+
+
+async def get_receipt(call: Call) -> Response:
     """Tell whether an accepted event is queued, stored, a duplicate or rejected."""
-    parameters = {"space_id": caller.space_id, "id": parse_id("receipt_id", receipt_id)}
-    async with request.app.state.headwater.database.connection() as connection:
-        cursor = await connection.execute(queries["receipt"], parameters)
-        row = await cursor.fetchone()
+    values = {"space_id": call.space_id, "id": call.path_id("receipt_id")}
+    async with call.services.database.connection() as connection:
+        row = await fetch_optional(connection, queries["receipt"], values)
     if row is None:
         raise NotFound("Receipt")
     status, event_id, reason, sender, warnings = row
     return JSONResponse(
         {
-            "id": receipt_id,
+            "id": call.path_text("receipt_id"),
             "status": status,
             "event_id": None if event_id is None else str(event_id),
             "reason": reason,
@@ -45,3 +46,67 @@ async def get_receipt(
             "warnings": warnings or [],
         }
     )
+
+
+CREATE_EVENT = Operation(
+    id="create_event",
+    method="POST",
+    path="/events/track",
+    tag="Ingest",
+    summary="Create Event",
+    scope=SCOPE,
+    limit=TRACKING,
+    body=schemas.EVENT_BODY,
+    status=202,
+    answer=schemas.ACCEPTED,
+    handler=None,
+)
+CREATE_EVENTS = Operation(
+    id="create_events",
+    method="POST",
+    path="/events/batch",
+    tag="Ingest",
+    summary="Create up to 1,000 events",
+    scope=SCOPE,
+    limit=TRACKING,
+    body=schemas.EVENTS_BODY,
+    status=202,
+    answer=schemas.BATCH_ACCEPTED,
+    handler=None,
+)
+CREATE_TOUCHPOINTS = Operation(
+    id="create_touchpoints",
+    method="POST",
+    path="/touchpoints/batch",
+    tag="Ingest",
+    summary="Create up to 1,000 touchpoints",
+    scope=SCOPE,
+    limit=TRACKING,
+    body=schemas.TOUCHPOINTS_BODY,
+    status=202,
+    answer=schemas.BATCH_ACCEPTED,
+    handler=None,
+)
+GET_RECEIPT = Operation(
+    id="get_receipt",
+    method="GET",
+    path="/receipts/{receipt_id}",
+    tag="Ingest",
+    summary="Get Receipt",
+    scope=SCOPE,
+    limit=RateLimit("receipts", 120),
+    path_parameters=[PathParameter("receipt_id", "The receipt's id.", TEXT_ID)],
+    answer=schemas.RECEIPT,
+    errors=[404],
+    handler=get_receipt,
+)
+OPERATIONS = (CREATE_EVENT, CREATE_EVENTS, CREATE_TOUCHPOINTS, GET_RECEIPT)
+
+
+def ingest_endpoints(ingest: Ingest) -> dict[Operation, ASGIApp]:
+    """Return the applications of the operations that have no handler."""
+    return {
+        CREATE_EVENT: TrackEndpoint(ingest),
+        CREATE_EVENTS: BatchEndpoint(ingest, EVENTS),
+        CREATE_TOUCHPOINTS: BatchEndpoint(ingest, TOUCHPOINTS),
+    }

@@ -6,13 +6,12 @@ One table names every key; the command line, the console and the documentation's
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 
 from headwater.http.errors import Errors, Invalid
-from headwater.http.rate_limits import PER_MINUTE
 from headwater.sources.addresses import read_address
 from headwater.spaces.currencies import parse_currency
 
@@ -41,12 +40,15 @@ class SpaceChanges:
         return "subscription" in self.settings or bool(self.limits)
 
 
-def read_changes(given: Mapping[str, str]) -> SpaceChanges:
-    """Changes from `key: value` texts. Raises Invalid naming every key that cannot be used."""
+def read_changes(given: Mapping[str, str], buckets: Collection[str] = ()) -> SpaceChanges:
+    """Changes from `key: value` texts; `buckets` are the rate limits that may be set, none but for
+    operators. Raises Invalid naming every key that cannot be used.
+    """
     changes, errors = SpaceChanges(), Errors()
+    groups = GROUPS | ({LIMIT: tuple(buckets)} if buckets else {})
     for key, value in given.items():
         try:
-            _read_one(changes, key, value.strip())
+            _read_one(changes, key, value.strip(), groups)
         except ValueError as error:
             errors[key] = [f"{key}: {error}"]
     if errors:
@@ -54,15 +56,17 @@ def read_changes(given: Mapping[str, str]) -> SpaceChanges:
     return changes
 
 
-def _read_one(changes: SpaceChanges, key: str, value: str) -> None:
+def _read_one(
+    changes: SpaceChanges, key: str, value: str, groups: Mapping[str, Collection[str]]
+) -> None:
     if key in SETTINGS:
         changes.settings[key] = SETTINGS[key](value)
         return
     group, dot, name = key.partition(".")
-    if not dot or group not in GROUPS:
+    if not dot or group not in groups:
         raise ValueError(f"no such setting; there are {', '.join(KEYS)}")
-    if name not in GROUPS[group]:
-        raise ValueError(f"no such name; there are {_told(GROUPS[group])}")
+    if name not in groups[group]:
+        raise ValueError(f"no such name; there are {_told(groups[group])}")
     if group == "event_label":
         changes.event_labels[name] = _text(value)
     elif group == "field_label":
@@ -168,11 +172,12 @@ SETTINGS: dict[str, Callable[[str], Setting]] = {
 GROUPS: dict[str, tuple[str, ...]] = {
     "event_label": CUSTOM_EVENTS,
     "field_label": PROFILE_FIELDS,
-    "limit": tuple(PER_MINUTE),
 }
+LIMIT = "limit"
+"""The group of the rate limits, whose names are the buckets."""
 KEYS = (
     *SETTINGS,
     "event_label.custom_event_<N>",
     "field_label.profile_field_<N>",
-    "limit.<bucket>",
+    f"{LIMIT}.<bucket>",
 )
