@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import socket
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -229,7 +229,7 @@ def _routed(headwater: Headwater, endpoints: Endpoints) -> Starlette:
             Problem: _handler(lambda problem: problem),
             HTTPException: _refused,
             405: _not_allowed,
-            **dict.fromkeys(UNAVAILABLE, _handler(_unavailable)),
+            **{kind: _handler(_unavailable) for kind in UNAVAILABLE},
             Exception: _handler(lambda _: plain(500)),  # Front logs it
         },
     )
@@ -256,7 +256,9 @@ def _answer(problem: Problem) -> Response:
     return Response(problem.body(), problem.status, problem.headers, "application/json")
 
 
-def _handler(problem_of: Callable[[Any], Problem]) -> Any:
+def _handler(
+    problem_of: Callable[[Any], Problem],
+) -> Callable[[Request, Exception], Awaitable[Response]]:
     async def handle(_: Request, error: Exception) -> Response:
         return _answer(problem_of(error))
 

@@ -7,12 +7,10 @@ from starlette.responses import Response
 
 from headwater.ads import inputs
 from headwater.ads.catalogue import list_names, put_names
-from headwater.api.calls import Call
+from headwater.api.calls import Call, json_response
 from headwater.api.operations import Operation
 from headwater.http.pagination import envelope
 from headwater.http.rate_limits import RateLimit
-
-JSON = "application/json"
 
 
 async def list_ads(call: Call) -> Response:
@@ -21,7 +19,7 @@ async def list_ads(call: Call) -> Response:
     per_page, at = inputs.read_list(call.query, cursors)
     async with call.services.database.connection() as connection:
         page = await list_names(connection, call.space_id, per_page, at)
-    return Response(envelope(page, per_page, call.page_link(cursors)), media_type=JSON)
+    return json_response(envelope(page, per_page, call.page_link(cursors)))
 
 
 async def put_ads(call: Call) -> Response:
@@ -30,7 +28,7 @@ async def put_ads(call: Call) -> Response:
     async with call.services.database.transaction() as connection:
         await put_names(connection, call.space_id, names)
     message = "1 ad is named." if len(names) == 1 else f"{len(names)} ads are named."
-    return Response(msgspec.json.encode({"message": message}), media_type=JSON)
+    return json_response(msgspec.json.encode({"message": message}))
 
 
 OPERATIONS = (

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from starlette.requests import Request
+from starlette.responses import Response
 
 from headwater.api.services import Services
 from headwater.http.bodies import read_json
@@ -51,6 +52,11 @@ class Call:
         """The address of the list, for the links to its other pages."""
         url = self.services.base_url + self.request.scope["path"]
         return PageLink(url, self.query, cursors)
+
+
+def json_response(content: bytes | str, status: int = 200) -> Response:
+    """Return a response whose JSON is encoded already."""
+    return Response(content, status, media_type="application/json")
 
 
 async def admit(request: Request, shared: Services, scope: str, limit: RateLimit) -> Call:

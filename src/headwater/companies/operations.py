@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from headwater.api.calls import Call
+from headwater.api.calls import Call, json_response
 from headwater.api.operations import Operation, PathParameter
 from headwater.companies import parameters
 from headwater.companies.queries import fetch_company, list_companies
@@ -15,8 +15,6 @@ from headwater.http.pagination import envelope
 from headwater.http.rate_limits import RateLimit
 from headwater.spaces.spaces import fetch_space
 
-JSON = "application/json"
-
 
 async def list_stored_companies(call: Call) -> Response:
     """List companies, the newest first."""
@@ -25,7 +23,7 @@ async def list_stored_companies(call: Call) -> Response:
         space = await fetch_space(connection, call.space_id)
         listing = parameters.read_list_companies(call.query, space, cursors)
         page = await list_companies(connection, call.space_id, listing)
-    return Response(envelope(page, listing.per_page, call.page_link(cursors)), media_type=JSON)
+    return json_response(envelope(page, listing.per_page, call.page_link(cursors)))
 
 
 async def get_stored_company(call: Call) -> Response:
@@ -33,7 +31,7 @@ async def get_stored_company(call: Call) -> Response:
     company_id = call.path_id("id")
     async with call.services.database.connection() as connection:
         company = await fetch_company(connection, call.space_id, company_id)
-    return Response(company, media_type=JSON)
+    return json_response(company)
 
 
 async def update_stored_company(call: Call) -> Response:
@@ -42,7 +40,7 @@ async def update_stored_company(call: Call) -> Response:
     change = read_change(await call.body())
     async with call.services.database.transaction() as connection:
         company = await update_company(connection, call.space_id, company_id, change)
-    return Response(company, media_type=JSON)
+    return json_response(company)
 
 
 COMPANY_ID = PathParameter("id", "The company's id.", INTEGER_ID)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from starlette.responses import Response
 
-from headwater.api.calls import Call
+from headwater.api.calls import Call, json_response
 from headwater.api.operations import Operation, PathParameter
 from headwater.contacts import inputs, parameters
 from headwater.contacts.lookup import find_by_email, resolve
@@ -20,8 +20,6 @@ from headwater.http.paths import REST
 from headwater.http.rate_limits import RateLimit
 from headwater.spaces.spaces import fetch_space
 
-JSON = "application/json"
-
 RESTAMPING_SECONDS = 20.0
 """How long a membership may take to change: a contact can have a hundred thousand events."""
 
@@ -33,7 +31,7 @@ async def list_stored_contacts(call: Call) -> Response:
         space = await fetch_space(connection, call.space_id)
         listing = parameters.read_list_contacts(call.query, space, cursors, datetime.now(UTC))
         page = await list_contacts(connection, space, listing)
-    return Response(envelope(page, listing.per_page, call.page_link(cursors)), media_type=JSON)
+    return json_response(envelope(page, listing.per_page, call.page_link(cursors)))
 
 
 async def get_stored_contact(call: Call) -> Response:
@@ -45,7 +43,7 @@ async def get_stored_contact(call: Call) -> Response:
         space = await fetch_space(connection, call.space_id)
         canonical = await resolve(connection, space.id, contact_id)
         contact = await fetch_contact(connection, space, canonical, options)
-    return Response(contact, media_type=JSON)
+    return json_response(contact)
 
 
 async def find_stored_contact(call: Call) -> Response:
@@ -66,7 +64,7 @@ async def _answer_by_email(call: Call, in_path: str) -> Response:
         space = await fetch_space(connection, call.space_id)
         contact_id = await find_by_email(connection, space.id, email)
         contact = await fetch_contact(connection, space, contact_id, options)
-    return Response(contact, media_type=JSON)
+    return json_response(contact)
 
 
 async def create_stored_contact(call: Call) -> Response:
@@ -76,7 +74,7 @@ async def create_stored_contact(call: Call) -> Response:
         space = await fetch_space(connection, call.space_id)
         contact_id = await create_contact(connection, space, values)
     content = inputs.answer(contact_id, values, space.zone, "Contact created.")
-    return Response(content, 201, media_type=JSON)
+    return json_response(content, 201)
 
 
 async def update_stored_contact(call: Call) -> Response:
@@ -87,7 +85,7 @@ async def update_stored_contact(call: Call) -> Response:
         space = await fetch_space(connection, call.space_id)
         canonical = await update_contact(connection, space, contact_id, values)
     content = inputs.answer(canonical, values, space.zone, "Contact updated.")
-    return Response(content, media_type=JSON)
+    return json_response(content)
 
 
 async def attach_contact_company(call: Call) -> Response:
@@ -96,7 +94,7 @@ async def attach_contact_company(call: Call) -> Response:
     company_id = inputs.read_company_id(await call.body())
     async with call.services.database.transaction(RESTAMPING_SECONDS) as connection:
         canonical = await attach_company(connection, call.space_id, contact_id, company_id)
-    return Response(inputs.membership(canonical, company_id), media_type=JSON)
+    return json_response(inputs.membership(canonical, company_id))
 
 
 async def detach_contact_company(call: Call) -> Response:
@@ -104,7 +102,7 @@ async def detach_contact_company(call: Call) -> Response:
     contact_id = call.path_id("id")
     async with call.services.database.transaction(RESTAMPING_SECONDS) as connection:
         canonical = await detach_company(connection, call.space_id, contact_id)
-    return Response(inputs.membership(canonical, None), media_type=JSON)
+    return json_response(inputs.membership(canonical, None))
 
 
 CONTACT_ID = PathParameter(

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from starlette.responses import Response
 
-from headwater.api.calls import Call
+from headwater.api.calls import Call, json_response
 from headwater.api.operations import Operation, PathParameter
 from headwater.events import parameters
 from headwater.events.queries import fetch_event, list_events, queries
@@ -17,8 +17,6 @@ from headwater.http.pagination import envelope
 from headwater.http.rate_limits import RateLimit
 from headwater.spaces.spaces import fetch_space
 
-JSON = "application/json"
-
 
 async def list_stored_events(call: Call) -> Response:
     """List events of a time range, or with `sources` what they are credited to, newest first."""
@@ -28,7 +26,7 @@ async def list_stored_events(call: Call) -> Response:
         space = await fetch_space(connection, call.space_id)
         listing = parameters.read_list_events(call.query, space, cursors, datetime.now(UTC))
         page = await list_events(connection, call.space_id, listing)
-    return Response(envelope(page, listing.per_page, call.page_link(cursors)), media_type=JSON)
+    return json_response(envelope(page, listing.per_page, call.page_link(cursors)))
 
 
 async def get_stored_event(call: Call) -> Response:
@@ -36,7 +34,7 @@ async def get_stored_event(call: Call) -> Response:
     event_id = call.path_id("event_id")
     async with call.services.database.connection() as connection:
         event = await fetch_event(connection, call.space_id, event_id)
-    return Response(event, media_type=JSON)
+    return json_response(event)
 
 
 async def update_stored_event(call: Call) -> Response:
@@ -45,7 +43,7 @@ async def update_stored_event(call: Call) -> Response:
     change = read_change(await call.body())
     async with call.services.database.transaction() as connection:
         await update_event(connection, call.space_id, event_id, change)
-    return Response(b'{"message":"Event updated."}', media_type=JSON)
+    return json_response(b'{"message":"Event updated."}')
 
 
 async def delete_stored_event(call: Call) -> Response:
@@ -53,7 +51,7 @@ async def delete_stored_event(call: Call) -> Response:
     event_id = call.path_id("event_id")
     async with call.services.database.transaction() as connection:
         await delete_event(connection, call.space_id, event_id)
-    return Response(b'{"status":200,"message":"Event deleted."}', media_type=JSON)
+    return json_response(b'{"status":200,"message":"Event deleted."}')
 
 
 EVENT_ID = PathParameter("event_id", "The event's id.", TEXT_ID)

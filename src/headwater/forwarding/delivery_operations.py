@@ -7,11 +7,11 @@ from dataclasses import asdict
 import msgspec
 from starlette.responses import Response
 
-from headwater.api.calls import Call
+from headwater.api.calls import Call, json_response
 from headwater.api.operations import Operation, PathParameter
 from headwater.forwarding import delivery_log, parameters, schemas
 from headwater.forwarding.destinations import fetch_destination
-from headwater.forwarding.operations import DESTINATION_ID, JSON
+from headwater.forwarding.operations import DESTINATION_ID
 from headwater.http.pagination import envelope
 from headwater.http.rate_limits import RateLimit
 
@@ -25,7 +25,7 @@ async def list_deliveries(call: Call) -> Response:
     async with call.services.database.connection() as connection:
         await fetch_destination(connection, call.space_id, destination_id)
         page = await delivery_log.list_deliveries(connection, call.space_id, sought, per_page, at)
-    return Response(envelope(page, per_page, call.page_link(cursors)), media_type=JSON)
+    return json_response(envelope(page, per_page, call.page_link(cursors)))
 
 
 async def replay_deliveries(call: Call) -> Response:
@@ -34,7 +34,7 @@ async def replay_deliveries(call: Call) -> Response:
     again = parameters.read_again(await call.body())
     async with call.services.database.transaction() as connection:
         replayed = await delivery_log.replay(connection, call.space_id, destination_id, again)
-    return Response(msgspec.json.encode(asdict(replayed)), media_type=JSON)
+    return json_response(msgspec.json.encode(asdict(replayed)))
 
 
 async def list_event_deliveries(call: Call) -> Response:
@@ -42,7 +42,7 @@ async def list_event_deliveries(call: Call) -> Response:
     event_id = call.path_id("event_id")
     async with call.services.database.connection() as connection:
         lines = await delivery_log.list_of_event(connection, call.space_id, event_id)
-    return Response(f'{{"data":[{",".join(lines)}]}}', media_type=JSON)
+    return json_response(f'{{"data":[{",".join(lines)}]}}')
 
 
 async def get_delivery(call: Call) -> Response:
@@ -50,7 +50,7 @@ async def get_delivery(call: Call) -> Response:
     delivery_id = call.path_id("delivery_id")
     async with call.services.database.connection() as connection:
         delivery = await delivery_log.fetch_delivery(connection, call.space_id, delivery_id)
-    return Response(delivery, media_type=JSON)
+    return json_response(delivery)
 
 
 LISTING = RateLimit("list_deliveries", 60)

@@ -9,7 +9,7 @@ import msgspec
 from psycopg import AsyncConnection
 from starlette.responses import Response
 
-from headwater.api.calls import Call
+from headwater.api.calls import Call, json_response
 from headwater.api.operations import Handler, Operation, PathParameter
 from headwater.forwarding import destinations, schemas
 from headwater.forwarding.destination_check import try_destination
@@ -17,8 +17,6 @@ from headwater.forwarding.destinations import DestinationRow
 from headwater.forwarding.inputs import read_new
 from headwater.forwarding.platforms import registry
 from headwater.http.rate_limits import RateLimit
-
-JSON = "application/json"
 
 StateChange = Callable[[AsyncConnection, int, int], Awaitable[DestinationRow]]
 """What makes another state of one destination of a Space, and returns it."""
@@ -99,7 +97,7 @@ async def test_destination(call: Call) -> Response:
 
 
 def _answer(content: Any, status: int = 200) -> Response:
-    return Response(msgspec.json.encode(content), status, media_type=JSON)
+    return json_response(msgspec.json.encode(content), status)
 
 
 DESTINATION_ID = PathParameter(

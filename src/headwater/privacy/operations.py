@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from starlette.responses import Response
 
-from headwater.api.calls import Call
+from headwater.api.calls import Call, json_response
 from headwater.api.operations import Operation, PathParameter
 from headwater.contacts.lookup import find_by_any_email, resolve
 from headwater.contacts.schemas import SEVERAL
@@ -50,7 +50,7 @@ def _read_id(call: Call) -> int:
 def _queued(contact_id: int) -> Response:
     message = "The contact's personal data will be erased within minutes."
     content = {"contact_id": contact_id, "status": "queued", "message": message}
-    return Response(msgspec.json.encode(content), 202, media_type="application/json")
+    return json_response(msgspec.json.encode(content), 202)
 
 
 ERASING = RateLimit("delete_contact_pii", 60)
