@@ -18,14 +18,9 @@ from psycopg.sql import SQL, Identifier, Placeholder
 
 from headwater.public_api import RATE_LIMITS
 from headwater.sources.catalogue import SOURCE_IDS, mask
+from headwater.spaces.keys import SCOPES
 
 NOON = datetime(2026, 5, 13, 12, tzinfo=UTC)
-
-ALL_SCOPES = (
-    "events:read", "events:write", "contacts:read", "contacts:write", "contacts:delete",
-    "companies:read", "companies:write", "exports:read", "exports:write",
-    "destinations:read", "destinations:write",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -143,7 +138,7 @@ class Stage:
 
 
 def make_stage(
-    connection: psycopg.Connection, timezone: str = "UTC", scopes: tuple[str, ...] = ALL_SCOPES
+    connection: psycopg.Connection, timezone: str = "UTC", scopes: tuple[str, ...] = SCOPES
 ) -> Stage:
     """A new Space without rate limits to speak of, and a key to it."""
     row = connection.execute(

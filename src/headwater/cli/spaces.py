@@ -12,7 +12,6 @@ from headwater.cli.connect import in_transaction, told
 from headwater.cli.failure import Failure
 from headwater.cli.output import show
 from headwater.cli.tables import key_rows
-from headwater.public_api import RATE_LIMITS
 from headwater.settings import Settings
 from headwater.spaces import keys, spaces
 from headwater.spaces.models import Space
@@ -37,6 +36,9 @@ def create_space(settings: Settings, arguments: Namespace) -> int:
 
 
 def set_space(settings: Settings, arguments: Namespace) -> int:
+    # Every room of the API, which the other commands of this module do without.
+    from headwater.public_api import RATE_LIMITS  # noqa: PLC0415 - half a second of imports
+
     with told(settings):
         changes = read_changes(pairs(arguments.changes), RATE_LIMITS)
 
