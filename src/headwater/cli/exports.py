@@ -25,7 +25,6 @@ from headwater.events.fields import ALWAYS, FIELDS
 from headwater.exports.jobs import queries
 from headwater.exports.kinds import KINDS
 from headwater.exports.models import ExportRequest
-from headwater.exports.storage import LocalFolder, Sink, open_storage
 from headwater.exports.stream import compressed, write_lines
 from headwater.exports.tables import CsvSink
 from headwater.exports.worker import StopRequested, work
@@ -34,6 +33,7 @@ from headwater.http.timerange import parse_day, whole_days
 from headwater.jobs import leash
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
+from headwater.storage import LocalFolder, Sink, open_storage
 
 IMPLIED = (*ALWAYS, "touchpoint_id")
 """Fields that every row has, whether they are chosen or not."""

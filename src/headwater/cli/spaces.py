@@ -36,8 +36,11 @@ def create_space(settings: Settings, arguments: Namespace) -> int:
 
 
 def set_space(settings: Settings, arguments: Namespace) -> int:
+    # Every room of the API, which the other commands of this module do without.
+    from headwater.public_api.operations import RATE_LIMITS  # noqa: PLC0415 - half a second of imports
+
     with told(settings):
-        changes = read_changes(pairs(arguments.changes))
+        changes = read_changes(pairs(arguments.changes), RATE_LIMITS)
 
     async def act(connection: AsyncConnection) -> dict[str, Any]:
         space = await spaces.change_space(connection, arguments.space, changes)

@@ -28,6 +28,7 @@ from headwater.demo.journeys import DAYS, Payload, journeys
 from headwater.demo.report import WINDOW_DAYS, make_report, render
 from headwater.demo.shops import SHOPS, Shop
 from headwater.inbox.queue import wait_until_processed
+from headwater.public_api.operations import RATE_LIMITS
 from headwater.settings import Settings
 from headwater.sites import sites
 from headwater.spaces import keys, spaces
@@ -105,7 +106,7 @@ def _interrupt(_: int, __: Any) -> None:
 
 def _open(settings: Settings, shop: Shop) -> SampleSpace:
     """The shop's Space, made unless there is one by its name, and a new key."""
-    changes = read_changes({"name": shop.name, **shop.settings})
+    changes = read_changes({"name": shop.name, **shop.settings}, RATE_LIMITS)
     key = sealing_key(settings)
 
     async def act(connection: AsyncConnection) -> SampleSpace:

@@ -17,9 +17,9 @@ from psycopg import Connection
 from headwater.exports import jobs
 from headwater.exports.kinds import KINDS
 from headwater.exports.models import ClaimedJob
-from headwater.exports.storage import Storage
 from headwater.exports.stream import compressed, write_lines
 from headwater.failpoints import failpoint
+from headwater.storage import Storage
 
 RENEW_SECONDS = 2.0
 
