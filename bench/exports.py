@@ -18,11 +18,11 @@ from bench.stage import Stage
 from headwater.events.export_lines import event_lines
 from headwater.events.parameters import read_selection
 from headwater.exports.jobs import queries
-from headwater.exports.storage import LocalFolder
 from headwater.exports.stream import COPY
 from headwater.exports.worker import work
 from headwater.http.parameters import JsonInput
 from headwater.http.timerange import TimeRange
+from headwater.storage import LocalFolder
 
 DAY = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 WHOLE_DAY = TimeRange(DAY, DAY + timedelta(days=1))

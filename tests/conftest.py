@@ -10,7 +10,7 @@ import hashlib
 import secrets
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from headwater.egress.client import Egress
 from headwater.http.server import make_server
 from headwater.platforms.registry import PLATFORMS
 from headwater.settings import Settings
+from headwater.spaces.keys import SCOPES
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 API = "/public-api/v1"
@@ -35,13 +36,6 @@ BASE_URL = "http://headwater.test"
 """Where the tested application believes that people reach it."""
 NOWHERE = "http://127.0.0.1:9"
 """Where nobody listens."""
-
-ALL_SCOPES = [
-    "events:read", "events:write", "contacts:read", "contacts:write", "contacts:delete",
-    "companies:read", "companies:write", "exports:read", "exports:write",
-    "destinations:read", "destinations:write",
-]  # fmt: skip
-
 
 UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
@@ -96,13 +90,13 @@ def space_id(make_space: Callable[..., int]) -> int:
 def make_key(connection: psycopg.Connection) -> Callable[..., str]:
     """Makes an API key for a Space, with every scope unless told otherwise."""
 
-    def make(space_id: int, scopes: list[str] = ALL_SCOPES) -> str:
+    def make(space_id: int, scopes: Sequence[str] = SCOPES) -> str:
         key = "trk_sk_" + secrets.token_urlsafe(32)
         digest = hashlib.sha256(key.encode()).digest()
         connection.execute(
             "INSERT INTO api_keys (space_id, name, key_hash, hint, scopes)"
             " VALUES (%s, 'test', %s, %s, %s)",
-            (space_id, digest, key[-4:], scopes),
+            (space_id, digest, key[-4:], list(scopes)),
         )
         return key
 

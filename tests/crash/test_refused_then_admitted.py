@@ -14,6 +14,7 @@ import pytest
 from headwater.http.rate_limits import Quota, QuotaRequest
 from headwater.inbox import inbox
 from headwater.inbox.inbox import Inbox, Request
+from headwater.ingest.endpoints import TRACKING
 
 
 def test_refused_then_put_back_then_admitted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,7 +29,7 @@ def test_refused_then_put_back_then_admitted(monkeypatch: pytest.MonkeyPatch) ->
             raise psycopg.OperationalError
 
     async def attempt(group: list[Request]) -> list[Request]:
-        return await Inbox("", "track")._admit(None, group)  # type: ignore[arg-type] # unused
+        return await Inbox("", TRACKING)._admit(None, group)  # type: ignore[arg-type] # unused
 
     fails = [False, True]
     monkeypatch.setattr(inbox, "take", take)

@@ -129,8 +129,8 @@ def _posted(body: bytes, handle: Callable[[Request], Any]) -> object:
         (b"origin", b"http://" + body[:HEADERS]),
     ]  # fmt: skip
     settings = SimpleNamespace(base_url=None)
-    headwater = SimpleNamespace(settings=settings, base_url="http://x")
-    app = SimpleNamespace(state=SimpleNamespace(headwater=headwater))
+    services = SimpleNamespace(settings=settings, base_url="http://x")
+    app = SimpleNamespace(state=SimpleNamespace(services=services))
     scope = {"type": "http", "method": "POST", "headers": headers, "app": app}
     coroutine = handle(Request(scope, receive))
     try:

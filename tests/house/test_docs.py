@@ -20,7 +20,6 @@ from headwater.cli.commands import build_parser
 from headwater.contacts.filters import OPERATORS
 from headwater.destinations.destinations import DELIVERY_STATUSES
 from headwater.events.fields import FIELDS
-from headwater.http.rate_limits import PER_MINUTE
 from headwater.inbox.rows import RejectReason
 from headwater.mcp.endpoint import AccessRefusal as AssistantRefusal
 from headwater.mcp.prompts import PROMPTS
@@ -29,6 +28,7 @@ from headwater.mcp.tools import TOOLS
 from headwater.platforms.models import SkipReason
 from headwater.platforms.platform import DAY
 from headwater.platforms.registry import PLATFORMS
+from headwater.public_api.operations import RATE_LIMITS
 from headwater.reports.errors import ReportProblem
 from headwater.reports.models import Comparison, Group, Measure
 from headwater.settings import PREFIX, READERS, Settings
@@ -112,18 +112,20 @@ def test_every_space_setting_and_scope() -> None:
 def test_every_limit_and_in_one_place() -> None:
     rows = {page: re.findall(r"^\| `(\w+)` \| (\d+) \|", page, re.MULTILINE)
             for page in (CONFIGURATION, API)}  # fmt: skip
-    assert {bucket: int(limit) for bucket, limit in rows[API]} == PER_MINUTE
+    limits = {bucket: limit.per_minute for bucket, limit in RATE_LIMITS.items()}
+    assert {bucket: int(limit) for bucket, limit in rows[API]} == limits
     assert rows[CONFIGURATION] == []
     assert "api.md#rate-limits" in CONFIGURATION
 
 
 def statuses() -> set[int]:
     """Every error status the code names."""
+    rooms = {"api", "http", "ingest", "spaces", "events"}
     files = [*(ROOT / "src" / "headwater").rglob("*.py")]
     numbers = {
         int(token.string)
         for path in files
-        if path.parent.name in {"http", "ingest", "spaces", "events"} or path.name == "app.py"
+        if path.parent.name in rooms or path.name == "app.py"
         for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline)
         if token.type == tokenize.NUMBER and token.string.isdigit()
     }

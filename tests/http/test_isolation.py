@@ -1,17 +1,17 @@
 """One Space never sees or touches another.
 
-Every operation of the OpenAPI document has a row in MATRIX, which says for each id, address and
-cursor that a request can name what one the Space does not know is answered with. What belongs to
-another Space must be answered with the very same bytes and change nothing there. The other Space
-also holds twins of the first one's rows, ids included, so that a statement which forgets its Space
-gives itself away.
+Every operation of the API has a row in MATRIX, which says for each id, address and cursor that a
+request can name what one the Space does not know is answered with. The row is made of the API's
+own table, and of OWN. What belongs to another Space must be answered with the very same bytes and
+change nothing there. The other Space also holds twins of the first one's rows, ids included, so
+that a statement which forgets its Space gives itself away.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -20,149 +20,13 @@ import psycopg
 import pytest
 
 from headwater.ingest.payload import TrackPayload
-from tests.conftest import API, Running, client_for
+from headwater.public_api.operations import OPERATIONS, PREFIX, describe_api
+from tests.conftest import Running, client_for
+from tests.http.isolation_matrix import MATRIX, NAMES_NOTHING, OWN, UNKNOWN, Row
 from tests.support.factories import Stage, make_stage
 from tests.support.pipeline import Stage as Pipeline
 from tests.support.pipeline import event, touch
-from tests.support.two_spaces import CLAIMS, TWIN, add_journey, add_twins, everything_of
-
-RANGE = {"start_date": "2026-01-01 00:00:00", "end_date": "2026-12-31 23:59:59"}
-EVENT = {"event_name": "purchase", "email": "ada@example.com"}
-TOUCHPOINT = {"occurred_at": "2026-05-13", "source": "sms", "email": "ada@example.com"}
-FIELDS = ["profile_id", "company_id", "configured_name", "amount", "event_url"]
-LIKE_TWINS = {
-    "custom_field_filters[0][field]": "profile_field_1",
-    "custom_field_filters[0][operator]": "equal_to",
-    "custom_field_filters[0][value]": TWIN,
-}
-CREDITED = {
-    "sources": ["google_ads", "direct"], "attribution_model": "linear", "attribution_window": 0,
-    "fields": [*FIELDS, "touchpoint_id", "campaign_name", "ad_name"],
-}  # fmt: skip
-JOURNEY = {
-    "include_trk_tokens": 1, "include_events": 1, "hide_direct_touchpoints": 0,
-    "include_browsing_session_data": 1, "use_custom_field_labels": 1,
-}  # fmt: skip
-ROWS = {
-    "include_trk_tokens": 1, "include_all_emails": 1, "include_custom_fields": 1,
-    "use_custom_field_labels": 1,
-}  # fmt: skip
-
-DESTINATION = {
-    "platform": "tiktok", "settings": {"pixel_code": "PIXEL1"}, "secrets": {"access_token": "t"},
-}  # fmt: skip
-DESTINED = {"path.destination_id": ("destination", 404)}
-
-UNKNOWN: dict[str, Any] = {
-    **dict.fromkeys(
-        (
-            "event",
-            "receipt",
-            "contact",
-            "company",
-            "export",
-            "contact_export",
-            "company_export",
-            "destination",
-            "held_destination",
-            "delivery",
-        ),
-        999999999999999999,
-    ),
-    "deliveries": [999999999999999999],
-    "email": "nobody@nowhere.example",
-    "cursor": "A" * 80,
-}
-
-
-@dataclass(frozen=True)
-class Row:
-    """How one operation is tried."""
-
-    status: int = 200
-    """What a request that names things of its own Space is answered with."""
-    names: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """By place in the request: the kind of thing it names, and what an unknown one gets."""
-    body: dict[str, Any] | None = None
-    views: tuple[dict[str, Any], ...] = ({},)
-    """Sets of query parameters, the first for every try, all of them for reading."""
-
-
-MATRIX = {
-    "create_event": Row(202, body=EVENT),
-    "create_events": Row(202, body={"events": [EVENT]}),
-    "create_touchpoints": Row(202, body={"touchpoints": [TOUCHPOINT]}),
-    "get_receipt": Row(names={"path.receipt_id": ("receipt", 404)}),
-    "list_events": Row(
-        names={"query.cursor": ("cursor", 422)},
-        views=(
-            RANGE,
-            {**RANGE, **LIKE_TWINS, "fields": [*FIELDS, "space_id"]},
-            {**RANGE, **CREDITED},
-            {**RANGE, **CREDITED, "query_mode": "company"},
-        ),
-    ),
-    "get_event": Row(names={"path.event_id": ("event", 404)}),
-    "update_event": Row(names={"path.event_id": ("event", 404)}, body={"amount": 1}),
-    "delete_event": Row(names={"path.event_id": ("event", 200)}),
-    "list_contacts": Row(
-        names={"query.cursor": ("cursor", 422), "query.email": ("email", 200)},
-        views=(RANGE, {**RANGE, **ROWS}, {**RANGE, **LIKE_TWINS}),
-    ),
-    "create_contact": Row(201, body={"emails": ["ada@example.com"]}),
-    "get_contact": Row(names={"path.id": ("contact", 404)}, views=({}, JOURNEY)),
-    "get_contact_by_email": Row(names={"path.email": ("email", 404)}, views=({}, JOURNEY)),
-    "find_contact_by_email": Row(names={"query.email": ("email", 404)}, views=({}, JOURNEY)),
-    "update_contact": Row(names={"path.id": ("contact", 404)}, body={"names": ["Eve"]}),
-    "attach_contact_company": Row(
-        names={"path.id": ("contact", 404), "body.company_id": ("company", 404)}, body={}
-    ),
-    "detach_contact_company": Row(names={"path.id": ("contact", 404)}),
-    "delete_contact_pii": Row(202, names={"path.id": ("contact", 404)}),
-    "delete_contact_pii_by_email": Row(202, names={"query.email": ("email", 404)}),
-    "list_companies": Row(names={"query.cursor": ("cursor", 422)}, views=({}, RANGE)),
-    "get_company": Row(names={"path.id": ("company", 404)}),
-    "update_company": Row(names={"path.id": ("company", 404)}, body={**CLAIMS, "name": "Eve"}),
-    "list_ads": Row(names={"query.cursor": ("cursor", 422)}),
-    "put_ads": Row(body={"ads": [{"kind": "campaign", "id": "named", "name": "Eve"}]}),
-    "list_platforms": Row(),
-    "list_destinations": Row(),
-    "create_destination": Row(201, body=DESTINATION),
-    "update_destination": Row(names=DESTINED, body={"name": "Eve"}),
-    **{f"{verb}_destination": Row(names=DESTINED) for verb in ("get", "delete", "pause", "test")},
-    "resume_destination": Row(names={"path.destination_id": ("held_destination", 404)}),
-    "list_deliveries": Row(
-        names={**DESTINED, "query.event_id": ("event", 200), "query.cursor": ("cursor", 422)}
-    ),
-    "replay_deliveries": Row(names={**DESTINED, "body.delivery_ids": ("deliveries", 200)}, body={}),
-    "list_event_deliveries": Row(names={"path.event_id": ("event", 404)}),
-    "get_delivery": Row(names={"path.delivery_id": ("delivery", 404)}),
-    "create_event_export": Row(202, body={"date": "2026-05-13"}),
-    "create_contact_export": Row(202, body=RANGE),
-    "create_company_export": Row(202, body=RANGE),
-    "get_event_export": Row(names={"path.export_id": ("export", 404)}),
-    "get_contact_export": Row(names={"path.export_id": ("contact_export", 404)}),
-    "get_company_export": Row(names={"path.export_id": ("company_export", 404)}),
-}
-
-NAMES_NOTHING = {
-    "query": {
-        "start_date", "end_date", "per_page", "query_mode", "event_names", "sources",
-        "attribution_model", "attribution_window", "fields", "custom_field_filters",
-        "include_trk_tokens", "include_all_emails", "include_custom_fields",
-        "use_custom_field_labels", "include_events", "hide_direct_touchpoints",
-        "include_browsing_session_data", "status", "reason",
-    },
-    "body": {
-        "amount", "events", "touchpoints", "ads", "emails", "phones", "names", "locations",
-        "custom_fields", "name", "domain", "external_id", "date", "start_date", "end_date",
-        "query_mode", "event_names", "sources", "attribution_model", "attribution_window", "fields",
-        "include_trk_tokens", "platform", "settings", "secrets", "all_events", "status", "reason",
-    },
-}  # fmt: skip
-"""Parameters and keys that name no stored thing, or one that every Space may have for itself. What
-is not in here has to be in the operation's row.
-"""
+from tests.support.two_spaces import CLAIMS, add_journey, add_twins, everything_of
 
 SEVERAL = [
     name
@@ -173,11 +37,13 @@ PLACES = [(name, place) for name, row in MATRIX.items() for place in row.names]
 
 
 @dataclass(frozen=True)
-class Operation:
-    """An operation of the document."""
+class Target:
+    """An operation, and what a request can bring."""
 
     method: str
     path: str
+    status: int
+    """What a request that names things of its own Space is answered with."""
     places: frozenset[str]
     """What a request can bring, as `path.id`, `query.email`, `body.name`."""
     required: frozenset[str]
@@ -192,13 +58,13 @@ class Side:
     stage: Stage
     things: dict[str, list[Any]]
 
-    def own(self, operation: Operation, row: Row) -> dict[str, Any]:
+    def own(self, operation: Target, row: Row) -> dict[str, Any]:
         """A thing of this Space for each place that needs one."""
         needed = row.names.keys() & operation.required
         return {place: self.things[row.names[place][0]][0] for place in needed}
 
     def send(
-        self, operation: Operation, row: Row, values: dict[str, Any], **more: dict[str, Any]
+        self, operation: Target, row: Row, values: dict[str, Any], **more: dict[str, Any]
     ) -> httpx.Response:
         """A request with these values at their places, and `more` beside them."""
         path, params = operation.path, {**more.get("params", row.views[0])}
@@ -245,16 +111,14 @@ def other(make_side: Callable[..., Side], mine: Side) -> Side:
 
 
 @pytest.fixture(scope="module")
-def operations(server: Running) -> dict[str, Operation]:
-    document = httpx.get(f"{server.base_url}{API}/openapi.json").json()
-    found: dict[str, Operation] = {}
-    for path, methods in document["paths"].items():
-        for method, told in methods.items():
-            places = dict(described(told, document))
-            required = frozenset(place for place, is_required in places.items() if is_required)
-            found[told["operationId"]] = Operation(
-                method.upper(), path.removeprefix(API), frozenset(places), required
-            )
+def targets() -> dict[str, Target]:
+    document = describe_api("")
+    found: dict[str, Target] = {}
+    for each in OPERATIONS:
+        told = document["paths"][PREFIX + each.path][each.method.lower()]
+        places = dict(described(told, document))
+        required = frozenset(place for place, is_required in places.items() if is_required)
+        found[each.id] = Target(each.method, each.path, each.status, frozenset(places), required)
     return found
 
 
@@ -271,25 +135,24 @@ def described(operation: dict[str, Any], document: dict[str, Any]) -> Iterator[t
             yield f"body.{name}", name in schema.get("required", [])
 
 
-def test_every_operation_has_its_row(operations: dict[str, Operation]) -> None:
-    assert set(operations) == set(MATRIX)
+def test_every_operation_has_its_row(targets: dict[str, Target]) -> None:
+    assert set(targets) == set(MATRIX)
+    assert set(OWN) <= set(MATRIX)
 
 
 @pytest.mark.parametrize("name", MATRIX)
-def test_every_place_that_names_something_is_tried(
-    operations: dict[str, Operation], name: str
-) -> None:
+def test_every_place_that_names_something_is_tried(targets: dict[str, Target], name: str) -> None:
     harmless = {f"{where}.{each}" for where, names in NAMES_NOTHING.items() for each in names}
     if name == "create_event":  # matched when it is processed, which is tried below
         harmless |= {f"body.{each}" for each in TrackPayload.__struct_fields__}
-    assert operations[name].places - harmless == set(MATRIX[name].names)
+    assert targets[name].places - harmless == set(MATRIX[name].names)
 
 
 @pytest.mark.parametrize(("name", "place"), PLACES)
 def test_what_belongs_to_another_space_is_like_an_unknown_one(
-    mine: Side, other: Side, operations: dict[str, Operation], name: str, place: str
+    mine: Side, other: Side, targets: dict[str, Target], name: str, place: str
 ) -> None:
-    operation, row = operations[name], MATRIX[name]
+    operation, row = targets[name], MATRIX[name]
     kind, status = row.names[place]
     foreign = [cursor_of(other, operation, row)] if kind == "cursor" else other.things[kind]
     unknown = mine.send(operation, row, {**mine.own(operation, row), place: UNKNOWN[kind]})
@@ -305,17 +168,17 @@ def test_what_belongs_to_another_space_is_like_an_unknown_one(
 
 @pytest.mark.parametrize("name", SEVERAL)
 def test_things_of_another_space_that_fit_together(
-    mine: Side, other: Side, operations: dict[str, Operation], name: str
+    mine: Side, other: Side, targets: dict[str, Target], name: str
 ) -> None:
-    operation, row = operations[name], MATRIX[name]
+    operation, row = targets[name], MATRIX[name]
     foreign, before = other.own(operation, row), other.stored()
     unknown = {place: UNKNOWN[row.names[place][0]] for place in foreign}
     assert_same(mine.send(operation, row, foreign), mine.send(operation, row, unknown))
     assert other.stored() == before
-    assert other.send(operation, row, foreign).status_code == row.status
+    assert other.send(operation, row, foreign).status_code == operation.status
 
 
-def cursor_of(side: Side, operation: Operation, row: Row) -> str:
+def cursor_of(side: Side, operation: Target, row: Row) -> str:
     """The cursor that leads to the second page of a Space's list."""
     own = side.own(operation, row)
     listed = side.send(operation, row, own, params={**row.views[0], "per_page": 1})
@@ -329,12 +192,12 @@ def assert_same(response: httpx.Response, unknown: httpx.Response) -> None:
 
 
 def test_reading_is_the_same_with_and_without_the_other_space(
-    mine: Side, make_side: Callable[..., Side], operations: dict[str, Operation]
+    mine: Side, make_side: Callable[..., Side], targets: dict[str, Target]
 ) -> None:
     def read() -> dict[tuple[str, int], bytes]:
         answers = {
             (name, number): mine.send(operation, row, mine.own(operation, row), params=view)
-            for name, operation in operations.items()
+            for name, operation in targets.items()
             if operation.method == "GET"
             for row in [MATRIX[name]]
             for number, view in enumerate(row.views)
@@ -350,10 +213,10 @@ def test_reading_is_the_same_with_and_without_the_other_space(
 
 @pytest.mark.parametrize("name", MATRIX)
 def test_a_request_reaches_only_its_own_space(
-    mine: Side, other: Side, operations: dict[str, Operation], name: str
+    mine: Side, other: Side, targets: dict[str, Target], name: str
 ) -> None:
     """Though rows there have the same ids, and though the request names that Space."""
-    operation, row = operations[name], MATRIX[name]
+    operation, row = targets[name], MATRIX[name]
     naming = {
         "space_id": other.stage.space_id,
         "contact_id": other.things["contact"][0],
@@ -363,7 +226,7 @@ def test_a_request_reaches_only_its_own_space(
     theirs, ours = other.stored(), mine.stored()
     params = {**row.views[0], **naming}
     response = mine.send(operation, row, mine.own(operation, row), params=params, body=naming)
-    assert response.status_code == row.status
+    assert response.status_code == operation.status
     assert other.stored() == theirs
     assert (mine.stored() == ours) == (operation.method == "GET" or name == "test_destination")
 

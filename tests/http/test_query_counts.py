@@ -6,10 +6,10 @@ from typing import Any
 
 import psycopg
 import pytest
-from fastapi.routing import APIRoute
 
-from headwater.app import ROUTERS
+from headwater.api.operations import Operation
 from headwater.http.pagination import CURSOR
+from headwater.public_api.operations import OPERATIONS
 from headwater.spaces.access import queries as key_lookups
 from tests.support.factories import Stage
 from tests.support.people import person
@@ -18,29 +18,28 @@ from tests.support.reading_fixtures import RANGE, Api
 MANY = 30
 
 
-def lists() -> dict[str, APIRoute]:
+def lists() -> dict[str, Operation]:
     """Every operation that takes a cursor, by its name."""
-    routes = [each for router in ROUTERS for each in router.routes if isinstance(each, APIRoute)]
     return {
-        route.operation_id or route.path: route
-        for route in routes
-        if CURSOR.name in names_of_parameters(route)
+        operation.id: operation
+        for operation in OPERATIONS
+        if CURSOR.name in names_of_parameters(operation)
     }
 
 
-def names_of_parameters(route: APIRoute) -> list[str]:
-    told = (route.openapi_extra or {}).get("parameters", [])
-    return [parameter["name"] for parameter in told]
+def names_of_parameters(operation: Operation) -> list[str]:
+    return [parameter["name"] for parameter in operation.parameters]
 
 
-def everything(route: APIRoute) -> dict[str, Any]:
+def everything(operation: Operation) -> dict[str, Any]:
     """The whole of 2026, with all there is to include."""
-    flags = [name for name in names_of_parameters(route) if name.startswith(("include_", "use_"))]
+    names = names_of_parameters(operation)
+    flags = [name for name in names if name.startswith(("include_", "use_"))]
     return {**RANGE, **dict.fromkeys(flags, 1)}
 
 
 CREDITED = {"sources[]": "google_ads", "attribution_model": "linear", "attribution_window": 0}
-LISTS = [(name, everything(route)) for name, route in lists().items()]
+LISTS = [(name, everything(operation)) for name, operation in lists().items()]
 LISTS.append(("list_events", {**RANGE, **CREDITED, "fields[]": ["ad_name", "configured_name"]}))
 LISTS.append(("list_contacts", {"email": "shared@example.com", "include_all_emails": 1}))
 

@@ -9,7 +9,8 @@ import psycopg
 import pytest
 
 from headwater.database.pool import connect
-from headwater.http.rate_limits import PER_MINUTE, QuotaRequest, give_back, take
+from headwater.http.rate_limits import QuotaRequest, give_back, take
+from headwater.public_api.operations import RATE_LIMITS
 from headwater.settings import Settings
 from tests.conftest import Running, client_for, run_application
 
@@ -94,7 +95,7 @@ def test_every_refusal_tells_the_quota(
     two_servers: list[Running], connection: psycopg.Connection, space_id: int,
     make_key: Callable[..., str], path: str,
 ) -> None:  # fmt: skip
-    for bucket in PER_MINUTE:
+    for bucket in RATE_LIMITS:
         set_limit(connection, space_id, bucket, 0)
     with client_for(two_servers[0], make_key(space_id)) as client:
         method = "POST" if path in ("/events/track", "/events/batch") else "GET"
@@ -106,10 +107,11 @@ def test_every_refusal_tells_the_quota(
 
 
 def test_every_bucket_has_its_documented_limit() -> None:
-    assert PER_MINUTE["track"] == 1000
-    assert PER_MINUTE["list_events"] == PER_MINUTE["get_event"] == 30
-    assert PER_MINUTE["update_event"] == PER_MINUTE["delete_event"] == 60
-    assert PER_MINUTE["receipts"] == 120
+    per_minute = {bucket: limit.per_minute for bucket, limit in RATE_LIMITS.items()}
+    assert per_minute["track"] == 1000
+    assert per_minute["list_events"] == per_minute["get_event"] == 30
+    assert per_minute["update_event"] == per_minute["delete_event"] == 60
+    assert per_minute["receipts"] == 120
 
 
 def test_taking_is_cut_to_what_is_left(database_url: str, space_id: int) -> None:

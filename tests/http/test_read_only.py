@@ -14,7 +14,8 @@ import pytest
 
 from headwater.database.migrator import migrate
 from headwater.settings import Settings
-from tests.conftest import ALL_SCOPES, Running, run_application
+from headwater.spaces.keys import SCOPES
+from tests.conftest import Running, run_application
 from tests.support.waiting import wait_until
 
 KEY = "trk_sk_read_only"
@@ -71,7 +72,7 @@ def standby(database_url: str) -> Iterator[Standby]:
         connection.execute(
             "INSERT INTO api_keys (space_id, name, key_hash, hint, scopes)"
             " VALUES (%s, 'test', %s, 'only', %s)",
-            (row[0], hashlib.sha256(KEY.encode()).digest(), ALL_SCOPES),
+            (row[0], hashlib.sha256(KEY.encode()).digest(), list(SCOPES)),
         )
     running = run_application(Settings(rate_limit_factor=1000), url)
     yield Standby(running, url, name)

@@ -91,7 +91,7 @@ def test_several_workers_share_the_socket(data_dir: Path) -> None:
 
 
 def test_supervisor_stays_small() -> None:
-    heavy = "fastapi pydantic starlette structlog uvicorn psycopg_pool headwater.app"
+    heavy = "pydantic starlette structlog uvicorn psycopg_pool headwater.app"
     program = (
         "import sys, headwater.cli.serve, headwater.cli.commands;"
         f"print([name for name in {heavy.split()} if name in sys.modules])"

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from headwater.http.errors import Invalid, NotFound
-from headwater.http.rate_limits import PER_MINUTE
+from headwater.public_api.operations import RATE_LIMITS
 from headwater.spaces import keys, spaces
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import KEYS, SpaceChanges, read_changes
@@ -35,7 +35,8 @@ def create(url: str, **given: str) -> Space:
 
 
 def change(url: str, space_id: int, **given: str) -> Space:
-    changes = read_changes({key.replace("__", "."): value for key, value in given.items()})
+    named = {key.replace("__", "."): value for key, value in given.items()}
+    changes = read_changes(named, RATE_LIMITS)
     return run(url, lambda connection: spaces.change_space(connection, space_id, changes))
 
 
@@ -75,7 +76,7 @@ def test_empty_value_removes(database_url: str) -> None:
     assert limits == {}
 
 
-@pytest.mark.parametrize("bucket", PER_MINUTE)
+@pytest.mark.parametrize("bucket", RATE_LIMITS)
 def test_every_bucket_can_be_limited(database_url: str, bucket: str) -> None:
     space = create(database_url)
     change(database_url, space.id, **{f"limit__{bucket}": "7"})
@@ -99,7 +100,7 @@ def test_every_bucket_can_be_limited(database_url: str, bucket: str) -> None:
 )  # fmt: skip
 def test_bad_value_is_named(key: str, value: str) -> None:
     with pytest.raises(Invalid) as caught:
-        read_changes({"subscription": "active", key: value})
+        read_changes({"subscription": "active", key: value}, RATE_LIMITS)
     assert list(caught.value.errors) == [key]
     assert caught.value.errors[key][0].startswith(f"{key}: ")
 

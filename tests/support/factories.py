@@ -16,16 +16,11 @@ from uuid import uuid4
 import psycopg
 from psycopg.sql import SQL, Identifier, Placeholder
 
-from headwater.http.rate_limits import PER_MINUTE
+from headwater.public_api.operations import RATE_LIMITS
 from headwater.sources.catalogue import SOURCE_IDS, mask
+from headwater.spaces.keys import SCOPES
 
 NOON = datetime(2026, 5, 13, 12, tzinfo=UTC)
-
-ALL_SCOPES = (
-    "events:read", "events:write", "contacts:read", "contacts:write", "contacts:delete",
-    "companies:read", "companies:write", "exports:read", "exports:write",
-    "destinations:read", "destinations:write",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -143,7 +138,7 @@ class Stage:
 
 
 def make_stage(
-    connection: psycopg.Connection, timezone: str = "UTC", scopes: tuple[str, ...] = ALL_SCOPES
+    connection: psycopg.Connection, timezone: str = "UTC", scopes: tuple[str, ...] = SCOPES
 ) -> Stage:
     """A new Space without rate limits to speak of, and a key to it."""
     row = connection.execute(
@@ -154,7 +149,7 @@ def make_stage(
     digest = hashlib.sha256(stage.key.encode()).digest()
     columns = {"name": "test", "key_hash": digest, "hint": stage.key[-4:], "scopes": list(scopes)}
     stage._insert("api_keys", columns)
-    for bucket in PER_MINUTE:
+    for bucket in RATE_LIMITS:
         limit = {"bucket": bucket, "per_minute": 1_000_000}
         stage._insert("space_limits", limit, returning="space_id")
     return stage

@@ -12,10 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent
 FOLDERS = ("src", "tests", "bench", "scripts")
 FUNCTION_LINES, FILE_LINES = 50, 350
-EXCEPTIONS: dict[str, str] = {
-    "src/headwater/app.py": "the composition root names every room",
-    "tests/http/test_isolation.py": "a line for every operation of the API",
-}
+EXCEPTIONS: dict[str, str] = {}
 """`path` or `path::function` to the reason why it may be longer."""
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import psycopg
 
 from headwater import logs
-from headwater.exports.storage import open_storage
 from headwater.exports.worker import StopRequested, work
 from headwater.files import keep_private
 from headwater.jobs import leash
 from headwater.settings import Settings
+from headwater.storage import open_storage
 from headwater.terminal.command import Command
 from headwater.terminal.connection import database_url
 from headwater.terminal.options import LEASH

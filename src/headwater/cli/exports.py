@@ -19,12 +19,12 @@ from headwater.events.fields import ALWAYS, FIELDS
 from headwater.exports.jobs import queries
 from headwater.exports.kinds import KINDS
 from headwater.exports.models import ExportRequest
-from headwater.exports.storage import LocalFolder, Sink
 from headwater.exports.stream import compressed, write_lines
 from headwater.exports.tables import CsvSink
 from headwater.http.timerange import parse_day, whole_days
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
+from headwater.storage import LocalFolder, Sink
 from headwater.terminal.command import CommandGroup, Option
 from headwater.terminal.connection import database_url, explain_failures, transaction
 from headwater.terminal.failure import Failure

@@ -52,7 +52,10 @@ async def create_space(settings: Settings, arguments: Namespace) -> Row:
 )
 @prints
 async def set_space(settings: Settings, arguments: Namespace) -> Row:
-    changes = read_changes(read_pairs(arguments.changes))
+    # With every endpoint of the API, which the other commands of the group can do without.
+    from headwater.public_api.operations import RATE_LIMITS  # noqa: PLC0415
+
+    changes = read_changes(read_pairs(arguments.changes), RATE_LIMITS)
     async with transaction(settings) as connection:
         space = await spaces.change_space(connection, arguments.space, changes)
         return await _describe(connection, space)

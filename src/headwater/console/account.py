@@ -15,6 +15,7 @@ from headwater.accounts.passwords import check_password
 from headwater.accounts.sessions import close_session, close_sessions, list_sessions
 from headwater.accounts.tokens import list_own_tokens
 from headwater.accounts.users import change_name, change_password, fetch_user
+from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
 from headwater.console.login import FAILURES, WINDOW_SECONDS, begin_session
@@ -34,7 +35,7 @@ async def post_name(request: Request) -> Response:
     """Change what others see."""
     visitor, form = await _read(request, "name")
     try:
-        async with request.app.state.headwater.database.transaction() as connection:
+        async with services(request).database.transaction() as connection:
             await change_name(connection, visitor.user.id, form.text("name"))
     except Invalid as error:
         given = form.text("name")
@@ -45,9 +46,9 @@ async def post_name(request: Request) -> Response:
 async def post_password(request: Request) -> Response:
     """Change the password, for who knows the one before; other browsers are logged out."""
     visitor, form = await _read(request, "password")
-    headwater = request.app.state.headwater
+    shared = services(request)
     subject = visitor.user.email
-    async with headwater.database.transaction() as connection:
+    async with shared.database.transaction() as connection:
         taken = await take_attempt(
             connection, "login to", subject, FAILURES, WINDOW_SECONDS, slowing=True
         )
@@ -56,18 +57,18 @@ async def post_password(request: Request) -> Response:
         page = await _page(request, visitor, {"current": [wait]}, status=429)
         page.headers["Retry-After"] = str(taken.retry_after)
         return page
-    verdict = await headwater.passwords.verify(visitor.user.password_hash, form.text("current"))
+    verdict = await shared.passwords.verify(visitor.user.password_hash, form.text("current"))
     if not verdict.matches:
         wrong: Errors = {"current": ["This is not your password."]}
         return await _page(request, visitor, wrong, status=422)
-    async with headwater.database.connection() as connection:
+    async with shared.database.connection() as connection:
         await give_back(connection, "login to", subject)
     try:
         check_password(form.text("password"))
     except Invalid as error:
         return await _page(request, visitor, error.errors, status=422)
-    password_hash = await headwater.passwords.hash(form.text("password"))
-    async with headwater.database.transaction() as connection:
+    password_hash = await shared.passwords.hash(form.text("password"))
+    async with shared.database.transaction() as connection:
         await change_password(
             connection, visitor.user.id, password_hash, revoke_tokens=bool(form.text("revoke"))
         )
@@ -80,7 +81,7 @@ async def post_password(request: Request) -> Response:
 async def post_close(request: Request) -> Response:
     """Log another browser out."""
     visitor, form = await _read(request, "close session")
-    async with request.app.state.headwater.database.connection() as connection:
+    async with services(request).database.connection() as connection:
         await close_session(connection, visitor.user.id, form.number("session"))
     return redirect(request, PATH, FlashMessage.SESSION_CLOSED)
 
@@ -88,7 +89,7 @@ async def post_close(request: Request) -> Response:
 async def post_close_all(request: Request) -> Response:
     """Log every browser out, this one too."""
     visitor, _ = await _read(request, "close sessions")
-    async with request.app.state.headwater.database.connection() as connection:
+    async with services(request).database.connection() as connection:
         await close_sessions(connection, visitor.user.id)
     response = redirect(request, LOGIN, FlashMessage.LOGGED_OUT_EVERYWHERE)
     delete_cookie(request, response, "session")
@@ -104,7 +105,7 @@ async def _page(
     request: Request, visitor: Visitor, errors: Errors | None = None, *, status: int = 200,
     **values: Any,
 ) -> Response:  # fmt: skip
-    async with request.app.state.headwater.database.connection() as connection:
+    async with services(request).database.connection() as connection:
         user = await fetch_user(connection, visitor.user.id)
         sessions = await list_sessions(connection, visitor.user.id)
         tokens = await list_own_tokens(connection, visitor.user.id)

@@ -12,6 +12,7 @@ from starlette.routing import Route
 from headwater.accounts import tokens
 from headwater.accounts.roles import Permission
 from headwater.accounts.tokens import MAX_TOKENS, NewToken, TooManyTokens
+from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import once_token, read_form, read_form_once, spend
 from headwater.console.pages import hidden_token, redirect, render
@@ -22,7 +23,7 @@ from headwater.http.errors import Invalid
 async def show_assistants(request: Request) -> Response:
     """The address and the tokens."""
     visitor = await require_visitor(request)
-    async with request.app.state.headwater.database.connection() as connection:
+    async with services(request).database.connection() as connection:
         inside = await enter(connection, request, visitor)
         return await _page(connection, request, inside)
 
@@ -31,7 +32,7 @@ async def post_create(request: Request) -> Response:
     """A new personal token, shown this once."""
     visitor = await require_visitor(request)
     form = await read_form_once(request, visitor.form_key, "create token")
-    async with request.app.state.headwater.database.transaction() as connection:
+    async with services(request).database.transaction() as connection:
         inside = await enter(connection, request, visitor, Permission.MAKE_TOKENS)
         new = NewToken(visitor.user.id, "personal", form.text("name"))
         try:
@@ -51,7 +52,7 @@ async def post_revoke(request: Request) -> Response:
     """End a token at once: one's own, or anybody's for who manages them."""
     visitor = await require_visitor(request)
     form = await read_form(request, visitor.form_key, "revoke token")
-    async with request.app.state.headwater.database.transaction() as connection:
+    async with services(request).database.transaction() as connection:
         inside = await enter(connection, request, visitor)
         token = await tokens.fetch_token(connection, inside.space.id, form.number("token"))
         own = token.owner.user_id == visitor.user.id
@@ -66,7 +67,7 @@ async def _page(
     **values: Any,
 ) -> Response:  # fmt: skip
     listed = await tokens.list_tokens(connection, inside.space.id)
-    base_url = request.app.state.headwater.base_url
+    base_url = services(request).base_url
     user_id, manages = inside.visitor.user.id, inside.may(Permission.MANAGE_TOKENS)
     common: dict[str, Any] = {
         "tokens": listed,

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from headwater.api.services import services
 from headwater.console.pages import HEADERS, render, show_problem
 
 
@@ -40,7 +41,7 @@ async def show_assistant_address(request: Request) -> Response:
     """What to do with the address of a Space for assistants. It is the same for every number, so
     that nobody learns which Spaces there are.
     """
-    url = f"{request.app.state.headwater.base_url}{request.url.path}"
+    url = f"{services(request).base_url}{request.url.path}"
     return _secured(render(request, "assistant_address.html", url=url))
 
 

@@ -17,6 +17,7 @@ from psycopg import AsyncConnection
 from starlette.requests import Request
 
 from headwater.accounts.attempts import take_attempt
+from headwater.api.services import services
 from headwater.http.bodies import read_body
 from headwater.http.errors import Errors, Forbidden, Invalid, plain
 
@@ -127,15 +128,15 @@ def refuse_foreign(request: Request) -> None:
     site = request.headers.get("sec-fetch-site")
     if site not in (None, "same-origin", "none"):
         raise Forbidden("The form was sent from another site.")
-    headwater = request.app.state.headwater
+    shared = services(request)
     origin = request.headers.get("origin")
     if origin is None:
         return
     if origin == "null":
-        if site is None and headwater.base_url.startswith("https://"):
+        if site is None and shared.base_url.startswith("https://"):
             raise Forbidden("The form does not tell where it was sent from.")
         return
-    own: str | None = headwater.settings.base_url
+    own = shared.settings.base_url
     same = origin == own if own else _host_of(origin) == request.headers.get("host")
     if not same:
         raise Forbidden(f"The form was sent from another site than {own or 'this one'}.")

@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from headwater.accounts.members import list_members
 from headwater.accounts.roles import Permission
+from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import once_token, read_form, read_form_once, spend
 from headwater.console.pages import hidden_token, redirect, render
@@ -36,7 +37,7 @@ SCOPES_TOLD = {
 async def show_keys(request: Request) -> Response:
     """The keys."""
     visitor = await require_visitor(request)
-    async with request.app.state.headwater.database.connection() as connection:
+    async with services(request).database.connection() as connection:
         inside = await enter(connection, request, visitor)
         return await _page(connection, request, inside)
 
@@ -45,7 +46,7 @@ async def post_create(request: Request) -> Response:
     """A new key, shown this once."""
     visitor = await require_visitor(request)
     form = await read_form_once(request, visitor.form_key, "create key")
-    async with request.app.state.headwater.database.transaction() as connection:
+    async with services(request).database.transaction() as connection:
         inside = await enter(connection, request, visitor, Permission.MANAGE_KEYS)
         name, scopes = form.text("name"), form.texts("scope")
         try:
@@ -66,7 +67,7 @@ async def post_revoke(request: Request) -> Response:
     """End a key's life at once."""
     visitor = await require_visitor(request)
     form = await read_form(request, visitor.form_key, "revoke key")
-    async with request.app.state.headwater.database.transaction() as connection:
+    async with services(request).database.transaction() as connection:
         inside = await enter(connection, request, visitor, Permission.MANAGE_KEYS)
         await revoke_key(connection, inside.space.id, form.number("key"))
     location = f"{HOME}/spaces/{read_space_id(request)}/keys"
@@ -89,7 +90,7 @@ async def _page(
         "made": None,
         "makers": {member.user_id: member.shown for member in members},
         "once": once,
-        "base_url": request.app.state.headwater.base_url,
+        "base_url": services(request).base_url,
     }
     return render(request, "keys.html", status=status, **(common | values))
 

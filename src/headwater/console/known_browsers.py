@@ -10,6 +10,7 @@ import secrets
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headwater.api.services import services
 from headwater.console.visitor import cookie_name, set_cookie
 
 REMEMBERED_SECONDS = 400 * 86_400
@@ -36,6 +37,6 @@ def known_browser(request: Request, account: str) -> str | None:
 
 
 def _sign(request: Request, number: str, account: str) -> str:
-    key: bytes = request.app.state.headwater.signing_key
+    key = services(request).signing_key
     signed = f"browser\0{number}\0{account}".encode("utf-8", "surrogatepass")
     return hmac.new(key, signed, "sha256").hexdigest()

@@ -15,6 +15,7 @@ from ua_parser import parse
 from headwater.accounts.attempts import AttemptVerdict, give_back, take_attempt, tidy_attempts
 from headwater.accounts.sessions import close_session, open_session
 from headwater.accounts.users import User, any_user, find_user, renew_hash
+from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
 from headwater.console.known_browsers import known_browser, remember_browser
@@ -44,7 +45,7 @@ async def show_login(request: Request) -> Response:
     if await find_visitor(request) is not None:
         return redirect(request, next_path)
     guest_key(request)
-    async with request.app.state.headwater.database.connection() as connection:
+    async with services(request).database.connection() as connection:
         is_first = not await any_user(connection)
     return _page(request, next_path, is_first=is_first)
 
@@ -53,26 +54,26 @@ async def post_login(request: Request) -> Response:
     """Check a password; a session of its own begins with each login."""
     form = await read_form(request, guest_key(request), FORM)
     before = await find_visitor(request)
-    headwater = request.app.state.headwater
+    shared = services(request)
     next_path = local_path(form.text("next"))
-    address = address_subject(client_address(request.scope, headwater.settings.trusted_proxies))
+    address = address_subject(client_address(request.scope, shared.settings.trusted_proxies))
     account = form.text("email").strip().lower()
     subject = _account_subject(request, account)
-    async with headwater.database.transaction() as connection:
+    async with shared.database.transaction() as connection:
         taken = await _take(connection, address, subject)
     if not taken.admitted:
         wait = f"Too many attempts to log in. Try again in {wait_told(taken.retry_after)}."
         response = _page(request, next_path, form, wait, status=429)
         response.headers["Retry-After"] = str(taken.retry_after)
         return response
-    async with headwater.database.connection() as connection:
+    async with shared.database.connection() as connection:
         user = await find_user(connection, account)
     usable = user is not None and user.disabled_at is None
     stored = user.password_hash if user is not None and usable else None
-    verdict = await headwater.passwords.verify(stored, form.text("password"))
+    verdict = await shared.passwords.verify(stored, form.text("password"))
     if user is None or not verdict.matches:
         return _page(request, next_path, form, _WRONG, status=422)
-    async with headwater.database.transaction() as connection:
+    async with shared.database.transaction() as connection:
         await give_back(connection, "login from", address)
         await give_back(connection, *subject)
         await tidy_attempts(connection)
@@ -91,7 +92,7 @@ async def post_logout(request: Request) -> Response:
     if visitor is None:
         return redirect(request, LOGIN)
     await read_form(request, visitor.form_key, "logout")
-    async with request.app.state.headwater.database.connection() as connection:
+    async with services(request).database.connection() as connection:
         await close_session(connection, visitor.user.id, visitor.session.id)
     response = redirect(request, LOGIN, FlashMessage.LOGGED_OUT)
     delete_cookie(request, response, "session")

@@ -13,6 +13,7 @@ from starlette.routing import Route
 from headwater.accounts import invitations, members
 from headwater.accounts.members import Member, MemberRefused
 from headwater.accounts.roles import Permission, Role, managing
+from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
 from headwater.console.pages import redirect, render
@@ -30,7 +31,7 @@ ROLES = {
 async def show_members(request: Request) -> Response:
     """The members and the open invitations."""
     visitor = await require_visitor(request)
-    async with request.app.state.headwater.database.connection() as connection:
+    async with services(request).database.connection() as connection:
         inside = await enter(connection, request, visitor)
         return await _page(connection, request, inside)
 
@@ -38,8 +39,8 @@ async def show_members(request: Request) -> Response:
 async def post_invite(request: Request) -> Response:
     """Offer a membership; the link is shown this once."""
     form = await _read(request, "invite")
-    headwater = request.app.state.headwater
-    async with headwater.database.transaction() as connection:
+    shared = services(request)
+    async with shared.database.transaction() as connection:
         inside = await _manage(connection, request)
         try:
             role = read_role(form)
@@ -52,14 +53,14 @@ async def post_invite(request: Request) -> Response:
             return await _page(
                 connection, request, inside, errors=error.errors, given=given, status=422
             )
-        made = {"link": headwater.base_url + link, "email": email, "role": role}
+        made = {"link": shared.base_url + link, "email": email, "role": role}
         return await _page(connection, request, inside, made=made)
 
 
 async def post_role(request: Request) -> Response:
     """Give a member another role."""
     form = await _read(request, "role")
-    async with request.app.state.headwater.database.transaction() as connection:
+    async with services(request).database.transaction() as connection:
         inside = await _manage(connection, request)
         role = read_role(form)
         member = await _member(connection, inside, form)
@@ -78,7 +79,7 @@ async def post_remove(request: Request) -> Response:
     """Take a member out; everybody may take themselves out."""
     visitor = await require_visitor(request)
     form = await _read(request, "remove")
-    async with request.app.state.headwater.database.transaction() as connection:
+    async with services(request).database.transaction() as connection:
         await members.lock_members(connection, read_space_id(request))
         inside = await enter(connection, request, visitor)
         member = await _member(connection, inside, form)
@@ -102,7 +103,7 @@ async def post_remove(request: Request) -> Response:
 async def post_uninvite(request: Request) -> Response:
     """Take an invitation back."""
     form = await _read(request, "uninvite")
-    async with request.app.state.headwater.database.transaction() as connection:
+    async with services(request).database.transaction() as connection:
         inside = await _manage(connection, request)
         number = form.number("invitation")
         found = await invitations.fetch_invitation(connection, inside.space.id, number)

@@ -22,6 +22,7 @@ from headwater.accounts.users import (
     fetch_user,
     read_email,
 )
+from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form, without_keys
 from headwater.console.login import begin_session
@@ -46,7 +47,7 @@ def check_new_account(form: PostedForm) -> Errors:
 async def show_set_up(request: Request) -> Response:
     """The form for the first account, and the first Space if there is none."""
     token = request.path_params["token"]
-    async with request.app.state.headwater.database.connection() as connection:
+    async with services(request).database.connection() as connection:
         if not await links.set_up_link_works(connection, token):
             return _used_up(request)
         asks_space = not await any_space(connection)
@@ -58,18 +59,18 @@ async def post_set_up(request: Request) -> Response:
     """Make the first account, with a Space to own: a new one, or all that there are."""
     form = await read_form(request, guest_key(request), "set-up")
     before = await find_visitor(request)
-    headwater = request.app.state.headwater
+    shared = services(request)
     token = request.path_params["token"]
-    async with headwater.database.connection() as connection:
+    async with shared.database.connection() as connection:
         if not await links.set_up_link_works(connection, token):
             return _used_up(request)
         asks_space = not await any_space(connection)
     errors = check_new_account(form) | (_check_space(form) if asks_space else {})
     if errors:
         return _set_up_page(request, form, errors, asks_space=asks_space, status=422)
-    password_hash = await headwater.passwords.hash(form.text("password"))
+    password_hash = await shared.passwords.hash(form.text("password"))
     try:
-        async with headwater.database.transaction() as connection:
+        async with shared.database.transaction() as connection:
             if not await links.use_set_up_link(connection, token):
                 return _used_up(request)
             name = form.text("name")
@@ -144,9 +145,9 @@ async def post_reset(request: Request) -> Response:
         check_password(form.text("password"))
     except Invalid as error:
         return render(request, "reset.html", status=422, errors=error.errors, email=user.email)
-    headwater = request.app.state.headwater
-    password_hash = await headwater.passwords.hash(form.text("password"))
-    async with headwater.database.transaction() as connection:
+    shared = services(request)
+    password_hash = await shared.passwords.hash(form.text("password"))
+    async with shared.database.transaction() as connection:
         user_id = await links.use_reset_link(connection, request.path_params["token"])
         if user_id is None:
             return _used_up(request)
@@ -156,7 +157,7 @@ async def post_reset(request: Request) -> Response:
 
 async def _forgetful(request: Request) -> User | None:
     """Whose password the link of the path changes."""
-    async with request.app.state.headwater.database.connection() as connection:
+    async with services(request).database.connection() as connection:
         user_id = await links.find_reset_link(connection, request.path_params["token"])
         return None if user_id is None else await fetch_user(connection, user_id)
 
@@ -182,7 +183,7 @@ async def post_join(request: Request) -> Response:
     try:
         if visitor is None:
             return await _join_anew(request, form, offer)
-        async with request.app.state.headwater.database.transaction() as connection:
+        async with services(request).database.transaction() as connection:
             await invitations.accept(connection, token, visitor.user.id)
     except (EmailTaken, MemberRefused) as error:
         return _join_page(request, offer, form, {"email": [error.message]}, status=409)
@@ -196,10 +197,10 @@ async def _join_anew(request: Request, form: PostedForm, offer: InvitationOffer)
     errors = check_new_account(form)
     if errors:
         return _join_page(request, offer, form, errors, status=422)
-    headwater = request.app.state.headwater
-    password_hash = await headwater.passwords.hash(form.text("password"))
+    shared = services(request)
+    password_hash = await shared.passwords.hash(form.text("password"))
     try:
-        async with headwater.database.transaction() as connection:
+        async with shared.database.transaction() as connection:
             name = form.text("name")
             user = await create_user(connection, form.text("email"), password_hash, name)
             await invitations.accept(connection, request.path_params["token"], user.id)
@@ -212,7 +213,7 @@ async def _join_anew(request: Request, form: PostedForm, offer: InvitationOffer)
 
 
 async def _offer(request: Request) -> InvitationOffer | None:
-    async with request.app.state.headwater.database.connection() as connection:
+    async with services(request).database.connection() as connection:
         return await invitations.find_offer(connection, request.path_params["token"])
 
 

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.accounts.members import list_joined
+from headwater.api.services import services
 from headwater.console.pages import redirect, render
 from headwater.console.visitor import HOME, enter, require_visitor
 from headwater.database.queries import Queries, fetch_all, fetch_one
@@ -70,7 +71,7 @@ class SpaceStatus:
 async def show_spaces(request: Request) -> Response:
     """The visitor's Spaces; who has one alone goes straight there."""
     visitor = await require_visitor(request)
-    async with request.app.state.headwater.database.connection() as connection:
+    async with services(request).database.connection() as connection:
         joined = await list_joined(connection, visitor.user.id)
     if len(joined) == 1 and "all" not in request.query_params:
         return redirect(request, f"{HOME}/spaces/{joined[0].space_id}")
@@ -80,8 +81,8 @@ async def show_spaces(request: Request) -> Response:
 async def show_overview(request: Request) -> Response:
     """A Space's first page."""
     visitor = await require_visitor(request)
-    headwater = request.app.state.headwater
-    async with headwater.database.connection() as connection:
+    shared = services(request)
+    async with shared.database.connection() as connection:
         inside = await enter(connection, request, visitor)
         days = await read_days(connection, inside.space)
         events = await read_latest(connection, inside.space.id)
@@ -90,8 +91,8 @@ async def show_overview(request: Request) -> Response:
     bars = [round(BAR_HEIGHT * day.events / most) if most else 0 for day in days]
     return render(
         request, "overview.html", days=days, bars=bars, height=BAR_HEIGHT, events=events,
-        state=state, base_url=headwater.base_url, script=headwater.settings.tracker_script,
-        labels=inside.space.event_labels, merge_alert=headwater.settings.merge_alert,
+        state=state, base_url=shared.base_url, script=shared.settings.tracker_script,
+        labels=inside.space.event_labels, merge_alert=shared.settings.merge_alert,
     )  # fmt: skip
 
 

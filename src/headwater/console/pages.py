@@ -22,6 +22,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headwater.api.services import Services, provide, services
 from headwater.console.assets import asset
 from headwater.console.flash import FlashMessage, read_flash
 from headwater.console.forms import TOKEN, form_token
@@ -102,7 +103,7 @@ def render(
     visitor = getattr(request.state, "visitor", None)
     said = read_flash(request.cookies.get(cookie_name(request, "said")))
     common: dict[str, Any] = {
-        "brand": request.app.state.headwater.settings.brand,
+        "brand": services(request).settings.brand,
         "path": request.url.path,
         "visitor": visitor,
         "inside": getattr(request.state, "inside", None),
@@ -165,7 +166,9 @@ def when(moment: datetime, zone: str = "UTC") -> Markup:
     return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, zone, text)
 
 
-def pages_app(headwater: Any, routes: Sequence[BaseRoute], opened: Collection[str] = ()) -> ASGIApp:
+def pages_app(
+    shared: Services, routes: Sequence[BaseRoute], opened: Collection[str] = ()
+) -> ASGIApp:
     """Routes whose answers are pages, also when they fail, as one application. Other sites open
     those at the paths `opened` in a window of their own, and wait to hear from it.
     """
@@ -180,7 +183,7 @@ def pages_app(headwater: Any, routes: Sequence[BaseRoute], opened: Collection[st
         },
     )
     app.router.redirect_slashes = False
-    app.state.headwater = headwater
+    provide(app, shared)
     return _Secured(app, opened)
 
 

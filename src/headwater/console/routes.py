@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from headwater.api.services import Services
 from headwater.console import (
     account,
     assets,
@@ -46,8 +45,8 @@ PAGES = [
 ]
 
 
-def console_routes(headwater: Any) -> list[Route]:
+def console_routes(shared: Services) -> list[Route]:
     """The console as routes of the service's application, whatever the method."""
-    console = pages_app(headwater, PAGES, opened=[LOGIN])
+    console = pages_app(shared, PAGES, opened=[LOGIN])
     places = ("/", ICON, LOGIN, "/logout", HOME, f"{HOME}/{{rest:{REST}}}")
     return [Route(place, console) for place in places]

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.accounts.roles import Permission
+from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import read_form, without_keys
 from headwater.console.pages import redirect, render
@@ -41,7 +42,7 @@ def as_typed(space: Space) -> dict[str, str]:
 async def show_settings(request: Request) -> Response:
     """The settings."""
     visitor = await require_visitor(request)
-    async with request.app.state.headwater.database.connection() as connection:
+    async with services(request).database.connection() as connection:
         inside = await enter(connection, request, visitor)
     return _page(request, as_typed(inside.space), {})
 
@@ -50,7 +51,7 @@ async def post_settings(request: Request) -> Response:
     """Change those that were changed on the page, all or none."""
     visitor = await require_visitor(request)
     form = await read_form(request, visitor.form_key, "settings")
-    async with request.app.state.headwater.database.transaction() as connection:
+    async with services(request).database.transaction() as connection:
         inside = await enter(connection, request, visitor, Permission.CHANGE_SETTINGS)
         before = as_typed(inside.space)
         given = {key: value.strip() for key, value in form.pairs if key in before}

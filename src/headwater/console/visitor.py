@@ -23,6 +23,7 @@ from headwater.accounts.members import Member, fetch_member
 from headwater.accounts.roles import Permission, Role
 from headwater.accounts.sessions import LIFETIME, Session, fetch_session
 from headwater.accounts.users import User
+from headwater.api.services import services
 from headwater.http.errors import Forbidden, Invalid, NotFound
 from headwater.http.ids import parse_id
 from headwater.reports.alerts import Alert, list_alerts
@@ -93,7 +94,7 @@ async def find_visitor(request: Request) -> Visitor | None:
         token = request.cookies.get(cookie_name(request, "session"))
         session = None
         if token:
-            async with request.app.state.headwater.database.connection() as connection:
+            async with services(request).database.connection() as connection:
                 session = await fetch_session(connection, token)
         request.state.visitor = Visitor(session) if session else None
     return request.state.visitor
@@ -200,4 +201,4 @@ def log_in(request: Request, response: Response, token: str) -> None:
 
 
 def _is_https(request: Request) -> bool:
-    return request.app.state.headwater.base_url.startswith("https://")
+    return services(request).base_url.startswith("https://")

@@ -54,7 +54,6 @@ _ATTEMPT: Schema = _all_of({
     "attempted_at": _MOMENT, "outcome": _TEXT, "http_status": _NULL_OR_WHOLE,
     "error": _NULL_OR_TEXT,
 })  # fmt: skip
-REMOVED: Schema = answer("The destination is removed.", _all_of({"message": _TEXT}))
 PAGE: Schema = answer("One page.", envelope_schema(_all_of(_DELIVERY)))
 OF_EVENT: Schema = answer("The event's deliveries.", _listed(_all_of(_DELIVERY)))
 DELIVERY: Schema = answer(

@@ -21,6 +21,7 @@ from headwater.demo.journeys import DAYS, Payload, journeys
 from headwater.demo.report import WINDOW_DAYS, make_report, render
 from headwater.demo.shops import SHOPS, Shop
 from headwater.inbox.queue import wait_until_processed
+from headwater.public_api.operations import RATE_LIMITS
 from headwater.settings import Settings
 from headwater.sites import sites
 from headwater.spaces import keys, spaces
@@ -104,7 +105,7 @@ def _interrupt(_: int, __: Any) -> None:
 
 async def _open(settings: Settings, shop: Shop) -> SampleSpace:
     """The shop's Space, made unless there is one by its name, and a new key."""
-    changes = read_changes({"name": shop.name, **shop.settings})
+    changes = read_changes({"name": shop.name, **shop.settings}, RATE_LIMITS)
     encryption_key = load_encryption_key(settings)
     async with transaction(settings) as connection:
         named = [space for space in await spaces.list_spaces(connection) if space.name == shop.name]

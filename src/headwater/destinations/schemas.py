@@ -215,3 +215,4 @@ TRIED: Schema = answer(
     "How the trial went.",
     _all_of({"ok": {"type": "boolean"}, "http_status": _NULL_OR_WHOLE, "message": _TEXT}),
 )
+REMOVED: Schema = answer("The destination is removed.", _all_of({"message": _TEXT}))

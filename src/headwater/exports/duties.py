@@ -9,10 +9,10 @@ from typing import Any
 from psycopg import Connection
 
 from headwater.exports.jobs import spaces_to_tidy, tidy, waiting_spaces
-from headwater.exports.storage import open_storage
 from headwater.jobs.child_process import make_process_duty
 from headwater.jobs.duties import Duty, look_every
 from headwater.settings import Settings
+from headwater.storage import open_storage
 
 TIDY_SECONDS = 2.0
 """Between two looks for files to remove, which pass over every file that is kept."""

@@ -17,11 +17,11 @@ from psycopg.types.json import Jsonb
 
 from headwater.database.queries import Queries, fetch_one, fetch_optional
 from headwater.exports.models import ClaimedJob, ExportJob, ExportRequest
-from headwater.exports.storage import Storage
 from headwater.http.errors import NotFound
 from headwater.http.timerange import TimeRange
 from headwater.jobs.backoff import climb
 from headwater.jobs.lease import LEASE
+from headwater.storage import Storage
 
 queries = Queries(__name__, "jobs.sql")
 

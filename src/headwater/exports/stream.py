@@ -10,7 +10,7 @@ from psycopg import Connection
 from psycopg.sql import SQL
 
 from headwater.database.json_lines import Lines
-from headwater.exports.storage import Sink
+from headwater.storage import Sink
 
 # JSON has no raw control characters. With two of them as quote and delimiter the CSV format writes
 # every line as it is, while the text format would double its backslashes.

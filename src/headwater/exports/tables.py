@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from headwater.exports.storage import Sink
 from headwater.spaces.custom_fields import SLOT_NAMES
+from headwater.storage import Sink
 
 FORMATS = ("ndjson", "csv")
 _NESTED = {"custom_fields": SLOT_NAMES}

@@ -15,10 +15,10 @@ from psycopg import Connection
 from headwater.exports import jobs
 from headwater.exports.kinds import KINDS
 from headwater.exports.models import ClaimedJob
-from headwater.exports.storage import Storage
 from headwater.exports.stream import compressed, write_lines
 from headwater.failpoints import failpoint
 from headwater.jobs.lease import LeaseLostError, LeaseRenewal
+from headwater.storage import Storage
 
 log = structlog.get_logger()
 

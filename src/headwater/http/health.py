@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -41,22 +42,20 @@ async def healthz(_: Scope, __: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def readyz(request: Request) -> Response:
-    """Whether this process can do its work."""
-    readiness: Shared[bool] = request.app.state.headwater.readiness
+async def readyz(readiness: Shared[bool], _: Request) -> Response:
+    """Answer whether this process can do its work."""
     if await readiness.get():
         return JSONResponse({"status": "ready"})
     return JSONResponse({"status": "database unavailable"}, 503, {"Retry-After": "2"})
 
 
-async def metrics(request: Request) -> Response:
-    """Prometheus text: this machine's counters, and the queue as the database has it."""
+async def metrics(backlog: Shared[bytes], _: Request) -> Response:
+    """Answer Prometheus text: this machine's counters, and the queue as the database has it."""
     registry: CollectorRegistry = REGISTRY
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
         registry = CollectorRegistry()
         multiprocess.MultiProcessCollector(registry)
     text = generate_latest(registry)
-    backlog: Shared[bytes] = request.app.state.headwater.backlog
     with suppress(*UNAVAILABLE):  # the counters are of use without it
         text += await backlog.get()
     return Response(text, media_type=CONTENT_TYPE_LATEST)
@@ -85,9 +84,7 @@ _GAUGES = (
 
 
 Figures = Callable[[AsyncConnection], Awaitable[Sequence[Metric]]]
-"""What a higher room tells here of what it has stored; one such function each is in the
-application's state.
-"""
+"""What a higher room tells here of what it has stored."""
 
 
 class _Stored(Collector):
@@ -108,7 +105,9 @@ def _queue(row: Sequence[float] | None) -> list[Metric]:
     ]
 
 
-HEALTH_ROUTES = [
-    Route("/readyz", readyz),
-    Route("/metrics", metrics),
-]
+def health_routes(readiness: Shared[bool], backlog: Shared[bytes]) -> list[Route]:
+    """Return the routes of the endpoints that need more than this process."""
+    return [
+        Route("/readyz", partial(readyz, readiness)),
+        Route("/metrics", partial(metrics, backlog)),
+    ]

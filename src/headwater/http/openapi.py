@@ -1,12 +1,10 @@
-"""The machine-readable description: what the routes say of themselves, and the shared parts."""
+"""Parts of the OpenAPI document: how a JSON body and its answers are described, and every way in
+which a request can fail.
+"""
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any
-
-from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
 
 PROBLEMS = {
     400: ("BadRequest", "The request is not valid HTTP."),
@@ -27,114 +25,26 @@ it means.
 
 CONFLICT = 409
 
-OF_ANY_REQUEST = (400, 414, 431)
-
-_ERRORS = {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}}
 _MESSAGE = {"type": "string"}
-_SCHEMAS: dict[str, Any] = {
-    "Error": {"type": "object", "required": ["message"], "properties": {"message": _MESSAGE}},
-    "ValidationError": {
-        "type": "object",
-        "required": ["message", "errors"],
-        "properties": {"message": _MESSAGE, "errors": _ERRORS},
-    },
-}
-_WHOLE = {"type": "integer", "minimum": 0}
-_LIMITS = {
-    "X-RateLimit-Limit": "What the Space may do in a minute.",
-    "X-RateLimit-Remaining": "What is left of it.",
-    "X-RateLimit-Reset": "When the next minute begins, in Unix seconds.",
-}
-_LIMIT_HEADERS: dict[str, Any] = {
-    name: {"description": told, "required": True, "schema": _WHOLE}
-    for name, told in _LIMITS.items()
-}
-_RETRY: dict[str, Any] = {
-    "Retry-After": {"description": "Seconds to wait.", "required": True, "schema": _WHOLE}
-}
-_CHALLENGE: dict[str, Any] = {
-    "WWW-Authenticate": {"required": True, "schema": {"type": "string", "const": "Bearer"}}
-}
-_HEADERS = {
-    401: _CHALLENGE,
-    403: _LIMIT_HEADERS,
-    404: _LIMIT_HEADERS,
-    422: _LIMIT_HEADERS,
-    429: _LIMIT_HEADERS | _RETRY,
-    503: _RETRY,
-}
 
 
 def answer(description: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """A response of JSON, for an operation's `responses`."""
+    """Return a response of JSON, for an operation's `answer`."""
     return {"description": description, "content": {"application/json": {"schema": schema}}}
 
 
 def body(schema: dict[str, Any]) -> dict[str, Any]:
-    """A request's body of JSON, for an operation's `requestBody`."""
+    """Return a request's body of JSON, for an operation's `body`."""
     return {"required": True, "content": {"application/json": {"schema": schema}}}
 
 
-def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The error responses of an operation, for its `responses`."""
-    return {status: {"description": PROBLEMS[status][1]} for status in statuses}
-
-
-def conflict(description: str, **properties: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
-    """The 409 of an operation, for its `responses`: when it comes, and what its body has
-    beside `message`, each with its schema, as every operation's conflict is its own.
+def conflict(description: str, **properties: dict[str, Any]) -> dict[str, Any]:
+    """Return an operation's `conflict`: when it comes, and what its body has beside `message`, each
+    with its schema, as every operation's conflict is its own.
     """
     schema = {
         "type": "object",
         "required": ["message", *properties],
         "properties": {"message": _MESSAGE, **properties},
     }
-    return {
-        CONFLICT: {
-            "description": description,
-            "content": {"application/json": {"schema": schema}},
-        }
-    }
-
-
-def document(app: FastAPI, paths: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
-    """The OpenAPI document of `app` and of the `paths` that stand outside its routing."""
-    told = get_openapi(title=app.title, version=app.version, routes=app.routes)
-    told["servers"] = [{"url": "/"}]
-    # A copy: whoever adds to the document must not change what the routes say of themselves.
-    told["paths"] = deepcopy(dict(sorted({**told.get("paths", {}), **paths}.items())))
-    for operations in told["paths"].values():
-        for operation in operations.values():
-            operation["responses"] = _responses(operation["responses"])
-    # FastAPI's own schemas are of its form of a 422, which we never answer with.
-    told["components"] = {
-        "responses": {name: _problem(status) for status, (name, _) in PROBLEMS.items()},
-        "schemas": {**_SCHEMAS, **schemas},
-        "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
-    }
-    told["security"] = [{"key": []}]
-    return told
-
-
-def _responses(told: dict[str, Any]) -> dict[str, Any]:
-    """An operation's responses: the good ones with the limit's headers, the bad ones by name but
-    for the conflict, which is the operation's own.
-    """
-    own = {
-        str(status): {**response, "headers": {**response.get("headers", {}), **_LIMIT_HEADERS}}
-        for status, response in told.items()
-        if int(status) < 400 or int(status) == CONFLICT
-    }
-    named = sorted({int(status) for status in told if str(status) not in own}.union(OF_ANY_REQUEST))
-    return own | {
-        str(status): {"$ref": f"#/components/responses/{PROBLEMS[status][0]}"} for status in named
-    }
-
-
-def _problem(status: int) -> dict[str, Any]:
-    schema = "ValidationError" if status == 422 else "Error"
-    return {
-        "description": PROBLEMS[status][1],
-        "headers": _HEADERS.get(status, {}),
-        "content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}},
-    }
+    return answer(description, schema)

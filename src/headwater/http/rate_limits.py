@@ -7,7 +7,7 @@ fit are cut to what is left, and what a caller cannot use it gives back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from psycopg import AsyncConnection
@@ -18,40 +18,18 @@ from headwater.http.errors import RateLimited
 
 queries = Queries(__name__, "rate_limits.sql")
 
-PER_MINUTE = {
-    "track": 1000,
-    "hits": 60_000,
-    "receipts": 120,
-    "list_events": 30,
-    "get_event": 30,
-    "update_event": 60,
-    "delete_event": 60,
-    "list_contacts": 15,
-    "create_contact": 60,
-    "get_contact": 30,
-    "update_contact": 60,
-    "delete_contact_pii": 60,
-    "list_companies": 15,
-    "get_company": 30,
-    "update_company": 60,
-    "list_ads": 30,
-    "put_ads": 60,
-    "create_event_export": 5,
-    "get_event_export": 30,
-    "create_contact_export": 5,
-    "get_contact_export": 30,
-    "create_company_export": 5,
-    "get_company_export": 30,
-    "mcp": 60,
-    "list_destinations": 30,
-    "get_destination": 60,
-    "change_destination": 60,
-    "test_destination": 10,
-    "list_deliveries": 60,
-    "get_delivery": 120,
-    "replay_deliveries": 10,
-}
-"""Every bucket and its limit for a Space, unless the Space has its own."""
+
+@dataclass(frozen=True, slots=True)
+class RateLimit:
+    """What a Space may do in a minute, counted under the name of a bucket."""
+
+    bucket: str
+    per_minute: int
+    """Unless the Space has a limit of its own."""
+
+    def for_space(self, own: Mapping[str, int], factor: float) -> int:
+        """Return the limit of a Space, given its own limits by bucket; `factor` scales them all."""
+        return int(own.get(self.bucket, self.per_minute) * factor)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from headwater.database.pool import bounded, connect
 from headwater.database.queries import Queries
 from headwater.failpoints import failpoint
 from headwater.http.errors import Problem, RateLimited, Unavailable
-from headwater.http.rate_limits import Quota, QuotaRequest, give_back, take
+from headwater.http.rate_limits import Quota, QuotaRequest, RateLimit, give_back, take
 from headwater.identity.senders import Sender
 
 queries = Queries(__name__, "inbox.sql")
@@ -89,9 +89,9 @@ class Inbox:
     one would halve the groups without adding much.
     """
 
-    def __init__(self, url: str, bucket: str) -> None:
+    def __init__(self, url: str, limit: RateLimit) -> None:
         self._url = url
-        self.bucket = bucket
+        self.limit = limit
         self._waiting: deque[Request] = deque()
         self._waiting_rows = 0
         self._waiting_bytes = 0
@@ -210,7 +210,7 @@ class Inbox:
             before = costs.get(request.space_id)
             cost = request.cost + (before.cost if before else 0)
             costs[request.space_id] = QuotaRequest(request.space_id, cost, request.limit)
-        quotas = await take(connection, self.bucket, costs.values())
+        quotas = await take(connection, self.limit.bucket, costs.values())
         left = {space_id: quota.granted for space_id, quota in quotas.items()}
         admitted: list[Request] = []
         for request in group:
@@ -224,7 +224,7 @@ class Inbox:
             request.quota = quota.with_more(left[request.space_id])
         for space_id, unused in left.items():
             if unused:
-                await give_back(connection, self.bucket, space_id, unused)
+                await give_back(connection, self.limit.bucket, space_id, unused)
         return [request for request in admitted if request.rows]
 
     async def _sweep(self) -> None:

@@ -1,8 +1,8 @@
 """POST /events/track, and /events/batch and /touchpoints/batch, as plain ASGI.
 
-These carry the traffic, so they stand before the framework's routing and dependency
-machinery, which would cost several times the work itself. What they share with every other
-route (access, bodies, errors, limits) is the same code.
+These carry the traffic, so they stand before the routing, and build neither a request nor a
+response object. What they share with every other endpoint (access, bodies, errors, limits) is the
+same code.
 """
 
 from __future__ import annotations
@@ -28,17 +28,19 @@ from headwater.http.bodies import (
 )
 from headwater.http.errors import Invalid, Problem, Unavailable, bound, plain
 from headwater.http.json_decoder import NOT_AN_OBJECT, decode_typed
-from headwater.http.rate_limits import Quota
+from headwater.http.rate_limits import Quota, RateLimit
 from headwater.inbox.inbox import Inbox, Request
 from headwater.ingest.forms import Form
 from headwater.ingest.payload import EVENT_FORM, accept
 from headwater.ingest.touchpoints import TOUCHPOINT_FORM
 from headwater.spaces.access import Caller, KeyCache
+from headwater.spaces.keys import Scope
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-BUCKET = "track"
-SCOPE = "events:write"
+TRACKING = RateLimit("track", 1000)
+"""Shared by everything that an API key or a webhook sends in."""
+SCOPE: Scope = "events:write"
 QUEUED = b'{"status":202,"message":"The event is queued."'
 MAX_TRACK_BODY = 256 * 1024
 MAX_BATCH_BODY = 8 * 1024 * 1024
@@ -64,7 +66,7 @@ class Ingest:
 
     def request(self, caller: Caller, cost: int, rows: list[bytes], kind: str = "event") -> Request:
         """Rows of a kind to store, counted as `cost` against the caller's minute."""
-        limit = self.keys.limit(caller, self.inbox.bucket)
+        limit = self.keys.limit(caller, self.inbox.limit)
         return Request(caller.space_id, limit, cost, rows, kind)
 
     async def put(self, request: Request) -> HttpResponse | None:

@@ -11,7 +11,7 @@ import msgspec
 from headwater.http.decimals import MAX_AMOUNT
 from headwater.http.fields import BLANK, NULL, Schema, number_within
 from headwater.http.instants import ISO_SCHEMA, UNIX_SCHEMA
-from headwater.http.openapi import answer, problems
+from headwater.http.openapi import answer, body
 from headwater.identity.senders import Sender
 from headwater.ingest.endpoints import MAX_BATCH
 from headwater.ingest.forms import MOST_WARNINGS
@@ -257,43 +257,17 @@ RECEIPT: Schema = answer(
 )
 
 
-def _operation(name: str, summary: str, body: str, accepted: Schema) -> Schema:
-    good: dict[int | str, Schema] = {
-        202: {"description": "Queued and safe on disk; not yet processed.", **accepted}
-    }
-    return {
-        "post": {
-            "tags": ["Ingest"],
-            "operationId": name,
-            "summary": summary,
-            "requestBody": {"required": True, "content": _json(body)},
-            "responses": good | problems(401, 403, 413, 415, 422, 429, 503),
-        }
-    }
+def _ref(name: str) -> Schema:
+    return {"$ref": _REF + name}
 
 
-def _json(schema: str) -> Schema:
-    return {"application/json": {"schema": {"$ref": _REF + schema}}}
-
-
-INGEST_PATHS: dict[str, Any] = {
-    "/public-api/v1/events/track": _operation(
-        "create_event",
-        "Create Event",
-        "TrackPayload",
-        {
-            "content": _json("Accepted"),
-            "headers": {"X-Receipt-Id": _RECEIPT_HEADER},
-            "links": {"receipt": _RECEIPT_LINK},
-        },
-    ),
-    "/public-api/v1/events/batch": _operation(
-        "create_events", "Create up to 1,000 events", "Batch", {"content": _json("BatchAccepted")}
-    ),
-    "/public-api/v1/touchpoints/batch": _operation(
-        "create_touchpoints",
-        "Create up to 1,000 touchpoints",
-        "TouchpointBatch",
-        {"content": _json("BatchAccepted")},
-    ),
+_QUEUED = "Queued and safe on disk; not yet processed."
+EVENT_BODY = body(_ref("TrackPayload"))
+EVENTS_BODY = body(_ref("Batch"))
+TOUCHPOINTS_BODY = body(_ref("TouchpointBatch"))
+ACCEPTED: Schema = {
+    **answer(_QUEUED, _ref("Accepted")),
+    "headers": {"X-Receipt-Id": _RECEIPT_HEADER},
+    "links": {"receipt": _RECEIPT_LINK},
 }
+BATCH_ACCEPTED = answer(_QUEUED, _ref("BatchAccepted"))

@@ -12,10 +12,13 @@ from headwater.accounts.roles import Permission
 from headwater.accounts.tokens import Bearer
 from headwater.database.allowance import DEADLINE_SECONDS
 from headwater.database.pool import Database
-from headwater.http.rate_limits import PER_MINUTE
+from headwater.http.rate_limits import RateLimit
 from headwater.inbox.inbox import Inbox
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
+
+CALLING = RateLimit("mcp", 60)
+"""What the assistants of a Space may ask."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +51,9 @@ class ToolContext:
         """Whether the person who connected the assistant may change data."""
         return self.bearer.role.may(Permission.WRITE_DATA)
 
-    def limit(self, bucket: str) -> int:
-        """What the Space may do in a bucket a minute."""
-        return int(self.limits.get(bucket, PER_MINUTE[bucket]) * self.service.rate_limit_factor)
+    def limit(self, limit: RateLimit) -> int:
+        """Return what `limit` is for the Space."""
+        return limit.for_space(self.limits, self.service.rate_limit_factor)
 
     def transaction(
         self, seconds: float = DEADLINE_SECONDS

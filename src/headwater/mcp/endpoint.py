@@ -31,14 +31,13 @@ from headwater.http.errors import (
     plain,
 )
 from headwater.http.rate_limits import QuotaRequest, take
-from headwater.mcp.context import McpServices, ToolContext
+from headwater.mcp.context import CALLING, McpServices, ToolContext
 from headwater.mcp.hosts import AllowedHosts
 from headwater.mcp.protocol_messages import check_message, tell
 from headwater.mcp.server import ASKING
 from headwater.oauth.metadata import SCOPE, resource_path
 from headwater.spaces.spaces import fetch_limits
 
-BUCKET = "mcp"
 LONGEST_TOKEN = 512
 _TOLD_ANEW = {
     # Checked by then, and the protocol's implementation is stricter about how it is written.
@@ -117,8 +116,8 @@ class SpaceEndpoint:
             if scope["method"] != "POST":
                 raise NotAllowed(["POST"])
             asking = ToolContext(self._service, bearer, await fetch_limits(connection, space_id))
-            demand = QuotaRequest(space_id, 1, asking.limit(BUCKET))
-            quota = (await take(connection, BUCKET, [demand]))[space_id]
+            demand = QuotaRequest(space_id, 1, asking.limit(CALLING))
+            quota = (await take(connection, CALLING.bucket, [demand]))[space_id]
         scope["headwater.quota"] = quota
         quota.admit(demand.cost)
         return asking

@@ -21,6 +21,7 @@ from starlette.routing import Route
 from headwater.accounts.authorization_codes import NewCode, make_code
 from headwater.accounts.sessions import close_session
 from headwater.accounts.tokens import MAX_TOKENS
+from headwater.api.services import Services, services
 from headwater.console.forms import TOKEN, once_token, read_form_once
 from headwater.console.pages import add_templates, hidden_token, pages_app, render
 from headwater.console.visitor import (
@@ -31,11 +32,11 @@ from headwater.console.visitor import (
     require_visitor,
 )
 from headwater.http.errors import Forbidden
+from headwater.oauth.client_directory import ClientDirectory
 from headwater.oauth.clients import OAuthClient
 from headwater.oauth.consent import ConsentOffer, list_choices
 from headwater.oauth.errors import OAuthError
 from headwater.oauth.metadata import AUTHORIZE
-from headwater.oauth.registrations import fetch_client
 from headwater.oauth.requests import (
     LONGEST_QUERY,
     AuthorizationRequest,
@@ -47,7 +48,6 @@ from headwater.oauth.requests import (
     read_request,
     reply_of,
 )
-from headwater.oauth.routes import find_client, hosts_document
 
 FORM = "authorize"
 _USED = "This page was used before: go back to the assistant and connect it again."
@@ -71,7 +71,7 @@ class ConsentRequest:
 Decide = Callable[[Request, ConsentRequest], Awaitable[Response]]
 
 
-def _deciding(decide: Decide) -> Callable[[Request], Awaitable[Response]]:
+def _deciding(clients: ClientDirectory, decide: Decide) -> Callable[[Request], Awaitable[Response]]:
     """A handler of requests that can be decided on. What cannot be believed is told to the person;
     anything else that is wrong, to the client.
     """
@@ -80,11 +80,12 @@ def _deciding(decide: Decide) -> Callable[[Request], Awaitable[Response]]:
         try:
             query = _read_query(request)
             if await find_visitor(request) is None:
-                await _check_before_login(request.app.state.headwater, query)
+                await _check_before_login(clients, query, services(request).base_url)
                 if request.method == "POST":
                     return _see(_here(query))  # where the login leads back to
             visitor = await require_visitor(request)
-            return await _believed(request, visitor, query, decide)
+            consent = await _believed(request, clients, visitor, query)
+            return consent if isinstance(consent, Response) else await decide(request, consent)
         except (UntrustedRequest, OAuthError) as error:
             why = error.description if isinstance(error, OAuthError) else str(error)
             log.info("oauth_request_untrusted", why=why)
@@ -93,20 +94,20 @@ def _deciding(decide: Decide) -> Callable[[Request], Awaitable[Response]]:
     return answer
 
 
-async def _check_before_login(headwater: Any, query: str) -> None:
+async def _check_before_login(clients: ClientDirectory, query: str, base_url: str) -> None:
     """Raise Untrusted for an unknown client or a redirect address that is not its own, as far as
     that is known without asking another server: nobody should log in for nothing.
     """
     parameters = read_parameters(query.encode())
     client_id = client_id_of(parameters)
-    if hosts_document(headwater, client_id):
-        client = headwater.hosted_clients.recall(client_id)
+    hosted = clients.hosting(client_id)
+    if hosted is None:
+        client = _known(await clients.find_registered(client_id))
+    else:
+        client = hosted.recall(client_id)
         if client is None:
             return  # its document is fetched for people who are logged in
-    else:
-        async with headwater.database.connection() as connection:
-            client = _known(await fetch_client(connection, client_id))
-    reply_of(parameters, client, headwater.base_url)
+    reply_of(parameters, client, base_url)
 
 
 def _known(client: OAuthClient | None) -> OAuthClient:
@@ -115,25 +116,27 @@ def _known(client: OAuthClient | None) -> OAuthClient:
     return client
 
 
-async def _believed(request: Request, visitor: Visitor, query: str, decide: Decide) -> Response:
-    """Decide on a request, once its client and redirect address are believed. Raises Untrusted,
-    OAuthError when they are not.
+async def _believed(
+    request: Request, clients: ClientDirectory, visitor: Visitor, query: str
+) -> ConsentRequest | Response:
+    """Return a request to decide on, once its client and redirect address are believed, or what the
+    client is answered when it may not send it. Raises Untrusted, OAuthError when they are not.
     """
-    headwater = request.app.state.headwater
+    base_url = services(request).base_url
     parameters = read_parameters(query.encode())
-    client = _known(await find_client(headwater, client_id_of(parameters)))
-    redirect, reply = reply_of(parameters, client, headwater.base_url)
+    client = _known(await clients.find(client_id_of(parameters)))
+    redirect, reply = reply_of(parameters, client, base_url)
     try:
-        asked = read_request(parameters, client, redirect, headwater.base_url)
+        asked = read_request(parameters, client, redirect, base_url)
     except RefusedRequest as refused:
         log.info("oauth_request_refused", error=refused.error, client=client.shown)
         return _see(reply.failure(refused.error, refused.description))
-    return await decide(request, ConsentRequest(visitor, query, asked, reply))
+    return ConsentRequest(visitor, query, asked, reply)
 
 
 async def show_consent(request: Request, asked: ConsentRequest) -> Response:
     """Who asks, for what, and where it leads. This never agrees by itself."""
-    async with request.app.state.headwater.database.connection() as connection:
+    async with services(request).database.connection() as connection:
         offer = await _offer(connection, asked)
     return _page(request, asked, offer)
 
@@ -146,7 +149,7 @@ async def post_consent(request: Request, asked: ConsentRequest) -> Response:
         return await _switch(request, asked)
     if decision != "approve":
         return _see(asked.reply.failure("access_denied", "The person said no."))
-    async with request.app.state.headwater.database.transaction() as connection:
+    async with services(request).database.transaction() as connection:
         offer = await _offer(connection, asked)
         choice = offer.find(form.text("space_id"))
         if choice is None:
@@ -176,7 +179,7 @@ async def post_consent(request: Request, asked: ConsentRequest) -> Response:
 async def _switch(request: Request, asked: ConsentRequest) -> Response:
     """Log out, and back to the same request as somebody else."""
     visitor = asked.visitor
-    async with request.app.state.headwater.database.connection() as connection:
+    async with services(request).database.connection() as connection:
         await close_session(connection, visitor.user.id, visitor.session.id)
     response = _see(f"{LOGIN}?next={quote(_here(asked.query), safe='/')}")
     delete_cookie(request, response, "session")
@@ -227,13 +230,10 @@ def _see(location: str) -> RedirectResponse:
     return RedirectResponse(location, 303)
 
 
-_PAGES = [
-    Route(AUTHORIZE, _deciding(show_consent), methods=["GET"]),
-    Route(AUTHORIZE, _deciding(post_consent), methods=["POST"]),
-]
-
-
-def authorize_routes(headwater: Any) -> list[Route]:
-    """The page as a route of the service's application, whatever the method."""
-    pages = pages_app(headwater, _PAGES, opened=[AUTHORIZE])
-    return [Route(AUTHORIZE, pages, include_in_schema=False)]
+def authorize_routes(shared: Services, clients: ClientDirectory) -> list[Route]:
+    """Return the page as a route, whatever the method."""
+    routes = [
+        Route(AUTHORIZE, _deciding(clients, show_consent), methods=["GET"]),
+        Route(AUTHORIZE, _deciding(clients, post_consent), methods=["POST"]),
+    ]
+    return [Route(AUTHORIZE, pages_app(shared, routes, opened=[AUTHORIZE]))]

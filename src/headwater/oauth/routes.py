@@ -5,6 +5,7 @@ whatever happens, and may be asked from any page: none of them looks at a cookie
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, cast
 
 import structlog
@@ -13,12 +14,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from headwater.accounts.authorization_codes import find_code
+from headwater.api.services import services
 from headwater.database.pool import UNAVAILABLE
 from headwater.http.bodies import read_body
 from headwater.http.clients import address_subject, client_address
 from headwater.http.errors import Invalid, Problem, shorten
 from headwater.http.json_decoder import decode_storable
-from headwater.oauth.client_metadata import is_document_url
+from headwater.oauth.client_directory import ClientDirectory
 from headwater.oauth.clients import OAuthClient, read_registration
 from headwater.oauth.errors import CORS, NO_STORE, OAuthError
 from headwater.oauth.metadata import (
@@ -30,7 +32,6 @@ from headwater.oauth.metadata import (
 )
 from headwater.oauth.registrations import (
     count_registration,
-    fetch_client,
     register_client,
     tell_client,
 )
@@ -79,9 +80,9 @@ async def show_server(request: Request) -> Response:
     path = request.path_params.get("path", "")
     if path not in ("", "mcp/oauth") and space_of_path(f"/{path}") is None:
         return _not_found()
-    headwater = request.app.state.headwater
-    hosted = headwater.settings.hosted_clients
-    metadata = server_metadata(headwater.base_url, hosted_documents=hosted)
+    shared = services(request)
+    hosted = shared.settings.hosted_clients
+    metadata = server_metadata(shared.base_url, hosted_documents=hosted)
     return JSONResponse(metadata, headers=DISCOVERABLE)
 
 
@@ -90,38 +91,38 @@ async def show_resource(request: Request) -> Response:
     space_id = space_of_path(f"/{request.path_params.get('path', '')}")
     if space_id is None:
         return _not_found()
-    headwater = request.app.state.headwater
-    metadata = resource_metadata(headwater.base_url, headwater.settings.brand, space_id)
+    shared = services(request)
+    metadata = resource_metadata(shared.base_url, shared.settings.brand, space_id)
     return JSONResponse(metadata, headers=DISCOVERABLE)
 
 
 async def register(request: Request) -> Response:
     """Register a client (RFC 7591)."""
-    headwater = request.app.state.headwater
-    settings = headwater.settings
+    shared = services(request)
+    settings = shared.settings
     address = address_subject(client_address(request.scope, settings.trusted_proxies))
-    async with headwater.database.transaction() as connection:
+    async with shared.database.transaction() as connection:
         await count_registration(connection, address)
     given = _read_json(await _read_body(request))
     hosts = settings.assistant_hosts
     registration = read_registration(given, settings.brand, hosts)
-    async with headwater.database.transaction() as connection:
-        told = await register_client(connection, registration, headwater.base_url)
-    return JSONResponse(told, 201, headers=NO_STORE | CORS)
+    async with shared.database.transaction() as connection:
+        registered = await register_client(connection, registration, shared.base_url)
+    return JSONResponse(registered, 201, headers=NO_STORE | CORS)
 
 
 async def show_client(request: Request) -> Response:
     """What a client was told when it registered."""
-    headwater = request.app.state.headwater
+    shared = services(request)
     client_id = request.path_params["client_id"]
-    async with headwater.database.connection() as connection:
-        told = await tell_client(connection, client_id, headwater.base_url)
-    if told is None:
+    async with shared.database.connection() as connection:
+        registered = await tell_client(connection, client_id, shared.base_url)
+    if registered is None:
         raise OAuthError("invalid_client", "The client is not known.", 401)
-    return JSONResponse(told, headers=NO_STORE | CORS)
+    return JSONResponse(registered, headers=NO_STORE | CORS)
 
 
-async def give_token(request: Request) -> Response:
+async def give_token(clients: ClientDirectory, request: Request) -> Response:
     """Exchange a code for a token (RFC 6749 §4.1.3, RFC 7636 §4.5)."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != FORM:
@@ -134,43 +135,28 @@ async def give_token(request: Request) -> Response:
     except UntrustedRequest:
         raise OAuthError("invalid_request", "The body cannot be read.") from None
     client_id = check_form(form)
-    headwater = request.app.state.headwater
-    client = await _who_asks(headwater, client_id, form.one("code") or "")
-    async with headwater.database.transaction() as connection:
-        answer = await exchange(connection, form, client, headwater.base_url)
+    client = await _find_entitled(clients, client_id, form.one("code") or "")
+    shared = services(request)
+    async with shared.database.transaction() as connection:
+        answer = await exchange(connection, form, client, shared.base_url)
     if isinstance(answer, OAuthError):
         raise answer
     return JSONResponse(answer, headers=NO_STORE | CORS)
 
 
-async def _who_asks(headwater: Any, client_id: str, code: str) -> OAuthClient | None:
-    """The client that asks for a token. None for one with a document to whom the code was not
-    given: only who was let in by a person has us ask another server, and no stranger.
+async def _find_entitled(clients: ClientDirectory, client_id: str, code: str) -> OAuthClient | None:
+    """Return the client that asks for a token. None for one with a document to whom the code was
+    not granted: only who was let in by a person has us ask another server, and no stranger.
     """
-    if hosts_document(headwater, client_id):
-        async with headwater.database.connection() as connection:
-            found = await find_code(connection, code)
-        if found is None or found[1] != client_id:
+    if clients.hosting(client_id) is not None:
+        async with clients.database.connection() as connection:
+            granted = await find_code(connection, code)
+        if granted is None or granted[1] != client_id:
             return None
-    client = await find_client(headwater, client_id)
+    client = await clients.find(client_id)
     if client is None:
         raise OAuthError("invalid_client", "The client is not known.", 401)
     return client
-
-
-async def find_client(headwater: Any, client_id: str) -> OAuthClient | None:
-    """The client with an id: registered, or hosting its document there. Raises OAuthError when the
-    document cannot be used.
-    """
-    if hosts_document(headwater, client_id):
-        return await headwater.hosted_clients.fetch(client_id)
-    async with headwater.database.transaction() as connection:
-        return await fetch_client(connection, client_id)
-
-
-def hosts_document(headwater: Any, client_id: str) -> bool:
-    """Whether a client is one that hosts a metadata document, to be fetched from there."""
-    return headwater.settings.hosted_clients and is_document_url(client_id)
 
 
 async def _read_body(request: Request) -> bytes:
@@ -195,20 +181,23 @@ def _not_found() -> Response:
 
 
 def _route(path: str, handler: Handler, *methods: str) -> Route:
-    return Route(path, _answering(handler), methods=[*methods, "OPTIONS"], include_in_schema=False)
+    return Route(path, _answering(handler), methods=[*methods, "OPTIONS"])
 
 
 _SERVER = ("oauth-authorization-server", "openid-configuration")
 _RESOURCE = "oauth-protected-resource"
 
-OAUTH_ROUTES = [
-    *(_route(f"/.well-known/{name}", show_server, "GET") for name in _SERVER),
-    *(_route(f"/.well-known/{name}/{{path:path}}", show_server, "GET") for name in _SERVER),
-    *(_route(f"/{{path:path}}/.well-known/{name}", show_server, "GET") for name in _SERVER),
-    _route(f"/.well-known/{_RESOURCE}", show_resource, "GET"),
-    _route(f"/.well-known/{_RESOURCE}/{{path:path}}", show_resource, "GET"),
-    _route(f"/{{path:path}}/.well-known/{_RESOURCE}", show_resource, "GET"),
-    _route(REGISTER, register, "POST"),
-    _route(f"{REGISTER}/{{client_id}}", show_client, "GET"),
-    _route(TOKEN, give_token, "POST"),
-]
+
+def oauth_routes(clients: ClientDirectory) -> list[Route]:
+    """Return the routes of the endpoints."""
+    return [
+        *(_route(f"/.well-known/{name}", show_server, "GET") for name in _SERVER),
+        *(_route(f"/.well-known/{name}/{{path:path}}", show_server, "GET") for name in _SERVER),
+        *(_route(f"/{{path:path}}/.well-known/{name}", show_server, "GET") for name in _SERVER),
+        _route(f"/.well-known/{_RESOURCE}", show_resource, "GET"),
+        _route(f"/.well-known/{_RESOURCE}/{{path:path}}", show_resource, "GET"),
+        _route(f"/{{path:path}}/.well-known/{_RESOURCE}", show_resource, "GET"),
+        _route(REGISTER, register, "POST"),
+        _route(f"{REGISTER}/{{client_id}}", show_client, "GET"),
+        _route(TOKEN, partial(give_token, clients), "POST"),
+    ]

@@ -40,7 +40,7 @@ class FieldNote:
 
 
 @dataclass(frozen=True)
-class Operation:
+class ReferenceEntry:
     """One operation as the page shows it."""
 
     id: str
@@ -80,7 +80,7 @@ def add_tags(document: Schema) -> None:
     ]
 
 
-def describe(document: Schema) -> dict[str, list[Operation]]:
+def describe(document: Schema) -> dict[str, list[ReferenceEntry]]:
     """Every operation, by tag; those of a tag in the order of the examples."""
     parts = document["components"]["schemas"]
     found = [_describe(method, path, operation, parts) for method, path, operation in
@@ -93,7 +93,7 @@ def describe(document: Schema) -> dict[str, list[Operation]]:
     }
 
 
-def first_call(operation: Operation) -> Operation:
+def first_call(operation: ReferenceEntry) -> ReferenceEntry:
     """An operation with the least that its example needs."""
     body = {name: EXAMPLES[operation.id].body[name] for name in _FIRST}
     return replace(operation, request=_pretty(body))
@@ -107,7 +107,7 @@ def _operations(document: Schema) -> list[tuple[str, str, Schema]]:
     ]
 
 
-def _describe(method: str, path: str, told: Schema, parts: Schema) -> tuple[str, Operation]:
+def _describe(method: str, path: str, told: Schema, parts: Schema) -> tuple[str, ReferenceEntry]:
     example = EXAMPLES.get(told["operationId"], Example())
     schema = _resolved(
         told.get("requestBody", {})
@@ -116,7 +116,7 @@ def _describe(method: str, path: str, told: Schema, parts: Schema) -> tuple[str,
         .get("schema", {}),
         parts,
     )
-    return told["tags"][0], Operation(
+    return told["tags"][0], ReferenceEntry(
         id=told["operationId"],
         method=method,
         path=path,

@@ -19,6 +19,7 @@ from psycopg.rows import class_row
 from headwater.database.pool import Database
 from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.http.errors import Forbidden, Invalid, NotFound, Unauthorized
+from headwater.http.rate_limits import RateLimit
 from headwater.sites.origins import is_among, parse_origins
 from headwater.sites.signatures import SigningSecret, new_secret
 from headwater.spaces.access import Caller
@@ -32,6 +33,8 @@ log = structlog.get_logger()
 
 PREFIX = "trk_pk_"
 SCOPE = "events:write"
+REPORTING = RateLimit("hits", 60_000)
+"""What the browsers of a Space may report, in items a minute."""
 _KEY = re.compile(PREFIX + r"[A-Za-z0-9_-]{8,64}")
 
 

@@ -9,12 +9,10 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from fastapi import Depends, Request
-
 from headwater.database.pool import Database
 from headwater.database.queries import Queries
 from headwater.http.errors import Forbidden, Unauthorized
-from headwater.http.rate_limits import PER_MINUTE, QuotaRequest, take
+from headwater.http.rate_limits import RateLimit
 from headwater.spaces.credential_cache import CredentialCache
 
 queries = Queries(__name__, "access.sql")
@@ -64,9 +62,9 @@ class KeyCache(CredentialCache[bytes, Caller]):
             raise Unauthorized
         return found
 
-    def limit(self, caller: Caller, bucket: str) -> int:
-        """What the caller's Space may do in `bucket` a minute."""
-        return int(caller.limits.get(bucket, PER_MINUTE[bucket]) * self._factor)
+    def limit(self, caller: Caller, limit: RateLimit) -> int:
+        """Return what `limit` is for the caller's Space."""
+        return limit.for_space(caller.limits, self._factor)
 
 
 def _caller(row: tuple[Any, ...]) -> Caller:
@@ -79,28 +77,3 @@ def _bearer(authorization: bytes | None) -> bytes | None:
         return None
     scheme, _, key = authorization.partition(b" ")
     return key.strip() or None if scheme.lower() == b"bearer" else None
-
-
-def requires(scope: str, bucket: str) -> Any:
-    """A route's dependency: the authenticated Caller, allowed to do `scope` and within `bucket`.
-
-    Raises Unauthorized, Forbidden or RateLimited, in this order and before the request is read.
-    """
-
-    async def caller(request: Request) -> Caller:
-        headwater = request.app.state.headwater
-        keys: KeyCache = headwater.keys
-        authorization = request.headers.get("authorization")
-        found = await keys.caller(authorization.encode("latin-1") if authorization else None)
-        refusal = found.refusal(scope)
-        cost = 1 if refusal is None else 0
-        demand = QuotaRequest(found.space_id, cost, keys.limit(found, bucket))
-        async with headwater.database.connection() as connection:
-            quota = (await take(connection, bucket, [demand]))[found.space_id]
-        request.scope["headwater.quota"] = quota  # a refused request is told of it as well
-        if refusal is not None:
-            raise refusal
-        quota.admit(cost)
-        return found
-
-    return Depends(caller)

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal, get_args
 
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
@@ -19,13 +20,21 @@ from headwater.spaces.spaces import announce_access, fetch_space
 queries = Queries(__name__, "keys.sql")
 
 PREFIX = "trk_sk_"
-SCOPES = (
-    "events:read", "events:write",
-    "contacts:read", "contacts:write", "contacts:delete",
-    "companies:read", "companies:write",
-    "exports:read", "exports:write",
-    "destinations:read", "destinations:write",
-)  # fmt: skip
+Scope = Literal[
+    "events:read",
+    "events:write",
+    "contacts:read",
+    "contacts:write",
+    "contacts:delete",
+    "companies:read",
+    "companies:write",
+    "exports:read",
+    "exports:write",
+    "destinations:read",
+    "destinations:write",
+]
+"""What a key can be allowed to do; each operation of the API needs one of these."""
+SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 
 @dataclass(frozen=True)

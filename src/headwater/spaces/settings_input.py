@@ -6,7 +6,7 @@ One table names every key; the command line, the console and the documentation's
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.resources import files
@@ -14,7 +14,6 @@ from importlib.resources import files
 from headwater.http.errors import Invalid
 from headwater.http.fields import UNPRINTABLE
 from headwater.http.objects import read_pairs
-from headwater.http.rate_limits import PER_MINUTE
 from headwater.sources.addresses import read_address
 from headwater.spaces.currencies import parse_currency
 from headwater.spaces.custom_fields import SLOT_NAMES
@@ -42,22 +41,27 @@ class SpaceChanges:
         return "subscription" in self.settings or bool(self.limits)
 
 
-def read_changes(texts: Mapping[str, str]) -> SpaceChanges:
-    """Changes from `key: value` texts. Raises Invalid naming every key that cannot be used."""
+def read_changes(texts: Mapping[str, str], buckets: Collection[str] = ()) -> SpaceChanges:
+    """Read changes from `key: value` texts; `buckets` are the rate limits that may be set, none but
+    for operators. Raises Invalid naming every key that cannot be used.
+    """
     changes = SpaceChanges()
-    read_pairs(texts, partial(_read_change, changes))
+    groups = GROUPS | ({LIMIT: tuple(buckets)} if buckets else {})
+    read_pairs(texts, partial(_read_change, changes, groups))
     return changes
 
 
-def _read_change(changes: SpaceChanges, key: str, value: str) -> None:
+def _read_change(
+    changes: SpaceChanges, groups: Mapping[str, tuple[str, ...]], key: str, value: str
+) -> None:
     if key in SETTINGS:
         changes.settings[key] = SETTINGS[key](value)
         return
     group, dot, name = key.partition(".")
-    if not dot or group not in GROUPS:
+    if not dot or group not in groups:
         raise ValueError(f"no such setting; there are {', '.join(KEYS)}")
-    if name not in GROUPS[group]:
-        raise ValueError(f"no such name; there are {_listed(GROUPS[group])}")
+    if name not in groups[group]:
+        raise ValueError(f"no such name; there are {_listed(groups[group])}")
     if group == "event_label":
         changes.event_labels[name] = _text(value)
     elif group == "field_label":
@@ -163,11 +167,12 @@ SETTINGS: dict[str, Callable[[str], Setting]] = {
 GROUPS: dict[str, tuple[str, ...]] = {
     "event_label": CUSTOM_EVENTS,
     "field_label": SLOT_NAMES,
-    "limit": tuple(PER_MINUTE),
 }
+LIMIT = "limit"
+"""The group of the rate limits, whose names are the buckets."""
 KEYS = (
     *SETTINGS,
     "event_label.custom_event_<N>",
     "field_label.profile_field_<N>",
-    "limit.<bucket>",
+    f"{LIMIT}.<bucket>",
 )

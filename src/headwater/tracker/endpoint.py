@@ -39,12 +39,11 @@ from headwater.ingest.endpoints import (
     quota_headers,
 )
 from headwater.sites.origins import cookie_domain, sent_host
-from headwater.sites.sites import SCOPE, ActiveSite, SiteCache
+from headwater.sites.sites import REPORTING, SCOPE, ActiveSite, SiteCache
 from headwater.tracker.browser_reports import TOKEN, Body, Browser, BrowserReport, language_tag
 from headwater.tracker.reported_items import AcceptedItem, accept_item, is_page
 from headwater.tracker.shares import Shares
 
-BUCKET = "hits"
 MAX_BODY = 64 * 1024
 COOKIE = "trk_token"
 COOKIE_SECONDS = 400 * 86_400
@@ -132,7 +131,7 @@ class HitsEndpoint(Endpoint):
         """Raise RateLimited when the sender has used up its share of the Space's minute. Counted
         before anything is read that costs more than its length.
         """
-        limit = self._ingest.keys.limit(site.caller, BUCKET)
+        limit = self._ingest.keys.limit(site.caller, REPORTING)
         sender = address_subject(address)
         try:
             self._shares.take(site.caller.space_id, sender, items, limit, time.time())

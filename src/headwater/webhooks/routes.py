@@ -7,7 +7,7 @@ after a failure loses nothing; the idempotency key drops what comes twice.
 from __future__ import annotations
 
 import time
-from typing import Any
+from functools import partial
 
 import msgspec
 import structlog
@@ -15,11 +15,11 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from headwater.api.services import Services, services
 from headwater.http.bodies import MAX_BODY, read_body, refuse_encoding
 from headwater.http.errors import Invalid, Problem, Unavailable, plain
 from headwater.identity.senders import Sender
-from headwater.inbox.inbox import Request
-from headwater.ingest.endpoints import BUCKET
+from headwater.inbox.inbox import Inbox, Request
 from headwater.spaces.encryption import Unsealable
 from headwater.webhooks.deliveries import (
     begin_delivery,
@@ -36,24 +36,24 @@ from headwater.webhooks.webhooks import PATH, SCOPE, ActiveWebhook, find_webhook
 log = structlog.get_logger()
 
 
-async def receive(request: HttpRequest) -> Response:
+async def receive(inbox: Inbox, request: HttpRequest) -> Response:
     """Take a delivery."""
-    headwater = request.app.state.headwater
-    async with headwater.database.connection() as connection:
+    shared = services(request)
+    async with shared.database.connection() as connection:
         found = await find_webhook(connection, request.path_params["token"])
     if found is None:
         raise plain(404)
     found.caller.authorize(SCOPE)
     refuse_encoding(request.headers.get("content-encoding"))
     message = await _read(request)
-    await _count(request, found)
-    message, distrust = _believe(found, headwater.sealing_key, message)
-    async with headwater.database.transaction() as connection:
+    await _count(request, inbox, found)
+    message, distrust = _believe(found, shared.sealing_key, message)
+    async with shared.database.transaction() as connection:
         space_id = found.caller.space_id
         outcome = distrust or await outcome_of(connection, space_id, found.reader, message)
         noted = note(found.reader, message, outcome, believed=distrust is None)
         delivery_id = await begin_delivery(connection, space_id, found.id, noted)
-    receipt_id = await _accept(request, found, outcome, delivery_id)
+    receipt_id = await _accept(shared, inbox, found, outcome, delivery_id)
     if distrust is not None:
         raise Problem(outcome.detail, 401)
     if outcome.status is Status.REFUSED and PROVIDERS[found.reader.type].refuses_unmappable:
@@ -83,39 +83,43 @@ def _believe(
         raise Unavailable from None
 
 
-async def _count(request: HttpRequest, found: ActiveWebhook) -> None:
+async def _count(request: HttpRequest, inbox: Inbox, found: ActiveWebhook) -> None:
     """Count a delivery against the Space's minute, before anything of it is stored or read."""
-    headwater: Any = request.app.state.headwater
-    limit = headwater.keys.limit(found.caller, BUCKET)
+    limit = services(request).keys.limit(found.caller, inbox.limit)
     counted = Request(found.caller.space_id, limit, 1, [])
     try:
-        await headwater.inbox.put(counted)
+        await inbox.put(counted)
     finally:
         request.scope["headwater.quota"] = counted.quota
 
 
 async def _accept(
-    request: HttpRequest, found: ActiveWebhook, outcome: WebhookOutcome, delivery_id: int
+    shared: Services,
+    inbox: Inbox,
+    found: ActiveWebhook,
+    outcome: WebhookOutcome,
+    delivery_id: int,
 ) -> int | None:
     """Have the delivery's event stored, if it is one, and return the receipt. One that cannot be
     stored leaves nothing behind: it will come again.
     """
     if outcome.event is None:
         return None
-    headwater: Any = request.app.state.headwater
     space_id = found.caller.space_id
-    limit = headwater.keys.limit(found.caller, BUCKET)
+    limit = shared.keys.limit(found.caller, inbox.limit)
     rows = [msgspec.json.encode(outcome.event)]
     wanted = Request(space_id, limit, 0, rows, sender=Sender.WEBHOOK)
     try:
-        await headwater.inbox.put(wanted)
+        await inbox.put(wanted)
     except Problem:
-        async with headwater.database.connection() as connection:
+        async with shared.database.connection() as connection:
             await forget_delivery(connection, space_id, delivery_id)
         raise
-    async with headwater.database.connection() as connection:
+    async with shared.database.connection() as connection:
         await finish_delivery(connection, space_id, delivery_id, outcome, wanted.receipts[0])
     return wanted.receipts[0]
 
 
-WEBHOOK_ROUTES = [Route(f"{PATH}/{{token}}", receive, methods=["POST"])]
+def webhook_routes(inbox: Inbox) -> list[Route]:
+    """Return the route of the endpoint; `inbox` takes what is delivered."""
+    return [Route(f"{PATH}/{{token}}", partial(receive, inbox), methods=["POST"])]

@@ -18,7 +18,7 @@ from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.parameters import JsonInput
 from headwater.identity.senders import Sender
 from headwater.inbox.inbox import Request
-from headwater.ingest.endpoints import BUCKET
+from headwater.ingest.endpoints import TRACKING
 from headwater.ingest.payload import EVENT_FORM
 from headwater.ingest.schemas import INGEST_SCHEMAS
 from headwater.mcp.context import ToolContext
@@ -61,7 +61,7 @@ async def _get_event(asking: ToolContext, given: Arguments) -> Any:
 async def _track_event(asking: ToolContext, given: Arguments) -> Any:
     refuse_bad_text(given)
     row = msgspec.json.encode(EVENT_FORM.accept(_ENCODER.encode(given), time.time()))
-    limit = asking.limit(BUCKET)
+    limit = asking.limit(TRACKING)
     request = Request(asking.space_id, limit, 1, [row], sender=Sender.ASSISTANT)
     await asking.service.inbox.put(request)
     return {"message": "The event is queued.", "receipt_id": str(request.receipts[0])}

@@ -1,0 +1,55 @@
+"""What every request passes first: it gets what it may spend, time on the database and memory, and
+goes to its endpoint by the shortest way.
+
+The busiest endpoints are found by method and path alone. Everything else goes through the routes,
+and carries the headers of the quota that was taken for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import structlog
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headwater.database.allowance import begin_request
+from headwater.http.admission import BodyBudget
+
+log = structlog.get_logger()
+
+
+class Front:
+    """The service as one ASGI application: `busiest` by method and path, and before the rest."""
+
+    def __init__(self, busiest: Mapping[tuple[str, str], ASGIApp], routed: ASGIApp) -> None:
+        self._busiest, self._routed = dict(busiest), routed
+        self._budget = BodyBudget()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._routed(scope, receive, send)
+            return
+        begin_request()
+        with self._budget.request(scope["headers"]):
+            endpoint = self._busiest.get((scope["method"], scope["path"]), self._take_other)
+            await endpoint(scope, receive, send)
+
+    async def _take_other(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answered = False
+
+        async def send_with_quota(message: Message) -> None:
+            nonlocal answered
+            quota = scope.get("headwater.quota")
+            if quota is not None and message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *quota.headers()]
+            await send(message)
+            answered = message["type"] == "http.response.body" and not message.get("more_body")
+
+        try:
+            await self._routed(scope, receive, send_with_quota)
+        except Exception:
+            if not answered:
+                raise
+            # The routes have answered 500 and raise all the same; the server would take that for
+            # an answer cut short and end the connection.
+            log.exception("request_failed", method=scope["method"], path=scope["path"][:200])

@@ -1,0 +1,54 @@
+"""The whole public API: every operation, the rate limits, and the document made of them.
+
+Adding an operation to the table of its subject is all it takes for it to be served, documented
+and limited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headwater.api.document import build_document
+from headwater.api.operations import Operation, Schema, limits_by_bucket
+from headwater.http.rate_limits import RateLimit
+from headwater.ingest.schemas import INGEST_SCHEMAS
+from headwater.mcp.context import CALLING
+from headwater.public_api.ads import OPERATIONS as ADS
+from headwater.public_api.companies import OPERATIONS as COMPANIES
+from headwater.public_api.contacts import OPERATIONS as CONTACTS
+from headwater.public_api.deliveries import OPERATIONS as DELIVERIES
+from headwater.public_api.destinations import OPERATIONS as DESTINATIONS
+from headwater.public_api.erasures import OPERATIONS as PRIVACY
+from headwater.public_api.events import OPERATIONS as EVENTS
+from headwater.public_api.exports import OPERATIONS as EXPORTS
+from headwater.public_api.ingest import OPERATIONS as INGEST
+from headwater.sites.sites import REPORTING
+
+PREFIX = "/public-api/v1"
+ABOUT = (
+    "Send conversions, sign-ups and refunds, and read back which sources earned them. Create an "
+    "API key, send it as a bearer token, and begin with POST /events/track."
+)
+
+OPERATIONS: tuple[Operation, ...] = (
+    *INGEST,
+    *EVENTS,
+    *CONTACTS,
+    *COMPANIES,
+    *ADS,
+    *EXPORTS,
+    *PRIVACY,
+    *DESTINATIONS,
+    *DELIVERIES,
+)
+RATE_LIMITS: Mapping[str, RateLimit] = limits_by_bucket(
+    [*(operation.limit for operation in OPERATIONS), REPORTING, CALLING]
+)
+"""Every rate limit of a Space, by bucket: the operations', and those of browsers and assistants."""
+
+
+def describe_api(product: str) -> Schema:
+    """Return the OpenAPI document; `product` is what serves the API, and its version."""
+    document = build_document(OPERATIONS, PREFIX, INGEST_SCHEMAS)
+    document["info"] |= {"summary": product, "description": ABOUT}
+    return document

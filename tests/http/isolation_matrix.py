@@ -1,0 +1,158 @@
+"""The rows of the isolation tests: what each operation can name, and how it is tried."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from headwater.api.operations import Operation
+from headwater.http.pagination import CURSOR
+from headwater.public_api.operations import OPERATIONS
+from tests.support.two_spaces import CLAIMS, TWIN
+
+RANGE = {"start_date": "2026-01-01 00:00:00", "end_date": "2026-12-31 23:59:59"}
+EVENT = {"event_name": "purchase", "email": "ada@example.com"}
+TOUCHPOINT = {"occurred_at": "2026-05-13", "source": "sms", "email": "ada@example.com"}
+FIELDS = ["profile_id", "company_id", "configured_name", "amount", "event_url"]
+LIKE_TWINS = {
+    "custom_field_filters[0][field]": "profile_field_1",
+    "custom_field_filters[0][operator]": "equal_to",
+    "custom_field_filters[0][value]": TWIN,
+}
+CREDITED = {
+    "sources": ["google_ads", "direct"], "attribution_model": "linear", "attribution_window": 0,
+    "fields": [*FIELDS, "touchpoint_id", "campaign_name", "ad_name"],
+}  # fmt: skip
+JOURNEY = {
+    "include_trk_tokens": 1, "include_events": 1, "hide_direct_touchpoints": 0,
+    "include_browsing_session_data": 1, "use_custom_field_labels": 1,
+}  # fmt: skip
+ROWS = {
+    "include_trk_tokens": 1, "include_all_emails": 1, "include_custom_fields": 1,
+    "use_custom_field_labels": 1,
+}  # fmt: skip
+
+DESTINATION = {
+    "platform": "tiktok", "settings": {"pixel_code": "PIXEL1"}, "secrets": {"access_token": "t"},
+}  # fmt: skip
+
+UNKNOWN: dict[str, Any] = {
+    **dict.fromkeys(
+        (
+            "event",
+            "receipt",
+            "contact",
+            "company",
+            "export",
+            "contact_export",
+            "company_export",
+            "destination",
+            "held_destination",
+            "delivery",
+        ),
+        999999999999999999,
+    ),
+    "deliveries": [999999999999999999],
+    "email": "nobody@nowhere.example",
+    "cursor": "A" * 80,
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """How one operation is tried."""
+
+    names: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """By place in the request: the kind of thing it names, and what an unknown one gets."""
+    body: dict[str, Any] | None = None
+    views: tuple[dict[str, Any], ...] = ({},)
+    """Sets of query parameters, the first for every try, all of them for reading."""
+
+
+IN_PATHS = {
+    "/receipts/{receipt_id}": "receipt",
+    "/events/{event_id}": "event",
+    "/contacts/{id}": "contact",
+    "/contacts/by-email/{email}": "email",
+    "/companies/{id}": "company",
+    "/destinations/{destination_id}": "destination",
+    "/deliveries/{delivery_id}": "delivery",
+    "/events/exports/{export_id}": "export",
+    "/contacts/exports/{export_id}": "contact_export",
+    "/companies/exports/{export_id}": "company_export",
+}
+"""The kind of thing that the parameter at a path's end names, there and in longer paths."""
+
+OWN = {
+    "create_event": Row(body=EVENT),
+    "create_events": Row(body={"events": [EVENT]}),
+    "create_touchpoints": Row(body={"touchpoints": [TOUCHPOINT]}),
+    "list_events": Row(
+        views=(
+            RANGE,
+            {**RANGE, **LIKE_TWINS, "fields": [*FIELDS, "space_id"]},
+            {**RANGE, **CREDITED},
+            {**RANGE, **CREDITED, "query_mode": "company"},
+        ),
+    ),
+    "update_event": Row(body={"amount": 1}),
+    "list_contacts": Row(
+        names={"query.email": ("email", 200)},
+        views=(RANGE, {**RANGE, **ROWS}, {**RANGE, **LIKE_TWINS}),
+    ),
+    "create_contact": Row(body={"emails": ["ada@example.com"]}),
+    "get_contact": Row(views=({}, JOURNEY)),
+    "get_contact_by_email": Row(views=({}, JOURNEY)),
+    "find_contact_by_email": Row(names={"query.email": ("email", 404)}, views=({}, JOURNEY)),
+    "update_contact": Row(body={"names": ["Eve"]}),
+    "attach_contact_company": Row(names={"body.company_id": ("company", 404)}, body={}),
+    "delete_contact_pii_by_email": Row(names={"query.email": ("email", 404)}),
+    "list_companies": Row(views=({}, RANGE)),
+    "update_company": Row(body={**CLAIMS, "name": "Eve"}),
+    "put_ads": Row(body={"ads": [{"kind": "campaign", "id": "named", "name": "Eve"}]}),
+    "create_destination": Row(body=DESTINATION),
+    "update_destination": Row(body={"name": "Eve"}),
+    "resume_destination": Row(names={"path.destination_id": ("held_destination", 404)}),
+    "list_deliveries": Row(names={"query.event_id": ("event", 200)}),
+    "replay_deliveries": Row(names={"body.delivery_ids": ("deliveries", 200)}, body={}),
+    "create_event_export": Row(body={"date": "2026-05-13"}),
+    "create_contact_export": Row(body=RANGE),
+    "create_company_export": Row(body=RANGE),
+}
+"""What an operation's row has besides what the API's table says."""
+
+
+def row_of(operation: Operation) -> Row:
+    """The operation's row: what its path and a cursor name, and what it has of its own."""
+    missing = 404 if 404 in operation.errors else operation.status
+    names = {
+        f"path.{path[path.index('{') + 1 : -1]}": (kind, missing)
+        for path, kind in IN_PATHS.items()
+        if operation.path.startswith(path)
+    }
+    if CURSOR.name in {parameter["name"] for parameter in operation.parameters}:
+        names["query.cursor"] = ("cursor", 422)
+    own = OWN.get(operation.id, Row())
+    return replace(own, names=names | own.names)
+
+
+MATRIX = {operation.id: row_of(operation) for operation in OPERATIONS}
+
+NAMES_NOTHING = {
+    "query": {
+        "start_date", "end_date", "per_page", "query_mode", "event_names", "sources",
+        "attribution_model", "attribution_window", "fields", "custom_field_filters",
+        "include_trk_tokens", "include_all_emails", "include_custom_fields",
+        "use_custom_field_labels", "include_events", "hide_direct_touchpoints",
+        "include_browsing_session_data", "status", "reason",
+    },
+    "body": {
+        "amount", "events", "touchpoints", "ads", "emails", "phones", "names", "locations",
+        "custom_fields", "name", "domain", "external_id", "date", "start_date", "end_date",
+        "query_mode", "event_names", "sources", "attribution_model", "attribution_window", "fields",
+        "include_trk_tokens", "platform", "settings", "secrets", "all_events", "status", "reason",
+    },
+}  # fmt: skip
+"""Parameters and keys that name no stored thing, or one that every Space may have for itself. What
+is not in here has to be in the operation's row.
+"""
