@@ -8,8 +8,10 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.sql import SQL, Identifier
 
 from headwater.cli import main
+from headwater.database.migrator import migrate
 from headwater.jobs.connection import connect
 from headwater.pipeline.batch_runner import drain
 from headwater.spaces.keys import SCOPES
@@ -181,3 +183,19 @@ def test_keys_fit_a_terminal(cli: Cli, space: Any) -> None:
     assert max(map(len, printed.splitlines())) <= 100
     for told in (" all ", "events:write", "all but contacts:delete"):
         assert told in printed
+
+
+def test_a_database_of_another_version(
+    cli: Cli, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "of_another_version"
+    url = psycopg.conninfo.make_conninfo(database_url, dbname=name)
+    with psycopg.connect(database_url, autocommit=True) as server:
+        server.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
+        monkeypatch.setenv("HEADWATER_DATABASE_URL", url)
+        assert "headwater migrate" in cli("space", "list", code=2)
+        migrate(url)
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("ALTER TABLE spaces DROP COLUMN currency")
+        assert "headwater migrate" in cli("space", "list", code=2)
+        server.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))

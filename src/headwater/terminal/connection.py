@@ -16,6 +16,10 @@ from headwater.settings import Settings
 from headwater.terminal.failure import Failure
 
 CONNECT_SECONDS = 5
+OTHER_SCHEMA = (
+    "the database has no Headwater schema, or that of another version; start this version's "
+    "`headwater serve`, or run `headwater migrate`"
+)
 
 
 def database_url(settings: Settings) -> str:
@@ -40,8 +44,8 @@ def explain_failures(settings: Settings) -> Generator[None]:
         raise Failure(error.message) from None
     except psycopg.OperationalError as error:
         raise Failure(_unreachable(settings, error)) from None
-    except psycopg.errors.UndefinedTable:
-        raise Failure("the database has no Headwater schema; run `headwater migrate`") from None
+    except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn):
+        raise Failure(OTHER_SCHEMA) from None
 
 
 def _unreachable(settings: Settings, error: psycopg.OperationalError) -> str:
