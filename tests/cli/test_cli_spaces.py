@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -189,7 +190,7 @@ def test_a_database_of_another_version(
     cli: Cli, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = "of_another_version"
-    url = psycopg.conninfo.make_conninfo(database_url, dbname=name)
+    url = urlsplit(database_url)._replace(path=f"/{name}").geturl()
     with psycopg.connect(database_url, autocommit=True) as server:
         server.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
         monkeypatch.setenv("HEADWATER_DATABASE_URL", url)
