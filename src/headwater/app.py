@@ -91,11 +91,11 @@ class Headwater:
     access: Listener
     inbox: Inbox
     hits: Inbox
-    """Where browsers' reports go: an inbox of its own, as their limit is."""
+    """The inbox of browsers' reports, apart from the other as they have a limit of their own."""
     readiness: Shared[bool]
     backlog: Shared[bytes]
     public_egress: Egress
-    """Sends what others make us send: no exceptions for any host."""
+    """Sends to addresses that others name: no host is exempt from its checks."""
     clients: ClientDirectory
     assistants: SpaceEndpoint
 

@@ -22,7 +22,7 @@ def failpoint(name: str) -> None:
 
 
 def _taken(file: Path, name: str) -> bool:
-    """Whether the file arms `name` and it was this process that removed it."""
+    """True when the file arms `name` and it was this process that removed it."""
     try:
         if file.read_text() != name:
             return False

@@ -14,18 +14,18 @@ OURS_ALONE = 0o700
 
 
 def keep_private() -> None:
-    """From now on whatever this process creates is for its own account alone."""
+    """Make the files that this process creates from now on private to its own account."""
     os.umask(0o077)
 
 
 def make_private(directory: Path, mode: int = OURS_ALONE) -> None:
     """Make a directory, with those missing above it, or close one that is there to others."""
-    missing = [each for each in (directory, *directory.parents) if not each.exists()]
-    for each in reversed(missing):
-        each.mkdir(exist_ok=True)
-        each.chmod(mode)  # whatever the umask takes away
-        sync_directory(each.parent)
-    directory.mkdir(exist_ok=True)  # says so when it is something else
+    missing = [path for path in (directory, *directory.parents) if not path.exists()]
+    for path in reversed(missing):
+        path.mkdir(exist_ok=True)
+        path.chmod(mode)  # whatever the umask takes away
+        sync_directory(path.parent)
+    directory.mkdir(exist_ok=True)  # raises when it is something else
     close_to_others(directory, mode)
 
 
@@ -54,7 +54,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def sync_directory(directory: Path) -> None:
-    """Have the names in a directory on disk."""
+    """Write the names in a directory to disk."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)

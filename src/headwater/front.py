@@ -1,5 +1,5 @@
-"""What every request passes first: it gets what it may spend, time on the database and memory, and
-goes to its endpoint by the shortest way.
+"""The first step of every request: it gets its budget, time on the database and memory, and goes to
+its endpoint by the shortest way.
 
 The busiest endpoints are found by method and path alone. Everything else goes through the routes,
 and carries the headers of the quota that was taken for it.

@@ -49,7 +49,7 @@ def reachable(bound: socket.socket) -> tuple[str, int]:
 
 
 def answers(bound: socket.socket, path: str, timeout: float = 2.0) -> bool:
-    """Whether the server behind the socket answers GET `path` with 200. Written by hand because
+    """True when the server behind the socket answers GET `path` with 200. Written by hand because
     the supervisor, which lives as long as the service, would carry an HTTP client for nothing.
     """
     request = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"

@@ -21,7 +21,7 @@ _OWN = ("event", "level", "timestamp", "exception", "stack")
 
 
 def renderer(log_format: str) -> Render:
-    """How lines are written: `auto` is text where standard error is a terminal, else JSON."""
+    """Return the renderer: `auto` is text where standard error is a terminal, else JSON."""
     terminal = sys.stderr.isatty()
     if log_format == "json" or (log_format == "auto" and not terminal):
         return as_json
@@ -34,7 +34,7 @@ def as_json(line: Mapping[str, Any]) -> str:
 
 
 def as_text(line: Mapping[str, Any]) -> str:
-    """The time of day, the level, what happened, and its values; a traceback below."""
+    """The time of day, the level, the event and its values on one line; a traceback below."""
     moment = datetime.fromisoformat(str(line["timestamp"])).astimezone()
     values = [f"{name}={_quoted(value)}" for name, value in line.items() if name not in _OWN]
     head = f"{moment:%H:%M:%S} {line['level']:<8} {printable(str(line['event']))}"
@@ -66,10 +66,10 @@ class Log:
     def __init__(self, log_format: str) -> None:
         self._render = renderer(log_format)
         self.is_text = self._render is not as_json
-        """Whether people read it as it is written."""
+        """True when lines are text, which people read as it is written."""
 
     def write(self, level: str, event: str, **values: Any) -> None:
-        """One line."""
+        """Write one line."""
         moment = datetime.now(UTC).isoformat().replace("+00:00", "Z")
         line = {**values, "event": event, "level": level, "timestamp": moment}
         sys.stderr.write(self._render(line) + "\n")
@@ -77,6 +77,6 @@ class Log:
 
 
 def processor(log_format: str) -> Callable[[Any, str, MutableMapping[str, Any]], str]:
-    """The same as the last step of structlog's chain."""
+    """Return the same rendering as the last step of structlog's chain."""
     render = renderer(log_format)
     return lambda _, __, event: render(event)

@@ -3,7 +3,7 @@ personal data.
 
 Everything goes through one chain, the standard library's loggers included. Both forms escape line
 breaks and terminal controls, so a value cannot forge a line; `mask` takes out what must not be
-kept, wherever in a text it stands (a database error quotes the row it stumbled over).
+kept, wherever in a text it stands (a database error quotes the row that it is about).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SENSITIVE_NAME = re.compile(
 # linear in the text, whoever wrote it.
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"trk_sk_[\w-]*|trk_[a-z]{2,4}_[\w-]{20,}"), MASKED),
-    # What PostgreSQL tells of the row that it stumbled over.
+    # PostgreSQL quotes the row that an error is about.
     (re.compile(r"(Key \([^=\n]{0,200}\)=\(|Failing row contains \().*"), rf"\1{MASKED})"),
     (re.compile(r"(invalid input \w+ for [^:\n]{0,200}: ).*"), rf"\1{MASKED}"),
     (re.compile(r"\bpostgres(?:ql)?://[^\s\"']+", re.IGNORECASE), MASKED),
@@ -90,7 +90,7 @@ def configure(level: str = "info", log_format: str = "json") -> None:
     ):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [], True
-    logging.getLogger("mcp").setLevel(logging.WARNING)  # it tells of every request
+    logging.getLogger("mcp").setLevel(logging.WARNING)  # it logs every request
     logging.captureWarnings(True)
     structlog.configure(
         processors=[
@@ -107,7 +107,7 @@ def configure(level: str = "info", log_format: str = "json") -> None:
 
 
 def is_sensitive(name: str) -> bool:
-    """Whether what goes by this name is a secret, or tells who somebody is."""
+    """True when values of this name are secrets, or identify a person."""
     return _SENSITIVE_NAME.search(name) is not None
 
 

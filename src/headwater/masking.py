@@ -18,7 +18,7 @@ LONGEST_ANSWER = 4096
 LONGEST_ERROR = 500
 
 _WINDOW = 8192
-"""Characters of a text that are looked at: more than is ever kept of one."""
+"""The characters of a text that are read: more than is ever kept of one."""
 _LONGEST_VALUE = 2048
 _SHORTEST_VALUE = 2
 """Characters; one identifies nobody."""
@@ -44,9 +44,9 @@ class Mask:
         lengths: dict[str, set[int]] = {}
         for value in self._values:
             lengths.setdefault(value[:_SHORTEST_VALUE], set()).add(len(value))
-        self._lengths = {start: sorted(those, reverse=True) for start, those in lengths.items()}
-        """How long values with these first characters are: a text is walked through once, and each
-        place in it costs a few look-ups however many values there are.
+        self._lengths = {start: sorted(known, reverse=True) for start, known in lengths.items()}
+        """The lengths of values with these first characters: a text is walked through once, and
+        each place in it costs a few look-ups however many values there are.
         """
 
     def text(self, text: str, most: int = LONGEST_ERROR) -> str:
@@ -111,8 +111,9 @@ class Mask:
 def mask_fields(
     fields: Mapping[str, Any], kept: frozenset[str], urls: frozenset[str]
 ) -> dict[str, Any]:
-    """What was sent, fit to be shown: values stay under the names in `kept`, URLs under those in
-    `urls` lose their query, and every other value is masked, so that a field added later is, too.
+    """Mask a message so that people may see it: values stay under the names in `kept`, URLs under
+    those in `urls` lose their query, and every other value is masked, so that a field added later
+    is, too.
     """
     return {name: _mask_field(name, value, kept, urls) for name, value in fields.items()}
 

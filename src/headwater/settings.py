@@ -19,7 +19,7 @@ from headwater.log_lines import FORMATS
 
 PREFIX = "HEADWATER_"
 _PLATFORM_URL = re.compile(PREFIX + "([A-Z]+)_URL")
-"""Which platforms there are is not known here: each is named by its own variable."""
+"""A platform's own variable; the platforms themselves are not known here."""
 STORAGE_SCHEMES = ("s3", "gs", "az")
 MERGE_ALERT = 500
 """Merges an hour: more than corrections by hand and people who log in on a second device make."""
@@ -27,7 +27,7 @@ TAKEN = (
     ".well-known", "console", "docs", "downloads", "healthz", "login", "logout", "mcp", "metrics",
     "public-api", "readyz", "webhooks",
 )  # fmt: skip
-"""What paths of Headwater's own begin with."""
+"""The beginnings of Headwater's own paths."""
 
 
 class SettingError(ValueError):
@@ -41,7 +41,7 @@ class Settings:
     database_url: str | None = None
     """PostgreSQL to use, as a libpq URL; None runs the embedded one in `data_dir`."""
     data_dir: Path = Path("headwater-data")
-    """Where the embedded PostgreSQL and locally stored files live."""
+    """The directory of the embedded PostgreSQL and of locally stored files."""
     base_url: str | None = None
     """The origin people reach the service under; None derives it from host and port."""
     secret_key: str | None = None
@@ -62,7 +62,7 @@ class Settings:
     tracker_endpoint: str = "/t"
     """The path that the tracker reports to."""
     hosted_clients: bool = True
-    """Whether assistants may name themselves by the URL of a metadata document."""
+    """True when assistants may name themselves by the URL of a metadata document."""
     assistant_hosts: tuple[str, ...] = (
         "antigravity.google", "chatgpt.com", "claude.ai", "claude.com", "grok.com",
         "insiders.vscode.dev", "vscode.dev", "www.cursor.com",
@@ -74,7 +74,7 @@ class Settings:
     """Ad platform → the origin of its interface where that is not its own, as for trying it out.
     Each is read from a variable of its own, HEADWATER_<PLATFORM>_URL."""
     max_connections: int = 800
-    """How many connections an API process keeps open at a time."""
+    """The most connections that an API process keeps open at a time."""
     log_level: str = "info"
     """debug, info, warning or error."""
     log_format: str = "auto"

@@ -1,4 +1,4 @@
-"""Where finished files are kept: a local folder, or a bucket of S3, Google or Azure by URL.
+"""The store of finished files: a local folder, or a bucket of S3, Google or Azure by URL.
 
 A file appears under its name whole or not at all: locally it is written beside and moved into
 place, in a bucket a multipart upload is completed at its end.
@@ -22,13 +22,13 @@ from headwater.settings import Settings
 
 CONTENT_TYPE = "application/gzip"
 BUFFER_BYTES = 8 * 1024 * 1024
-"""What is held of a file on its way to a bucket; parts of this size allow files of 80 GB."""
+"""The part of a file held in memory on its way to a bucket; this size allows files of 80 GB."""
 
 _PARTIAL = ".partial"
 
 
 class Sink(Protocol):
-    """Where a file's bytes go."""
+    """A file that bytes are written to."""
 
     def write(self, data: bytes, /) -> object: ...
 
@@ -37,9 +37,9 @@ class Storage(ABC):
     """An object store."""
 
     @abstractmethod
-    def create(self, name: str, shown_as: str) -> AbstractContextManager[Sink]:
+    def create(self, name: str, download_name: str) -> AbstractContextManager[Sink]:
         """A context in which a new file is written; leaving it by an error leaves no file.
-        `shown_as` is the name that people save it under. Raises OSError.
+        `download_name` is the name that people save it under. Raises OSError.
         """
 
     @abstractmethod
@@ -61,8 +61,8 @@ class LocalFolder(Storage):
         return self.folder / name
 
     @contextmanager
-    def create(self, name: str, shown_as: str) -> Generator[Sink]:
-        del shown_as  # said when the file is served
+    def create(self, name: str, download_name: str) -> Generator[Sink]:
+        del download_name  # it is sent when the file is served
         self.folder.mkdir(mode=OURS_ALONE, parents=True, exist_ok=True)
         partial = self.path(name + _PARTIAL)
         try:
@@ -93,10 +93,10 @@ class Bucket(Storage):
         self._store = store
 
     @contextmanager
-    def create(self, name: str, shown_as: str) -> Generator[Sink]:
+    def create(self, name: str, download_name: str) -> Generator[Sink]:
         attributes = {
             "Content-Type": CONTENT_TYPE,
-            "Content-Disposition": f'attachment; filename="{shown_as}"',
+            "Content-Disposition": f'attachment; filename="{download_name}"',
         }
         # Left by an error, the writer gives the upload up and no object appears.
         with obstore.open_writer(

@@ -41,7 +41,7 @@ STEADY_SECONDS = 10.0
 HOPELESS = 5
 INVITATION = "Open this link to create the first account. It works once, within a day."
 LOOK_SECONDS = 60.0
-"""Between two looks at how large PostgreSQL's log has become."""
+"""Between two checks of the size of PostgreSQL's log."""
 
 
 class ServeError(Exception):
@@ -50,7 +50,7 @@ class ServeError(Exception):
 
 @dataclass(frozen=True)
 class ServePlan:
-    """What to serve, and where."""
+    """The settings, address and processes of one `headwater serve`."""
 
     settings: Settings
     host: str
@@ -58,12 +58,12 @@ class ServePlan:
     workers: int
     """API processes; the pipeline has one worker."""
     set_up_link: bool = True
-    """Whether to write a link for the first account to the log while there is none."""
+    """True to write a link for the first account to the log while there is none."""
 
 
 @dataclass
 class SupervisedProcess:
-    """Something that has to run. `due` is when to start it, on the monotonic clock."""
+    """A process that has to run. `due` is when to start it, on the monotonic clock."""
 
     name: str
     launch: Callable[[], None]
@@ -73,7 +73,7 @@ class SupervisedProcess:
     started: float = 0.0
     due: float = 0.0
     failures: int = 0
-    """Times in a row that it ended soon after its start."""
+    """The number of times in a row that it ended soon after its start."""
 
     def start(self, now: float) -> None:
         self.started = now
@@ -126,7 +126,7 @@ class Supervisor:
     children: list[ChildProcess] = field(default_factory=list[ChildProcess])
     watched: list[SupervisedProcess] = field(default_factory=list[SupervisedProcess])
     set_up_link: str | None = None
-    """Makes the first account, while there is none."""
+    """The link that makes the first account, if this start made one."""
 
     def __post_init__(self) -> None:
         self.log = Log(self.plan.settings.log_format)
@@ -174,7 +174,7 @@ class Supervisor:
         find_secret_key(settings, url)
 
     def _origin(self) -> str:
-        """What people reach the service under."""
+        """The origin under which people reach the service."""
         return self.plan.settings.base_url or listening_socket.base_url(self.bound)
 
     def _invite(self) -> None:
@@ -219,20 +219,20 @@ class Supervisor:
                 sys.stdout.flush()
                 self._invite()
                 return
-            hopeless = [one.name for one in self.watched if one.failures >= HOPELESS]
+            hopeless = [process.name for process in self.watched if process.failures >= HOPELESS]
             if hopeless:
                 raise ServeError(f"{hopeless[0]} does not start; see the lines above")
             self.wakeups.wait(0.02 if delay is None else min(delay, 0.02))
 
     def _revive(self) -> float | None:
-        """Start what is due. Returns the seconds until something else is, or None."""
+        """Start the processes that are due. Returns the seconds until another is, or None."""
         now = time.monotonic()
-        for one in self.watched:
-            if one.running and one.died():
-                one.ended(now)
-            if not one.running and one.due <= now:
-                one.start(now)
-        waiting = [one.due - now for one in self.watched if not one.running]
+        for process in self.watched:
+            if process.running and process.died():
+                process.ended(now)
+            if not process.running and process.due <= now:
+                process.start(now)
+        waiting = [process.due - now for process in self.watched if not process.running]
         return max(0.0, min(waiting)) if waiting else None
 
     def _stop(self) -> None:
@@ -281,7 +281,7 @@ def _bind(plan: ServePlan) -> socket.socket:
 
 @contextmanager
 def _alone(settings: Settings) -> Generator[None]:
-    """Holds the data directory's lock, which the system releases however the process ends."""
+    """Hold the data directory's lock, which the system releases however the process ends."""
     if settings.database_url is not None:
         yield
         return

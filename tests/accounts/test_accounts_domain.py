@@ -35,7 +35,7 @@ def refusal(accounts: Accounts, act: object) -> MemberReason:
 def test_it_works(accounts: Accounts, space_id: int) -> None:
     email = unique_email()
     user = accounts.run(lambda c: users.create_user(c, f"  {email.upper()} ", HASH, " Ada "))
-    assert (user.email, user.name, user.shown) == (email, "Ada", "Ada")
+    assert (user.email, user.name, user.display_name) == (email, "Ada", "Ada")
     assert accounts.run(lambda c: users.find_user(c, email)) == user
     accounts.run(lambda c: members.add_member(c, space_id, user.id, Role.OWNER))
     (joined,) = accounts.run(lambda c: members.list_joined(c, user.id))

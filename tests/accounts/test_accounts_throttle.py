@@ -48,7 +48,7 @@ def test_it_works(accounts: Accounts) -> None:
 
 
 def test_of_forty_at_once_ten(accounts: Accounts) -> None:
-    act = partial(take_attempt, what="login", subject=uuid4().hex, limit=10, window_seconds=900)
+    act = partial(take_attempt, action="login", subject=uuid4().hex, limit=10, window_seconds=900)
     taken = accounts.at_once([act] * 40)
     assert sum(one.admitted for one in taken) == 10  # type: ignore[union-attr]
 

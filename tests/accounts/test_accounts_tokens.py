@@ -34,7 +34,7 @@ def test_it_works(accounts: Accounts, space_id: int) -> None:
         space_id, user.id, Role.VIEWER, True, token_id, "personal", None, "Laptop"
     )
     (listed,) = accounts.run(lambda c: tokens.list_tokens(c, space_id))
-    assert (listed.hint, listed.owner.shown, listed.expires_at) == (token[-4:], "Ada", None)
+    assert (listed.hint, listed.owner.display_name, listed.expires_at) == (token[-4:], "Ada", None)
     assert listed.last_used_at is not None
     accounts.run(lambda c: tokens.revoke_token(c, space_id, token_id))
     assert accounts.run(lambda c: tokens.find_token(c, token)) is None

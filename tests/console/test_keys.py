@@ -10,7 +10,7 @@ import pytest
 
 from headwater.accounts.roles import Role
 from headwater.console.forms import form_token
-from headwater.console.keys import SCOPES_TOLD
+from headwater.console.keys import SCOPE_DESCRIPTIONS
 from headwater.spaces.keys import SCOPES
 from tests.conftest import API, Running
 from tests.console.conftest import Person
@@ -106,4 +106,4 @@ def test_another_spaces_key(
 
 
 def test_every_scope_is_told() -> None:
-    assert tuple(SCOPES_TOLD) == SCOPES
+    assert tuple(SCOPE_DESCRIPTIONS) == SCOPES

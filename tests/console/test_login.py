@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from headwater.accounts.roles import Role
-from headwater.console.login import FAILURES, address_subject, tell_device
+from headwater.console.login import FAILURES, address_subject, describe_device
 from headwater.console.visitor import HOME, local_path
 from headwater.settings import Settings
 from tests.conftest import Running, run_application
@@ -301,8 +301,8 @@ def test_how_addresses_are_counted() -> None:
 
 def test_browsers_are_told_apart() -> None:
     firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
-    assert tell_device(firefox) == "Firefox on Linux"
-    assert tell_device("") == "A browser"
+    assert describe_device(firefox) == "Firefox on Linux"
+    assert describe_device("") == "A browser"
 
 
 def test_a_known_browser_is_not_locked_out_by_others(

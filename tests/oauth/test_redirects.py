@@ -176,7 +176,7 @@ def test_where_it_leads_is_told() -> None:
     def shown(uri: str) -> tuple[str, str]:
         redirect = read_redirect(uri)
         assert isinstance(redirect, Redirect)
-        return redirect.shown, redirect.form_target
+        return redirect.label, redirect.form_target
 
     assert shown("http://127.0.0.1:7/cb") == ("127.0.0.1", "http://127.0.0.1:7")
     assert shown("https://claude.ai/cb?x") == ("claude.ai", "https://claude.ai")

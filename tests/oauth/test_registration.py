@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.oauth.clients import check_client_name, shown_name
+from headwater.oauth.clients import check_client_name, visible_name
 from tests.conftest import Running
 from tests.oauth.staging import LOOPBACK, REGISTER, Installation, new_address
 
@@ -228,11 +228,11 @@ def test_a_name_is_refused_or_shown_whole(text: str) -> None:
         name = check_client_name(text, "Headwater")
     except ValueError:
         return
-    shown = shown_name(name)
+    shown = visible_name(name)
     assert shown.strip()
     assert len(shown) <= 120
     assert all(letter.isprintable() or letter.isspace() or ord(letter) > 127 for letter in shown)
 
 
 def test_marks_that_turn_text_around_are_not_shown() -> None:
-    assert shown_name("abc\u202egpj.exe\u2066\u200f") == "abcgpj.exe"
+    assert visible_name("abc\u202egpj.exe\u2066\u200f") == "abcgpj.exe"

@@ -1,1 +1,1 @@
-"""People with accounts: who they are, what they may do, and the tokens of their assistants."""
+"""People with accounts: users, members and roles, and the tokens of their assistants."""

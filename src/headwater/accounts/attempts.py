@@ -1,4 +1,4 @@
-"""How often something may be tried by somebody: logins of an account or from an address,
+"""Limits on attempts, by what is attempted and by whom: logins of an account or from an address,
 registrations from an address. Exact over any window, not only over those of a clock.
 
 An attempt is counted before it is made, so that a thousand at once are not all let through
@@ -20,12 +20,12 @@ from headwater.spaces.secret_hash import hash_secret
 queries = Queries(__name__, "attempts.sql")
 
 FREE = 3
-"""Attempts of those with a growing delay that need not wait."""
+"""The attempts that need not wait where the delay between them grows."""
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptVerdict:
-    """Whether an attempt may be made; if not, the seconds until one may."""
+    """The decision on an attempt: admitted, or the seconds until one will be."""
 
     admitted: bool
     retry_after: int = 0
@@ -33,19 +33,19 @@ class AttemptVerdict:
 
 async def take_attempt(
     connection: AsyncConnection,
-    what: str,
+    action: str,
     subject: str,
     limit: int,
     window_seconds: int,
     *,
     slowing: bool = False,
 ) -> AttemptVerdict:
-    """Count an attempt at `what` by `subject`, if fewer than `limit` were made in the last
+    """Count an attempt at `action` by `subject`, if fewer than `limit` were made in the last
     `window_seconds`; `slowing` asks for ever longer waits between them as well.
 
     Within a transaction: the count is held until it ends.
     """
-    digest = _digest(what, subject)
+    digest = _digest(action, subject)
     row = await fetch_one(connection, queries["hold"], {"subject": digest})
     times, now = row
     window = timedelta(seconds=window_seconds)
@@ -58,20 +58,20 @@ async def take_attempt(
     return AttemptVerdict(admitted=True)
 
 
-async def give_back(connection: AsyncConnection, what: str, subject: str) -> None:
-    """Uncount the latest attempt, as it was none that counts."""
-    await connection.execute(queries["give_back"], {"subject": _digest(what, subject)})
+async def give_back(connection: AsyncConnection, action: str, subject: str) -> None:
+    """Take the latest attempt out of the count, as it was none that counts."""
+    await connection.execute(queries["give_back"], {"subject": _digest(action, subject)})
 
 
 async def tidy_attempts(connection: AsyncConnection) -> None:
-    """Forget what no longer counts."""
+    """Delete the attempts that no longer count."""
     await connection.execute(queries["tidy"])
 
 
 def seconds_to_wait(
     counted: Sequence[datetime], now: datetime, limit: int, window: timedelta, *, slowing: bool
 ) -> float:
-    """How long until another attempt may be made, after those `counted`, oldest first."""
+    """The seconds until another attempt may be made, after those `counted`, oldest first."""
     if len(counted) >= limit:
         return max((counted[len(counted) - limit] + window - now).total_seconds(), 0.001)
     if slowing and len(counted) > FREE:
@@ -80,5 +80,5 @@ def seconds_to_wait(
     return 0.0
 
 
-def _digest(what: str, subject: str) -> bytes:
-    return hash_secret(f"{what}\0{subject}")
+def _digest(action: str, subject: str) -> bytes:
+    return hash_secret(f"{action}\0{subject}")

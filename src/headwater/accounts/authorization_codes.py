@@ -42,7 +42,7 @@ class AuthorizationGrant:
     """True where its code was used in time."""
 
     def is_verified_by(self, verifier: str) -> bool:
-        """Return whether the challenge was made of this (RFC 7636 §4.6)."""
+        """True when the challenge was made of this verifier (RFC 7636 §4.6)."""
         if not VERIFIER.fullmatch(verifier):
             return False
         digest = hashlib.sha256(verifier.encode()).digest()
@@ -52,12 +52,12 @@ class AuthorizationGrant:
 
 @dataclass(frozen=True)
 class NewCode:
-    """A person's yes to a client's request, for one Space."""
+    """The code to make of a person's consent to a client's request, for one Space."""
 
     space_id: int
     user_id: int
     consent: str
-    """The mark that tells this yes from any other: it makes one code."""
+    """The mark of this consent, which makes one code."""
     client_id: str
     client_name: str
     redirect_uri: str
@@ -66,7 +66,7 @@ class NewCode:
 
 
 async def make_code(connection: AsyncConnection, new: NewCode) -> str | None:
-    """A code for it; None when this consent has made one before."""
+    """Make a code; None when this consent has made one before."""
     code = PREFIX + secrets.token_urlsafe(32)
     values = {
         "space_id": new.space_id,
@@ -85,7 +85,7 @@ async def make_code(connection: AsyncConnection, new: NewCode) -> str | None:
 
 
 async def find_code(connection: AsyncConnection, code: str) -> tuple[int, str] | None:
-    """The Space and the client's id of a code that has not been used, which it still is not."""
+    """The Space and the client's id of a code that has not been used; this does not use it."""
     values = {"code_hash": hash_secret(code)}
     return await fetch_optional(connection, queries["find"], values)
 
@@ -103,7 +103,7 @@ async def use_code(connection: AsyncConnection, code: str) -> AuthorizationGrant
 
 
 async def note_token(connection: AsyncConnection, grant: AuthorizationGrant, token_id: int) -> None:
-    """Keep which token a code made, in case it is shown again."""
+    """Store which token a code made, in case the code is sent again."""
     values = {"space_id": grant.space_id, "id": grant.id, "token_id": token_id}
     await connection.execute(queries["note_token"], values)
 

@@ -42,7 +42,7 @@ class Invitation:
 
 @dataclass(frozen=True)
 class InvitationOffer:
-    """What a link offers to whoever opens it."""
+    """The membership that a link offers to whoever opens it."""
 
     id: int
     space_id: int
@@ -85,10 +85,10 @@ async def fetch_invitation(
 ) -> Invitation:
     """An open invitation. Raises NotFound."""
     listed = await list_invitations(connection, space_id)
-    found = next((one for one in listed if one.id == invitation_id), None)
-    if found is None:
+    match = next((invitation for invitation in listed if invitation.id == invitation_id), None)
+    if match is None:
         raise NotFound("Invitation")
-    return found
+    return match
 
 
 async def revoke_invitation(connection: AsyncConnection, space_id: int, invitation_id: int) -> None:
@@ -98,7 +98,7 @@ async def revoke_invitation(connection: AsyncConnection, space_id: int, invitati
 
 
 async def find_offer(connection: AsyncConnection, token: str) -> InvitationOffer | None:
-    """What a link offers, unless it was used, taken back or is too old."""
+    """The offer of a link, unless it was used, taken back or is too old."""
     cursor = connection.cursor(row_factory=class_row(InvitationOffer))
     values = {"token_hash": hash_secret(token)}
     return await fetch_optional(cursor, queries["find"], values)

@@ -1,5 +1,5 @@
 """Links that work once, for whoever has no password yet or has forgotten it. Only the hash of
-what stands in a link is stored. Invitations to a Space are in `invitations.py`.
+a link's token is stored. Invitations to a Space are in `invitations.py`.
 
 The first one is made by the supervisor, which imports little: this module does, too.
 """
@@ -45,7 +45,7 @@ async def make_reset_link(connection: AsyncConnection, user_id: int) -> str:
 
 
 async def set_up_link_works(connection: AsyncConnection, token: str) -> bool:
-    """Whether this link makes the first account."""
+    """True when this link makes the first account."""
     values = {"token_hash": hash_secret(token)}
     return await fetch_optional(connection, queries["set_up_works"], values) is not None
 

@@ -1,4 +1,4 @@
-"""Who belongs to a Space, and in what role. A Space's memberships change one at a time, under a
+"""The members of a Space and their roles. A Space's memberships change one at a time, under a
 lock on their rows: two owners who leave at once must not both succeed.
 """
 
@@ -20,23 +20,23 @@ queries = Queries(__name__, "members.sql")
 
 
 class MemberReason(StrEnum):
-    """Why a membership stays as it is."""
+    """The reason for which a membership stays as it is."""
 
     LAST_OWNER = "last_owner"
     ALREADY_MEMBER = "already_member"
 
 
-_TOLD = {
+_MESSAGES = {
     MemberReason.LAST_OWNER: "A Space needs an owner: make somebody else one first.",
     MemberReason.ALREADY_MEMBER: "This user is a member already.",
 }
 
 
 class MemberRefused(Conflict):
-    """A change of memberships that cannot be."""
+    """A change of memberships that is refused."""
 
     def __init__(self, reason: MemberReason) -> None:
-        super().__init__(_TOLD[reason], reason=reason)
+        super().__init__(_MESSAGES[reason], reason=reason)
         self.reason = reason
 
 
@@ -54,8 +54,8 @@ class Member:
         object.__setattr__(self, "role", Role(self.role))
 
     @property
-    def shown(self) -> str:
-        """What people are told the member by."""
+    def display_name(self) -> str:
+        """The name of the member on pages; the address of one without a name."""
         return self.name or self.email
 
 
@@ -67,7 +67,7 @@ class SpaceMembership:
     name: str
     role: Role
     active: bool
-    """Whether the Space's subscription is."""
+    """True while the Space's subscription is active."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "role", Role(self.role))

@@ -1,4 +1,4 @@
-"""Passwords: what is accepted as one, and Argon2id over it, off the event loop.
+"""Passwords: the rules for new ones, and Argon2id over them, off the event loop.
 
 A few at a time: each takes tens of megabytes and a whole core, and a flood of logins must not
 take either from ingest.
@@ -21,7 +21,7 @@ AT_ONCE = 2
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a password is the one, and its hash anew when the stored one is out of date."""
+    """The outcome of a comparison, with a new hash when the stored one is out of date."""
 
     matches: bool
     rehashed: str | None = None
@@ -36,12 +36,12 @@ class Passwords:
         self._nobody: str | None = None
 
     async def hash(self, password: str) -> str:
-        """What is stored of a password that `check_password` let through."""
+        """The hash to store of a password that `check_password` let through."""
         async with self._places:
             return await asyncio.to_thread(self._hasher.hash, _normal(password))
 
     async def verify(self, stored: str | None, password: str) -> Verdict:
-        """Hold a password against a stored hash. None, for somebody without one or nobody at all,
+        """Compare a password with a stored hash. None, for somebody without one or nobody at all,
         costs the same and never matches.
         """
         async with self._places:

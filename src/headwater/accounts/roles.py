@@ -1,4 +1,4 @@
-"""What a member of a Space may do there: a role, and a table of what each allows. Pure."""
+"""The roles of members in a Space, and a table of what each allows. Pure."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from enum import StrEnum, auto
 
 
 class Role(StrEnum):
-    """What somebody is in one Space."""
+    """The role of a member in one Space."""
 
     OWNER = "owner"
     ADMIN = "admin"
     VIEWER = "viewer"
 
     def may(self, permission: Permission) -> bool:
-        """Whether the role allows it."""
+        """True when the role has the permission."""
         return permission in PERMISSIONS[self]
 
 
 class Permission(StrEnum):
-    """Something that a role allows or does not."""
+    """An action that a role allows or does not."""
 
     READ = auto()
     """See the Space: its data, settings, members, keys and tokens."""
@@ -50,5 +50,5 @@ PERMISSIONS: dict[Role, frozenset[Permission]] = {
 
 
 def managing(role: Role) -> Permission:
-    """What it takes to give `role` to somebody, or to take it away."""
+    """The permission needed to give `role` to a user, or to take it away."""
     return Permission.MANAGE_OWNERS if role is Role.OWNER else Permission.MANAGE_MEMBERS

@@ -25,7 +25,7 @@ MAX_DEVICE = 80
 
 @dataclass(frozen=True)
 class Session:
-    """Somebody logged in, in one browser."""
+    """A user logged in, in one browser."""
 
     id: int
     user: User

@@ -1,4 +1,4 @@
-"""What assistants and scripts show to be let in over MCP: a user's tokens for one Space, whether
+"""Tokens with which assistants and scripts are let in over MCP: of a user, for one Space, whether
 given out by the authorization server or made by hand. Only their hashes are stored.
 """
 
@@ -24,15 +24,15 @@ queries = Queries(__name__, "tokens.sql")
 PREFIX = "trk_mcp_"
 MAX_TOKENS = 25
 MAX_OF_A_VIEWER = 5
-"""Of those, what somebody may have who cannot revoke what others need."""
+"""The most of them for a viewer, who cannot revoke the tokens of others."""
 Kind = Literal["oauth", "personal"]
 
 
 class TooManyTokens(Conflict):
     """The Space, or a viewer of it, has all the tokens they may have."""
 
-    def __init__(self, whose: str = "The Space has", most: int = MAX_TOKENS) -> None:
-        super().__init__(f"{whose} {most} tokens, which is all there may be: revoke one first.")
+    def __init__(self, holder: str = "The Space has", most: int = MAX_TOKENS) -> None:
+        super().__init__(f"{holder} {most} tokens, which is all there may be: revoke one first.")
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ class TokenOwner:
     name: str
 
     @property
-    def shown(self) -> str:
-        """What people are told the user by."""
+    def display_name(self) -> str:
+        """The name of the user on pages; the address of one without a name."""
         return self.name or self.email
 
 
@@ -94,13 +94,13 @@ class OwnToken:
 
 @dataclass(frozen=True)
 class Bearer:
-    """Who shows a token, and what it opens, as of this very moment."""
+    """The user, the Space and the role that a token stands for, at this very moment."""
 
     space_id: int
     user_id: int
     role: Role
     active: bool
-    """Whether the Space's subscription is."""
+    """True while the Space's subscription is active."""
     token_id: int
     kind: Kind
     client_id: str | None
@@ -108,7 +108,7 @@ class Bearer:
 
 
 async def issue_token(connection: AsyncConnection, space_id: int, new: NewToken) -> tuple[str, int]:
-    """A new token: (the token itself, its id).
+    """Make a token, and return it with its id.
 
     Raises TooManyTokens, Invalid for its name, NotFound when the user is no member of the Space.
     """
@@ -139,7 +139,7 @@ async def issue_token(connection: AsyncConnection, space_id: int, new: NewToken)
 
 
 async def count_tokens(connection: AsyncConnection, space_id: int) -> int:
-    """How many of a Space's MAX_TOKENS are in use."""
+    """The number of a Space's MAX_TOKENS that are in use."""
     row = await fetch_one(connection, queries["count"], {"space_id": space_id})
     return row[0]
 
@@ -163,7 +163,7 @@ async def list_own_tokens(connection: AsyncConnection, user_id: int) -> list[Own
 
 
 async def fetch_token(connection: AsyncConnection, space_id: int, token_id: int) -> StoredToken:
-    """One that still works. Raises NotFound."""
+    """A token that still works. Raises NotFound."""
     for token in await list_tokens(connection, space_id):
         if token.id == token_id:
             return token
@@ -178,8 +178,8 @@ async def revoke_token(connection: AsyncConnection, space_id: int, token_id: int
 
 
 async def find_token(connection: AsyncConnection, token: str) -> Bearer | None:
-    """Who shows this token, if it is not revoked or expired and its user still is a member. To be
-    asked for every request: nothing of it may be remembered.
+    """The bearer of a token that is not revoked or expired and whose user still is a member. To be
+    called for every request: nothing of the result may be kept.
     """
     if not token.startswith(PREFIX) or len(token) > 128:
         return None

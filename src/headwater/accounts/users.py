@@ -24,7 +24,7 @@ _CONTROLS = re.compile(rf"{UNPRINTABLE.pattern}|[\u2028\u2029]")
 
 
 class EmailTaken(Conflict):
-    """Somebody has an account with this address."""
+    """There is an account with this address already."""
 
     def __init__(self) -> None:
         super().__init__("There is an account with this e-mail address.")
@@ -32,7 +32,7 @@ class EmailTaken(Conflict):
 
 @dataclass(frozen=True)
 class User:
-    """Somebody's account."""
+    """A person's account."""
 
     id: int
     email: str
@@ -43,8 +43,8 @@ class User:
     """None until a password is chosen: such a user cannot log in."""
 
     @property
-    def shown(self) -> str:
-        """What people are told the user by."""
+    def display_name(self) -> str:
+        """The name of the user on pages; the address of one without a name."""
         return self.name or self.email
 
 
@@ -105,7 +105,7 @@ async def fetch_user(connection: AsyncConnection, user_id: int) -> User:
 
 
 async def any_user(connection: AsyncConnection) -> bool:
-    """Whether the installation has been set up."""
+    """True when the installation has been set up."""
     row = await fetch_optional(connection, queries["any"])
     return row is not None and row[0]
 

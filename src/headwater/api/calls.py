@@ -20,7 +20,7 @@ from headwater.spaces.access import Caller
 
 @dataclass(frozen=True)
 class Call:
-    """A request whose key may do what it asks for."""
+    """A request whose key has the operation's scope."""
 
     caller: Caller
     services: Services
@@ -71,7 +71,7 @@ async def admit(request: Request, shared: Services, scope: str, limit: RateLimit
     demand = QuotaRequest(caller.space_id, cost, shared.keys.limit(caller, limit))
     async with shared.database.connection() as connection:
         quota = (await take(connection, limit.bucket, [demand]))[caller.space_id]
-    request.scope["headwater.quota"] = quota  # a refused request is told of it as well
+    request.scope["headwater.quota"] = quota  # a refused request gets its headers as well
     if refusal is not None:
         raise refusal
     quota.admit(cost)

@@ -25,7 +25,7 @@ ERRORS_OF_BODIES = (413, 415)
 
 @dataclass(frozen=True)
 class PathParameter:
-    """A part of a path that names something."""
+    """A parameter in a path."""
 
     name: str
     description: str
@@ -46,14 +46,14 @@ class Operation:
     id: str
     method: Method
     path: str
-    """Below the API's prefix, with `{name}` for each of `path_parameters`."""
+    """The path below the API's prefix, with `{name}` for each of `path_parameters`."""
     tag: str
-    """The subject it belongs to, for the reference."""
+    """Its subject in the reference."""
     summary: str
     description: str = ""
     """A sentence or two for the reference; the handler's docstring where none is written here."""
     scope: Scope
-    """What a key has to be allowed."""
+    """The scope that a key needs."""
     limit: RateLimit
     path_parameters: Sequence[PathParameter] = ()
     parameters: Sequence[Schema] = ()

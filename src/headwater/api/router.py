@@ -19,7 +19,7 @@ from headwater.http.errors import NotAllowed
 
 
 class PathEndpoint:
-    """What answers at one path, by method. HEAD is answered as GET: the server leaves the body out
+    """The endpoints of one path, by method. HEAD is answered as GET: the server leaves the body out
     (RFC 9110 §9.3.2).
     """
 
@@ -36,14 +36,14 @@ class PathEndpoint:
 
 
 Endpoints = Mapping[tuple[str, str], ASGIApp]
-"""What answers, by method and path."""
+"""ASGI applications by method and path."""
 
 
 def operation_endpoints(
     operations: Iterable[Operation], prefix: str, own: Mapping[Operation, ASGIApp]
 ) -> dict[tuple[str, str], ASGIApp]:
-    """Return what answers each operation, by method and the router's path. Those without a handler
-    have their application in `own`.
+    """Return the endpoint of each operation, by method and the router's path. Operations without a
+    handler have their application in `own`.
     """
     return {
         (operation.method, prefix + _router_path(operation)): (

@@ -1,5 +1,6 @@
-"""What the requests of a process share: made once by the composition root, and reached from a
-request with its type. What only one room needs is handed to the function that builds its routes.
+"""The services that the requests of a process share: made once by the composition root, and
+reached from a request with their type. A part that only one room needs is handed to the function
+that builds its routes.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ class Services:
     database: Database
     keys: KeyCache
     base_url: str
-    """Where people reach the service, without a slash at its end."""
+    """The origin under which people reach the service, without a slash at its end."""
     signing_key: bytes
     """Signs cursors, links and cookies."""
     sealing_key: bytes
     """Encrypts secrets where they are stored."""
     egress: Egress
-    """Sends what we send of our own accord; hosts that the operator named may be anywhere."""
+    """Sends what we send of our own accord; hosts that the operator named may have any address."""
     storage: Storage
     passwords: Passwords
 

@@ -19,7 +19,7 @@ from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
 from headwater.console.login import FAILURES, WINDOW_SECONDS, begin_session
-from headwater.console.pages import redirect, render, wait_told
+from headwater.console.pages import redirect, render, wait_text
 from headwater.console.visitor import LOGIN, Visitor, delete_cookie, log_in, require_visitor
 from headwater.http.errors import Errors, Invalid
 
@@ -27,24 +27,24 @@ PATH = "/console/account"
 
 
 async def show_account(request: Request) -> Response:
-    """The page."""
+    """Show the page."""
     return await _page(request, await require_visitor(request))
 
 
 async def post_name(request: Request) -> Response:
-    """Change what others see."""
+    """Change the name that others see."""
     visitor, form = await _read(request, "name")
     try:
         async with services(request).database.transaction() as connection:
             await change_name(connection, visitor.user.id, form.text("name"))
     except Invalid as error:
-        given = form.text("name")
-        return await _page(request, visitor, error.errors, status=422, name=given)
+        typed = form.text("name")
+        return await _page(request, visitor, error.errors, status=422, name=typed)
     return redirect(request, PATH, FlashMessage.NAME_CHANGED)
 
 
 async def post_password(request: Request) -> Response:
-    """Change the password, for who knows the one before; other browsers are logged out."""
+    """Change the password of a user who knows the old one; log their other browsers out."""
     visitor, form = await _read(request, "password")
     shared = services(request)
     subject = visitor.user.email
@@ -53,7 +53,7 @@ async def post_password(request: Request) -> Response:
             connection, "login to", subject, FAILURES, WINDOW_SECONDS, slowing=True
         )
     if not taken.admitted:
-        wait = f"Too many attempts. Try again in {wait_told(taken.retry_after)}."
+        wait = f"Too many attempts. Try again in {wait_text(taken.retry_after)}."
         page = await _page(request, visitor, {"current": [wait]}, status=429)
         page.headers["Retry-After"] = str(taken.retry_after)
         return page

@@ -1,4 +1,4 @@
-"""The page of a Space's MCP settings: where assistants connect, and the tokens that let them in."""
+"""The page of a Space's MCP settings: the address for assistants, and the tokens they use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from headwater.http.errors import Invalid
 
 
 async def show_assistants(request: Request) -> Response:
-    """The address and the tokens."""
+    """Show the address and the tokens."""
     visitor = await require_visitor(request)
     async with services(request).database.connection() as connection:
         inside = await enter(connection, request, visitor)
@@ -29,7 +29,7 @@ async def show_assistants(request: Request) -> Response:
 
 
 async def post_create(request: Request) -> Response:
-    """A new personal token, shown this once."""
+    """Make a personal token, which is shown this once."""
     visitor = await require_visitor(request)
     form = await read_form_once(request, visitor.form_key, "create token")
     async with services(request).database.transaction() as connection:
@@ -71,7 +71,7 @@ async def _page(
     user_id, manages = inside.visitor.user.id, inside.may(Permission.MANAGE_TOKENS)
     common: dict[str, Any] = {
         "tokens": listed,
-        "revocable": {one.id for one in listed if manages or one.owner.user_id == user_id},
+        "revocable": {token.id for token in listed if manages or token.owner.user_id == user_id},
         "most": MAX_TOKENS,
         "url": f"{base_url}/mcp/{inside.space.id}/public-api",
         "name": "",

@@ -1,4 +1,4 @@
-"""What somebody sees who opens in a browser an address that is for programs, or none at all."""
+"""Pages for people who open in a browser an address that is for programs, or none at all."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ForBrowsers:
 
 
 def wants_page(scope: Scope) -> bool:
-    """Whether a browser asks, for somebody to read the answer: programs do not ask for HTML."""
+    """True when a person reads the answer in a browser: programs do not ask for HTML."""
     is_reading = scope["method"] in ("GET", "HEAD")
     return is_reading and "text/html" in Headers(scope=scope).get("accept", "")
 
@@ -38,7 +38,7 @@ async def show_missing(request: Request, error: Exception) -> Response:
 
 
 async def show_assistant_address(request: Request) -> Response:
-    """What to do with the address of a Space for assistants. It is the same for every number, so
+    """A page on how to use a Space's address for assistants. It is the same for every number, so
     that nobody learns which Spaces there are.
     """
     url = f"{services(request).base_url}{request.url.path}"

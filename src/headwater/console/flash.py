@@ -1,4 +1,4 @@
-"""What a page tells after a redirect: one of a closed set of sentences, named in a cookie."""
+"""The message of a page after a redirect: one of a closed set, named in a cookie."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class FlashMessage(StrEnum):
-    """What was done. The cookie holds the name, so nobody else's words can get onto a page."""
+    """A message on a page. The cookie holds its name, so nobody else's words can get onto one."""
 
     LOGGED_OUT = "You are logged out."
     LOGGED_OUT_EVERYWHERE = "You are logged out everywhere."

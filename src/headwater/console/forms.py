@@ -1,6 +1,6 @@
-"""Forms: what a page posts, accepted only from a page of ours that the same browser was shown.
+"""Posted forms, accepted only from a page of ours that was sent to the same browser.
 
-Three things are held against each other: where the browser says the form was sent from, a token
+Three things are checked: the site that the browser names as the sender, a token
 made from the visitor's own secret and the form's name, and, for what must happen once, a token
 that is spent.
 """
@@ -30,7 +30,7 @@ _STALE = "This form is out of date: open the page again and send it once more."
 
 @dataclass(frozen=True)
 class PostedForm:
-    """What was posted: texts by field, in order, as the page sent them."""
+    """A posted form: texts by field, in order, as the page sent them."""
 
     pairs: tuple[tuple[str, str], ...]
 
@@ -68,11 +68,11 @@ def form_token(key: bytes, form: str) -> str:
 
 
 def once_token(key: bytes, form: str, bound: str = "") -> str:
-    """The token of one showing of a form, good for a single sending within ONCE_SECONDS; `bound`
+    """The token of one display of a form, good for a single sending within ONCE_SECONDS; `bound`
     is whatever else must be the same when it is sent.
     """
-    told = f"{int(time.time())}.{secrets.token_urlsafe(16)}"
-    return f"{told}.{_sign_once(key, form, bound, told)}"
+    stamp = f"{int(time.time())}.{secrets.token_urlsafe(16)}"
+    return f"{stamp}.{_sign_once(key, form, bound, stamp)}"
 
 
 async def read_form(request: Request, key: bytes, form: str) -> PostedForm:
@@ -86,19 +86,19 @@ async def read_form(request: Request, key: bytes, form: str) -> PostedForm:
 
 
 async def read_form_once(request: Request, key: bytes, form: str, bound: str = "") -> PostedForm:
-    """The same of a form with a `once_token`; `spend` uses the token up."""
+    """Read a posted form with a `once_token`, likewise; `spend` uses the token up."""
     posted = await _read(request)
-    told, _, signature = posted.text(TOKEN).rpartition(".")
-    expected = _sign_once(key, form, bound, told)
+    stamp, _, signature = posted.text(TOKEN).rpartition(".")
+    expected = _sign_once(key, form, bound, stamp)
     if not hmac.compare_digest(signature.encode(), expected.encode()):
         raise Forbidden(_STALE)
-    if time.time() - int(told.partition(".")[0]) > ONCE_SECONDS:
+    if time.time() - int(stamp.partition(".")[0]) > ONCE_SECONDS:
         raise Forbidden(_STALE)
     return posted
 
 
 async def spend(connection: AsyncConnection, posted: PostedForm) -> None:
-    """Use a form's `once_token` up, with the transaction. Raises Forbidden when it is."""
+    """Use a form's `once_token` up, with the transaction. Raises Forbidden for a used one."""
     taken = await take_attempt(connection, "form", posted.text(TOKEN), 1, ONCE_SECONDS + 60)
     if not taken.admitted:
         raise Forbidden(_STALE)
@@ -120,10 +120,10 @@ async def _read(request: Request) -> PostedForm:
 
 
 def refuse_foreign(request: Request) -> None:
-    """Raise Forbidden for what the browser says another site has sent.
+    """Raise Forbidden for a form that, by the browser's word, another site has sent.
 
-    Pages without a referrer post with `Origin: null`. Browsers that are told of https then say in
-    Sec-Fetch-Site where the form was; on plain http they do not, and its token has to do.
+    Pages without a referrer post with `Origin: null`. On https browsers then name in
+    Sec-Fetch-Site the site of the form; on plain http they do not, and its token has to do.
     """
     site = request.headers.get("sec-fetch-site")
     if site not in (None, "same-origin", "none"):
@@ -143,13 +143,13 @@ def refuse_foreign(request: Request) -> None:
 
 
 def _host_of(origin: str) -> str:
-    """Its host and port; nothing for what is no address."""
+    """The host and port of an origin; nothing for a text that is no address."""
     try:
         return urlsplit(origin).netloc
     except ValueError:
         return ""
 
 
-def _sign_once(key: bytes, form: str, bound: str, told: str) -> str:
-    signed = f"once\0{form}\0{bound}\0{told}".encode("utf-8", "surrogatepass")
+def _sign_once(key: bytes, form: str, bound: str, stamp: str) -> str:
+    signed = f"once\0{form}\0{bound}\0{stamp}".encode("utf-8", "surrogatepass")
     return hmac.new(key, signed, "sha256").hexdigest()

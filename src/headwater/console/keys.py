@@ -19,7 +19,7 @@ from headwater.console.visitor import HOME, SpaceVisitor, enter, read_space_id, 
 from headwater.http.errors import Invalid
 from headwater.spaces.keys import SCOPES, create_key, list_keys, revoke_key
 
-SCOPES_TOLD = {
+SCOPE_DESCRIPTIONS = {
     "events:read": "read events and their sources",
     "events:write": "send, change and delete events",
     "contacts:read": "read contacts",
@@ -35,7 +35,7 @@ SCOPES_TOLD = {
 
 
 async def show_keys(request: Request) -> Response:
-    """The keys."""
+    """Show the keys."""
     visitor = await require_visitor(request)
     async with services(request).database.connection() as connection:
         inside = await enter(connection, request, visitor)
@@ -43,7 +43,7 @@ async def show_keys(request: Request) -> Response:
 
 
 async def post_create(request: Request) -> Response:
-    """A new key, shown this once."""
+    """Make a key, which is shown this once."""
     visitor = await require_visitor(request)
     form = await read_form_once(request, visitor.form_key, "create key")
     async with services(request).database.transaction() as connection:
@@ -64,7 +64,7 @@ async def post_create(request: Request) -> Response:
 
 
 async def post_revoke(request: Request) -> Response:
-    """End a key's life at once."""
+    """Revoke a key at once."""
     visitor = await require_visitor(request)
     form = await read_form(request, visitor.form_key, "revoke key")
     async with services(request).database.transaction() as connection:
@@ -84,11 +84,11 @@ async def _page(
     common: dict[str, Any] = {
         "keys": [key for key in keys if key.revoked_at is None],
         "revoked": [key for key in keys if key.revoked_at is not None],
-        "scopes": {scope: SCOPES_TOLD[scope] for scope in SCOPES},
+        "scopes": {scope: SCOPE_DESCRIPTIONS[scope] for scope in SCOPES},
         "chosen": list(SCOPES),
         "name": "",
         "made": None,
-        "makers": {member.user_id: member.shown for member in members},
+        "makers": {member.user_id: member.display_name for member in members},
         "once": once,
         "base_url": services(request).base_url,
     }

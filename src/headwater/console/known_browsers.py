@@ -1,4 +1,4 @@
-"""Browsers that somebody has logged in with before, told by a signed cookie: they are not locked
+"""Browsers that somebody has logged in with before, known by a signed cookie: they are not locked
 out of an account when others fail to log in to it.
 """
 

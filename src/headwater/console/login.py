@@ -19,7 +19,7 @@ from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
 from headwater.console.known_browsers import known_browser, remember_browser
-from headwater.console.pages import redirect, render, wait_told
+from headwater.console.pages import redirect, render, wait_text
 from headwater.console.visitor import (
     LOGIN,
     Visitor,
@@ -35,7 +35,7 @@ FAILURES = 10
 WINDOW_SECONDS = 15 * 60
 FORM = "login"
 Subject = tuple[str, str]
-"""What is tried, and whose tries are counted together."""
+"""An action, and the account or browser whose attempts at it are counted together."""
 _WRONG = "The e-mail address or the password is wrong."
 
 
@@ -62,7 +62,7 @@ async def post_login(request: Request) -> Response:
     async with shared.database.transaction() as connection:
         taken = await _take(connection, address, subject)
     if not taken.admitted:
-        wait = f"Too many attempts to log in. Try again in {wait_told(taken.retry_after)}."
+        wait = f"Too many attempts to log in. Try again in {wait_text(taken.retry_after)}."
         response = _page(request, next_path, form, wait, status=429)
         response.headers["Retry-After"] = str(taken.retry_after)
         return response
@@ -102,26 +102,26 @@ async def post_logout(request: Request) -> Response:
 async def begin_session(
     connection: AsyncConnection, request: Request, user: User, visitor: Visitor | None
 ) -> str:
-    """A session for whoever sent the request, under a new token; the browser's earlier one, that of
+    """Begin a session for the user, and return its token; the browser's earlier session, that of
     `visitor`, ends.
     """
     if visitor is not None:
         await close_session(connection, visitor.user.id, visitor.session.id)
-    device = await asyncio.to_thread(tell_device, request.headers.get("user-agent", ""))
+    device = await asyncio.to_thread(describe_device, request.headers.get("user-agent", ""))
     token, _ = await open_session(connection, user.id, device)
     return token
 
 
-def tell_device(user_agent: str) -> str:
-    """Browser and system in a few words, for people telling their sessions apart."""
-    found = parse(user_agent[:1024])
-    browser = found.user_agent.family if found.user_agent else "A browser"
-    return f"{browser} on {found.os.family}" if found.os else browser
+def describe_device(user_agent: str) -> str:
+    """Browser and system in a few words, so that people know their sessions apart."""
+    parsed = parse(user_agent[:1024])
+    browser = parsed.user_agent.family if parsed.user_agent else "A browser"
+    return f"{browser} on {parsed.os.family}" if parsed.os else browser
 
 
 def _account_subject(request: Request, account: str) -> Subject:
-    """What attempts to log in to an account are counted by. A browser that the account was used
-    with before has a count of its own: strangers who fail elsewhere do not lock it out.
+    """The subject that attempts to log in to an account are counted by. A browser that the account
+    was used with before has a count of its own: strangers who fail elsewhere do not lock it out.
     """
     browser = known_browser(request, account)
     return ("login to", account) if browser is None else ("login by", browser)

@@ -29,7 +29,7 @@ ROLES = {
 
 
 async def show_members(request: Request) -> Response:
-    """The members and the open invitations."""
+    """Show the members and the open invitations."""
     visitor = await require_visitor(request)
     async with services(request).database.connection() as connection:
         inside = await enter(connection, request, visitor)
@@ -49,9 +49,9 @@ async def post_invite(request: Request) -> Response:
                 connection, inside.space.id, form.text("email"), role, inside.visitor.user.id
             )
         except Invalid as error:
-            given = {"email": form.text("email"), "role": form.text("role")}
+            typed = {"email": form.text("email"), "role": form.text("role")}
             return await _page(
-                connection, request, inside, errors=error.errors, given=given, status=422
+                connection, request, inside, errors=error.errors, typed=typed, status=422
             )
         made = {"link": shared.base_url + link, "email": email, "role": role}
         return await _page(connection, request, inside, made=made)
@@ -106,14 +106,14 @@ async def post_uninvite(request: Request) -> Response:
     async with services(request).database.transaction() as connection:
         inside = await _manage(connection, request)
         number = form.number("invitation")
-        found = await invitations.fetch_invitation(connection, inside.space.id, number)
-        inside.require(managing(found.role))
+        invitation = await invitations.fetch_invitation(connection, inside.space.id, number)
+        inside.require(managing(invitation.role))
         await invitations.revoke_invitation(connection, inside.space.id, number)
     return _back(request, FlashMessage.INVITATION_REVOKED)
 
 
 def read_role(form: PostedForm) -> Role:
-    """The role a form names. Raises Invalid."""
+    """Read the role that a form names. Raises Invalid."""
     try:
         return Role(form.text("role"))
     except ValueError:
@@ -153,27 +153,27 @@ async def _page(
     common: dict[str, Any] = {
         "members": [
             {
-                **asdict(one),
-                "keys": keys.get(one.user_id, []) if inside.may(Permission.MANAGE_KEYS) else [],
-                "shown": one.shown,
-                "self": one.user_id == inside.visitor.user.id,
-                "managed": inside.may(managing(one.role)),
+                **asdict(member),
+                "keys": keys.get(member.user_id, []) if inside.may(Permission.MANAGE_KEYS) else [],
+                "display_name": member.display_name,
+                "self": member.user_id == inside.visitor.user.id,
+                "managed": inside.may(managing(member.role)),
             }
-            for one in listed
+            for member in listed
         ],
         "invitations": [
-            {**asdict(one), "managed": inside.may(managing(one.role))} for one in offers
+            {**asdict(offer), "managed": inside.may(managing(offer.role))} for offer in offers
         ],
-        "roles": {role: told for role, told in ROLES.items() if inside.may(managing(role))},
-        "given": {"email": "", "role": Role.VIEWER},
+        "roles": {role: about for role, about in ROLES.items() if inside.may(managing(role))},
+        "typed": {"email": "", "role": Role.VIEWER},
         "made": None,
         "problem": None,
     }
     return render(request, "members.html", status=status, **(common | values))
 
 
-def _back(request: Request, said: FlashMessage) -> Response:
-    return redirect(request, f"{HOME}/spaces/{read_space_id(request)}/members", said)
+def _back(request: Request, message: FlashMessage) -> Response:
+    return redirect(request, f"{HOME}/spaces/{read_space_id(request)}/members", message)
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/members"

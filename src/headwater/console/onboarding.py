@@ -34,7 +34,7 @@ from headwater.spaces.spaces import any_space, create_space
 
 
 def check_new_account(form: PostedForm) -> Errors:
-    """What is wrong with the e-mail address and the password of a form."""
+    """The rules that the e-mail address and the password of a form break."""
     errors: Errors = {}
     for check, name in ((read_email, "email"), (check_password, "password")):
         try:
@@ -50,9 +50,9 @@ async def show_set_up(request: Request) -> Response:
     async with services(request).database.connection() as connection:
         if not await links.set_up_link_works(connection, token):
             return _used_up(request)
-        asks_space = not await any_space(connection)
+        needs_space = not await any_space(connection)
     guest_key(request)
-    return _set_up_page(request, None, {}, asks_space=asks_space)
+    return _set_up_page(request, None, {}, needs_space=needs_space)
 
 
 async def post_set_up(request: Request) -> Response:
@@ -64,10 +64,10 @@ async def post_set_up(request: Request) -> Response:
     async with shared.database.connection() as connection:
         if not await links.set_up_link_works(connection, token):
             return _used_up(request)
-        asks_space = not await any_space(connection)
-    errors = check_new_account(form) | (_check_space(form) if asks_space else {})
+        needs_space = not await any_space(connection)
+    errors = check_new_account(form) | (_check_space(form) if needs_space else {})
     if errors:
-        return _set_up_page(request, form, errors, asks_space=asks_space, status=422)
+        return _set_up_page(request, form, errors, needs_space=needs_space, status=422)
     password_hash = await shared.passwords.hash(form.text("password"))
     try:
         async with shared.database.transaction() as connection:
@@ -78,7 +78,7 @@ async def post_set_up(request: Request) -> Response:
             await _give_spaces(connection, user, form)
             session = await begin_session(connection, request, user, before)
     except Invalid as error:
-        return _set_up_page(request, form, error.errors, asks_space=asks_space, status=422)
+        return _set_up_page(request, form, error.errors, needs_space=needs_space, status=422)
     response = redirect(request, HOME, FlashMessage.SET_UP)
     log_in(request, response, session)
     return response
@@ -88,11 +88,11 @@ async def _give_spaces(connection: AsyncConnection, user: User, form: PostedForm
     if await any_space(connection):
         await adopt_spaces(connection, user.id)
     else:
-        space = await create_space(connection, read_changes(_space_given(form)))
+        space = await create_space(connection, read_changes(_space_values(form)))
         await add_member(connection, space.id, user.id, Role.OWNER)
 
 
-def _space_given(form: PostedForm) -> dict[str, str]:
+def _space_values(form: PostedForm) -> dict[str, str]:
     return {
         "name": form.text("space_name"),
         "timezone": form.text("timezone"),
@@ -102,7 +102,7 @@ def _space_given(form: PostedForm) -> dict[str, str]:
 
 def _check_space(form: PostedForm) -> Errors:
     try:
-        read_changes(_space_given(form))
+        read_changes(_space_values(form))
     except Invalid as error:
         errors = without_keys(error.errors)
         return {"space_name" if key == "name" else key: rules for key, rules in errors.items()}
@@ -114,15 +114,15 @@ def _set_up_page(
     form: PostedForm | None,
     errors: Errors,
     *,
-    asks_space: bool,
+    needs_space: bool,
     status: int = 200,
 ) -> Response:
     names = ("email", "name", "space_name", "timezone", "currency")
-    given = {name: form.text(name) if form else "" for name in names}
+    typed = {name: form.text(name) if form else "" for name in names}
     zones = sorted(zone_names())
     return render(
         request, "set_up.html", status=status,
-        given=given, errors=errors, asks_space=asks_space, zones=zones,
+        typed=typed, errors=errors, needs_space=needs_space, zones=zones,
     )  # fmt: skip
 
 
@@ -156,14 +156,14 @@ async def post_reset(request: Request) -> Response:
 
 
 async def _forgetful(request: Request) -> User | None:
-    """Whose password the link of the path changes."""
+    """The user whose password the link of the path changes."""
     async with services(request).database.connection() as connection:
         user_id = await links.find_reset_link(connection, request.path_params["token"])
         return None if user_id is None else await fetch_user(connection, user_id)
 
 
 async def show_join(request: Request) -> Response:
-    """What is offered, and how to take it: as who is logged in, or with a new account."""
+    """Show the offer, and how to take it: as the user logged in, or with a new account."""
     await find_visitor(request)
     offer = await _offer(request)
     if offer is None:
@@ -193,7 +193,7 @@ async def post_join(request: Request) -> Response:
 
 
 async def _join_anew(request: Request, form: PostedForm, offer: InvitationOffer) -> Response:
-    """With a new account. Raises EmailTaken, NotFound."""
+    """Accept the offer with a new account. Raises EmailTaken, NotFound."""
     errors = check_new_account(form)
     if errors:
         return _join_page(request, offer, form, errors, status=422)
@@ -222,11 +222,11 @@ def _join_page(
     errors: Errors | None = None,
     status: int = 200,
 ) -> Response:  # fmt: skip
-    given: dict[str, Any] = {"email": offer.email, "name": ""}
+    typed: dict[str, Any] = {"email": offer.email, "name": ""}
     if form is not None:
-        given = {name: form.text(name) for name in given}
+        typed = {name: form.text(name) for name in typed}
     return render(
-        request, "join.html", status=status, offer=offer, given=given, errors=errors or {}
+        request, "join.html", status=status, offer=offer, typed=typed, errors=errors or {}
     )
 
 

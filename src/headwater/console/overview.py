@@ -1,4 +1,4 @@
-"""Choosing a Space, and its first page: what came in lately, and how to begin."""
+"""The choice of a Space, and its first page: the latest events, and how to begin."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ queries = Queries(__name__, "overview.sql")
 
 DAYS = 14
 COUNTED = 10_000
-"""Days with more events than this are shown as such: counting further would take long."""
+"""The most events of a day that are counted: counting further would take long."""
 BAR_HEIGHT = 96
 
 
@@ -35,34 +35,34 @@ class Day:
     events: int
 
     @property
-    def told(self) -> str:
-        """How many, as it is written."""
+    def count_text(self) -> str:
+        """The number of events as it is written."""
         return f"{COUNTED:,}+" if self.events > COUNTED else f"{self.events:,}"
 
 
 @dataclass(frozen=True)
 class Event:
-    """One of the latest."""
+    """One of the latest events."""
 
     id: int
     event_name: str
     event_time: datetime
     amount: Decimal | None
     currency: str | None
-    """The Space's where there is none."""
+    """The Space's currency where the event has none."""
 
 
 @dataclass(frozen=True)
 class SpaceStatus:
-    """How the Space is doing."""
+    """The state of a Space's processing and of its set-up."""
 
     waiting: int
-    """Accepted and not processed yet."""
+    """Events accepted and not processed yet."""
     lag_seconds: float
     """Age of the oldest of them."""
     rejected: int
     merges: int
-    """Of contacts, in the last hour."""
+    """Merges of contacts in the last hour."""
     keys: int
     tokens: int
     site_key: str | None
@@ -110,7 +110,7 @@ async def read_latest(connection: AsyncConnection, space_id: int) -> list[Event]
 
 
 async def read_status(connection: AsyncConnection, space_id: int) -> SpaceStatus:
-    """How the Space is doing now."""
+    """The state of the Space now."""
     cursor = connection.cursor(row_factory=class_row(SpaceStatus))
     return await fetch_one(cursor, queries["state"], {"space_id": space_id})
 

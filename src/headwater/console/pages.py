@@ -1,5 +1,5 @@
-"""What every page for people has in common: how it is rendered, the headers that keep it to
-itself, and what an error looks like. Other rooms with pages use this module, too.
+"""Parts that every page for people shares: its rendering, the headers that keep it to itself, and
+errors as pages. Other rooms with pages use this module, too.
 """
 
 from __future__ import annotations
@@ -97,17 +97,17 @@ def render(
     form_action: Sequence[str] = (),
     **values: Any,
 ) -> Response:
-    """A page. Templates get the values and `brand, path, visitor, inside, said, asset,
+    """Render a page. Templates get the values and `brand, path, visitor, inside, flash, asset,
     token, guest_token, when`; `errors` holds the rules that a form broke, by field.
     """
     visitor = getattr(request.state, "visitor", None)
-    said = read_flash(request.cookies.get(cookie_name(request, "said")))
+    flash = read_flash(request.cookies.get(cookie_name(request, "said")))
     common: dict[str, Any] = {
         "brand": services(request).settings.brand,
         "path": request.url.path,
         "visitor": visitor,
         "inside": getattr(request.state, "inside", None),
-        "said": said,
+        "flash": flash,
         "asset": asset,
         "token": _tokens(request, guest=visitor is None),
         "guest_token": _tokens(request, guest=True),
@@ -119,7 +119,7 @@ def render(
     if form_action:
         headers["Content-Security-Policy"] = policy(form_action)
     response = Response(text, status, headers)
-    if said is not None:
+    if flash is not None:
         delete_cookie(request, response, "said")
     if hasattr(request.state, "new_guest"):
         set_cookie(request, response, "guest", request.state.new_guest)
@@ -133,17 +133,17 @@ class _Refusals(dict[str, list[str]]):
         return []
 
 
-def redirect(request: Request, location: str, said: FlashMessage | None = None) -> Response:
-    """Another page, which tells what was done."""
+def redirect(request: Request, location: str, flash: FlashMessage | None = None) -> Response:
+    """Send the browser to another page, which may carry a message."""
     response = RedirectResponse(location, 303)
-    if said is not None:
-        set_cookie(request, response, "said", said.name, 60)
+    if flash is not None:
+        set_cookie(request, response, "said", flash.name, 60)
     return response
 
 
 def _tokens(request: Request, *, guest: bool) -> Callable[[str], Markup]:
-    """For templates: the hidden field that a form of the given name needs. What guests send is
-    signed as theirs, even when somebody is logged in by the time.
+    """Return, for templates, the function that makes the hidden field of a form by its name. The
+    forms of guests are signed as theirs, even when they have logged in by the time.
     """
 
     def field(form: str) -> Markup:
@@ -188,18 +188,18 @@ def pages_app(
 
 
 class _Secured:
-    """Puts HEADERS on every answer that does not have its own."""
+    """Put HEADERS on every answer that does not have its own."""
 
     def __init__(self, app: ASGIApp, opened: Collection[str]) -> None:
         self._app, self._opened = app, opened
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        given = HEADERS | (OPENED if scope["path"] in self._opened else {})
+        defaults = HEADERS | (OPENED if scope["path"] in self._opened else {})
 
         async def send_secured(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in given.items():
+                for name, value in defaults.items():
                     headers.setdefault(name, value)
             await send(message)
 
@@ -212,7 +212,7 @@ async def _see_other(request: Request, error: Exception) -> Response:
 
 
 async def show_problem(request: Request, error: Exception) -> Response:
-    """An error as a page. Who is logged in stays in its head, if that can be told."""
+    """An error as a page. The visitor's name stays in its head, if it can be read."""
     problem = _problem(error)
     if not isinstance(error, UNAVAILABLE):
         try:
@@ -244,8 +244,8 @@ def _problem(error: Exception) -> Problem:
     return plain(500)
 
 
-def wait_told(seconds: int) -> str:
-    """How long to wait, in words."""
+def wait_text(seconds: int) -> str:
+    """A wait in words."""
     if seconds < 60:
         return f"{seconds} second{'s' * (seconds != 1)}"
     minutes = math.ceil(seconds / 60)

@@ -26,7 +26,7 @@ ICON = "/favicon.ico"
 
 
 async def begin(request: Request) -> Response:
-    """Who types in the bare address means the console."""
+    """Lead from the bare address to the console."""
     return redirect(request, HOME)
 
 

@@ -32,7 +32,7 @@ OFFERED = tuple(key for key in SETTINGS if key not in OPERATORS)
 
 
 def as_typed(space: Space) -> dict[str, str]:
-    """What the page's fields hold: every setting as somebody would type it."""
+    """The values of the page's fields: every setting as a person would type it."""
     typed = {key: _text(getattr(space, key)) for key in OFFERED}
     typed |= {f"event_label.{slot}": space.event_labels.get(slot, "") for slot in CUSTOM_EVENTS}
     typed |= {f"field_label.{slot}": space.field_labels.get(slot, "") for slot in SLOT_NAMES}
@@ -40,7 +40,7 @@ def as_typed(space: Space) -> dict[str, str]:
 
 
 async def show_settings(request: Request) -> Response:
-    """The settings."""
+    """Show the settings."""
     visitor = await require_visitor(request)
     async with services(request).database.connection() as connection:
         inside = await enter(connection, request, visitor)
@@ -48,23 +48,23 @@ async def show_settings(request: Request) -> Response:
 
 
 async def post_settings(request: Request) -> Response:
-    """Change those that were changed on the page, all or none."""
+    """Change the settings that were changed on the page, all or none."""
     visitor = await require_visitor(request)
     form = await read_form(request, visitor.form_key, "settings")
     async with services(request).database.transaction() as connection:
         inside = await enter(connection, request, visitor, Permission.CHANGE_SETTINGS)
         before = as_typed(inside.space)
-        given = {key: value.strip() for key, value in form.pairs if key in before}
-        changed = {key: value for key, value in given.items() if value != before[key]}
+        typed = {key: value.strip() for key, value in form.pairs if key in before}
+        changed = {key: value for key, value in typed.items() if value != before[key]}
         try:
             changes = read_changes(changed)
         except Invalid as error:
             errors = without_keys(error.errors)
-            return _page(request, before | given, errors, status=422)
+            return _page(request, before | typed, errors, status=422)
         if changed:
             await change_space(connection, inside.space.id, changes)
-    said = FlashMessage.SETTINGS_SAVED if changed else FlashMessage.NOTHING_CHANGED
-    return redirect(request, f"{HOME}/spaces/{inside.space.id}/settings", said)
+    message = FlashMessage.SETTINGS_SAVED if changed else FlashMessage.NOTHING_CHANGED
+    return redirect(request, f"{HOME}/spaces/{inside.space.id}/settings", message)
 
 
 def _text(value: Any) -> str:
@@ -73,9 +73,9 @@ def _text(value: Any) -> str:
     return value or ""
 
 
-def _page(request: Request, given: dict[str, str], errors: Errors, status: int = 200) -> Response:
+def _page(request: Request, typed: dict[str, str], errors: Errors, status: int = 200) -> Response:
     return render(
-        request, "settings.html", status=status, given=given, errors=errors,
+        request, "settings.html", status=status, typed=typed, errors=errors,
         zones=sorted(zone_names()), custom_events=CUSTOM_EVENTS, profile_fields=SLOT_NAMES,
     )  # fmt: skip
 

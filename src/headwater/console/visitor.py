@@ -1,4 +1,4 @@
-"""Who looks at a page: somebody logged in, or a guest; and the cookies that tell.
+"""The visitor of a page, a user logged in or a guest, and the cookies that identify them.
 
 Cookies are for this host and path alone, out of reach of scripts, and not sent with what other
 sites post. With https their names begin with `__Host-`, which holds browsers to all of that.
@@ -48,18 +48,18 @@ class SeeOther(Exception):
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody logged in."""
+    """A user logged in."""
 
     session: Session
 
     @property
     def user(self) -> User:
-        """Whose session it is."""
+        """The user whose session it is."""
         return self.session.user
 
     @property
     def form_key(self) -> bytes:
-        """What the forms on this visitor's pages are signed with."""
+        """The key that signs the forms on this visitor's pages."""
         return self.session.csrf_key
 
 
@@ -71,15 +71,15 @@ class SpaceVisitor:
     space: Space
     member: Member
     alerts: Sequence[Alert]
-    """What is wrong in the Space."""
+    """Everything in the Space that needs attention."""
 
     @property
     def role(self) -> Role:
-        """The visitor's, as of this request."""
+        """The visitor's role, as of this request."""
         return self.member.role
 
     def may(self, permission: str) -> bool:
-        """For templates: whether to offer something."""
+        """True when the visitor's role has the permission; for templates."""
         return self.role.may(Permission(permission))
 
     def require(self, permission: Permission) -> None:
@@ -89,7 +89,7 @@ class SpaceVisitor:
 
 
 async def find_visitor(request: Request) -> Visitor | None:
-    """Who is logged in, if anybody is. Asked once a request."""
+    """The visitor logged in, or None. The session is read once a request."""
     if not hasattr(request.state, "visitor"):
         token = request.cookies.get(cookie_name(request, "session"))
         session = None
@@ -101,16 +101,16 @@ async def find_visitor(request: Request) -> Visitor | None:
 
 
 async def require_visitor(request: Request) -> Visitor:
-    """Who is logged in. Raises SeeOther to the login page, which leads back to this one."""
+    """The visitor logged in. Raises SeeOther to the login page, which leads back to this one."""
     visitor = await find_visitor(request)
     if visitor is None:
-        asked = request.url.path
+        target = request.url.path
         if request.url.query:
-            asked += f"?{request.url.query}"
+            target += f"?{request.url.query}"
         if request.method != "GET":
-            asked = f"{_page_of_form(request)}?again"
-        fits = len(asked) <= MAX_NEXT
-        raise SeeOther(f"{LOGIN}?next={quote(asked, safe='/')}" if fits else LOGIN)
+            target = f"{_page_of_form(request)}?again"
+        fits = len(target) <= MAX_NEXT
+        raise SeeOther(f"{LOGIN}?next={quote(target, safe='/')}" if fits else LOGIN)
     return visitor
 
 
@@ -135,8 +135,8 @@ async def enter(
 ) -> SpaceVisitor:
     """The visitor in the Space of the path, with a role that allows `permission` at this moment.
 
-    Raises NotFound for a Space that is not theirs, as for one that is not; Forbidden for a role
-    that does not.
+    Raises NotFound for a Space that is not theirs, as for one that does not exist; Forbidden for
+    a role without the permission.
     """
     space_id = read_space_id(request)
     member = await fetch_member(connection, space_id, visitor.user.id)
@@ -158,7 +158,7 @@ def read_space_id(request: Request) -> int:
 
 
 def guest_key(request: Request) -> bytes:
-    """What forms are signed with while nobody is logged in: made from a cookie that the page sets
+    """The key that signs forms while nobody is logged in: made from a cookie that the page sets
     with them, so that no other site can have a form of its own accepted.
     """
     token = request.cookies.get(cookie_name(request, "guest"), "")
@@ -169,20 +169,20 @@ def guest_key(request: Request) -> bytes:
 
 
 def local_path(text: str | None) -> str:
-    """A `next` that leads nowhere but to this host; what would not is HOME."""
+    """Return a `next` that leads to this host; HOME in place of any other."""
     fits = text is not None and len(text) <= MAX_NEXT and _LOCAL.fullmatch(text)
     return text if text is not None and fits else HOME
 
 
 def cookie_name(request: Request, cookie: Cookie) -> str:
-    """What a cookie is called."""
+    """The full name of a cookie."""
     return f"{'__Host-' if _is_https(request) else ''}headwater_{cookie}"
 
 
 def set_cookie(
     request: Request, response: Response, cookie: Cookie, value: str, seconds: int | None = None
 ) -> None:
-    """Set a cookie, until the browser closes unless told for how long."""
+    """Set a cookie for some seconds, or until the browser closes."""
     response.set_cookie(
         cookie_name(request, cookie), value, max_age=seconds, path="/",
         secure=_is_https(request), httponly=True, samesite="lax",
@@ -190,7 +190,7 @@ def set_cookie(
 
 
 def delete_cookie(request: Request, response: Response, cookie: Cookie) -> None:
-    """Take a cookie away."""
+    """Delete a cookie."""
     set_cookie(request, response, cookie, "", 0)
 
 

@@ -1,1 +1,1 @@
-"""What every route shares: bodies, query parameters, errors, access, paging. No domain words."""
+"""Parts that every route shares: bodies, parameters, errors, access, paging. No domain words."""

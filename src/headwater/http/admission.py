@@ -1,8 +1,8 @@
-"""How many bytes of request bodies one process holds at a time.
+"""A bound on the bytes of request bodies that one process holds at a time.
 
 A body is admitted before it is read, by what its head declares, and counts until its request is
 answered, as what is made of it waits in memory just as long. So memory has a bound whatever is
-sent by however many; what finds no room is told to come again, and its connection goes on.
+sent by however many clients; a body without room is answered 503, and its connection goes on.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from headwater.http.errors import Unavailable, plain
 
 MAX_BYTES = 48 * 1024 * 1024
 RESERVED_BYTES = 8 * 1024 * 1024
-"""Of them, what only small bodies get: a few senders of large ones must not shut out all others."""
+"""Of these, the part for small bodies: a few senders of large ones must not shut out all others."""
 SMALL_BYTES = 256 * 1024
 
 Headers = Iterable[tuple[bytes, bytes]]
@@ -43,7 +43,7 @@ class BodyBudget:
 
 
 class BodyShare:
-    """What one request holds of the budget, until its block ends."""
+    """The part of the budget that one request holds, until its block ends."""
 
     __slots__ = ("_budget", "_headers", "size")
 

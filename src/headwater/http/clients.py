@@ -1,4 +1,4 @@
-"""The address a request comes from: the connection's, or what proxies that are trusted say."""
+"""The address a request comes from: the connection's, or the one that trusted proxies name."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _WITH_PORT = re.compile(r"\[([^\]]*)\](?::[0-9]+)?|([0-9.]+):[0-9]+")
 
 
 def client_address(scope: Any, trusted: Networks) -> str | None:
-    """Whoever sent a request to the outermost trusted proxy, or to us.
+    """The address of the client that sent a request to the outermost trusted proxy, or to us.
 
     Proxies append to X-Forwarded-For, so it is read from its end: an address is believed when the
-    one after it is trusted. None where a trusted proxy names nobody that can be told.
+    one after it is trusted. None where a trusted proxy names no address.
     """
     client = scope.get("client")
     address = _read(client[0]) if client else None
     if address is None or not _is_in(address, trusted):
         return None if address is None else str(address)
-    given = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
-    steps = b",".join(given).decode("latin-1").split(",") if given else []
+    values = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
+    steps = b",".join(values).decode("latin-1").split(",") if values else []
     for step in reversed(steps):
         address = _read(step)
         if address is None or not _is_in(address, trusted):
@@ -39,7 +39,7 @@ def client_address(scope: Any, trusted: Networks) -> str | None:
 
 
 def address_subject(address: str | None) -> str:
-    """What attempts from an address are counted by: of IPv6, the network that one line has."""
+    """The subject of attempts from an address: of IPv6, the network that one line has."""
     if address is None:
         return "unknown"
     parsed = ip_address(address)

@@ -7,7 +7,7 @@ import os
 from prometheus_client import values
 
 DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable by which the library is told to share them."""
+"""The variable that makes the library share them."""
 
 
 def share_counters(number: int | None) -> None:

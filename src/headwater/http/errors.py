@@ -15,14 +15,14 @@ import msgspec
 Errors = dict[str, list[str]]
 
 MAX_FAULTS = 20
-"""How many broken rules an answer names: whoever reads it mends those and asks again."""
+"""The most broken rules that an answer names: its reader mends those and sends again."""
 LONGEST_NAME = 100
 LONGEST_RULE = 1000
 LEFT_OUT = "…"
 
 
 def shorten(text: str, most: int = LONGEST_NAME) -> str:
-    """A text of a stranger's, as an answer or a log may repeat it."""
+    """Return a text from outside, short enough for an answer or a log to repeat it."""
     return text if len(text) <= most else text[:most] + LEFT_OUT
 
 
@@ -33,9 +33,9 @@ def bound(errors: Iterable[tuple[str, list[str]]]) -> Errors:
     kept: Errors = {}
     left = MAX_FAULTS
     for name, rules in errors:
-        shown = [shorten(rule, LONGEST_RULE) for rule in rules[:left]]
-        kept.setdefault(shorten(name), []).extend(shown)
-        left -= len(shown)
+        shortened = [shorten(rule, LONGEST_RULE) for rule in rules[:left]]
+        kept.setdefault(shorten(name), []).extend(shortened)
+        left -= len(shortened)
         if left <= 0:
             break
     return kept
@@ -74,8 +74,8 @@ class NotFound(Problem):
     unknown one get the same bytes.
     """
 
-    def __init__(self, what: str) -> None:
-        super().__init__(f"{what} not found.", 404)
+    def __init__(self, noun: str) -> None:
+        super().__init__(f"{noun} not found.", 404)
 
 
 class Conflict(Problem):
@@ -92,8 +92,8 @@ class Invalid(Problem):
         errors = bound(errors.items())
         first = next(iter(errors.values()))[0] if errors else "The request is invalid."
         more = sum(map(len, errors.values())) - 1
-        told = first if more < 1 else f"{first} (and {more} more error{'s' * (more > 1)})"
-        super().__init__(message or told, 422, {"errors": errors})
+        summary = first if more < 1 else f"{first} (and {more} more error{'s' * (more > 1)})"
+        super().__init__(message or summary, 422, {"errors": errors})
         self.errors = errors
 
     @classmethod

@@ -29,11 +29,11 @@ from headwater.http.shared import Shared
 queries = Queries(__name__, "health.sql")
 SECONDS = 2.0
 READY_SECONDS = 1.0
-"""For which one trial answers everybody."""
+"""The seconds for which one check answers every request."""
 
 
 async def healthz(_: Scope, __: Receive, send: Send) -> None:
-    """Whether this process answers: an ASGI application that does nothing else, and so also the
+    """Answer that this process runs: an ASGI application that does nothing else, and so also the
     measure of what any other answer costs.
     """
     body = b'{"status":"ok"}'
@@ -62,7 +62,7 @@ async def metrics(backlog: Shared[bytes], _: Request) -> Response:
 
 
 async def read_backlog(database: Database, figures: Sequence[Figures]) -> bytes:
-    """What the database holds that waits, as Prometheus text. Raises one of UNAVAILABLE."""
+    """The rows that wait in the database, as Prometheus text. Raises one of UNAVAILABLE."""
     stored = CollectorRegistry()
     async with database.connection(SECONDS) as connection:
         row = await fetch_optional(connection, queries["queue"])
@@ -84,7 +84,7 @@ _GAUGES = (
 
 
 Figures = Callable[[AsyncConnection], Awaitable[Sequence[Metric]]]
-"""What a higher room tells here of what it has stored."""
+"""The metrics that a higher room makes of its stored rows."""
 
 
 class _Stored(Collector):

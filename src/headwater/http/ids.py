@@ -9,8 +9,9 @@ from headwater.http.errors import Invalid
 
 _LARGEST = 10**18 - 1
 INTEGER_ID: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": _LARGEST}
-"""What the document says of an id that is a number, and of one that is text."""
+"""The schema of an id that is a number."""
 TEXT_ID: dict[str, Any] = {"pattern": "^(0|[1-9][0-9]{0,17})$"}
+"""The schema of an id that is text."""
 
 NOBODY = -1
 """An id that nothing has."""

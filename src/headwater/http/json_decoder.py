@@ -52,8 +52,8 @@ def decode_json(raw: bytes, decode: Callable[[bytes], Any] = _decode_any) -> Any
 
 
 def decode_typed(raw: bytes, decode: Callable[[bytes], T], *, name_fields: bool = True) -> T:
-    """What a decoder of ours makes of a JSON text. Raises Invalid for what is no JSON that we take
-    (naming the field whose text is at fault, if that is wanted), and msgspec.ValidationError for
+    """Decode a JSON text with a decoder of ours. Raises Invalid for what is no JSON that we take
+    (naming the field whose text is at fault, if `name_fields`), and msgspec.ValidationError for
     JSON of other types than the decoder's.
     """
     _check_form(raw)
@@ -86,7 +86,7 @@ def refuse_bad_text(value: Any) -> None:
     """Raise Invalid naming the fields whose text holds NUL or is not Unicode."""
     faults = list(islice(_bad_texts(value, ()), MAX_FAULTS))
     if faults:
-        named = [(_shown(path), fault) for path, fault in faults]
+        named = [(_path_text(path), fault) for path, fault in faults]
         raise Invalid({path: [f"The {path} holds {fault}."] for path, fault in named})
 
 
@@ -141,7 +141,7 @@ def _bad_texts(value: Any, path: _Path) -> Iterator[tuple[_Path, str]]:
             yield from _bad_texts(item, (*path, key))
 
 
-def _shown(path: _Path) -> str:
+def _path_text(path: _Path) -> str:
     return shorten(".".join(shorten(str(part)) for part in path)) or "body"
 
 

@@ -60,7 +60,7 @@ class Cursors:
     space_id: int
     endpoint: str
     filters: Any
-    """Whatever decides which rows the list holds, as values that can become JSON."""
+    """The values that decide which rows the list holds, fit to become JSON."""
 
     def write(self, position: Position) -> str:
         payload = msgspec.msgpack.encode(position)
@@ -155,9 +155,9 @@ def from_key(key: tuple[int, ...]) -> list[datetime | int]:
 
 
 def places(time: TimeRange, at: Position | None) -> dict[str, Any]:
-    """What a list in the order of (time, id) binds to walk a range from a position on: the places
-    between which its rows lie. The position is inside the range, so it takes the place of the end
-    that is behind the reader.
+    """The bound values with which a list in the order of (time, id) walks a range from a position
+    on: the places between which its rows lie. The position is inside the range, so it takes the
+    place of the end that is behind the reader.
     """
     after, before = [time.start, 0], [time.end, 0]
     if at and at.backward:
@@ -172,7 +172,7 @@ def places(time: TimeRange, at: Position | None) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PageLink:
-    """Where a list was asked for."""
+    """The address, query and cursors of a list, for the links to its other pages."""
 
     url: str
     """The absolute address of the endpoint, without a query."""

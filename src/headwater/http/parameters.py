@@ -31,7 +31,7 @@ class Input(ABC):
         self.errors: Errors = {}
 
     def refuse(self, name: str, rule: str) -> None:
-        """Note that the parameter `name` breaks a rule, told as in `Invalid.of`."""
+        """Note that the parameter `name` breaks a rule, which reads as in `Invalid.of`."""
         sentences = self.errors.setdefault(name, [])
         if (sentence := f"The {name} {rule}") not in sentences:
             sentences.append(sentence)
@@ -117,14 +117,14 @@ class Query(Input):
         name, _, value = (
             unquote_to_bytes(piece) for piece in part.replace(b"+", b" ").partition(b"=")
         )
-        shown = name.decode(errors="replace")
+        printable = name.decode(errors="replace")
         try:
             texts = name.decode(), value.decode()
         except UnicodeDecodeError:
-            self.refuse(shown, "must be valid UTF-8.")
-            return shown, ""
+            self.refuse(printable, "must be valid UTF-8.")
+            return printable, ""
         if "\0" in texts[0] or "\0" in texts[1]:
-            self.refuse(shown, "must not contain NUL characters.")
+            self.refuse(printable, "must not contain NUL characters.")
         return texts
 
 

@@ -1,7 +1,7 @@
 """The rest of a path as one parameter, whatever it holds: `{name:rest}`.
 
-Starlette's own `path` stops at a line break, so an address with one would be told that there is no
-such path instead of what is wrong with it.
+Starlette's own `path` stops at a line break, so an address with one would be answered that there
+is no such path instead of what is wrong with it.
 """
 
 from __future__ import annotations

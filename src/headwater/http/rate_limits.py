@@ -21,11 +21,11 @@ queries = Queries(__name__, "rate_limits.sql")
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """What a Space may do in a minute, counted under the name of a bucket."""
+    """The units that a Space has in a minute, counted under the name of a bucket."""
 
     bucket: str
     per_minute: int
-    """Unless the Space has a limit of its own."""
+    """The limit of a Space that has none of its own."""
 
     def for_space(self, own: Mapping[str, int], factor: float) -> int:
         """Return the limit of a Space, given its own limits by bucket; `factor` scales them all."""
@@ -43,13 +43,13 @@ class QuotaRequest:
 
 @dataclass(slots=True)
 class Quota:
-    """What a Space got, and what its minute holds now."""
+    """The units that a Space was granted, and the state of its minute."""
 
     limit: int
     granted: int
     remaining: int
     reset_at: int
-    """When the next minute begins, in Unix seconds."""
+    """The beginning of the next minute, in Unix seconds."""
     reset_in: int
     """The same as seconds from now."""
 

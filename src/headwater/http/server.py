@@ -24,12 +24,12 @@ from headwater.http.errors import Unavailable, plain
 HEAD_SECONDS = 10.0
 REQUEST_SECONDS = 30.0
 WRITE_SECONDS = 30.0
-"""In which a client takes at least LEAST_TAKEN of what waits for it, or all of it."""
+"""The seconds in which a client has to take LEAST_TAKEN bytes of its answer, or all of it."""
 LEAST_TAKEN = 16 * 1024
 LINGER_SECONDS = 2.0
 IDLE_SECONDS = 30
 LAST_CALL_SECONDS = 1.0
-"""For which a stopping server still takes requests on connections that are open."""
+"""The seconds for which a stopping server still takes requests on open connections."""
 GRACE_SECONDS = 6
 MAX_CONNECTIONS = 800
 MAX_HEADER_BYTES = 32 * 1024
@@ -39,7 +39,7 @@ FRAMING = (b"content-length", b"transfer-encoding")
 
 
 class State(ServerState):
-    """What the connections of a server share."""
+    """The state that the connections of a server share."""
 
     def __init__(self, max_connections: int) -> None:
         super().__init__()
@@ -55,10 +55,10 @@ class Protocol(HttpToolsProtocol):
     """The request at work; `cycle` is the latest to arrive, which may wait for it."""
     arriving_since: float | None = None
     idle_since = 0.0
-    """When the latest answer was complete, or seen to be still on its way to the client."""
+    """The time when the latest answer was complete, or seen to be still on its way out."""
     unsent = 0
     taken_at = 0.0
-    """When the client last took something of what waits for it, and how much was left then."""
+    """The time when the client last took a part of its answer; `unsent` bytes were left then."""
     resuming = False
     in_head = False
     head_done = False
@@ -82,8 +82,8 @@ class Protocol(HttpToolsProtocol):
             self.answering.message_event.set()
 
     def eof_received(self) -> bool:  # type: ignore[override]
-        """Whether the connection stays open for the answers to whole requests: a client may end
-        its own side once it has said all.
+        """True when the connection stays open for the answers to whole requests: a client may end
+        its own side once it has sent all.
         """
         cycle = cast("RequestResponseCycle | None", self.cycle)
         if cycle is None or cycle.response_complete or cycle.more_body:
@@ -146,8 +146,8 @@ class Protocol(HttpToolsProtocol):
 
     def _stay(self, rest: bytes) -> None:
         """Read on after a request that offers to change the protocol, as Java's client does. The
-        parser stops there and takes even the body for the other protocol; a new one, told how
-        the body is framed, reads it.
+        parser stops there and takes even the body for the other protocol; a new one, with the
+        headers that frame the body, reads it.
         """
         framing = [b"%s: %s\r\n" % header for header in self.headers if header[0] in FRAMING]
         self.parser = httptools.HttpRequestParser(self)
@@ -206,7 +206,7 @@ class Protocol(HttpToolsProtocol):
         self.arriving_since = None
 
     def overdue(self, now: float) -> bool:
-        """Whether the connection has waited longer than it may: for the request now arriving, for
+        """True when the connection has waited longer than it may: for the request now arriving, for
         the client to take its refusal, or for it to take what was written.
         """
         if self._stalled(now):
@@ -217,7 +217,7 @@ class Protocol(HttpToolsProtocol):
         return now - self.arriving_since > (LINGER_SECONDS if self.lingering else limit)
 
     def _is_idle(self, now: float) -> bool:
-        """Whether nothing has come for long since the client took all of the latest answer."""
+        """True when nothing has come for IDLE_SECONDS since the client took all of its answer."""
         cycle = cast("RequestResponseCycle | None", self.cycle)
         if cycle is None or not cycle.response_complete:
             return False
@@ -295,7 +295,8 @@ class Server(uvicorn.Server):
     def close_overdue(self, now: float) -> None:
         """End every connection that is overdue at `now`, on the clock of the event loop."""
         connections = cast("set[Protocol]", self.server_state.connections)
-        for connection in [one for one in connections if one.overdue(now)]:
+        overdue = [connection for connection in connections if connection.overdue(now)]
+        for connection in overdue:
             if connection.transport.get_write_buffer_size():
                 connection.transport.abort()  # closing would wait for it to be taken
             else:

@@ -1,4 +1,4 @@
-"""Answers that many ask for at a time and that are found out once for all of them."""
+"""Answers that many requests need at a time, read once for all of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Answer = TypeVar("Answer")
 
 
 class Shared(Generic[Answer]):
-    """What `read` answers: asked once for all who wait at a time, and again once the answer is
+    """The answer of `read`, called once for all who wait at a time, and again once the answer is
     `seconds` old.
     """
 
@@ -22,7 +22,7 @@ class Shared(Generic[Answer]):
         self._read_at = 0.0
 
     async def get(self) -> Answer:
-        """The answer, or what `read` raises."""
+        """Return the answer. Raises what `read` raises."""
         if self._reading is None or self._is_old(self._reading):
             # It belongs to no request: none pays for it alone, and none that goes away ends it.
             self._reading = asyncio.create_task(self._run(), context=Context())

@@ -1,4 +1,4 @@
-"""Which of a closed list of names somebody meant who wrote another one.
+"""Suggestions for a misspelt name: those of a closed list that are near to it.
 
 Names are near when they differ in case and punctuation only, in one letter (too many, too few,
 wrong, or swapped with its neighbour), or when one begins with the other. All of that is looked up
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 LONGEST = 40
-"""Of a word that is looked up, in characters; a longer one is near to nothing."""
+"""The length of a word that is looked up, in characters; a longer one is near to nothing."""
 MOST = 3
 _SHORTEST_TYPO = 4
 _SHORTEST_BEGINNING = 3
@@ -53,23 +53,23 @@ class Names:
         return f"did you mean {listed}?" if near else ""
 
     def refusal(self, word: str) -> str:
-        """What completes "The <field> …" for a word that is none of the names."""
+        """The rest of the sentence "The <field> …" for a word that is none of the names."""
         rule = f"must be one of {self._written}."
         question = self.question(word)
         return f"is not known: {question} It {rule}" if question else rule
 
     def _similar(self, letters: str) -> Iterator[str]:
-        found: dict[str, None] = {}
+        similar: dict[str, None] = {}
         if len(letters) >= _SHORTEST_TYPO:
             for typo in (letters, *_shortened(letters)):
-                found |= dict.fromkeys(self._by_typo.get(typo, ()))
-        found |= dict.fromkeys(self._by_beginning.get(letters, ()))
+                similar |= dict.fromkeys(self._by_typo.get(typo, ()))
+        similar |= dict.fromkeys(self._by_beginning.get(letters, ()))
         for beginning in _beginnings(letters):
             if (name := self._by_letters.get(beginning)) is not None:
-                found[name] = None
+                similar[name] = None
         # Another number is another name, not the same one misspelt.
         digits = _digits(letters)
-        return (name for name in found if _digits(name) == digits)
+        return (name for name in similar if _digits(name) == digits)
 
 
 def _letters(word: str) -> str:

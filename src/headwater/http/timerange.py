@@ -37,15 +37,15 @@ class TimeRange:
 
 EVER = TimeRange(_EARLIEST, _LATEST)
 NEVER = TimeRange(_LATEST, _EARLIEST)
-"""What stands in for a range that could not be read: it holds nothing."""
+"""A range that holds nothing, in place of one that could not be read."""
 
 
 def parse_moment(text: str) -> datetime:
     """`YYYY-MM-DD HH:MM:SS` as a local date-time. Raises ValueError with the rule it breaks."""
-    found = _MOMENT.fullmatch(text)
-    if found is None:
+    match = _MOMENT.fullmatch(text)
+    if match is None:
         raise ValueError("must have the format YYYY-MM-DD HH:MM:SS.")
-    year, month, day, hour, minute, second = map(int, found.groups())
+    year, month, day, hour, minute, second = map(int, match.groups())
     try:
         return datetime(year, month, day, hour, minute, second)  # noqa: DTZ001 - a zone comes later
     except ValueError:
@@ -56,22 +56,22 @@ def parse_day(text: str) -> date:
     """`YYYY-MM-DD`, or the day of a `YYYY-MM-DD HH:MM:SS`. Raises ValueError with the rule."""
     if _MOMENT.fullmatch(text):
         return parse_moment(text).date()
-    found = _DATE.fullmatch(text)
-    if found is None:
+    match = _DATE.fullmatch(text)
+    if match is None:
         raise ValueError("must have the format YYYY-MM-DD.")
     try:
-        return date(*map(int, found.groups()))
+        return date(*map(int, match.groups()))
     except ValueError:
         raise ValueError("must be a date that exists.") from None
 
 
 def first_instant(local: datetime, zone: ZoneInfo) -> datetime:
-    """When the clock first shows `local`; a time that a gap leaves out is shifted forward."""
+    """The first instant at which the clock reads `local`; a time in a gap is shifted forward."""
     return _instant(local, zone, fold=0)
 
 
 def last_instant(local: datetime, zone: ZoneInfo) -> datetime:
-    """When the clock last shows `local`; a time that a gap leaves out is shifted forward.
+    """The last instant at which the clock reads `local`; a time in a gap is shifted forward.
 
     In a repeated hour the second reading (`fold=1`) is the later one, in a gap the first is.
     """
@@ -93,7 +93,7 @@ def whole_days(first: date, last: date, zone: ZoneInfo) -> TimeRange:
 
 
 def _instant(local: datetime, zone: ZoneInfo, *, fold: int) -> datetime:
-    """Clamped to the years 1 to 9999 in UTC, which reach beyond anything stored."""
+    """An instant, clamped to the years 1 to 9999 in UTC, which reach beyond anything stored."""
     offset = local.replace(tzinfo=zone, fold=fold).utcoffset() or timedelta()
     try:
         return local.replace(tzinfo=UTC) - offset

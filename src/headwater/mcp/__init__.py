@@ -1,1 +1,1 @@
-"""The MCP resource: what assistants can ask and do in a Space."""
+"""The MCP resource: the tools, resources and prompts of a Space for assistants."""

@@ -1,5 +1,5 @@
-"""Arguments as assistants write them, made what they mean: `5.0` for a whole number, an id as a
-string of digits, one text where a list of texts is wanted, true for 1. Pure.
+"""Arguments as assistants write them, turned into the values that they mean: `5.0` for a whole
+number, an id as a string of digits, one text where a list of texts is wanted, true for 1. Pure.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ _EXACT = 2.0**53
 """Beyond it a float may stand for several whole numbers."""
 
 
-def tidy(given: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Arguments as their schemas have them, where there is no doubt; the others stay as given.
+def tidy(arguments: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Arguments as their schemas have them, where there is no doubt; the others stay as they are.
     Fractions are Decimal, as in the bodies of the public API.
     """
-    return {name: _one(_exact(value), schemas.get(name, {})) for name, value in given.items()}
+    return {
+        name: _coerced(_exact(value), schemas.get(name, {})) for name, value in arguments.items()
+    }
 
 
-def _one(value: Any, schema: Mapping[str, Any]) -> Any:
+def _coerced(value: Any, schema: Mapping[str, Any]) -> Any:
     kind = schema.get("type")
     if isinstance(value, str) and kind == "integer" and _WHOLE.fullmatch(value):
         return int(value)

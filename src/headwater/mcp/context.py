@@ -1,4 +1,4 @@
-"""Who asks, in which Space, and what the process has to answer with."""
+"""The context of a request: the assistant, its Space, and the services of the process."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 
 CALLING = RateLimit("mcp", 60)
-"""What the assistants of a Space may ask."""
+"""The requests that all assistants of a Space may send in a minute."""
 
 
 @dataclass(frozen=True)
 class McpServices:
-    """What all requests of a process share."""
+    """The services that all requests of a process share."""
 
     database: Database
     inbox: Inbox
@@ -48,11 +48,11 @@ class ToolContext:
 
     @cached_property
     def may_write(self) -> bool:
-        """Whether the person who connected the assistant may change data."""
+        """True when the person who connected the assistant may change data."""
         return self.bearer.role.may(Permission.WRITE_DATA)
 
     def limit(self, limit: RateLimit) -> int:
-        """Return what `limit` is for the Space."""
+        """Return the number of requests that `limit` is for the Space."""
         return limit.for_space(self.limits, self.service.rate_limit_factor)
 
     def transaction(

@@ -38,7 +38,7 @@ class DateSpan:
 
 def read_dates(words: str, today: date) -> DateSpan:
     """The days that words mean on a certain day; weeks begin on Monday, and what is not over yet
-    ends today. ValueError tells what there is.
+    ends today. Raises ValueError with the words that there are.
     """
     if len(words) > LONGEST_WORDS:
         raise ValueError(UNREADABLE)
@@ -55,9 +55,9 @@ def read_dates(words: str, today: date) -> DateSpan:
 
 
 def _this_or_last(match: re.Match[str], today: date) -> DateSpan:
-    which, unit = match[1], match[2]
+    word, unit = match[1], match[2]
     first = _start(today, unit)
-    if which in ("this", "current"):
+    if word in ("this", "current"):
         return DateSpan(first, today)
     return DateSpan(_start(first - _ONE_DAY, unit), first - _ONE_DAY)
 

@@ -1,4 +1,4 @@
-"""What tools and resources both tell: a Space, and the attribution models in words."""
+"""Descriptions for tools and resources alike: a Space, and the attribution models in words."""
 
 from __future__ import annotations
 

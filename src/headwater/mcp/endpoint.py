@@ -1,5 +1,5 @@
-"""The MCP resource of a Space over HTTP: who asks is found out anew for each request, and what
-they send is read by our own rules, before the protocol sees it. Only POST is served: nothing is
+"""The MCP resource of a Space over HTTP: the token is looked up anew for each request, and the
+body is read by our own rules, before the protocol sees it. Only POST is served: nothing is
 ever pushed.
 """
 
@@ -33,13 +33,13 @@ from headwater.http.errors import (
 from headwater.http.rate_limits import QuotaRequest, take
 from headwater.mcp.context import CALLING, McpServices, ToolContext
 from headwater.mcp.hosts import AllowedHosts
-from headwater.mcp.protocol_messages import check_message, tell
-from headwater.mcp.server import ASKING
+from headwater.mcp.protocol_messages import check_message, encode_problem
+from headwater.mcp.server import TOOL_CONTEXT
 from headwater.oauth.metadata import SCOPE, resource_path
 from headwater.spaces.spaces import fetch_limits
 
 LONGEST_TOKEN = 512
-_TOLD_ANEW = {
+_REPLACED_HEADERS = {
     # Checked by then, and the protocol's implementation is stricter about how it is written.
     b"content-type": b"application/json",
     # By then it is decided; JSON is what every client of the protocol has to take.
@@ -50,7 +50,7 @@ log = structlog.get_logger()
 
 
 class AccessRefusal(StrEnum):
-    """Why a request is not let in; for the log, as people who connect an assistant see little."""
+    """The reason for which a request is refused; for the log, as assistants show people little."""
 
     HOST = "host"
     ORIGIN = "origin"
@@ -75,7 +75,7 @@ class SpaceEndpoint:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """While this lasts, requests are served."""
+        """Serve requests while this lasts."""
         async with self._plain.run(), self._streaming.run():
             yield
 
@@ -83,7 +83,7 @@ class SpaceEndpoint:
         try:
             space_id = _read_space_id(scope)
             self._check_caller(scope, space_id)
-            scope[ASKING] = await self._admit(scope, space_id)
+            scope[TOOL_CONTEXT] = await self._admit(scope, space_id)
             body = await _read_message(scope, receive)
         except Problem as problem:
             await _answer(problem)(scope, receive, send)
@@ -92,8 +92,8 @@ class SpaceEndpoint:
             await _answer(Unavailable())(scope, receive, send)
             return
         manager = self._streaming if _may_stream(Headers(scope=scope)) else self._plain
-        kept = [header for header in scope["headers"] if header[0] not in _TOLD_ANEW]
-        scope["headers"] = [*kept, *_TOLD_ANEW.items()]
+        kept = [header for header in scope["headers"] if header[0] not in _REPLACED_HEADERS]
+        scope["headers"] = [*kept, *_REPLACED_HEADERS.items()]
         await manager.handle_request(scope, _replay(body, receive), send)
 
     def _check_caller(self, scope: Scope, space_id: int) -> None:
@@ -106,30 +106,31 @@ class SpaceEndpoint:
             raise Forbidden("Pages of this origin may not call this service.")
 
     async def _admit(self, scope: Scope, space_id: int) -> ToolContext:
-        """Who asks, once the Space's minute has room for it. Raises Problem."""
+        """The context of a request for which the Space's minute has room. Raises Problem."""
         async with self._service.database.connection() as connection:
             token = _read_token(scope)
             bearer = await find_token(connection, token) if token else None
             if bearer is None:
-                raise self._unauthorized(space_id, shown=bool(_authorization(scope)))
+                raise self._unauthorized(space_id, has_token=bool(_authorization(scope)))
             _check_bearer(bearer, space_id)
             if scope["method"] != "POST":
                 raise NotAllowed(["POST"])
-            asking = ToolContext(self._service, bearer, await fetch_limits(connection, space_id))
-            demand = QuotaRequest(space_id, 1, asking.limit(CALLING))
+            context = ToolContext(self._service, bearer, await fetch_limits(connection, space_id))
+            demand = QuotaRequest(space_id, 1, context.limit(CALLING))
             quota = (await take(connection, CALLING.bucket, [demand]))[space_id]
         scope["headwater.quota"] = quota
         quota.admit(demand.cost)
-        return asking
+        return context
 
-    def _unauthorized(self, space_id: int, *, shown: bool) -> Unauthorized:
-        """What leads a client to the authorization server: where the metadata is and the scope to
-        ask for; and, of a token that was shown, that it does not work (RFC 6750 §3).
+    def _unauthorized(self, space_id: int, *, has_token: bool) -> Unauthorized:
+        """The refusal that leads a client to the authorization server: the address of the metadata
+        and the scope to request; and, for a request with a token, that it does not work (RFC 6750
+        §3).
         """
-        _note(AccessRefusal.UNKNOWN_TOKEN if shown else AccessRefusal.NO_TOKEN, space_id)
+        _note(AccessRefusal.UNKNOWN_TOKEN if has_token else AccessRefusal.NO_TOKEN, space_id)
         url = f"{self._service.base_url}/.well-known/oauth-protected-resource"
         parts = [f'resource_metadata="{url}{resource_path(space_id)}"', f'scope="{SCOPE}"']
-        if shown:
+        if has_token:
             parts.append('error="invalid_token"')
         problem = Unauthorized("Missing or invalid access token.")
         problem.headers["WWW-Authenticate"] = f"Bearer {', '.join(parts)}"
@@ -161,11 +162,11 @@ def _authorization(scope: Scope) -> list[bytes]:
 
 
 def _read_token(scope: Scope) -> str | None:
-    """The bearer token of the one Authorization header there may be; never of the query or body."""
-    given = _authorization(scope)
-    if len(given) != 1 or len(given[0]) > LONGEST_TOKEN:
+    """The bearer token of the only Authorization header; never of the query or body."""
+    values = _authorization(scope)
+    if len(values) != 1 or len(values[0]) > LONGEST_TOKEN:
         return None
-    scheme, _, token = given[0].partition(b" ")
+    scheme, _, token = values[0].partition(b" ")
     return token.strip().decode("latin-1") if scheme.lower() == b"bearer" else None
 
 
@@ -182,7 +183,7 @@ async def _read_message(scope: Scope, receive: Receive) -> bytes:
 
 
 def _may_stream(headers: Headers) -> bool:
-    """Whether an answer may become a stream of events when it is long in coming, which keeps the
+    """True when an answer may become a stream of events when it is long in coming, which keeps the
     connection alive. In the era of handshakes every answer would be one, for nothing.
     """
     version = headers.get("mcp-protocol-version")
@@ -191,7 +192,7 @@ def _may_stream(headers: Headers) -> bool:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """What gives a body that was read once more, and then what comes after it."""
+    """Return a receiver of a body that has been read, and then of the messages after it."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> Message:
@@ -201,4 +202,4 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 def _answer(problem: Problem) -> Response:
-    return Response(tell(problem), problem.status, problem.headers, "application/json")
+    return Response(encode_problem(problem), problem.status, problem.headers, "application/json")

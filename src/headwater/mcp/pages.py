@@ -17,15 +17,15 @@ PER_PAGE = page_size(
 PAGING = (PER_PAGE, CURSOR)
 
 
-def paged(given: dict[str, Any]) -> dict[str, Any]:
-    """Arguments with the number of rows that a page has. Raises Invalid when that is too many."""
-    query = JsonInput({PER_PAGE.name: given.get(PER_PAGE.name)})
+def paged(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with the number of rows that a page has. Raises Invalid for too many."""
+    query = JsonInput({PER_PAGE.name: arguments.get(PER_PAGE.name)})
     most = PER_PAGE.read(query)
     query.finish()
-    return {**given, PER_PAGE.name: most}
+    return {**arguments, PER_PAGE.name: most}
 
 
-def told(page: Page, cursors: Cursors) -> dict[str, Any]:
-    """A page of a list."""
+def page_answer(page: Page, cursors: Cursors) -> dict[str, Any]:
+    """A page of a list, as a tool answers it."""
     rows = [msgspec.json.decode(line) for line in page.lines]
     return {"rows": rows, "next_cursor": cursors.write(page.next) if page.next else None}

@@ -15,7 +15,7 @@ LONGEST_ARGUMENT = 500
 
 @dataclass(frozen=True)
 class Argument:
-    """What a person fills in; `default` stands for what they leave out, None if they must not."""
+    """An argument that a person fills in; without a `default` they must."""
 
     description: str
     default: str | None = None
@@ -105,14 +105,14 @@ def describe_prompt(question: PromptTemplate) -> Prompt:
     )
 
 
-def render_prompt(question: PromptTemplate, given: Mapping[str, str]) -> GetPromptResult:
-    """A prompt with its arguments filled in. ValueError says what is wrong with them."""
-    unknown = given.keys() - question.arguments.keys()
+def render_prompt(question: PromptTemplate, arguments: Mapping[str, str]) -> GetPromptResult:
+    """A prompt with its arguments filled in. Raises ValueError with the rule that they break."""
+    unknown = arguments.keys() - question.arguments.keys()
     if unknown:
         raise ValueError(f"There is no argument {shorten(min(unknown))}.")
     values: dict[str, str] = {}
     for name, argument in question.arguments.items():
-        value = given.get(name, "").strip() or argument.default
+        value = arguments.get(name, "").strip() or argument.default
         if value is None:
             raise ValueError(f"The {name} is required.")
         if len(value) > LONGEST_ARGUMENT:

@@ -16,7 +16,7 @@ ONE_AT_A_TIME = "The body must be one JSON-RPC message: an object."
 
 
 class BadMessage(Problem):
-    """400: no message that the protocol could answer, told in its own form."""
+    """400: no message that the protocol could answer; the error has the protocol's own form."""
 
     def __init__(self, code: int, message: str, request_id: Any = None) -> None:
         super().__init__(message, 400)
@@ -26,7 +26,7 @@ class BadMessage(Problem):
         return _error(self._code, self.message, self._id)
 
 
-def tell(problem: Problem) -> bytes:
+def encode_problem(problem: Problem) -> bytes:
     """The body of a refusal: the service's own form, which clients of the protocol read as an error
     of it as well, so that people see the reason rather than a status.
     """
@@ -41,7 +41,7 @@ def _error(code: int, message: str, request_id: Any = None) -> bytes:
 
 
 def check_message(body: bytes) -> None:
-    """Raises BadMessage for what is no JSON, more than one message, or holds bad text."""
+    """Raise BadMessage for what is no JSON, more than one message, or holds bad text."""
     try:
         message = decode_json(body)
     except Invalid as error:
@@ -58,7 +58,7 @@ def check_message(body: bytes) -> None:
 
 
 def _sound(request_id: Any) -> Any:
-    """An id that can be said again."""
+    """The id of a request, if an answer can repeat it."""
     try:
         refuse_bad_text(request_id)
     except Invalid:

@@ -1,4 +1,4 @@
-"""Resources: what an assistant may want to know of a Space, or of our words, before it asks."""
+"""Resources: facts on a Space and on our words, for an assistant to read before it calls tools."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class SpaceResource:
     content: Callable[[ToolContext], Awaitable[Any]]
     mime_type: str = JSON
 
-    async def read(self, asking: ToolContext) -> str:
-        """Its text, now."""
-        return msgspec.json.encode(await self.content(asking)).decode()
+    async def read(self, context: ToolContext) -> str:
+        """Return its text as of now."""
+        return msgspec.json.encode(await self.content(context)).decode()
 
 
-async def _space(asking: ToolContext) -> Any:
-    async with asking.transaction() as connection:
-        return describe_space(await asking.space(connection), asking.bearer.role)
+async def _space(context: ToolContext) -> Any:
+    async with context.transaction() as connection:
+        return describe_space(await context.space(connection), context.bearer.role)
 
 
 async def _models(_: ToolContext) -> Any:
@@ -58,16 +58,16 @@ async def _sources(_: ToolContext) -> Any:
     }
 
 
-async def _event_names(asking: ToolContext) -> Any:
-    async with asking.transaction() as connection:
-        space = await asking.space(connection)
+async def _event_names(context: ToolContext) -> Any:
+    async with context.transaction() as connection:
+        space = await context.space(connection)
     labels = space.event_labels
     return {"event_names": [{"name": name, "label": labels.get(name)} for name in EVENT_NAMES]}
 
 
-async def _profile_fields(asking: ToolContext) -> Any:
-    async with asking.transaction() as connection:
-        space = await asking.space(connection)
+async def _profile_fields(context: ToolContext) -> Any:
+    async with context.transaction() as connection:
+        space = await context.space(connection)
     return {
         "profile_fields": [
             {"name": name, "type": slot_type, "label": space.field_labels.get(name)}
@@ -105,12 +105,12 @@ _READABLE = (
         content=_profile_fields,
     ),
 )  # fmt: skip
-RESOURCES = {each.uri: each for each in _READABLE}
+RESOURCES = {resource.uri: resource for resource in _READABLE}
 
 
-def describe_resource(each: SpaceResource) -> Resource:
+def describe_resource(resource: SpaceResource) -> Resource:
     """A resource as it is listed."""
     return Resource(
-        uri=each.uri, name=each.name, title=each.title, description=each.description,
-        mime_type=each.mime_type,
+        uri=resource.uri, name=resource.name, title=resource.title,
+        description=resource.description, mime_type=resource.mime_type,
     )  # fmt: skip

@@ -1,5 +1,5 @@
 """The schemas of the public API made short, as a language model reads the list of all tools before
-its first question: the same values fit, said in fewer words. Pure.
+its first question: the same values fit, described in fewer words. Pure.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, cast
 Schema = dict[str, Any]
 
 LONGEST_ENUM = 25
-"""How many values of an answer are listed; a longer list tells a reader nothing it needs."""
+"""The most values of an answer that are listed; no reader needs a longer list."""
 
 _NUMBERED = re.compile(r"([a-z_]+_)([1-9][0-9]?)")
 _FEW = 3
@@ -20,7 +20,7 @@ _UNREAD = ("example",)
 
 
 def short_arguments(schema: Schema) -> Schema:
-    """The schema of arguments. Blank text, which counts as absent, is not worth telling of."""
+    """The schema of arguments. Blank text, which counts as absent, is left out."""
     return _walk(schema, _fold_enum)
 
 
@@ -37,19 +37,19 @@ def _walk(value: Any, shorten_enum: Callable[[Schema], Schema]) -> Any:
     schema = cast("Schema", value)
     if isinstance(schema.get("properties"), dict):
         return _walk_object(schema, shorten_enum)
-    schema = {name: each for name, each in schema.items() if name not in _UNREAD}
+    schema = {name: part for name, part in schema.items() if name not in _UNREAD}
     schema = shorten_enum(_without_blank(schema))
-    return {name: _walk(each, shorten_enum) for name, each in schema.items()}
+    return {name: _walk(part, shorten_enum) for name, part in schema.items()}
 
 
 def _walk_object(schema: Schema, shorten_enum: Callable[[Schema], Schema]) -> Schema:
     properties = {
-        name: _walk(each, shorten_enum)
-        for name, each in cast("dict[str, Schema]", schema["properties"]).items()
+        name: _walk(part, shorten_enum)
+        for name, part in cast("dict[str, Schema]", schema["properties"]).items()
     }
     plain, patterns = _fold(properties, set(schema.get("required", ())))
     rest = {
-        name: _walk(each, shorten_enum) for name, each in schema.items() if name != "properties"
+        name: _walk(part, shorten_enum) for name, part in schema.items() if name != "properties"
     }
     return {**rest, "properties": plain, **({"patternProperties": patterns} if patterns else {})}
 
@@ -68,7 +68,7 @@ def _fold(properties: dict[str, Schema], required: set[str]) -> tuple[dict[str, 
 
 
 def _pattern(names: list[str]) -> str:
-    """What names of one stem have in common; `names` has at least one."""
+    """The pattern of names with one stem; `names` has at least one."""
     matches = [cast("re.Match[str]", _NUMBERED.fullmatch(name)) for name in names]
     return f"^{matches[0][1]}({'|'.join(match[2] for match in matches)})$"
 
@@ -82,7 +82,7 @@ def _fold_enum(schema: Schema) -> Schema:
     numbered = [word for word in words if isinstance(word, str) and _NUMBERED.fullmatch(word)]
     if len(numbered) <= _FEW or len({word.rstrip("0123456789") for word in numbered}) > 1:
         return schema
-    rest = {name: each for name, each in schema.items() if name not in ("enum", "type")}
+    rest = {name: part for name, part in schema.items() if name not in ("enum", "type")}
     others = [word for word in words if word not in numbered]
     numbers = sorted(numbered, key=lambda word: int(word.rpartition("_")[2]))
     either = [{"enum": others}, {"type": "string", "pattern": _pattern(numbers)}]
@@ -92,7 +92,7 @@ def _fold_enum(schema: Schema) -> Schema:
 def _drop_enum(schema: Schema) -> Schema:
     if len(schema.get("enum", ())) <= LONGEST_ENUM:
         return schema
-    return {name: each for name, each in schema.items() if name != "enum"}
+    return {name: part for name, part in schema.items() if name != "enum"}
 
 
 def _without_blank(schema: Schema) -> Schema:
@@ -100,6 +100,6 @@ def _without_blank(schema: Schema) -> Schema:
     if not isinstance(either, list):
         return schema
     choices = cast("list[Schema]", either)
-    kept = [each for each in choices if not each.items() >= _BLANK.items()]
-    rest = {name: each for name, each in schema.items() if name != "anyOf"}
+    kept = [choice for choice in choices if not choice.items() >= _BLANK.items()]
+    rest = {name: part for name, part in schema.items() if name != "anyOf"}
     return {**kept[0], **rest} if len(kept) == 1 else {**rest, "anyOf": kept}

@@ -1,5 +1,5 @@
 """The MCP server on the official SDK: the tools, resources and prompts of this room, offered in
-both eras of the protocol. It keeps no session: every request brings who asks along.
+both eras of the protocol. It keeps no session: every request brings its own context.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from headwater.mcp.tool_calls import call_tool, visible_tools
 
 VERSION = "2.3.0"
 
-ASKING = "headwater.asking"
-"""Where in a request's scope the Asking is."""
+TOOL_CONTEXT = "headwater.tool_context"
+"""The key of the ToolContext in a request's scope."""
 
 Context = ServerRequestContext[Any, Any]
 
@@ -64,11 +64,11 @@ def build_server(brand: str, tools: Sequence[Tool]) -> Server[Any]:
     by_name = {tool.name: tool for tool in tools}
 
     async def list_tools(context: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
-        shown = visible_tools(tools, _asking(context))
-        return ListToolsResult(tools=[_describe(tool) for tool in shown])
+        visible = visible_tools(tools, _tool_context(context))
+        return ListToolsResult(tools=[_describe(tool) for tool in visible])
 
     async def call(context: Context, params: CallToolRequestParams) -> CallToolResult:
-        return await call_tool(by_name, _asking(context), params.name, params.arguments or {})
+        return await call_tool(by_name, _tool_context(context), params.name, params.arguments or {})
 
     return Server(
         f"{brand} Conversion Tracking",
@@ -86,9 +86,9 @@ def build_server(brand: str, tools: Sequence[Tool]) -> Server[Any]:
     )
 
 
-def _asking(context: Context) -> ToolContext:
+def _tool_context(context: Context) -> ToolContext:
     assert context.request is not None
-    return context.request.scope[ASKING]
+    return context.request.scope[TOOL_CONTEXT]
 
 
 def _describe(tool: Tool) -> ToolDescription:
@@ -109,7 +109,9 @@ def _describe(tool: Tool) -> ToolDescription:
 
 
 async def _list_resources(_: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
-    return ListResourcesResult(resources=[describe_resource(each) for each in RESOURCES.values()])
+    return ListResourcesResult(
+        resources=[describe_resource(resource) for resource in RESOURCES.values()]
+    )
 
 
 async def _list_templates(
@@ -125,13 +127,13 @@ async def _read_resource(context: Context, params: ReadResourceRequestParams) ->
         known = ", ".join(RESOURCES)
         message = f"There is no resource {shorten(uri)}. There are: {known}."
         raise MCPError(code=INVALID_PARAMS, message=message, data={"uri": shorten(uri)})
-    text = await resource.read(_asking(context))
+    text = await resource.read(_tool_context(context))
     contents = TextResourceContents(uri=uri, mime_type=resource.mime_type, text=text)
     return ReadResourceResult(contents=[contents])
 
 
 async def _list_prompts(_: Context, __: PaginatedRequestParams | None) -> ListPromptsResult:
-    return ListPromptsResult(prompts=[describe_prompt(each) for each in PROMPTS.values()])
+    return ListPromptsResult(prompts=[describe_prompt(prompt) for prompt in PROMPTS.values()])
 
 
 async def _get_prompt(_: Context, params: GetPromptRequestParams) -> GetPromptResult:

@@ -1,4 +1,4 @@
-"""What a tool is: a name and words that tell an assistant when to use it, the arguments it takes,
+"""The definition of a tool: a name and words that tell an assistant when to use it, its arguments,
 the shape of its answer, and the call of a domain function behind it.
 
 Arguments are described by the definitions that read them in the public API, so that the two cannot
@@ -28,23 +28,23 @@ ID: Schema = {"type": "integer", "minimum": 1}
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool. `call` raises Problem for what the assistant can mend."""
+    """One tool. `call` raises Problem for a failure that the assistant can mend."""
 
     name: str
     title: str
     description: str
     answer: Schema
-    """The JSON schema of what `call` returns: an object."""
+    """The JSON schema of the answer of `call`: an object."""
     call: Call
     arguments: Mapping[str, Schema] = field(default_factory=dict[str, Schema])
     required: tuple[str, ...] = ()
     writes: bool = False
     destructive: bool = False
-    """Whether something is gone afterwards that was there before."""
+    """True when a call may take something away that was there before."""
     idempotent: bool = False
-    """Whether the same call again changes nothing more."""
+    """True when the same call again changes nothing more."""
     hint: str = ""
-    """What to do when the thing that was asked for is not there."""
+    """Advice for a call whose subject does not exist."""
 
     @cached_property
     def input_schema(self) -> Schema:
@@ -63,9 +63,9 @@ class Tool:
         """The JSON schema of the answer."""
         return short_answer(self.answer)
 
-    def check(self, given: Arguments) -> None:
-        """Raises Invalid for arguments that are unknown or missing."""
-        unknown = (name for name in given if name not in self.arguments)
+    def check(self, arguments: Arguments) -> None:
+        """Raise Invalid for arguments that are unknown or missing."""
+        unknown = (name for name in arguments if name not in self.arguments)
         errors = {
             name: [f"There is no argument {shorten(name)}."] for name in islice(unknown, MAX_FAULTS)
         }
@@ -75,16 +75,17 @@ class Tool:
         errors |= {
             name: [f"The {name} is required."]
             for name in self.required
-            if name not in given or (given[name] is None and not _takes_null(self.arguments[name]))
+            if name not in arguments
+            or (arguments[name] is None and not _takes_null(self.arguments[name]))
         }
         if errors:
             raise Invalid(errors)
 
     def explain(self, problem: Problem) -> str:
-        """What went wrong and what to do about it, for an assistant."""
+        """Explain a problem and its remedy to an assistant."""
         lines = [problem.message]
         if isinstance(problem, Invalid):
-            lines = [_named(name, told) for name, rules in problem.errors.items() for told in rules]
+            lines = [_named(name, rule) for name, rules in problem.errors.items() for rule in rules]
         elif isinstance(problem, Conflict):
             lines.append(msgspec.json.encode(problem.extra).decode())
         elif isinstance(problem, NotFound) and self.hint:
@@ -97,22 +98,23 @@ def _takes_null(schema: Schema) -> bool:
     return any("null" in choice.get("type", ()) for choice in choices)
 
 
-def _named(name: str, told: str) -> str:
-    return told if told[:1].isupper() else f"The {name} {told}"
+def _named(name: str, rule: str) -> str:
+    return rule if rule[:1].isupper() else f"The {name} {rule}"
 
 
 def arguments_of(*parameters: Parameter[Any] | ListParameter[Any]) -> dict[str, Schema]:
     """Arguments read by these definitions."""
     described = {parameter.name: parameter.openapi() for parameter in parameters}
     return {
-        name: {**told["schema"], "description": told["description"]}
-        for name, told in described.items()
+        name: {**parameter["schema"], "description": parameter["description"]}
+        for name, parameter in described.items()
     }
 
 
 def required_of(*parameters: Parameter[Any] | ListParameter[Any]) -> tuple[str, ...]:
-    """Those of them that have to be given."""
-    return tuple(each.name for each in parameters if isinstance(each, Parameter) and each.required)
+    """The names of those that are required."""
+    single = (parameter for parameter in parameters if isinstance(parameter, Parameter))
+    return tuple(parameter.name for parameter in single if parameter.required)
 
 
 def object_of(members: Mapping[str, Schema], *optional: str) -> Schema:

@@ -1,4 +1,4 @@
-"""A tool called: arguments checked, the person's role minded, the answer or the problem told."""
+"""Calls of tools: arguments and the person's role are checked, and the result is answered."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ BROKEN = "Something went wrong inside Headwater. It has been logged; trying agai
 
 
 async def call_tool(
-    tools: Mapping[str, Tool], asking: ToolContext, name: str, given: Arguments
+    tools: Mapping[str, Tool], context: ToolContext, name: str, arguments: Arguments
 ) -> CallToolResult:
-    """What a tool answers. Whatever the assistant or a person can mend is told as an error of the
-    tool, in words that say how.
+    """Call a tool, and return its answer. A failure that the assistant or a person can mend is an
+    error of the tool, in words that explain how.
     """
     tool = tools.get(name)
     if tool is None:
         return _failed(f"There is no tool {shorten(name)}. There are: {', '.join(tools)}.")
-    if tool.writes and not asking.may_write:
+    if tool.writes and not context.may_write:
         return _failed(READ_ONLY)
-    given = tidy(given, tool.arguments)
+    arguments = tidy(arguments, tool.arguments)
     try:
-        tool.check(given)
-        _check_ids(tool, given)
-        return _answered(await tool.call(asking, given))
+        tool.check(arguments)
+        _check_ids(tool, arguments)
+        return _answered(await tool.call(context, arguments))
     except Exception as error:  # noqa: BLE001 - an assistant gets words, whatever it was
         return _failed(_explain(tool, error))
 
 
 def _explain(tool: Tool, error: Exception) -> str:
-    """A failure in words that say what to do. What nobody outside can mend is logged."""
+    """Explain a failure and its remedy. A failure that nobody outside can mend is logged."""
     if isinstance(error, Problem):
         return tool.explain(error)
     if isinstance(error, QueryCanceled):
@@ -57,17 +57,17 @@ def _explain(tool: Tool, error: Exception) -> str:
     return BROKEN
 
 
-def visible_tools(tools: Sequence[Tool], asking: ToolContext) -> list[Tool]:
+def visible_tools(tools: Sequence[Tool], context: ToolContext) -> list[Tool]:
     """The tools that the person who connected the assistant may use."""
-    return [tool for tool in tools if asking.may_write or not tool.writes]
+    return [tool for tool in tools if context.may_write or not tool.writes]
 
 
-def _check_ids(tool: Tool, given: Arguments) -> None:
-    """Raises Invalid for an id that is none. What reads the other arguments checks them."""
+def _check_ids(tool: Tool, arguments: Arguments) -> None:
+    """Raise Invalid for an id that is none. The other arguments are checked where they are read."""
     wrong = [
         name
         for name, schema in tool.arguments.items()
-        if schema.items() >= ID.items() and name in given and not _is_id(given[name])
+        if schema.items() >= ID.items() and name in arguments and not _is_id(arguments[name])
     ]
     if wrong:
         raise Invalid({name: [f"The {name} must be a whole number from 1 on."] for name in wrong})

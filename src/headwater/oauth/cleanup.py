@@ -1,4 +1,4 @@
-"""What a worker forgets of the authorization server: codes of long ago, and assistants that
+"""The clean-up of the authorization server: old codes are deleted, and assistants that
 registered themselves and never came back.
 """
 
@@ -16,11 +16,11 @@ queries = Queries(__name__, "cleanup.sql")
 
 LOOK_SECONDS = 600.0
 INSTALLATION = 0
-"""No Space has this id: what is forgotten belongs to none."""
+"""No Space has this id: the deleted rows belong to none."""
 
 
 def make_cleanup_duty(seconds: float = LOOK_SECONDS) -> Duty:
-    """Forget, every so many seconds."""
+    """Make the duty that deletes them, every so many seconds."""
 
     def attend(connection: Connection[Any], _: int) -> bool:
         forget(connection)
@@ -30,7 +30,7 @@ def make_cleanup_duty(seconds: float = LOOK_SECONDS) -> Duty:
 
 
 def forget(connection: Connection[Any]) -> None:
-    """Forget what is of no use any more."""
+    """Delete the codes and clients that are of no use any more."""
     with connection.transaction():
         forget_codes(connection)
         connection.execute(queries["clients"])

@@ -12,14 +12,14 @@ from headwater.oauth.registrations import fetch_client
 
 @dataclass(frozen=True)
 class ClientDirectory:
-    """Finds a client by its id."""
+    """All clients by their ids."""
 
     database: Database
     hosted: HostedClients | None
     """None where the operator takes no clients that host their document."""
 
     def hosting(self, client_id: str) -> HostedClients | None:
-        """Return what fetches the documents of clients, for one that hosts its own."""
+        """Return the fetcher of clients' documents, for a client that hosts its own."""
         return self.hosted if is_document_url(client_id) else None
 
     async def find(self, client_id: str) -> OAuthClient | None:

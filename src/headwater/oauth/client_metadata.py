@@ -1,6 +1,6 @@
 """Clients that host a metadata document and are named by its URL: fetched, checked, and remembered
 for as long as the document's server allows. A failure is remembered as such for half a minute, and
-a host is asked so many times a minute: nobody can have us ask a server over and over.
+a host gets so many requests a minute: nobody can have us send to a server over and over.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _JSON = re.compile(r"application/(?:[a-z0-9.+-]+\+)?json", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class _Known:
-    found: OAuthClient | OAuthError
+    outcome: OAuthClient | OAuthError
     until: float
-    """On the monotonic clock."""
+    """The end of its time, on the monotonic clock."""
 
 
 class HostedClients:
@@ -51,7 +51,7 @@ class HostedClients:
         self._under_way: dict[str, asyncio.Task[_Known]] = {}
         self._room = asyncio.Semaphore(AT_A_TIME)
         self._minute = 0.0
-        self._asked: Counter[str] = Counter()
+        self._requests: Counter[str] = Counter()
 
     async def fetch(self, url: str) -> OAuthClient:
         """The client with this URL as its id. Raises OAuthError. Everybody who waits for the same
@@ -62,16 +62,20 @@ class HostedClients:
         known = self._known.get(url)
         if known is None or known.until <= time.monotonic():
             known = await self._join(url)
-        if isinstance(known.found, OAuthError):
-            raise replace(known.found)  # each raised one gathers where it passed
-        return known.found
+        if isinstance(known.outcome, OAuthError):
+            raise replace(known.outcome)  # a raised error gathers its traceback
+        return known.outcome
 
     def recall(self, url: str) -> OAuthClient | None:
         """The client of a document that was fetched before and is still fresh, if it was any."""
         known = self._known.get(url)
-        if known is None or known.until <= time.monotonic() or isinstance(known.found, OAuthError):
+        if (
+            known is None
+            or known.until <= time.monotonic()
+            or isinstance(known.outcome, OAuthError)
+        ):
             return None
-        return known.found
+        return known.outcome
 
     async def _join(self, url: str) -> _Known:
         task = self._under_way.get(url)
@@ -83,7 +87,7 @@ class HostedClients:
     async def _learn(self, url: str) -> _Known:
         self._count(url)
         try:
-            answer = await self._ask(url)
+            answer = await self._request(url)
             known = _Known(
                 read_document(url, _read_json(answer), self._brand),
                 time.monotonic() + fresh_seconds(answer.headers.get("cache-control", "")),
@@ -96,7 +100,7 @@ class HostedClients:
             self._known.popitem(last=False)
         return known
 
-    async def _ask(self, url: str) -> EgressResponse:
+    async def _request(self, url: str) -> EgressResponse:
         try:
             async with self._room:
                 return await self._egress.send(
@@ -106,23 +110,23 @@ class HostedClients:
             raise _unfetched(str(error)) from None
 
     def _count(self, url: str) -> None:
-        """Raise OAuthError when the URL's host was asked as often as it may be in a minute."""
+        """Raise OAuthError when the URL's host had all the requests that it may get in a minute."""
         now = time.monotonic()
         if now - self._minute >= 60:
             self._minute = now
-            self._asked.clear()
+            self._requests.clear()
         host = urlsplit(url).netloc
-        if self._asked[host] >= PER_HOST_A_MINUTE:
+        if self._requests[host] >= PER_HOST_A_MINUTE:
             raise OAuthError(
                 "temporarily_unavailable",
                 f"{host} was asked for too many metadata documents; try again in a minute.",
                 503,
             )
-        self._asked[host] += 1
+        self._requests[host] += 1
 
 
 def is_document_url(client_id: str) -> bool:
-    """Whether a client names itself by a document's URL that may be asked for: https on the usual
+    """True when a client's id is the URL of a document that may be fetched: https on the usual
     port, with a path.
     """
     url = read_redirect(client_id)
@@ -135,11 +139,11 @@ def is_document_url(client_id: str) -> bool:
 
 
 def fresh_seconds(cache_control: str) -> float:
-    """How long a document may be remembered: as its server says, a day at most."""
+    """The seconds that a document may be remembered: as its server says, a day at most."""
     if _NOT_KEPT.search(cache_control):
         return 0.0
-    found = _MAX_AGE.search(cache_control)
-    return min(float(found[1]), LONGEST_FRESH_SECONDS) if found else FRESH_SECONDS
+    match = _MAX_AGE.search(cache_control)
+    return min(float(match[1]), LONGEST_FRESH_SECONDS) if match else FRESH_SECONDS
 
 
 def _read_json(answer: EgressResponse) -> dict[str, Any]:
@@ -151,14 +155,14 @@ def _read_json(answer: EgressResponse) -> dict[str, Any]:
     if answer.cut or len(answer.body) > MOST_BYTES:
         raise _unfetched(f"it is larger than {MOST_BYTES // 1024} KB.")
     try:
-        given = decode_json(answer.body)
+        document = decode_json(answer.body)
     except Invalid:
         raise _unfetched("it is not JSON.") from None
-    if not isinstance(given, dict):
+    if not isinstance(document, dict):
         raise _unfetched("it is not a JSON object.")
-    return cast("dict[str, Any]", given)
+    return cast("dict[str, Any]", document)
 
 
 def _unfetched(why: str) -> OAuthError:
-    told = f"The client's metadata document cannot be had: {why}"
-    return OAuthError("invalid_client", told, 401)
+    message = f"The client's metadata document cannot be had: {why}"
+    return OAuthError("invalid_client", message, 401)

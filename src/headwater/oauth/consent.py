@@ -1,5 +1,5 @@
-"""What a person can agree to: into which of their Spaces an assistant may be let, and what it will
-be able to do there. It never gets more than the person has.
+"""The choices of a person on the consent page: the Spaces into which an assistant may be let, and
+its abilities there. It never gets more than the person has.
 """
 
 from __future__ import annotations
@@ -32,31 +32,31 @@ class SpaceChoice:
     name: str
     role: Role
     active: bool
-    """Whether its subscription is."""
+    """True while its subscription is active."""
     tokens: int
-    """How many of its tokens work."""
+    """The number of its tokens that work."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "role", Role(self.role))
 
     @property
     def is_full(self) -> bool:
-        """Whether it has all the tokens that a Space may have."""
+        """True when it has all the tokens that a Space may have."""
         return self.tokens >= MAX_TOKENS
 
     @property
     def is_open(self) -> bool:
-        """Whether an assistant can be let in."""
+        """True when an assistant can be let in."""
         return self.active and not self.is_full and self.role.may(Permission.MAKE_TOKENS)
 
     @property
     def abilities(self) -> tuple[str, ...]:
-        """What the assistant will be able to do there, in words."""
+        """The abilities that the assistant will have there, in words."""
         return (_READS, _WRITES) if self.role.may(Permission.WRITE_DATA) else (_READS,)
 
 
 class NoSpaceReason(StrEnum):
-    """Why no Space can be chosen, in words for the person."""
+    """The reason for which no Space can be chosen, in words for the person."""
 
     NO_MEMBER = "The assistant asks for a Space that you are no member of."
     NO_SPACE = "You are a member of no Space."
@@ -71,11 +71,11 @@ class ConsentOffer:
 
     choices: Sequence[SpaceChoice]
     locked: bool
-    """Whether the request names the Space."""
+    """True when the request names the Space."""
 
     @property
     def hindrance(self) -> NoSpaceReason | None:
-        """Why there is nothing to choose, if there is not."""
+        """The reason for which there is nothing to choose; None when there is."""
         if not self.choices:
             return NoSpaceReason.NO_MEMBER if self.locked else NoSpaceReason.NO_SPACE
         if any(choice.is_open for choice in self.choices):
@@ -86,27 +86,27 @@ class ConsentOffer:
 
     @property
     def kinds(self) -> dict[tuple[str, ...], str]:
-        """What the assistant will be able to do, with the roles from which it follows."""
+        """The abilities that the assistant can have, each with the roles that give it."""
         roles: dict[tuple[str, ...], dict[Role, None]] = {}
-        for one in self.choices:
-            if one.is_open:
-                roles.setdefault(one.abilities, {})[one.role] = None
-        return {abilities: " or ".join(found) for abilities, found in roles.items()}
+        for choice in self.choices:
+            if choice.is_open:
+                roles.setdefault(choice.abilities, {})[choice.role] = None
+        return {abilities: " or ".join(names) for abilities, names in roles.items()}
 
     def find(self, space_id: str) -> SpaceChoice | None:
         """The open choice with this id, as a form sends it."""
-        found = (one for one in self.choices if one.is_open and str(one.space_id) == space_id)
-        return next(found, None)
+        choices = (choice for choice in self.choices if choice.is_open)
+        return next((choice for choice in choices if str(choice.space_id) == space_id), None)
 
 
 async def list_choices(
-    connection: AsyncConnection, user_id: int, asked_space_id: int | None
+    connection: AsyncConnection, user_id: int, space_id: int | None
 ) -> ConsentOffer:
-    """What a user can choose from; of a request that names a Space, this one alone. Of a Space that
-    is not theirs nothing is told, not even whether there is one.
+    """The Spaces that a user can choose from; for a request that names a Space, this one alone. A
+    Space that is not theirs is answered like one that does not exist.
     """
     cursor = connection.cursor(row_factory=class_row(SpaceChoice))
     joined = await fetch_all(cursor, queries["choices"], {"user_id": user_id})
-    if asked_space_id is None:
+    if space_id is None:
         return ConsentOffer(joined, locked=False)
-    return ConsentOffer([one for one in joined if one.space_id == asked_space_id], locked=True)
+    return ConsentOffer([choice for choice in joined if choice.space_id == space_id], locked=True)

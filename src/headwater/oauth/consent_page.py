@@ -1,8 +1,8 @@
 """The page on which a person lets an assistant in, or does not. Everything is read anew from the
 address when the form comes back, and the form's token is bound to that address to the letter.
 
-Nothing is asked of another server, and nothing is sent on, before somebody is logged in: strangers
-use us neither to fetch nor to redirect. What is known here to be wrong they are told at once.
+No other server is called, and nothing is sent on, before a person is logged in: strangers use us
+neither to fetch nor to redirect. A request that is known here to be wrong is refused at once.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class ConsentRequest:
-    """A request that somebody who is logged in can decide on."""
+    """A request that a visitor can decide on."""
 
     visitor: Visitor
     query: str
-    """The address's, as it came."""
+    """The query of the address, as it came."""
     request: AuthorizationRequest
     reply: ReplyTarget
 
@@ -72,8 +72,8 @@ Decide = Callable[[Request, ConsentRequest], Awaitable[Response]]
 
 
 def _deciding(clients: ClientDirectory, decide: Decide) -> Callable[[Request], Awaitable[Response]]:
-    """A handler of requests that can be decided on. What cannot be believed is told to the person;
-    anything else that is wrong, to the client.
+    """Return a handler of requests that can be decided on. A client or redirect address that cannot
+    be believed is answered to the person; any other fault, to the client.
     """
 
     async def answer(request: Request) -> Response:
@@ -96,7 +96,7 @@ def _deciding(clients: ClientDirectory, decide: Decide) -> Callable[[Request], A
 
 async def _check_before_login(clients: ClientDirectory, query: str, base_url: str) -> None:
     """Raise Untrusted for an unknown client or a redirect address that is not its own, as far as
-    that is known without asking another server: nobody should log in for nothing.
+    that is known without calling another server: nobody should log in for nothing.
     """
     parameters = read_parameters(query.encode())
     client_id = client_id_of(parameters)
@@ -119,49 +119,49 @@ def _known(client: OAuthClient | None) -> OAuthClient:
 async def _believed(
     request: Request, clients: ClientDirectory, visitor: Visitor, query: str
 ) -> ConsentRequest | Response:
-    """Return a request to decide on, once its client and redirect address are believed, or what the
-    client is answered when it may not send it. Raises Untrusted, OAuthError when they are not.
+    """Return a request to decide on, once its client and redirect address are believed, or the
+    answer to a client that may not send it. Raises Untrusted, OAuthError when they are not.
     """
     base_url = services(request).base_url
     parameters = read_parameters(query.encode())
     client = _known(await clients.find(client_id_of(parameters)))
     redirect, reply = reply_of(parameters, client, base_url)
     try:
-        asked = read_request(parameters, client, redirect, base_url)
+        authorization = read_request(parameters, client, redirect, base_url)
     except RefusedRequest as refused:
-        log.info("oauth_request_refused", error=refused.error, client=client.shown)
+        log.info("oauth_request_refused", error=refused.error, client=client.display_name)
         return _see(reply.failure(refused.error, refused.description))
-    return ConsentRequest(visitor, query, asked, reply)
+    return ConsentRequest(visitor, query, authorization, reply)
 
 
-async def show_consent(request: Request, asked: ConsentRequest) -> Response:
-    """Who asks, for what, and where it leads. This never agrees by itself."""
+async def show_consent(request: Request, consent: ConsentRequest) -> Response:
+    """Show the client, its request and the redirect address. This never agrees by itself."""
     async with services(request).database.connection() as connection:
-        offer = await _offer(connection, asked)
-    return _page(request, asked, offer)
+        offer = await _offer(connection, consent)
+    return _page(request, consent, offer)
 
 
-async def post_consent(request: Request, asked: ConsentRequest) -> Response:
-    """What the person decided: yes, no, or to be somebody else."""
-    form = await read_form_once(request, asked.visitor.form_key, FORM, asked.query)
+async def post_consent(request: Request, consent: ConsentRequest) -> Response:
+    """Carry out the person's decision: yes, no, or to log in as another user."""
+    form = await read_form_once(request, consent.visitor.form_key, FORM, consent.query)
     decision = form.text("decision")
     if decision == "switch":
-        return await _switch(request, asked)
+        return await _switch(request, consent)
     if decision != "approve":
-        return _see(asked.reply.failure("access_denied", "The person said no."))
+        return _see(consent.reply.failure("access_denied", "The person said no."))
     async with services(request).database.transaction() as connection:
-        offer = await _offer(connection, asked)
+        offer = await _offer(connection, consent)
         choice = offer.find(form.text("space_id"))
         if choice is None:
-            return _page(request, asked, offer, status=422, problem="Choose a Space.")
-        user_id = asked.visitor.user.id
-        wanted = asked.request
+            return _page(request, consent, offer, status=422, problem="Choose a Space.")
+        user_id = consent.visitor.user.id
+        wanted = consent.request
         new = NewCode(
             space_id=choice.space_id,
             user_id=user_id,
             consent=form.text(TOKEN),
             client_id=wanted.client.id,
-            client_name=wanted.client.shown,
+            client_name=wanted.client.display_name,
             redirect_uri=wanted.redirect.text,
             code_challenge=wanted.code_challenge,
             resource=wanted.resource,
@@ -171,44 +171,44 @@ async def post_consent(request: Request, asked: ConsentRequest) -> Response:
         raise Forbidden(_USED)
     log.info(
         "oauth_consent", space_id=choice.space_id, user_id=user_id,
-        client=asked.request.client.shown,
+        client=consent.request.client.display_name,
     )  # fmt: skip
-    return _see(asked.reply.success(code))
+    return _see(consent.reply.success(code))
 
 
-async def _switch(request: Request, asked: ConsentRequest) -> Response:
-    """Log out, and back to the same request as somebody else."""
-    visitor = asked.visitor
+async def _switch(request: Request, consent: ConsentRequest) -> Response:
+    """Log out, and lead back to the same request after another login."""
+    visitor = consent.visitor
     async with services(request).database.connection() as connection:
         await close_session(connection, visitor.user.id, visitor.session.id)
-    response = _see(f"{LOGIN}?next={quote(_here(asked.query), safe='/')}")
+    response = _see(f"{LOGIN}?next={quote(_here(consent.query), safe='/')}")
     delete_cookie(request, response, "session")
     return response
 
 
-async def _offer(connection: AsyncConnection, asked: ConsentRequest) -> ConsentOffer:
-    return await list_choices(connection, asked.visitor.user.id, asked.request.space_id)
+async def _offer(connection: AsyncConnection, consent: ConsentRequest) -> ConsentOffer:
+    return await list_choices(connection, consent.visitor.user.id, consent.request.space_id)
 
 
 def _page(
     request: Request,
-    asked: ConsentRequest,
+    consent: ConsentRequest,
     offer: ConsentOffer,
     *,
     status: int = 200,
     problem: str | None = None,
 ) -> Response:
-    key = asked.visitor.form_key
+    key = consent.visitor.form_key
     values: dict[str, Any] = {
-        "client": asked.request.client,
-        "redirect": asked.request.redirect,
+        "client": consent.request.client,
+        "redirect": consent.request.redirect,
         "offer": offer,
         "most": MAX_TOKENS,
-        "action": _here(asked.query),
-        "once": hidden_token(once_token(key, FORM, asked.query)),
+        "action": _here(consent.query),
+        "once": hidden_token(once_token(key, FORM, consent.query)),
         "problem": problem,
     }
-    target = asked.request.redirect.form_target
+    target = consent.request.redirect.form_target
     return render(request, "consent.html", status=status, form_action=[target], **values)
 
 

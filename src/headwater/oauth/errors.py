@@ -1,4 +1,4 @@
-"""What OAuth answers when it says no, to the letter of RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2
+"""Refusals as OAuth answers them, to the letter of RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2
 and RFC 8707 §2.
 """
 
@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse
 
 NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 CORS = {"Access-Control-Allow-Origin": "*"}
-"""Of what holds no secret of whoever asks and may be read by any page: there is no cookie here."""
+"""The header of answers that any page may read: they need no cookie and hold no secret."""
 
 Code = Literal[
     "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client",
@@ -29,7 +29,7 @@ def described(text: str) -> str:
 
 @dataclass(eq=False)
 class OAuthError(Exception):
-    """A request of an OAuth client that gets `error` instead of what it asked for."""
+    """A request of an OAuth client that is answered with `error`."""
 
     error: Code
     description: str
@@ -37,6 +37,6 @@ class OAuthError(Exception):
     headers: dict[str, str] = field(default_factory=dict[str, str])
 
     def answer(self) -> JSONResponse:
-        """As JSON, for clients that ask directly."""
+        """The error as JSON, for clients that call directly."""
         body = {"error": self.error, "error_description": described(self.description)}
         return JSONResponse(body, self.status, headers=NO_STORE | CORS | self.headers)

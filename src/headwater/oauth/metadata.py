@@ -1,6 +1,6 @@
-"""What clients discover: the authorization server (RFC 8414) and each Space's protected resource
-(RFC 9728). Everything is built from the one base URL, so that issuer, `iss` and resource agree byte
-for byte whatever the Host header says. Nothing tells whether a Space exists.
+"""Metadata that clients discover: the authorization server (RFC 8414) and each Space's protected
+resource (RFC 9728). Everything is built from the one base URL, so that issuer, `iss` and resource
+agree byte for byte whatever the Host header says. None of it shows whether a Space exists.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def resource_url(base_url: str, space_id: int) -> str:
 
 def space_of_path(path: str) -> int | None:
     """The Space whose MCP resource has this path."""
-    found = _SPACE_PATH.fullmatch(path)
-    return int(found[1]) if found else None
+    match = _SPACE_PATH.fullmatch(path)
+    return int(match[1]) if match else None
 
 
 def space_of_resource(base_url: str, resource: str) -> int | None:
@@ -39,7 +39,7 @@ def space_of_resource(base_url: str, resource: str) -> int | None:
 
 
 def server_metadata(base_url: str, *, hosted_documents: bool) -> dict[str, Any]:
-    """The authorization server's metadata. `hosted_documents` tells whether clients may name
+    """The authorization server's metadata. `hosted_documents` is true when clients may name
     themselves by the URL of a metadata document.
     """
     return {

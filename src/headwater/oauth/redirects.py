@@ -1,4 +1,4 @@
-"""Where an authorization answer may be sent. Pure.
+"""Redirect addresses, to which an authorization answer may be sent. Pure.
 
 A redirect address is compared as text, never after being made to look alike: what a browser and we
 could read differently is refused, when a client registers it as well as when it asks for it.
@@ -32,7 +32,7 @@ _PORT = re.compile(r"[1-9][0-9]{0,4}", re.ASCII)
 
 
 class RedirectRefusal(StrEnum):
-    """Why a redirect address cannot be used, in words for whoever wrote the client."""
+    """The reason for which a redirect address cannot be used, in words for the client's author."""
 
     MALFORMED = "is not an absolute address written as RFC 3986 has it"
     FRAGMENT = "must not have a fragment"
@@ -56,12 +56,12 @@ class Redirect:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether it stays on the person's own machine."""
+        """True when it stays on the person's own machine."""
         return self.scheme == "http" and self.host in LOOPBACK_HOSTS
 
     @property
     def is_application(self) -> bool:
-        """Whether the system hands it to an application by its scheme."""
+        """True when the system hands it to an application by its scheme."""
         return self.scheme not in ("http", "https")
 
     @property
@@ -71,36 +71,37 @@ class Redirect:
 
     @property
     def form_target(self) -> str:
-        """What a page's security policy has to name, so that the answer to a form may lead here.
-        It has no way to name an address of IPv6, nor the host of an application's scheme.
+        """The source that a page's security policy has to name, so that the answer to a form may
+        lead here. The policy has no way to name an address of IPv6, nor the host of an
+        application's scheme.
         """
         if self.is_application or self.host.startswith("["):
             return f"{self.scheme}:"
         return f"{self.scheme}://{self.host}" + (f":{self.port}" if self.port else "")
 
     @property
-    def shown(self) -> str:
-        """Where it leads, for people."""
+    def label(self) -> str:
+        """The host, or the scheme of an application, for people."""
         return f"{self.scheme}:" if self.is_application else self.host
 
-    def is_same_as(self, asked: Redirect) -> bool:
-        """Whether an address that is asked for is this registered one: the same text, except that
-        on the loopback interface an application takes whatever port is free (RFC 8252 §7.3).
+    def is_same_as(self, requested: Redirect) -> bool:
+        """True when the address of a request is this registered one: the same text, except that on
+        the loopback interface an application takes whatever port is free (RFC 8252 §7.3).
         """
-        if self.text == asked.text:
+        if self.text == requested.text:
             return True
         return (
             self.is_loopback
-            and asked.is_loopback
-            and self.host == asked.host
-            and self.parts.path == asked.parts.path
-            and self.parts.query == asked.parts.query
-            and ("?" in self.text) == ("?" in asked.text)
+            and requested.is_loopback
+            and self.host == requested.host
+            and self.parts.path == requested.parts.path
+            and self.parts.query == requested.parts.query
+            and ("?" in self.text) == ("?" in requested.text)
         )
 
 
 def read_redirect(text: str) -> Redirect | RedirectRefusal:
-    """An address, or why it is none that could be used anywhere."""
+    """Read an address, or return the reason for which it could not be used anywhere."""
     scheme, parts = text.partition(":")[0], _split(text)
     if parts is None or parts.scheme != scheme or _DOT_SEGMENT.search(parts.path):
         return RedirectRefusal.MALFORMED
@@ -127,8 +128,8 @@ def _read_web(text: str, parts: SplitResult) -> Redirect | RedirectRefusal:
     if bracketed:
         host, port = bracketed[1], bracketed[2]
     else:
-        host, colon, given = parts.netloc.partition(":")
-        port = given if colon else None
+        host, colon, digits = parts.netloc.partition(":")
+        port = digits if colon else None
     if not (host == "[::1]" or _HOST.fullmatch(host)):
         return RedirectRefusal.BAD_HOST
     if port is not None and not (_PORT.fullmatch(port) and int(port) <= 65_535):
@@ -137,8 +138,8 @@ def _read_web(text: str, parts: SplitResult) -> Redirect | RedirectRefusal:
 
 
 def refuse_registered(redirect: Redirect, hosts: Collection[str]) -> RedirectRefusal | None:
-    """Why a client that registers itself cannot have this address, if it cannot. `hosts` are those
-    of assistants that run elsewhere.
+    """The reason for which a client that registers itself cannot have this address. `hosts` are
+    those of assistants that run elsewhere.
     """
     if redirect.is_loopback:
         return None
@@ -152,7 +153,7 @@ def refuse_registered(redirect: Redirect, hosts: Collection[str]) -> RedirectRef
 
 
 def refuse_hosted(redirect: Redirect, client: Redirect) -> RedirectRefusal | None:
-    """Why the client whose metadata document is at `client` cannot have this address."""
+    """The reason for which a client with its metadata document at `client` cannot have this."""
     if redirect.is_loopback:
         return None
     if redirect.scheme == "http":
@@ -160,11 +161,11 @@ def refuse_hosted(redirect: Redirect, client: Redirect) -> RedirectRefusal | Non
     return None if redirect.origin == client.origin else RedirectRefusal.OTHER_ORIGIN
 
 
-def find_registered(registered: Collection[str], asked: str) -> Redirect | None:
-    """The address that is asked for, if it is one of the registered ones."""
-    wanted = read_redirect(asked)
+def find_registered(registered: Collection[str], uri: str) -> Redirect | None:
+    """The address of a request, if it is one of the registered ones."""
+    wanted = read_redirect(uri)
     if isinstance(wanted, RedirectRefusal):
         return None
-    known = (read_redirect(each) for each in registered)
-    same = (isinstance(each, Redirect) and each.is_same_as(wanted) for each in known)
+    known = map(read_redirect, registered)
+    same = (isinstance(own, Redirect) and own.is_same_as(wanted) for own in known)
     return wanted if any(same) else None

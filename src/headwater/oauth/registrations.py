@@ -1,4 +1,4 @@
-"""Assistants that register themselves (RFC 7591): kept and found again."""
+"""Assistants that register themselves (RFC 7591): stored and read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def count_registration(connection: AsyncConnection, address: str) -> None:
 async def register_client(
     connection: AsyncConnection, registration: Registration, base_url: str
 ) -> dict[str, Any]:
-    """A new client, told what was accepted of what it said."""
+    """Register a client, and return the answer with the metadata that was accepted."""
     values = {
         "id": PREFIX + secrets.token_urlsafe(24),
         "name": registration.name,
@@ -47,15 +47,15 @@ async def register_client(
     }
     cursor = connection.cursor(row_factory=dict_row)
     row = await fetch_one(cursor, queries["register"], values)
-    return _told(row, base_url)
+    return _registration_answer(row, base_url)
 
 
-async def tell_client(
+async def fetch_registration(
     connection: AsyncConnection, client_id: str, base_url: str
 ) -> dict[str, Any] | None:
-    """What a registered client was told when it registered; it holds no secret."""
+    """The answer that a registered client got when it registered; it holds no secret."""
     row = await _fetch(connection, "show", client_id)
-    return None if row is None else _told(row, base_url)
+    return None if row is None else _registration_answer(row, base_url)
 
 
 async def fetch_client(connection: AsyncConnection, client_id: str) -> OAuthClient | None:
@@ -68,7 +68,7 @@ async def fetch_client(connection: AsyncConnection, client_id: str) -> OAuthClie
 
 
 async def note_use(connection: AsyncConnection, client_id: str) -> None:
-    """Keep that a client was let in by a person; strangers' registrations are forgotten sooner."""
+    """Store that a client was let in by a person; strangers' registrations are forgotten sooner."""
     await connection.execute(queries["note_use"], {"id": client_id})
 
 
@@ -81,9 +81,9 @@ async def _fetch(
     return await fetch_optional(cursor, queries[statement], {"id": client_id})
 
 
-def _told(row: dict[str, Any], base_url: str) -> dict[str, Any]:
-    """The answer to a registration: what the client said of itself, with what it gets instead of
-    what it may have asked for.
+def _registration_answer(row: dict[str, Any], base_url: str) -> dict[str, Any]:
+    """The answer to a registration: the client's metadata, with the values that it gets in place of
+    those that it may have asked for.
     """
     return row["metadata"] | {
         "client_id": row["id"],

@@ -1,4 +1,4 @@
-"""An authorization request: what a client asks for in the browser's address, read to the letter of
+"""Authorization requests, which clients send in the browser's address, read to the letter of
 RFC 6749, RFC 7636, RFC 8707 and RFC 9207. Pure.
 """
 
@@ -22,7 +22,7 @@ LONGEST_QUERY = 8 * 1024
 
 
 class UntrustedRequest(Exception):
-    """A request whose client or redirect address cannot be believed: it is told to the person, and
+    """A request whose client or redirect address cannot be believed: the person is shown why, and
     nothing is ever sent on.
     """
 
@@ -38,23 +38,23 @@ class RefusedRequest(Exception):
 
 @dataclass(frozen=True)
 class AuthorizationParameters:
-    """The parameters of a request, each with all the values it was given."""
+    """The parameters of a request, each with all its values."""
 
-    given: Mapping[str, Sequence[str]]
+    values: Mapping[str, Sequence[str]]
 
-    def one(self, name: str) -> str | None:
-        """A parameter's value; of one given twice or empty, None."""
-        values = self.given.get(name, ())
+    def single(self, name: str) -> str | None:
+        """A parameter's value; None when it is empty or stands twice."""
+        values = self.values.get(name, ())
         return values[0] if len(values) == 1 and values[0] else None
 
     def repeated(self) -> str | None:
-        """The name of one that was given twice, which RFC 6749 §3.1 forbids."""
-        return next((name for name, values in self.given.items() if len(values) > 1), None)
+        """The name of a parameter that stands twice, which RFC 6749 §3.1 forbids."""
+        return next((name for name, values in self.values.items() if len(values) > 1), None)
 
 
 @dataclass(frozen=True)
 class ReplyTarget:
-    """Where and how a client is answered."""
+    """The redirect address and state with which a client is answered."""
 
     redirect_uri: str
     state: str | None
@@ -77,7 +77,7 @@ class ReplyTarget:
 
 @dataclass(frozen=True)
 class AuthorizationRequest:
-    """A request that can be put before a person."""
+    """A request on which a person can decide."""
 
     client: OAuthClient
     redirect: Redirect
@@ -98,15 +98,15 @@ def read_parameters(query: bytes) -> AuthorizationParameters:
         raise UntrustedRequest("The address cannot be read.") from None
     if any("\0" in part for pair in pairs for part in pair):
         raise UntrustedRequest("The address holds a NUL character.")
-    given: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     for name, value in pairs:
-        given.setdefault(name, []).append(value)
-    return AuthorizationParameters(given)
+        values.setdefault(name, []).append(value)
+    return AuthorizationParameters(values)
 
 
 def client_id_of(parameters: AuthorizationParameters) -> str:
-    """The client that asks. Raises Untrusted."""
-    client_id = parameters.one("client_id")
+    """The client that sent the request. Raises Untrusted."""
+    client_id = parameters.single("client_id")
     if client_id is None:
         raise UntrustedRequest("The address does not say, or not once, which client_id asks.")
     return client_id
@@ -115,64 +115,64 @@ def client_id_of(parameters: AuthorizationParameters) -> str:
 def reply_of(
     parameters: AuthorizationParameters, client: OAuthClient, issuer: str
 ) -> tuple[Redirect, ReplyTarget]:
-    """Where the client is answered. Raises Untrusted: a redirect address that is not one of the
-    client's is never followed, and there is none by default.
+    """The address at which the client is answered. Raises Untrusted: a redirect address that is
+    not one of the client's is never followed, and there is none by default.
     """
-    asked = parameters.one("redirect_uri")
-    if asked is None:
+    uri = parameters.single("redirect_uri")
+    if uri is None:
         raise UntrustedRequest("The address does not say, or not once, the redirect_uri.")
-    redirect = client.find_redirect(asked)
+    redirect = client.find_redirect(uri)
     if redirect is None:
         raise UntrustedRequest(
             "The redirect_uri is not one of those that the client has registered."
         )
-    return redirect, ReplyTarget(asked, parameters.one("state"), issuer)
+    return redirect, ReplyTarget(uri, parameters.single("state"), issuer)
 
 
 def read_request(
     parameters: AuthorizationParameters, client: OAuthClient, redirect: Redirect, base_url: str
 ) -> AuthorizationRequest:
-    """What is asked for. Raises Refused."""
+    """Read the request of a client that is believed. Raises Refused."""
     repeated = parameters.repeated()
     if repeated == "resource":
         raise RefusedRequest("invalid_target", "There can be one resource only.")
     if repeated is not None:
         raise RefusedRequest("invalid_request", f"{repeated} must not be given twice.")
     _check_response(parameters)
-    granted_scope(parameters.one("scope"))
-    resource = parameters.one("resource")
+    granted_scope(parameters.single("scope"))
+    resource = parameters.single("resource")
     space_id = None if resource is None else space_of_resource(base_url, resource)
     if resource is not None and space_id is None:
         raise RefusedRequest("invalid_target", "The resource is none of this server's.")
     return AuthorizationRequest(client, redirect, _challenge(parameters), resource, space_id)
 
 
-def granted_scope(asked: str | None) -> str:
-    """The scope that is granted: there is one. Raises Refused when only others are asked for."""
-    scopes: Collection[str] = asked.split() if asked is not None else ()
+def granted_scope(requested: str | None) -> str:
+    """The scope that is granted: there is one. Raises Refused for a request of others only."""
+    scopes: Collection[str] = requested.split() if requested is not None else ()
     if scopes and SCOPE not in scopes:
         raise RefusedRequest("invalid_scope", f"The only scope is {SCOPE}.")
     return SCOPE
 
 
 def _check_response(parameters: AuthorizationParameters) -> None:
-    kind = parameters.one("response_type")
+    kind = parameters.single("response_type")
     if kind is None:
         raise RefusedRequest("invalid_request", "response_type is required.")
     if kind != "code":
         raise RefusedRequest("unsupported_response_type", "The only response_type is code.")
-    if parameters.one("response_mode") not in (None, "query"):
+    if parameters.single("response_mode") not in (None, "query"):
         raise RefusedRequest("invalid_request", "The only response_mode is query.")
     for name in ("request", "request_uri"):
-        if name in parameters.given:
+        if name in parameters.values:
             raise RefusedRequest("invalid_request", f"{name} is not supported.")
 
 
 def _challenge(parameters: AuthorizationParameters) -> str:
-    challenge = parameters.one("code_challenge")
+    challenge = parameters.single("code_challenge")
     if challenge is None:
         raise RefusedRequest("invalid_request", "code_challenge is required (PKCE).")
-    if parameters.one("code_challenge_method") != "S256":
+    if parameters.single("code_challenge_method") != "S256":
         raise RefusedRequest("invalid_request", "code_challenge_method must be S256.")
     if not CHALLENGE.fullmatch(challenge):
         raise RefusedRequest(

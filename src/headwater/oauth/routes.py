@@ -1,5 +1,5 @@
-"""The endpoints that clients ask directly: discovery, registration, tokens. Each answers JSON,
-whatever happens, and may be asked from any page: none of them looks at a cookie.
+"""The endpoints that clients call directly: discovery, registration, tokens. Each answers JSON,
+whatever happens, and may be called from any page: none of them looks at a cookie.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from headwater.oauth.metadata import (
 )
 from headwater.oauth.registrations import (
     count_registration,
+    fetch_registration,
     register_client,
-    tell_client,
 )
 from headwater.oauth.requests import UntrustedRequest, read_parameters
 from headwater.oauth.token_exchange import check_form, exchange
 
 MAX_BODY = 64 * 1024
 LONGEST_LOGGED = 200
-"""Of a path: anybody may send any."""
+"""The characters of a path in a log: anybody may send any."""
 FORM = "application/x-www-form-urlencoded"
 PREFLIGHT = CORS | {
     "Access-Control-Allow-Methods": "GET, POST",
@@ -55,7 +55,7 @@ log = structlog.get_logger()
 
 
 def _answering(handle: Handler) -> Handler:
-    """A handler whose refusals and failures are answered as OAuth has it."""
+    """Return a handler whose refusals and failures are answered as OAuth has it."""
 
     async def answer(request: Request) -> Response:
         if request.method == "OPTIONS":
@@ -79,7 +79,7 @@ async def show_server(request: Request) -> Response:
     """The authorization server's metadata, in every form of its address."""
     path = request.path_params.get("path", "")
     if path not in ("", "mcp/oauth") and space_of_path(f"/{path}") is None:
-        return _not_found()
+        return _missing()
     shared = services(request)
     hosted = shared.settings.hosted_clients
     metadata = server_metadata(shared.base_url, hosted_documents=hosted)
@@ -90,7 +90,7 @@ async def show_resource(request: Request) -> Response:
     """A Space's protected resource, in both forms of its address."""
     space_id = space_of_path(f"/{request.path_params.get('path', '')}")
     if space_id is None:
-        return _not_found()
+        return _missing()
     shared = services(request)
     metadata = resource_metadata(shared.base_url, shared.settings.brand, space_id)
     return JSONResponse(metadata, headers=DISCOVERABLE)
@@ -103,20 +103,20 @@ async def register(request: Request) -> Response:
     address = address_subject(client_address(request.scope, settings.trusted_proxies))
     async with shared.database.transaction() as connection:
         await count_registration(connection, address)
-    given = _read_json(await _read_body(request))
+    metadata = _read_json(await _read_body(request))
     hosts = settings.assistant_hosts
-    registration = read_registration(given, settings.brand, hosts)
+    registration = read_registration(metadata, settings.brand, hosts)
     async with shared.database.transaction() as connection:
         registered = await register_client(connection, registration, shared.base_url)
     return JSONResponse(registered, 201, headers=NO_STORE | CORS)
 
 
 async def show_client(request: Request) -> Response:
-    """What a client was told when it registered."""
+    """Answer the registration of a client once more."""
     shared = services(request)
     client_id = request.path_params["client_id"]
     async with shared.database.connection() as connection:
-        registered = await tell_client(connection, client_id, shared.base_url)
+        registered = await fetch_registration(connection, client_id, shared.base_url)
     if registered is None:
         raise OAuthError("invalid_client", "The client is not known.", 401)
     return JSONResponse(registered, headers=NO_STORE | CORS)
@@ -135,7 +135,7 @@ async def give_token(clients: ClientDirectory, request: Request) -> Response:
     except UntrustedRequest:
         raise OAuthError("invalid_request", "The body cannot be read.") from None
     client_id = check_form(form)
-    client = await _find_entitled(clients, client_id, form.one("code") or "")
+    client = await _find_entitled(clients, client_id, form.single("code") or "")
     shared = services(request)
     async with shared.database.transaction() as connection:
         answer = await exchange(connection, form, client, shared.base_url)
@@ -145,8 +145,8 @@ async def give_token(clients: ClientDirectory, request: Request) -> Response:
 
 
 async def _find_entitled(clients: ClientDirectory, client_id: str, code: str) -> OAuthClient | None:
-    """Return the client that asks for a token. None for one with a document to whom the code was
-    not granted: only who was let in by a person has us ask another server, and no stranger.
+    """Return the client that requests a token. None for one with a document to whom the code was
+    not granted: only a client that a person let in has us call another server, and no stranger.
     """
     if clients.hosting(client_id) is not None:
         async with clients.database.connection() as connection:
@@ -168,15 +168,15 @@ async def _read_body(request: Request) -> bytes:
 
 def _read_json(body: bytes) -> dict[str, Any]:
     try:
-        given = decode_storable(body)
+        value = decode_storable(body)
     except Invalid as error:
         raise OAuthError("invalid_client_metadata", error.message) from None
-    if not isinstance(given, dict):
+    if not isinstance(value, dict):
         raise OAuthError("invalid_client_metadata", "The body must be a JSON object.")
-    return cast("dict[str, Any]", given)
+    return cast("dict[str, Any]", value)
 
 
-def _not_found() -> Response:
+def _missing() -> Response:
     return JSONResponse({"message": "Not Found."}, 404, headers=CORS)
 
 

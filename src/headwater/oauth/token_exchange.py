@@ -34,23 +34,23 @@ log = structlog.get_logger()
 
 
 def check_form(form: AuthorizationParameters) -> str:
-    """What is wrong with a token request whatever it holds; its client's id. Raises OAuthError."""
+    """Check a token request by itself, and return its client's id. Raises OAuthError."""
     repeated = form.repeated()
     if repeated is not None:
         error = "invalid_target" if repeated == "resource" else "invalid_request"
         raise OAuthError(error, f"{repeated} must not be given twice.")
-    if any(name in form.given for name in _SECRETS):
+    if any(name in form.values for name in _SECRETS):
         raise OAuthError("invalid_client", "Clients have no secret here.", 401)
-    grant = form.one("grant_type")
+    grant = form.single("grant_type")
     if grant is None:
         raise OAuthError("invalid_request", "grant_type is required.")
     if grant != GRANT:
         raise OAuthError("unsupported_grant_type", f"The only grant_type is {GRANT}.")
-    client_id = form.one("client_id")
+    client_id = form.single("client_id")
     if client_id is None:
         raise OAuthError("invalid_request", "client_id is required.")
     for name in _REQUIRED:
-        value = form.one(name)
+        value = form.single(name)
         if value is None:
             raise OAuthError("invalid_request", f"{name} is required.")
         if len(value) > LONGEST:
@@ -64,10 +64,10 @@ async def exchange(
     client: OAuthClient | None,
     base_url: str,
 ) -> dict[str, Any] | OAuthError:
-    """The answer to a checked form; `client` is None for one that the code was not given to. A
+    """The answer to a checked form; `client` is None for one that the code was not made for. A
     refusal is returned, not raised, as what it has done to the code and to its token is to be kept.
     """
-    grant = await _use(connection, form.one("code") or "")
+    grant = await _use(connection, form.single("code") or "")
     if grant is None:
         return _invalid("The code is unknown, or was used before.")
     refusal = _refuse(form, client, grant, base_url)
@@ -96,9 +96,9 @@ async def _use(connection: AsyncConnection, code: str) -> AuthorizationGrant | N
     """Use a code up. The Space's memberships are held first: whoever ends one ends its codes
     next, and the two must not wait for each other.
     """
-    found = await find_code(connection, code)
-    if found is not None:
-        await lock_members(connection, found[0])
+    owner = await find_code(connection, code)
+    if owner is not None:
+        await lock_members(connection, owner[0])
     return await use_code(connection, code)
 
 
@@ -108,8 +108,8 @@ def _refuse(
     grant: AuthorizationGrant,
     base_url: str,
 ) -> OAuthError | None:
-    """Why a code is worth nothing to whoever shows it. Whatever it is, the code is used up."""
-    redirect_uri = form.one("redirect_uri") or ""
+    """The reason for which a code is worth nothing to its sender. It is used up all the same."""
+    redirect_uri = form.single("redirect_uri") or ""
     rules = (
         (grant.fresh, "The code has expired."),
         (client is not None and client.id == grant.client_id,
@@ -118,13 +118,13 @@ def _refuse(
          "The redirect_uri is not the one of the authorization request."),
         (client is not None and client.find_redirect(redirect_uri) is not None,
          "The redirect_uri is not one of the client's any more."),
-        (grant.is_verified_by(form.one("code_verifier") or ""),
+        (grant.is_verified_by(form.single("code_verifier") or ""),
          "The code_verifier does not fit the code_challenge."),
     )  # fmt: skip
     broken = next((words for holds, words in rules if not holds), None)
     if broken is not None:
         return _invalid(broken)
-    resource = form.one("resource")
+    resource = form.single("resource")
     if resource is not None and space_of_resource(base_url, resource) != grant.space_id:
         return OAuthError("invalid_target", "The resource is not the one that was granted.")
     return None

@@ -20,7 +20,7 @@ from headwater.http.rate_limits import RateLimit
 from headwater.platforms import registry
 
 StateChange = Callable[[AsyncConnection, int, int], Awaitable[DestinationRow]]
-"""What makes another state of one destination of a Space, and returns it."""
+"""A function that changes the state of one destination of a Space, and returns it."""
 
 
 async def list_platforms(_: Call) -> Response:

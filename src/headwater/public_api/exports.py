@@ -78,7 +78,7 @@ def message_of(job: ExportJob) -> str:
 
 
 async def _link(shared: Services, job: ExportJob, file: str, expires: datetime) -> str:
-    # In a thread, as a cloud may have to be asked for credentials first.
+    # In a thread, as it may have to fetch credentials from a cloud first.
     link = await asyncio.to_thread(shared.storage.link, file, LINK_LIVES)
     if link is not None:
         return link

@@ -48,7 +48,7 @@ RATE_LIMITS: Mapping[str, RateLimit] = limits_by_bucket(
 
 
 def describe_api(product: str) -> Schema:
-    """Return the OpenAPI document; `product` is what serves the API, and its version."""
+    """Return the OpenAPI document; `product` is the name and version of the service."""
     document = build_document(OPERATIONS, PREFIX, INGEST_SCHEMAS)
     document["info"] |= {"summary": product, "description": ABOUT}
     return document

@@ -1,4 +1,4 @@
-"""Reads the OpenAPI document for people: operations by subject, and schemas as rows of a table."""
+"""The OpenAPI document as people read it: operations by subject, and schemas as rows of a table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Schema = dict[str, Any]
 SHORT_ENUM = 8
 """Longer lists of values are folded away."""
 _FIRST = ("event_name", "email", "amount", "trk_source", "idempotency_key")
-"""What is enough of a purchase to begin with."""
+"""The fields of a purchase that a first call needs."""
 _ORDER = ("Ingest", "Events", "Contacts", "Companies", "Exports", "Destinations", "Ads")
 ABOUT = {
     "Ingest": "Send what happens: conversions, sign-ups, refunds and touchpoints.",
@@ -24,7 +24,7 @@ ABOUT = {
     "Destinations": "Ad platforms that conversions are forwarded to, and what became of each.",
     "Ads": "Names for the ids of campaigns, ad sets and ads.",
 }
-"""Subjects, which are the document's tags, in the order in which somebody needs them."""
+"""The subjects, which are the document's tags, in the order in which a reader needs them."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class FieldNote:
     is_required: bool
     description: str
     values: list[str]
-    """What it can be, where that is a list."""
+    """Its possible values, where there is a list of them."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class ReferenceEntry:
 
 
 def add_tags(document: Schema) -> None:
-    """Say what the subjects are, in their order."""
+    """Add the subjects to the document as its tags, in their order."""
     used = {tag for _, _, operation in _operations(document) for tag in operation["tags"]}
     known = [tag for tag in _ORDER if tag in used]
     document["tags"] = [
@@ -83,12 +83,12 @@ def add_tags(document: Schema) -> None:
 def describe(document: Schema) -> dict[str, list[ReferenceEntry]]:
     """Every operation, by tag; those of a tag in the order of the examples."""
     parts = document["components"]["schemas"]
-    found = [_describe(method, path, operation, parts) for method, path, operation in
-             _operations(document)]  # fmt: skip
+    entries = [_describe(method, path, operation, parts) for method, path, operation in
+               _operations(document)]  # fmt: skip
     ranks = {name: rank for rank, name in enumerate(EXAMPLES)}
-    found.sort(key=lambda each: ranks.get(each[1].id, len(ranks)))
+    entries.sort(key=lambda entry: ranks.get(entry[1].id, len(ranks)))
     return {
-        tag["name"]: [each for name, each in found if name == tag["name"]]
+        tag["name"]: [entry for name, entry in entries if name == tag["name"]]
         for tag in document["tags"]
     }
 
@@ -107,29 +107,34 @@ def _operations(document: Schema) -> list[tuple[str, str, Schema]]:
     ]
 
 
-def _describe(method: str, path: str, told: Schema, parts: Schema) -> tuple[str, ReferenceEntry]:
-    example = EXAMPLES.get(told["operationId"], Example())
+def _describe(
+    method: str, path: str, operation: Schema, parts: Schema
+) -> tuple[str, ReferenceEntry]:
+    example = EXAMPLES.get(operation["operationId"], Example())
     schema = _resolved(
-        told.get("requestBody", {})
+        operation.get("requestBody", {})
         .get("content", {})
         .get("application/json", {})
         .get("schema", {}),
         parts,
     )
-    return told["tags"][0], ReferenceEntry(
-        id=told["operationId"],
+    return operation["tags"][0], ReferenceEntry(
+        id=operation["operationId"],
         method=method,
         path=path,
-        summary=told["summary"],
-        description=told.get("description", ""),
+        summary=operation["summary"],
+        description=operation.get("description", ""),
         parameters=[
-            _field(each["name"], each["schema"], parts, is_required=each.get("required", False),
-                   about=each.get("description", ""))
-            for each in told.get("parameters", [])
+            _field(parameter["name"], parameter["schema"], parts,
+                   is_required=parameter.get("required", False),
+                   about=parameter.get("description", ""))
+            for parameter in operation.get("parameters", [])
         ],
         body=_members(schema, parts),
         body_about=schema.get("description", ""),
-        answers=[(status, _meaning(answer, parts)) for status, answer in told["responses"].items()],
+        answers=[
+            (status, _meaning(answer, parts)) for status, answer in operation["responses"].items()
+        ],
         target=example.target(path) if example.path or "{" not in path else path,
         request=_pretty(example.body),
         response=_pretty(example.response),
@@ -148,8 +153,8 @@ def _pretty(value: Any) -> str:
 def _members(schema: Schema, parts: Schema) -> list[FieldNote]:
     required = set(schema.get("required", ()))
     return [
-        _field(name, each, parts, is_required=name in required)
-        for name, each in schema.get("properties", {}).items()
+        _field(name, member, parts, is_required=name in required)
+        for name, member in schema.get("properties", {}).items()
     ]
 
 
@@ -192,7 +197,7 @@ def _named(kind: str, schema: Schema, parts: Schema) -> str:
 
 
 def _values(schema: Schema) -> list[Any]:
-    for each in (schema, schema.get("items", {}), *schema.get("anyOf", ())):
-        if "enum" in each:
-            return [value for value in each["enum"] if value is not None]
+    for part in (schema, schema.get("items", {}), *schema.get("anyOf", ())):
+        if "enum" in part:
+            return [value for value in part["enum"] if value is not None]
     return []

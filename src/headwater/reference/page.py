@@ -30,7 +30,7 @@ _TEMPLATES = Environment(
 
 
 def reference_routes(brand: str, base_url: str, document: dict[str, Any]) -> list[Route]:
-    """/docs and what it loads."""
+    """The routes of /docs and the files that it loads."""
 
     @cache
     def page() -> str:

@@ -1,4 +1,4 @@
-"""The tools, by what they are about."""
+"""The tools, by subject."""
 
 from __future__ import annotations
 

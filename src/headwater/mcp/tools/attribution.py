@@ -23,38 +23,38 @@ _NUMBER_OR_NULL = {"type": ["number", "null"]}
 _SENDER = {"enum": [*Sender, None]}
 
 
-async def _explain(asking: ToolContext, given: Arguments) -> Any:
-    query = JsonInput({name: given[name] for name in given if name != "event_id"})
+async def _explain(context: ToolContext, arguments: Arguments) -> Any:
+    query = JsonInput({name: arguments[name] for name in arguments if name != "event_id"})
     window, mode = WINDOW.read(query), QUERY_MODE.read(query)
     query.finish()
-    async with asking.transaction() as connection:
-        found = await explain_event(
-            connection, asking.space_id, given["event_id"], window or 0,
+    async with context.transaction() as connection:
+        explanation = await explain_event(
+            connection, context.space_id, arguments["event_id"], window or 0,
             by_company=mode == "company",
         )  # fmt: skip
     return {
-        "event": {"id": given["event_id"], **_plain(found.event)},
+        "event": {"id": arguments["event_id"], **_plain(explanation.event)},
         "attribution_window": window,
-        "path": [_plain(touch) for touch in found.path],
-        "left_out": found.left_out,
-        "models": [_told(name, found) for name in MODELS],
+        "path": [_plain(touch) for touch in explanation.path],
+        "left_out": explanation.left_out,
+        "models": [_model_credits(name, explanation) for name in MODELS],
     }
 
 
-def _told(model: str, found: EventExplanation) -> dict[str, Any]:
-    of_model = found.credits[model]
+def _model_credits(model: str, explanation: EventExplanation) -> dict[str, Any]:
+    of_model = explanation.credits[model]
     credited = of_model.shown
     return {
         "model": model,
         "unattributed": not credited,
         "left_out": of_model.left_out,
         "left_out_amount": _number(
-            of_model.amount_left_out(found.event["amount"]) if of_model.left_out else None
+            of_model.amount_left_out(explanation.event["amount"]) if of_model.left_out else None
         ),
         "credits": [
             {"touchpoint_id": touch["id"], "source": touch["source"],
              "amount": _number(credited[touch["id"]])}
-            for touch in found.path if touch["id"] in credited
+            for touch in explanation.path if touch["id"] in credited
         ],
     }  # fmt: skip
 

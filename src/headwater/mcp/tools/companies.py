@@ -13,34 +13,36 @@ from headwater.companies.updates import read_change, update_company
 from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.parameters import JsonInput
 from headwater.mcp.context import ToolContext
-from headwater.mcp.pages import PAGING, paged, told
+from headwater.mcp.pages import PAGING, page_answer, paged
 from headwater.mcp.tool import ID, Arguments, Tool, arguments_of, list_of, rows_schema, schema_of
 
 _COMPANY_ID = {"company_id": {**ID, "description": "The company's id, from list_companies."}}
 _UNKNOWN = "Find the company's id with list_companies."
 
 
-async def _list_companies(asking: ToolContext, given: Arguments) -> Any:
-    query = JsonInput(paged(given))
-    cursors = parameters.cursors(query, asking.service.signing_key, asking.space_id)
-    async with asking.transaction() as connection:
-        space = await asking.space(connection)
-        asked = parameters.read_list_companies(query, space, cursors)
-        page = await list_companies(connection, space.id, asked)
-    return told(page, cursors)
+async def _list_companies(context: ToolContext, arguments: Arguments) -> Any:
+    query = JsonInput(paged(arguments))
+    cursors = parameters.cursors(query, context.service.signing_key, context.space_id)
+    async with context.transaction() as connection:
+        space = await context.space(connection)
+        listing = parameters.read_list_companies(query, space, cursors)
+        page = await list_companies(connection, space.id, listing)
+    return page_answer(page, cursors)
 
 
-async def _get_company(asking: ToolContext, given: Arguments) -> Any:
-    async with asking.transaction() as connection:
-        company = await fetch_company(connection, asking.space_id, given["company_id"])
+async def _get_company(context: ToolContext, arguments: Arguments) -> Any:
+    async with context.transaction() as connection:
+        company = await fetch_company(connection, context.space_id, arguments["company_id"])
     return msgspec.json.decode(company)
 
 
-async def _update_company(asking: ToolContext, given: Arguments) -> Any:
-    refuse_bad_text(given)
-    change = read_change(given)
-    async with asking.transaction() as connection:
-        company = await update_company(connection, asking.space_id, given["company_id"], change)
+async def _update_company(context: ToolContext, arguments: Arguments) -> Any:
+    refuse_bad_text(arguments)
+    change = read_change(arguments)
+    async with context.transaction() as connection:
+        company = await update_company(
+            connection, context.space_id, arguments["company_id"], change
+        )
     return msgspec.json.decode(company)
 
 

@@ -17,7 +17,7 @@ from headwater.http.fields import whole_number
 from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.parameters import JsonInput, Parameter
 from headwater.mcp.context import ToolContext
-from headwater.mcp.pages import PAGING, paged, told
+from headwater.mcp.pages import PAGING, page_answer, paged
 from headwater.mcp.tool import (
     ID,
     Arguments,
@@ -47,104 +47,104 @@ _MOST_ITEMS = Parameter(
 _INCLUDED = (parameters.TRK_TOKENS, parameters.ALL_EMAILS, parameters.CUSTOM_FIELDS)
 
 
-async def _list_contacts(asking: ToolContext, given: Arguments) -> Any:
-    query = JsonInput(paged(given))
-    cursors = parameters.cursors(query, asking.service.signing_key, asking.space_id)
-    async with asking.transaction() as connection:
-        space = await asking.space(connection)
-        asked = parameters.read_list_contacts(query, space, cursors, datetime.now(UTC))
-        page = await list_contacts(connection, space, asked)
-    return told(page, cursors)
+async def _list_contacts(context: ToolContext, arguments: Arguments) -> Any:
+    query = JsonInput(paged(arguments))
+    cursors = parameters.cursors(query, context.service.signing_key, context.space_id)
+    async with context.transaction() as connection:
+        space = await context.space(connection)
+        listing = parameters.read_list_contacts(query, space, cursors, datetime.now(UTC))
+        page = await list_contacts(connection, space, listing)
+    return page_answer(page, cursors)
 
 
-async def _get_contact(asking: ToolContext, given: Arguments) -> Any:
-    asked = parameters.read_get_contact(_but(given, "contact_id"))
-    async with asking.transaction() as connection:
+async def _get_contact(context: ToolContext, arguments: Arguments) -> Any:
+    options = parameters.read_get_contact(_but(arguments, "contact_id"))
+    async with context.transaction() as connection:
         await connection.execute(queries["snapshot"])
-        space = await asking.space(connection)
-        canonical = await resolve(connection, space.id, given["contact_id"])
-        contact = await fetch_contact(connection, space, canonical, asked)
+        space = await context.space(connection)
+        canonical = await resolve(connection, space.id, arguments["contact_id"])
+        contact = await fetch_contact(connection, space, canonical, options)
     return msgspec.json.decode(contact)
 
 
-async def _find_contact(asking: ToolContext, given: Arguments) -> Any:
-    query = JsonInput(given)
+async def _find_contact(context: ToolContext, arguments: Arguments) -> Any:
+    query = JsonInput(arguments)
     email = parameters.read_email(query, "")
-    asked = parameters.read_get_contact(query)
-    async with asking.transaction() as connection:
+    options = parameters.read_get_contact(query)
+    async with context.transaction() as connection:
         await connection.execute(queries["snapshot"])
-        space = await asking.space(connection)
-        found = await find_by_email(connection, space.id, email)
-        contact = await fetch_contact(connection, space, found, asked)
+        space = await context.space(connection)
+        contact_id = await find_by_email(connection, space.id, email)
+        contact = await fetch_contact(connection, space, contact_id, options)
     return msgspec.json.decode(contact)
 
 
-async def _get_journey(asking: ToolContext, given: Arguments) -> Any:
-    query = _but(given, "contact_id")
+async def _get_journey(context: ToolContext, arguments: Arguments) -> Any:
+    query = _but(arguments, "contact_id")
     most = _MOST_ITEMS.read(query) or 0
     hide = parameters.HIDE_DIRECT.read(query)
     query.finish()
-    async with asking.transaction() as connection:
+    async with context.transaction() as connection:
         await connection.execute(queries["snapshot"])
-        canonical = await resolve(connection, asking.space_id, given["contact_id"])
+        canonical = await resolve(connection, context.space_id, arguments["contact_id"])
         journey = await fetch_journey(
-            connection, asking.space_id, canonical, direct=hide == 0, limit=most
+            connection, context.space_id, canonical, direct=hide == 0, limit=most
         )
     items = [msgspec.json.decode(item) for item in journey.items]
     return {"id": canonical, "items": items, "left_out": journey.left_out}
 
 
-async def _create_contact(asking: ToolContext, given: Arguments) -> Any:
-    refuse_bad_text(given)
-    values = inputs.read_new_contact(given)
-    async with asking.transaction() as connection:
-        space = await asking.space(connection)
+async def _create_contact(context: ToolContext, arguments: Arguments) -> Any:
+    refuse_bad_text(arguments)
+    values = inputs.read_new_contact(arguments)
+    async with context.transaction() as connection:
+        space = await context.space(connection)
         contact_id = await create_contact(connection, space, values)
     return msgspec.json.decode(inputs.answer(contact_id, values, space.zone, "Contact created."))
 
 
-async def _update_contact(asking: ToolContext, given: Arguments) -> Any:
-    refuse_bad_text(given)
-    values = inputs.read_changes(given)
-    async with asking.transaction() as connection:
-        space = await asking.space(connection)
-        canonical = await update_contact(connection, space, given["contact_id"], values)
+async def _update_contact(context: ToolContext, arguments: Arguments) -> Any:
+    refuse_bad_text(arguments)
+    values = inputs.read_changes(arguments)
+    async with context.transaction() as connection:
+        space = await context.space(connection)
+        canonical = await update_contact(connection, space, arguments["contact_id"], values)
     return msgspec.json.decode(inputs.answer(canonical, values, space.zone, "Contact updated."))
 
 
-async def _attach_company(asking: ToolContext, given: Arguments) -> Any:
-    company_id = inputs.read_company_id(given)
-    async with asking.transaction(REASSIGNMENT_SECONDS) as connection:
+async def _attach_company(context: ToolContext, arguments: Arguments) -> Any:
+    company_id = inputs.read_company_id(arguments)
+    async with context.transaction(REASSIGNMENT_SECONDS) as connection:
         canonical = await attach_company(
-            connection, asking.space_id, given["contact_id"], company_id
+            connection, context.space_id, arguments["contact_id"], company_id
         )
     return {"id": canonical, "company_id": company_id}
 
 
-async def _detach_company(asking: ToolContext, given: Arguments) -> Any:
-    async with asking.transaction(REASSIGNMENT_SECONDS) as connection:
-        canonical = await detach_company(connection, asking.space_id, given["contact_id"])
+async def _detach_company(context: ToolContext, arguments: Arguments) -> Any:
+    async with context.transaction(REASSIGNMENT_SECONDS) as connection:
+        canonical = await detach_company(connection, context.space_id, arguments["contact_id"])
     return {"id": canonical, "company_id": None}
 
 
-async def _delete_pii(asking: ToolContext, given: Arguments) -> Any:
-    async with asking.transaction() as connection:
-        found = await resolve(connection, asking.space_id, given["contact_id"])
-        await request_erasure(connection, asking.space_id, found)
+async def _delete_pii(context: ToolContext, arguments: Arguments) -> Any:
+    async with context.transaction() as connection:
+        contact_id = await resolve(connection, context.space_id, arguments["contact_id"])
+        await request_erasure(connection, context.space_id, contact_id)
     message = "The contact's personal data will be erased within minutes."
-    return {"contact_id": found, "status": "queued", "message": message}
+    return {"contact_id": contact_id, "status": "queued", "message": message}
 
 
-def _but(given: Arguments, name: str) -> JsonInput:
-    """A query of the arguments but one."""
-    return JsonInput({key: value for key, value in given.items() if key != name})
+def _but(arguments: Arguments, name: str) -> JsonInput:
+    """The input of all arguments but `name`."""
+    return JsonInput({key: value for key, value in arguments.items() if key != name})
 
 
 _LISTED = (*parameters.CREATED.parameters, *PAGING, *_INCLUDED, parameters.LABELS)
-_SHOWN = (parameters.TRK_TOKENS, parameters.LABELS)
+_OPTIONS = (parameters.TRK_TOKENS, parameters.LABELS)
 _VALUES = schema_of(inputs.BODY_OF_NEW)["properties"]
 _WHOLE = schema_of(CONTACT)
-# What a contact did is what get_contact_journey tells.
+# A contact's own events and visits are left to get_contact_journey.
 _CONTACT: Schema = {
     **_WHOLE, "properties": {k: v for k, v in _WHOLE["properties"].items() if k != "events"}
 }  # fmt: skip
@@ -165,7 +165,7 @@ READING = (
         name="get_contact",
         title="Get a contact",
         description="One contact: addresses, phones, names, locations, custom fields.",
-        arguments=_CONTACT_ID | arguments_of(*_SHOWN),
+        arguments=_CONTACT_ID | arguments_of(*_OPTIONS),
         required=("contact_id",),
         answer=_CONTACT,
         call=_get_contact,
@@ -175,7 +175,7 @@ READING = (
         name="find_contact_by_email",
         title="Find a contact by e-mail",
         description="The one contact with an e-mail address. Several with it: their ids are told.",
-        arguments=arguments_of(parameters.EMAIL, *_SHOWN),
+        arguments=arguments_of(parameters.EMAIL, *_OPTIONS),
         required=("email",),
         answer=_CONTACT,
         call=_find_contact,

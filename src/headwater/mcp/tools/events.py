@@ -22,7 +22,7 @@ from headwater.ingest.endpoints import TRACKING
 from headwater.ingest.payload import EVENT_FORM
 from headwater.ingest.schemas import INGEST_SCHEMAS
 from headwater.mcp.context import ToolContext
-from headwater.mcp.pages import PAGING, paged, told
+from headwater.mcp.pages import PAGING, page_answer, paged
 from headwater.mcp.tool import (
     ID,
     Arguments,
@@ -41,44 +41,44 @@ _ENCODER = msgspec.json.Encoder(decimal_format="number")
 _UNKNOWN = "Find the event's id with list_events."
 
 
-async def _list_events(asking: ToolContext, given: Arguments) -> Any:
-    query = JsonInput(paged(given))
-    cursors = parameters.cursors(query, asking.service.signing_key, asking.space_id)
-    async with asking.transaction() as connection:
+async def _list_events(context: ToolContext, arguments: Arguments) -> Any:
+    query = JsonInput(paged(arguments))
+    cursors = parameters.cursors(query, context.service.signing_key, context.space_id)
+    async with context.transaction() as connection:
         await connection.execute(queries["snapshot"])
-        space = await asking.space(connection)
-        asked = parameters.read_list_events(query, space, cursors, datetime.now(UTC))
-        page = await list_events(connection, space.id, asked)
-    return told(page, cursors)
+        space = await context.space(connection)
+        listing = parameters.read_list_events(query, space, cursors, datetime.now(UTC))
+        page = await list_events(connection, space.id, listing)
+    return page_answer(page, cursors)
 
 
-async def _get_event(asking: ToolContext, given: Arguments) -> Any:
-    async with asking.transaction() as connection:
-        event = await fetch_event(connection, asking.space_id, given["event_id"])
+async def _get_event(context: ToolContext, arguments: Arguments) -> Any:
+    async with context.transaction() as connection:
+        event = await fetch_event(connection, context.space_id, arguments["event_id"])
     return msgspec.json.decode(event)
 
 
-async def _track_event(asking: ToolContext, given: Arguments) -> Any:
-    refuse_bad_text(given)
-    row = msgspec.json.encode(EVENT_FORM.accept(_ENCODER.encode(given), time.time()))
-    limit = asking.limit(TRACKING)
-    request = Request(asking.space_id, limit, 1, [row], sender=Sender.ASSISTANT)
-    await asking.service.inbox.put(request)
+async def _track_event(context: ToolContext, arguments: Arguments) -> Any:
+    refuse_bad_text(arguments)
+    row = msgspec.json.encode(EVENT_FORM.accept(_ENCODER.encode(arguments), time.time()))
+    limit = context.limit(TRACKING)
+    request = Request(context.space_id, limit, 1, [row], sender=Sender.ASSISTANT)
+    await context.service.inbox.put(request)
     return {"message": "The event is queued.", "receipt_id": str(request.receipts[0])}
 
 
-async def _update_amount(asking: ToolContext, given: Arguments) -> Any:
-    change = read_change({"amount": given["amount"]})
-    async with asking.transaction() as connection:
-        await update_event(connection, asking.space_id, given["event_id"], change)
+async def _update_amount(context: ToolContext, arguments: Arguments) -> Any:
+    change = read_change({"amount": arguments["amount"]})
+    async with context.transaction() as connection:
+        await update_event(connection, context.space_id, arguments["event_id"], change)
     return {"message": "Event updated."}
 
 
-async def _delete_event(asking: ToolContext, given: Arguments) -> Any:
-    async with asking.transaction() as connection:
-        await fetch_event(connection, asking.space_id, given["event_id"])
-        await delete_event(connection, asking.space_id, given["event_id"])
-        await withdraw_deliveries(connection, asking.space_id, given["event_id"])
+async def _delete_event(context: ToolContext, arguments: Arguments) -> Any:
+    async with context.transaction() as connection:
+        await fetch_event(connection, context.space_id, arguments["event_id"])
+        await delete_event(connection, context.space_id, arguments["event_id"])
+        await withdraw_deliveries(connection, context.space_id, arguments["event_id"])
     return {"message": "Event deleted."}
 
 

@@ -1,4 +1,4 @@
-"""Tools about what went wrong: what ad platforms did not get, and what could not be stored."""
+"""Tools about failures: deliveries that ad platforms did not get, and rejected events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headwater.http.parameters import JsonInput, Parameter
 from headwater.inbox.rejected import list_rejected_events
 from headwater.inbox.rows import RejectReason
 from headwater.mcp.context import ToolContext
-from headwater.mcp.pages import PAGING, PER_PAGE, paged, told
+from headwater.mcp.pages import PAGING, PER_PAGE, page_answer, paged
 from headwater.mcp.tool import Arguments, Tool, arguments_of, list_of, object_of, rows_schema
 
 _DESTINATION_ID = Parameter(
@@ -27,27 +27,27 @@ _SOUGHT = (_DESTINATION_ID, parameters.EVENT_ID, parameters.STATUS, parameters.R
 _TEXT = {"type": "string"}
 
 
-async def _list_deliveries(asking: ToolContext, given: Arguments) -> Any:
-    query = JsonInput(paged(given))
+async def _list_deliveries(context: ToolContext, arguments: Arguments) -> Any:
+    query = JsonInput(paged(arguments))
     destination_id = _DESTINATION_ID.read(query)
     sought = replace(parameters.read_sought(query, 0), destination_id=destination_id)
-    cursors = parameters.cursors(asking.service.signing_key, asking.space_id, sought)
+    cursors = parameters.cursors(context.service.signing_key, context.space_id, sought)
     per_page, at = parameters.read_page(query, cursors)
-    async with asking.transaction() as connection:
+    async with context.transaction() as connection:
         if destination_id is not None:
-            await fetch_destination(connection, asking.space_id, destination_id)
-        page = await list_deliveries(connection, asking.space_id, sought, per_page, at)
-    return told(page, cursors)
+            await fetch_destination(connection, context.space_id, destination_id)
+        page = await list_deliveries(connection, context.space_id, sought, per_page, at)
+    return page_answer(page, cursors)
 
 
-async def _list_rejected(asking: ToolContext, given: Arguments) -> Any:
-    query = JsonInput(paged(given))
-    cursors = Cursors(asking.service.signing_key, asking.space_id, "/rejected", [])
+async def _list_rejected(context: ToolContext, arguments: Arguments) -> Any:
+    query = JsonInput(paged(arguments))
+    cursors = Cursors(context.service.signing_key, context.space_id, "/rejected", [])
     per_page, at = PER_PAGE.read(query) or 0, cursors.read_from(query)
     query.finish()
-    async with asking.transaction() as connection:
-        page = await list_rejected_events(connection, asking.space_id, per_page, at)
-    return told(page, cursors)
+    async with context.transaction() as connection:
+        page = await list_rejected_events(connection, context.space_id, per_page, at)
+    return page_answer(page, cursors)
 
 
 TOOLS = (

@@ -1,5 +1,5 @@
 """The tool that adds up: one call for a question such as which channels brought last month's
-revenue. What is left out has the default that most questions mean.
+revenue. Arguments that are left out have the default that most questions mean.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ DEFAULT_PERIOD = "last 30 days"
 NAMED = frozenset(
     {Group.CAMPAIGN, Group.ADSET, Group.AD, Group.EVENT, Group.COMPANY, Group.WEEK}
 )  # fmt: skip
-"""Groups whose key is not what people call them: they get a second column."""
+"""Groups whose key is not the name that people use: they get a second column."""
 
 _MEASURES = ListParameter(
-    name="measures", kind=one_of([str(each) for each in Measure]), most=len(Measure),
+    name="measures", kind=one_of([str(measure) for measure in Measure]), most=len(Measure),
     default=[Measure.CREDITED_REVENUE, Measure.CREDITED_EVENTS],
     description=(
         "credited_revenue and credited_events share each event out over the touchpoints that the "
@@ -54,7 +54,7 @@ _MEASURES = ListParameter(
     ),
 )  # fmt: skip
 _GROUP_BY = ListParameter(
-    name="group_by", kind=one_of([str(each) for each in Group]), most=MOST_GROUPS,
+    name="group_by", kind=one_of([str(group) for group in Group]), most=MOST_GROUPS,
     description=(
         "By what to group; at most two, [] for totals only. If left out: source where credit is "
         "asked for, else none. channel is paid, organic, direct or other."
@@ -84,7 +84,7 @@ _CAMPAIGN = Parameter(
     description="Only the credit of campaigns whose name or id contains this.",
 )  # fmt: skip
 _COMPARE = Parameter(
-    name="compare", kind=one_of([str(each) for each in Comparison]), default="none",
+    name="compare", kind=one_of([str(comparison) for comparison in Comparison]), default="none",
     description="With which time to compare every figure.",
 )  # fmt: skip
 _LIMIT = Parameter(
@@ -92,7 +92,7 @@ _LIMIT = Parameter(
     description="How many groups to show at most. The totals are of all.",
 )  # fmt: skip
 _ORDER_BY = Parameter(
-    name="order_by", kind=one_of([str(each) for each in (*Measure, *Group)]),
+    name="order_by", kind=one_of([str(column) for column in (*Measure, *Group)]),
     description="A measure (largest first) or group (in order) of those asked for; the first "
     "measure if left out, or the time if grouped by one.",
 )  # fmt: skip
@@ -103,27 +103,27 @@ _ARGUMENTS = (
 _TIMES = (Group.DAY, Group.WEEK, Group.MONTH)
 
 
-async def _query_report(asking: ToolContext, given: Arguments) -> Any:
-    async with asking.transaction() as connection:
-        space = await asking.space(connection)
-    asked = _read(given, space, datetime.now(UTC))
-    async with asking.transaction(CONNECTION_SECONDS) as connection:
-        report = await query_report(connection, asking.space_id, asked)
-    return _told(asked, report)
+async def _query_report(context: ToolContext, arguments: Arguments) -> Any:
+    async with context.transaction() as connection:
+        space = await context.space(connection)
+    query = _read(arguments, space, datetime.now(UTC))
+    async with context.transaction(CONNECTION_SECONDS) as connection:
+        report = await query_report(connection, context.space_id, query)
+    return _answer(query, report)
 
 
-def _read(given: Arguments, space: Space, now: datetime) -> ReportQuery:
-    """The report that arguments ask for. Raises Invalid with every rule they break."""
-    none = given.get(_GROUP_BY.name) == []
-    query = JsonInput({k: v for k, v in given.items() if not (none and k == _GROUP_BY.name)})
+def _read(arguments: Arguments, space: Space, now: datetime) -> ReportQuery:
+    """Read the report that arguments describe. Raises Invalid with every rule they break."""
+    none = arguments.get(_GROUP_BY.name) == []
+    query = JsonInput({k: v for k, v in arguments.items() if not (none and k == _GROUP_BY.name)})
     span = _read_span(query, space, now)
-    measures = tuple(Measure(each) for each in _MEASURES.read(query))
-    groups = tuple(Group(each) for each in _GROUP_BY.read(query))
+    measures = tuple(Measure(name) for name in _MEASURES.read(query))
+    groups = tuple(Group(name) for name in _GROUP_BY.read(query))
     if not groups and not none and not CREDITED.isdisjoint(measures):
         groups = (Group.SOURCE,)
     by = _read_order(query, measures, groups)
     clock = filters.DateContext(space.zone, now.astimezone(space.zone).date())
-    asked = ReportQuery(
+    report_query = ReportQuery(
         start=span.start, end=span.end, measures=measures, group_by=groups,
         model=_MODEL.read(query) or "", window_days=WINDOW.read(query) or 0,
         by_company=QUERY_MODE.read(query) == "company",
@@ -136,7 +136,7 @@ def _read(given: Arguments, space: Space, now: datetime) -> ReportQuery:
         limit=_LIMIT.read(query) or 0, order_by=by, descending=by not in groups,
     )  # fmt: skip
     query.finish()
-    return asked
+    return report_query
 
 
 def _read_span(query: Input, space: Space, now: datetime) -> DateTimeSpan:
@@ -163,72 +163,72 @@ def _read_order(
     word = _ORDER_BY.read(query)
     if word is None:
         return next((group for group in groups if group in _TIMES), None)
-    for each in (*measures, *groups):
-        if each == word:
-            return each
+    for column in (*measures, *groups):
+        if column == word:
+            return column
     query.refuse(_ORDER_BY.name, "must be one of the measures or groups that are asked for.")
     return None
 
 
-def _told(asked: ReportQuery, report: Report) -> dict[str, Any]:
+def _answer(query: ReportQuery, report: Report) -> dict[str, Any]:
     compared = report.compared_span
     return {
-        "columns": [*_key_columns(asked), *_figure_columns(asked)],
-        "rows": [[*_keys(asked, row), *_figures(asked, row)] for row in report.rows],
+        "columns": [*_key_columns(query), *_figure_columns(query)],
+        "rows": [[*_keys(query, row), *_figures(query, row)] for row in report.rows],
         "left_out": report.left_out,
-        "totals": _named(asked, report.total),
-        "unattributed": report.unattributed and _named(asked, report.unattributed),
+        "totals": _named(query, report.total),
+        "unattributed": report.unattributed and _named(query, report.unattributed),
         "period": _written(report.span),
         "compared_period": compared and _written(compared),
         "timezone": report.timezone,
         "currency": report.currency,
-        "attribution_model": asked.model,
-        "attribution_window": asked.window_days,
-        "query_mode": "company" if asked.by_company else "profile",
+        "attribution_model": query.model,
+        "attribution_window": query.window_days,
+        "query_mode": "company" if query.by_company else "profile",
     }
 
 
-def _key_columns(asked: ReportQuery) -> Iterator[str]:
-    for group in asked.group_by:
+def _key_columns(query: ReportQuery) -> Iterator[str]:
+    for group in query.group_by:
         yield group
         if group in NAMED:
             yield f"{group}_name"
 
 
-def _figure_columns(asked: ReportQuery) -> Iterator[str]:
-    for measure in asked.measures:
+def _figure_columns(query: ReportQuery) -> Iterator[str]:
+    for measure in query.measures:
         yield measure
-        if asked.compare is not Comparison.NONE:
+        if query.compare is not Comparison.NONE:
             yield f"{measure}_before"
             yield f"{measure}_change"
 
 
-def _keys(asked: ReportQuery, row: ReportRow) -> Iterator[str | None]:
-    for group, key in zip(asked.group_by, row.keys, strict=True):
-        yield _shown(group, key)
+def _keys(query: ReportQuery, row: ReportRow) -> Iterator[str | None]:
+    for group, key in zip(query.group_by, row.keys, strict=True):
+        yield _key_text(group, key)
         if group in NAMED:
             yield key.label
 
 
-def _shown(group: Group, key: GroupKey) -> str | None:
+def _key_text(group: Group, key: GroupKey) -> str | None:
     return key.label if group is Group.MONTH else key.value
 
 
-def _figures(asked: ReportQuery, row: ReportRow) -> Iterator[float | None]:
-    for measure in asked.measures:
+def _figures(query: ReportQuery, row: ReportRow) -> Iterator[float | None]:
+    for measure in query.measures:
         yield _number(row.figures[measure])
-        if asked.compare is not Comparison.NONE:
+        if query.compare is not Comparison.NONE:
             change = row.changes.get(measure) if row.changes is not None else None
             yield None if row.compared is None else _number(row.compared[measure])
             yield None if change is None else _number(change.ratio)
 
 
-def _named(asked: ReportQuery, row: ReportRow) -> dict[str, float | None]:
-    return dict(zip(_figure_columns(asked), _figures(asked, row), strict=True))
+def _named(query: ReportQuery, row: ReportRow) -> dict[str, float | None]:
+    return dict(zip(_figure_columns(query), _figures(query, row), strict=True))
 
 
 def _number(figure: Figure) -> float | None:
-    """As JSON has it; parts of events to four decimals."""
+    """A figure as JSON has it; parts of events to four decimals."""
     return figure if figure is None or isinstance(figure, int) else round(float(figure), 4)
 
 

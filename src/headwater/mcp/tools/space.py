@@ -1,4 +1,4 @@
-"""Tools about the Space itself: what it is, its custom events, and dates on its clock."""
+"""Tools about the Space itself: its settings, its custom events, and dates on its clock."""
 
 from __future__ import annotations
 
@@ -18,24 +18,26 @@ _TEXT = {"type": "string"}
 _LABELS = {"type": "object", "additionalProperties": _TEXT}
 
 
-async def _get_space(asking: ToolContext, _: Arguments) -> Any:
-    async with asking.transaction() as connection:
-        return describe_space(await asking.space(connection), asking.bearer.role)
+async def _get_space(context: ToolContext, _: Arguments) -> Any:
+    async with context.transaction() as connection:
+        return describe_space(await context.space(connection), context.bearer.role)
 
 
-async def _list_custom_events(asking: ToolContext, _: Arguments) -> Any:
-    async with asking.transaction() as connection:
-        labels = (await asking.space(connection)).event_labels
+async def _list_custom_events(context: ToolContext, _: Arguments) -> Any:
+    async with context.transaction() as connection:
+        labels = (await context.space(connection)).event_labels
     named = [{"name": name, "label": labels[name]} for name in CUSTOM_NAMES if name in labels]
     return {"custom_events": named, "unnamed": len(CUSTOM_NAMES) - len(named)}
 
 
-async def _resolve_date_range(asking: ToolContext, given: Arguments) -> Any:
-    async with asking.transaction() as connection:
-        space = await asking.space(connection)
+async def _resolve_date_range(context: ToolContext, arguments: Arguments) -> Any:
+    async with context.transaction() as connection:
+        space = await context.space(connection)
     today = datetime.now(UTC).astimezone(space.zone).date()
-    query = JsonInput(given)
-    dates = query.read("words", _WORDS.then(lambda words: read_dates(words, today)), given["words"])
+    query = JsonInput(arguments)
+    dates = query.read(
+        "words", _WORDS.then(lambda words: read_dates(words, today)), arguments["words"]
+    )
     query.finish()
     assert dates is not None
     before = dates.before
