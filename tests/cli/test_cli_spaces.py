@@ -197,6 +197,6 @@ def test_a_database_of_another_version(
         assert "headwater migrate" in cli("space", "list", code=2)
         migrate(url)
         with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute("ALTER TABLE spaces DROP COLUMN currency")
+            connection.execute("ALTER TABLE spaces DROP COLUMN name")
         assert "headwater migrate" in cli("space", "list", code=2)
         server.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
