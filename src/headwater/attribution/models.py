@@ -1,4 +1,4 @@
-"""The eight models as a table: which touches of a path count, and what each is credited.
+"""The eight models as a table: the touches of a path that count, and the credit of each.
 
 A model either picks one touch, which gets everything, or spreads the amount over all that count.
 """
@@ -35,7 +35,7 @@ NOT_DIRECT = SQL("t.source_id <> {}").format(DIRECT_ID)
 #     linear_paid                50.00     50.00
 #     last_non_direct_touch               100.00               D counts only where nothing else is
 #
-# Sources filter rows, never credits: asked for M alone, linear still answers 33.33.
+# Sources filter rows, never credits: filtered by M alone, linear still answers 33.33.
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class CreditedTouches(Enum):
 
 @dataclass(frozen=True)
 class Model:
-    """One way to share out an amount."""
+    """A way to share out an amount."""
 
     take: CreditedTouches
     share: CreditShare
