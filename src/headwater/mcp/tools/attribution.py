@@ -43,7 +43,7 @@ async def _explain(asking: ToolContext, given: Arguments) -> Any:
 
 def _told(model: str, found: EventExplanation) -> dict[str, Any]:
     of_model = found.credits[model]
-    credited = of_model.shown
+    credited = of_model.listed
     return {
         "model": model,
         "unattributed": not credited,
