@@ -43,8 +43,8 @@ class LoggedMerge:
     undone_at: datetime | None
 
     @property
-    def why(self) -> str:
-        """The cause in words."""
+    def explanation(self) -> str:
+        """The cause of the merge in words."""
         return CAUSES[self.cause]
 
 
