@@ -183,6 +183,6 @@ def add_seen(connection: Connection[Any], space_id: int, touches: Collection[Sou
     """Put the sources of touches on the stored events after them, without loading these first:
     there are hardly ever any.
     """
-    each = [{"space_id": space_id, **msgspec.structs.asdict(touch)} for touch in touches]
-    if each:
-        connection.cursor().executemany(queries["add_seen"], each)
+    sightings = [{"space_id": space_id, **msgspec.structs.asdict(touch)} for touch in touches]
+    if sightings:
+        connection.cursor().executemany(queries["add_seen"], sightings)
