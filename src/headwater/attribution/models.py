@@ -43,10 +43,10 @@ class CreditShare:
     """The share of a row `c`, which has the touch's `place` among `touches`."""
 
     credit: SQL
-    """Of its event's `amount`."""
+    """The share of its event's `amount`."""
     units: SQL
-    """Of a whole number of units, `{units}`: a whole number, and all of them add up. A credit is
-    this of the amount's units.
+    """The share of a whole number of units, `{units}`: a whole number; all shares add up to it. A
+    credit is this share of the amount's units.
     """
 
 

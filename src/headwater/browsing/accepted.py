@@ -32,7 +32,7 @@ class AcceptedHit(AcceptedVisitor, frozen=True, kw_only=True):
     referrer: str | None = None
     event_name: str = "page_view"
     cookies: dict[str, str] = {}
-    """Some of COOKIES."""
+    """Values of COOKIES by name, where the browser has them."""
     country: str | None = None
     """ISO 3166-1 alpha-2."""
     state: str | None = None
@@ -55,7 +55,7 @@ class AcceptedPerson(AcceptedVisitor, frozen=True, kw_only=True):
     last_name: str | None = None
     phone: str | None = None
     profile_fields: dict[int, str] = {}
-    """As in AcceptedEvent."""
+    """Slot number to value, in the form of AcceptedEvent."""
 
 
 PERSONAL_OF_HITS = frozenset({

@@ -23,6 +23,6 @@ class CompanyChange:
     """A change to a company."""
 
     values: dict[str, str | None]
-    """By column: `domain`, `external_id`, `name`. Absent columns stay; None removes a domain or an
-    external id.
+    """New values by column: `domain`, `external_id`, `name`. Absent columns stay; None removes a
+    domain or an external id.
     """

@@ -28,7 +28,7 @@ class ContactValues:
     """The values that a request has for a contact; values that it does not mention are absent."""
 
     collections: dict[str, tuple[str, ...]]
-    """By name in COLLECTIONS: each value once, the primary one first."""
+    """Values by name in COLLECTIONS: each value once, the primary one first."""
     custom_fields: dict[int, str] | None
     """The filled slots; a date is `YYYY-MM-DD` or an instant in UTC."""
 

@@ -60,7 +60,7 @@ class AcceptedEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=Tru
     ad_personalization: bool | None = None
     """The person's consent to the use of their data for ads; None when it is not known."""
     cookies: dict[str, str] = {}
-    """Some of browsing.accepted.COOKIES."""
+    """Values of browsing.accepted.COOKIES by name, where the browser has them."""
     warnings: tuple[str, ...] = ()
     """Fields that were sent and ignored, under the sender's names."""
 

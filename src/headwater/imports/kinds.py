@@ -42,7 +42,7 @@ class ImportKind:
     numbers: tuple[str, ...] = ()
     """Fields whose text in a CSV file has to become a number; others take text."""
     flags: tuple[str, ...] = ()
-    """Likewise true or false."""
+    """Fields whose text in a CSV file has to become true or false."""
     time: str | None = None
     """The field with the time of the row."""
 

@@ -69,7 +69,7 @@ class UnmergeChanges:
 
     profiles: list[Profile] = field(default_factory=list[Profile])
     filled: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
-    """By merge: columns that its merged contact now fills, as the one that filled them is gone."""
+    """By id of a merge: the columns that its contact now fills in place of the removed one."""
 
 
 def give_back_companies(

@@ -57,7 +57,7 @@ class EventExplanation:
     left_out: int
     """The number of touchpoints of the path that are not listed."""
     credits: dict[str, Credits]
-    """By model."""
+    """The credits by model."""
 
 
 async def explain_event(

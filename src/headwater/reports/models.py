@@ -125,12 +125,12 @@ class ReportRow:
     """A group, or everything, and its figures."""
 
     keys: tuple[GroupKey, ...]
-    """As in `group_by`; empty for rows that are not of one group."""
+    """One key for each of `group_by`; empty for rows that are not of one group."""
     figures: Figures
     compared: Figures | None = None
     """None without a comparison, and where the other time has no counterpart."""
     changes: Mapping[Measure, MeasureChange] | None = None
-    """Of the measures that both have."""
+    """The changes of the measures that both have."""
 
 
 @dataclass(frozen=True)

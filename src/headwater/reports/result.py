@@ -28,7 +28,7 @@ class ReportPeriod:
 
     span: DateTimeSpan
     steps: tuple[TimeBuckets | None, TimeBuckets | None]
-    """By the number of the key."""
+    """The steps of the first and of the second key."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class PeriodResult:
 
     period: ReportPeriod
     groups: dict[int, ReportGroup]
-    """By their place in the report, in order."""
+    """The groups by their place in the report, in order."""
     count: int
     """The number of groups there are."""
     unattributed: MeasureSums
