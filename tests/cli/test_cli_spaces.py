@@ -198,5 +198,5 @@ def test_a_database_of_another_version(
         migrate(url)
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("ALTER TABLE spaces DROP COLUMN name")
-        assert "headwater migrate" in cli("space", "list", code=2)
+        assert "headwater migrate" in cli("space", "show", "--space", 1, code=2)
         server.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))

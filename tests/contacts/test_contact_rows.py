@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.contacts.field_labels import shown_names
+from headwater.contacts.field_labels import field_names
 from headwater.spaces.custom_fields import SLOTS
 from tests.support.factories import Stage, make_stage
 from tests.support.people import errors, merge, person, rows
@@ -170,7 +170,7 @@ def test_any_text_can_be_a_label(api: Api, stage: Stage, label: str) -> None:
     st.sampled_from(COLUMNS), st.sampled_from(["a", "b", "c", *PRIMARY, *COLUMNS[:3]]), max_size=8
 ))  # fmt: skip
 def test_names_never_clash_and_free_labels_are_used(labels: dict[str, str]) -> None:
-    shown = shown_names(labels, PRIMARY)
+    shown = field_names(labels, PRIMARY)
     assert list(shown) == COLUMNS
     assert len({*PRIMARY, *shown.values()}) == len(PRIMARY) + len(COLUMNS)
     for column, label in labels.items():

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headwater.contacts.names import NOBODY_SAID, said_parts
+from headwater.contacts.names import DERIVED_PARTS, explicit_parts
 from headwater.platforms.models import Conversion, ConvertedPerson
 from headwater.platforms.platform import Platform
 from headwater.platforms.registry import PLATFORMS
@@ -110,9 +110,9 @@ def test_a_merge_keeps_them(sending: Sending) -> None:
 
 
 def test_only_what_blanks_do_not_tell_is_stored() -> None:
-    assert said_parts("Mary Smith", "Mary", "Smith") == NOBODY_SAID
-    assert said_parts("Mary Smith", None, None) is None
-    assert said_parts(None, "Mary", None) == NOBODY_SAID
+    assert explicit_parts("Mary Smith", "Mary", "Smith") == DERIVED_PARTS
+    assert explicit_parts("Mary Smith", None, None) is None
+    assert explicit_parts(None, "Mary", None) == DERIVED_PARTS
 
 
 def _purchase(sending: Sending, names: dict[str, str], email: str = "ann@example.com") -> int:

@@ -230,7 +230,7 @@ def test_a_job_whose_every_try_was_killed_has_failed(stage: Stage, exports: Expo
         retry_now(stage)
     exports.work()
     told = exports.status(export_id)
-    assert (told["status"], told["message"]) == ("failed", jobs.GIVEN_UP)
+    assert (told["status"], told["message"]) == ("failed", jobs.EXHAUSTED)
 
 
 def test_who_lost_the_lease_hands_nothing_over(stage: Stage, exports: Exports) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from headwater.sources.catalogue import SOURCES
 from headwater.sources.resolve import SourceParameters, resolve
-from headwater.sources.vocabulary import ALIASES, of_platform, says_paid
+from headwater.sources.vocabulary import ALIASES, is_paid, of_platform
 
 SHOP = "https://shop.example/?"
 
@@ -65,9 +65,9 @@ def test_every_alias_leads_to_a_listed_source(*, paid: bool) -> None:
 
 @pytest.mark.parametrize("text", ["cpc", "CPC", "paid", "paid_social", "PaidSearch", "fb ads"])
 def test_paid_words(text: str) -> None:
-    assert says_paid(text)
+    assert is_paid(text)
 
 
 @pytest.mark.parametrize("text", [None, "", "organic", "referral", "adventure", "unpaid", "email"])
 def test_other_words(text: str | None) -> None:
-    assert not says_paid(text)
+    assert not is_paid(text)

@@ -1,1 +1,1 @@
-"""The ad catalogue: what the ids of ad platforms are called."""
+"""The ad catalogue: names for the ids of ad platforms."""

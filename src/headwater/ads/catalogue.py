@@ -1,5 +1,5 @@
-"""Names put into the catalogue and listed. Whatever shows a touchpoint looks them up itself, so a
-new name shows in the next answer.
+"""Put names into the catalogue, and list them. Readers of touchpoints look names up, so a new name
+appears in the next answer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BEYOND_ALL = 2**63 - 1
 
 
 class AdName(msgspec.Struct, frozen=True):
-    """What the id of something on an ad platform is called."""
+    """The name of an id on an ad platform: of an account, campaign, ad set or ad."""
 
     kind: str
     """One of KINDS."""
@@ -34,8 +34,8 @@ class AdName(msgspec.Struct, frozen=True):
 
 
 def statement_of(space_id: int, names: Iterable[AdName]) -> tuple[SQL, dict[str, Any]]:
-    """The statement that puts names into the catalogue, and what it binds. Of names for the same
-    id the last counts.
+    """The statement that puts names into the catalogue, and the values that it binds. Of several
+    names for one id the last counts.
     """
     by_id = {(name.kind, name.id): name for name in names}
     return queries["put"], {"space_id": space_id, "names": rows(by_id.values())}

@@ -81,7 +81,7 @@ def read_names(body: dict[str, Any]) -> tuple[AdName, ...]:
 
 
 def read_name(values: dict[str, Any]) -> AdName:
-    """The name that an object holds. Raises Invalid likewise."""
+    """The name that an object holds. Raises Invalid, naming every field at fault."""
     return parse_body(AD_NAME, values)
 
 

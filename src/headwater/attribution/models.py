@@ -1,4 +1,4 @@
-"""The eight models as a table: which touches of a path count, and what each is credited.
+"""The eight models as a table: the touches of a path that count, and the credit of each.
 
 A model either picks one touch, which gets everything, or spreads the amount over all that count.
 """
@@ -35,7 +35,7 @@ NOT_DIRECT = SQL("t.source_id <> {}").format(DIRECT_ID)
 #     linear_paid                50.00     50.00
 #     last_non_direct_touch               100.00               D counts only where nothing else is
 #
-# Sources filter rows, never credits: asked for M alone, linear still answers 33.33.
+# Sources filter rows, never credits: filtered by M alone, linear still answers 33.33.
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class CreditShare:
     """The share of a row `c`, which has the touch's `place` among `touches`."""
 
     credit: SQL
-    """Of its event's `amount`."""
+    """The share of its event's `amount`."""
     units: SQL
-    """Of a whole number of units, `{units}`: a whole number, and all of them add up. A credit is
-    this of the amount's units.
+    """The share of a whole number of units, `{units}`: a whole number; all shares add up to it. A
+    credit is this share of the amount's units.
     """
 
 
@@ -71,7 +71,7 @@ class CreditedTouches(Enum):
 
 @dataclass(frozen=True)
 class Model:
-    """One way to share out an amount."""
+    """A way to share out an amount."""
 
     take: CreditedTouches
     share: CreditShare

@@ -1,7 +1,7 @@
 """The one query that applies the models: lists, exports and reports all read from it.
 
-`credited_rows` is a SELECT to be wrapped; what wraps it orders, pages or sums. Paths are worked
-out event by event through covering indexes, so a page costs what it shows, not what is stored.
+`credited_rows` is a SELECT to be wrapped; the outer query orders, pages or sums. Paths are computed
+event by event through covering indexes, so the cost follows the page's rows, not the stored rows.
 """
 
 from __future__ import annotations
@@ -46,28 +46,28 @@ _NARROWED: dict[tuple[bool, bool], Composable] = {
 
 @dataclass(frozen=True)
 class Attribution:
-    """Which touches get the credit, and the credit of which sources is asked for."""
+    """The rule by which touches get credit, and the sources whose credit is requested."""
 
     model: str
     window_days: int
     """One of WINDOWS."""
     source_ids: tuple[int, ...]
     by_company: bool = False
-    """Whether an event's path is that of its whole company, if it has one."""
+    """True when an event's path is that of its whole company, if it has one."""
 
     def parameters(self) -> dict[str, Any]:
-        """What `credited_rows` binds, besides `space_id`."""
+        """The values that `credited_rows` binds, besides `space_id`."""
         return {"source_ids": list(self.source_ids), "lookback": self.window_days * 86_400}
 
     def creditable(self) -> list[int]:
-        """The wanted sources that the model can credit at all."""
+        """The requested sources that the model can credit at all."""
         paid_only = MODELS[self.model].counting == (PAID,)
         return [number for number in self.source_ids if number in PAID_IDS or not paid_only]
 
 
 @dataclass(frozen=True)
 class EventCondition:
-    """A condition on events `e` that no credited row breaks, and what it binds."""
+    """A condition on events `e` that holds for every credited row, and the values that it binds."""
 
     only: Composable
     parameters: dict[str, Any]
@@ -92,23 +92,23 @@ def credited_rows(
 async def narrow(
     connection: AsyncConnection, space_id: int, attribution: Attribution
 ) -> EventCondition:
-    """What the wanted sources alone say about the events that can have credited rows.
+    """The condition that the requested sources put on the events that can have credited rows.
 
-    Without it the query is as right, but works out the path of every event without credit.
+    The query is correct without it, but would compute the path of every event without credit.
     """
     cursor = await connection.execute(*holders_query(attribution, space_id))
     return narrowing(attribution, await cursor.fetchone())
 
 
 def holders_query(attribution: Attribution, space_id: int) -> tuple[Composed, dict[str, Any]]:
-    """The query whose row `narrowing` wants, and what it binds."""
+    """The query whose row `narrowing` takes, and the values that it binds."""
     company_id = SQL("t.company_id" if attribution.by_company else "NULL::bigint")
     bound = {"space_id": space_id, "source_ids": attribution.creditable(), "rare": RARE}
     return queries["holders"].format(company_id=company_id), bound
 
 
 def narrowing(attribution: Attribution, holders: tuple[Any, ...] | None) -> EventCondition:
-    """The condition that follows from whose touches are of the wanted sources."""
+    """The condition that follows from the contacts with touches of the requested sources."""
     sources = attribution.creditable()
     if not sources:
         return EventCondition(SQL("false"), {})

@@ -1,1 +1,1 @@
-"""Visits: page views, where they begin and what brought them."""
+"""Visits: page views, their beginnings and their sources."""

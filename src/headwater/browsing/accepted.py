@@ -1,4 +1,4 @@
-"""What browsers report, as it was accepted: the normalised payloads that wait in the inbox.
+"""Reports of browsers as they were accepted: the normalised payloads that wait in the inbox.
 
 The tracker's endpoint writes them and the pipeline reads them; nothing between validates again.
 """
@@ -12,7 +12,7 @@ COOKIES = ("fbp", "fbc", "ttp", "scid", "rdt_uuid")
 
 
 class AcceptedVisitor(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
-    """Who looks at pages, as far as the browser shows: its token, or its fingerprint with the
+    """A visitor, as far as the browser identifies them: by a token, or by a fingerprint with the IP
     address it was seen from.
     """
 
@@ -32,7 +32,7 @@ class AcceptedHit(AcceptedVisitor, frozen=True, kw_only=True):
     referrer: str | None = None
     event_name: str = "page_view"
     cookies: dict[str, str] = {}
-    """Some of COOKIES."""
+    """Values of COOKIES by name, where the browser has them."""
     country: str | None = None
     """ISO 3166-1 alpha-2."""
     state: str | None = None
@@ -46,7 +46,7 @@ class AcceptedHit(AcceptedVisitor, frozen=True, kw_only=True):
 
 
 class AcceptedPerson(AcceptedVisitor, frozen=True, kw_only=True):
-    """Somebody who says who they are (inbox kind `identify`)."""
+    """A visitor who identifies themselves (inbox kind `identify`)."""
 
     email: str | None = None
     tracking_id: str | None = None
@@ -55,15 +55,15 @@ class AcceptedPerson(AcceptedVisitor, frozen=True, kw_only=True):
     last_name: str | None = None
     phone: str | None = None
     profile_fields: dict[int, str] = {}
-    """As in AcceptedEvent."""
+    """Slot number to value, in the form of AcceptedEvent."""
 
 
 PERSONAL_OF_HITS = frozenset({
     "trk_token", "fingerprint", "ip", "url", "referrer", "event_name", "cookies", "country",
     "state", "city", "device_type", "browser", "os", "language",
 })  # fmt: skip
-"""The members of a page view that erasing a person takes out of a payload: all that is shown of
-it. What is left is a page view of nobody.
+"""The members of a page view that erasing a person removes from a payload: nearly all of it. The
+rest is a page view of nobody.
 """
 
 KEPT_OF_HITS = frozenset({"occurred_at", "key"})
@@ -72,7 +72,7 @@ PERSONAL_OF_PEOPLE = frozenset({
     "email", "tracking_id", "trk_token", "fingerprint", "ip", "full_name", "first_name",
     "last_name", "phone", "profile_fields",
 })  # fmt: skip
-"""The members that tell who somebody is."""
+"""The members that identify a person."""
 
 KEPT_OF_PEOPLE = frozenset({"occurred_at"})
 

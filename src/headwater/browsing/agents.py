@@ -1,4 +1,4 @@
-"""What a User-Agent header tells: device, browser, system, and whether it owns up to be a bot."""
+"""Read User-Agent headers: device, browser, operating system, and bots that declare themselves."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import ua_parser
 from crawlerdetect import CrawlerDetect  # pyright: ignore[reportMissingTypeStubs]
 
 LONGEST_READ = 256
-"""Characters that are looked at: the patterns need no more, and anybody can send more."""
+"""Characters of a header that are read: the patterns need no more, and anybody can send more."""
 _LONG_WORD = re.compile(r"[\w-]{65}")
-"""No browser has one, and the libraries' patterns are slow on it."""
+"""A word as long as no browser has one; the libraries' patterns are slow on it."""
 
-# The first that fits counts, so what pretends to be something else as well comes first.
+# The first match counts, so browsers that also name another browser come before it.
 _DEVICES = tuple(
     (device, re.compile(pattern))
     for device, pattern in (
@@ -34,15 +34,15 @@ _crawlers = CrawlerDetect()
 
 
 class Agent(msgspec.Struct, frozen=True):
-    """What asks for pages."""
+    """A user agent: the program that requests pages."""
 
     device_type: str
     """desktop, mobile, tablet, tv, console, wearable or other."""
     browser: str | None
     os: str | None
     is_bot: bool
-    """A crawler, a link preview, a monitor or a program that says so. A browser without a window
-    is none by itself: people try things out with it.
+    """True of a crawler, a link preview, a monitor or a program that declares itself. A browser
+    without a window is no bot by itself: people use it for tests.
     """
 
 
@@ -62,5 +62,5 @@ def _read(text: str) -> Agent:
 
 
 def read_agent(user_agent: str | None) -> Agent:
-    """What a header tells; nothing when there is none."""
+    """Read a header; an empty Agent when there is none."""
     return _read((user_agent or "")[:LONGEST_READ])

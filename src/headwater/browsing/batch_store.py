@@ -1,5 +1,5 @@
-"""Reading the stored visits that a batch's page views belong to, and writing what they become.
-Whoever calls holds the Space's lock.
+"""Read the stored visits that a batch's page views belong to, and write the visits they become. The
+caller holds the Space's lock.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ RESTORE_VISITS, RESTORE_HITS = queries["restore_visits"], queries["restore_hits"
 
 
 class VisitSpan(msgspec.Struct, frozen=True, gc=False):
-    """A contact's browser, and when to look for its visits, in µs since 1970: more than `since`,
-    and less than `until`.
+    """A contact's browser, and the time in which to look for its visits, in µs since 1970: after
+    `since`, and before `until`.
     """
 
     contact_id: int
@@ -82,7 +82,7 @@ class AbsorbedVisit(msgspec.Struct, frozen=True, gc=False):
 def request_keys(
     connection: Connection[Any], space_id: int, keys: Collection[str]
 ) -> Callable[[], set[str]]:
-    """Ask which keys are of stored page views; calling the result fetches them."""
+    """Ask for the keys that stored page views have; calling the result fetches them."""
     if not keys:
         return set
     cursor = connection.execute(queries["find_keys"], {"space_id": space_id, "keys": list(keys)})
@@ -110,7 +110,7 @@ def request_clicks(
 def request_visits(
     connection: Connection[Any], space_id: int, spans: Collection[VisitSpan]
 ) -> Callable[[], list[tuple[Any, ...]]]:
-    """Ask for visits with what of their page views matters; calling the result fetches the rows."""
+    """Ask for visits with their page views that matter; calling the result fetches the rows."""
     values = {"space_id": space_id, "spans": rows(spans)}
     return connection.execute(queries["find_visits"], values).fetchall
 
@@ -150,7 +150,7 @@ def write_hits(connection: Connection[Any], space_id: int, hits: Collection[Stor
 
 
 def write_clicks(connection: Connection[Any], space_id: int, clicks: Clicks) -> None:
-    """Store the clicks that were seen for the first time, or earlier than known."""
+    """Store clicks that are new, or were seen earlier than the stored time."""
     new = [
         {"click": click, "device": device, "first_seen": at}
         for click, (at, device) in clicks.new.items()
@@ -160,8 +160,8 @@ def write_clicks(connection: Connection[Any], space_id: int, clicks: Clicks) -> 
 
 
 async def divide_visits(connection: AsyncConnection, space_id: int, split: ContactSplit) -> None:
-    """Part visits that have page views of a contact and of the survivor it left. Both must have
-    their companies.
+    """Divide visits that have page views of a contact and of the survivor it left. Both contacts
+    must have their companies already.
     """
     values = split.values(space_id)
     divided = await connection.execute(queries["divide_visits"], values)

@@ -1,5 +1,5 @@
 """Clicks on ads, each by its id and the browser it was first seen in: on a link that somebody
-passed on, the id says nothing about whoever follows it later. Pure.
+passed on, the id says nothing about the people who follow it later. Pure.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from hashlib import sha256
 from headwater.sources.clicks import AD_CLICKS
 
 FRESH = 24 * 3600 * 1_000_000
-"""How long, in µs, a click id may turn up in other browsers: people open a link again elsewhere."""
+"""Time in µs in which a click id may appear in other browsers: people reopen links elsewhere."""
 
 Sighting = tuple[int, str]
-"""When (µs since 1970) and in which browser a click was first seen."""
+"""The time (µs since 1970) and the browser of a click's first sighting."""
 
 
 class Clicks:
-    """The clicks that a batch's page views show: as stored, and as noticed since."""
+    """The clicks of a batch's page views: stored ones, and those seen since."""
 
     def __init__(self) -> None:
         self._first: dict[str, Sighting] = {}
         self.new: dict[str, Sighting] = {}
-        """What is to be stored, by the click's hash."""
+        """The sightings to store, by the click's hash."""
 
     def add_stored(self, click: str, at: int, device: str) -> None:
         self._first[click] = (at, device)
@@ -44,5 +44,5 @@ class Clicks:
 
 
 def hash_of(name: str, value: str) -> str:
-    """A click, as a UUID's digits."""
+    """The hash of a click, as a UUID's digits."""
     return sha256(f"{name}={value}".encode()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""Where an address is: an optional MaxMind database of cities or countries, opened at start."""
+"""Places of IP addresses: an optional MaxMind database of cities or countries, opened at start."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LONGEST_NAME = 255
 
 
 class Place(msgspec.Struct, frozen=True):
-    """As much as is known of where somebody is."""
+    """The place of a visitor, as far as it is known."""
 
     country: str | None = None
     """ISO 3166-1 alpha-2."""
@@ -24,28 +24,28 @@ NOWHERE = Place()
 
 
 class Places:
-    """Looks places up; finds nothing without a database."""
+    """The lookup of places; without a database it finds none."""
 
     def __init__(self, path: Path | None) -> None:
-        """`path` is a file that settings took for one."""
+        """Open the database at `path`, which the settings have checked."""
         # Typed as unknown in part, and several times faster than the class of that name.
         self._reader = None if path is None else cast("Any", maxminddb).open_database(path)
 
     def find(self, ip: str | None) -> Place:
-        """Where an address is, named in English."""
+        """The place of an IP address, named in English."""
         if self._reader is None or ip is None:
             return NOWHERE
         try:
             record = self._reader.get(ip)
         except (ValueError, maxminddb.InvalidDatabaseError):  # IPv6 in a database of IPv4
             return NOWHERE
-        found = _members(record)
-        country = _members(found.get("country")).get("iso_code")
-        areas = found.get("subdivisions")
+        members = _members(record)
+        country = _members(members.get("country")).get("iso_code")
+        areas = members.get("subdivisions")
         return Place(
             country=country if isinstance(country, str) and len(country) == 2 else None,
             state=_name(cast("list[Any]", areas)[0]) if isinstance(areas, list) and areas else None,
-            city=_name(found.get("city")),
+            city=_name(members.get("city")),
         )
 
 

@@ -1,4 +1,4 @@
-"""Page views as they are read: their browser, the source somebody came from, the campaign. Pure."""
+"""Read page views: their browser, their source and their campaign. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from headwater.touchpoints.models import DIRECTLY, Touch
 
 
 class ViewOrigin(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """The source of a page view and what goes with it, as it is stored with one that could make a
+    """The source of a page view with its ad and campaign, as stored with a view that could make a
     touchpoint.
     """
 
@@ -31,7 +31,7 @@ class ViewOrigin(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     source_id: int | None = None
     ad: Ad = Ad()
     stale: tuple[str, ...] = ()
-    """Click ids that were not heeded, as they were of somebody else's click."""
+    """Click ids that were ignored, as they belong to somebody else's click."""
     cookies: dict[str, str] = {}
 
 
@@ -45,32 +45,32 @@ class View:
     )  # fmt: skip
 
     visit: Any
-    """The visits.Visit it was put in, which may have become part of another since."""
+    """The visits.Visit it was placed in, which may have become part of another since."""
 
     def __init__(self, view_id: int, at: int, device: str, owner: Contact) -> None:
         self.id = view_id
         self.at = at
         self.device = device
         self.owner = owner
-        """The contact it was of when it was read, or loaded."""
+        """The contact it had when it was read, or loaded."""
         self.origin_id: int | None = None
-        """Of a stored one whose contact was merged before."""
+        """The first contact of a stored view, where that was merged before the batch."""
         self.origin = _UNKNOWN
         self.campaign: str | None = None
         self.url: str | None = None
         self.referrer_host: str | None = None
         self.is_candidate = False
-        """True where it began its visit when it came, or has a campaign; others make no touch."""
+        """True when it began its visit when it came, or has a campaign; others make no touch."""
         self.is_context = False
-        """Loaded for what follows it; its own standing does not change."""
+        """True when it was loaded for the views that follow it; it does not change itself."""
         self.claims = False
-        """True where its visit has it make a touch."""
+        """True when its visit lets it make a touch."""
         self.is_touch = self.was_touch = self.made = False
-        """True where it makes one now; did so before the batch; did so at any time in the batch."""
+        """True when it makes a touch now; made one before the batch; made one within the batch."""
 
     @property
     def is_direct(self) -> bool:
-        """True where nothing tells its source: then it makes no touch close after another."""
+        """True when its source is unknown: then it makes no touch close after another."""
         return self.origin.rule == DIRECTLY
 
     def touch(self) -> Touch:
@@ -87,12 +87,12 @@ _UNKNOWN = ViewOrigin(DIRECTLY, SOURCE_IDS["direct"])
 
 
 def read_view(
-    hit: AcceptedHit, who: ItemIdentity, owner: Contact, clicks: Clicks, exclusions: Exclusions
+    hit: AcceptedHit, visitor: ItemIdentity, owner: Contact, clicks: Clicks, exclusions: Exclusions
 ) -> View:
-    """A page view as it arrives, in order of arrival, as it tells of clicks on ads that others
-    after it may have copied.
+    """Read a page view that arrives. Views must be read in order of arrival, as each records clicks
+    on ads that later ones may have copied.
     """
-    view = View(who.receipt_id, who.at, device_of(who), owner)
+    view = View(visitor.receipt_id, visitor.at, device_of(visitor), owner)
     classified = _explained(hit.url, hit.referrer, frozenset[str](), exclusions)
     stale = (
         clicks.notice(classified.click_ids, view.device, view.at) if classified.click_ids else None
@@ -114,11 +114,11 @@ def read_view(
     return view
 
 
-def device_of(who: ItemIdentity) -> str:
-    """The browser, by what tells it from others: a hash that names nobody, as a UUID's digits. A
-    page view that shows nothing is of a browser of its own.
+def device_of(visitor: ItemIdentity) -> str:
+    """The browser as a hash of its identifiers, which names nobody, in a UUID's digits. A page view
+    without identifiers has a browser of its own.
     """
-    known_by = who.trk_token or who.fingerprint or f"#{who.receipt_id}"
+    known_by = visitor.trk_token or visitor.fingerprint or f"#{visitor.receipt_id}"
     return digest(known_by)
 
 

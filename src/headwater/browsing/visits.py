@@ -1,5 +1,5 @@
 """Visits: runs of page views in one browser without half an hour between two. They only grow and
-join as page views come, in whatever order, so what they are never depends on it. Pure.
+join as page views come, so the result does not depend on the order of arrival. Pure.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from headwater.browsing.views import View
 from headwater.identity.directory import Contact
 from headwater.touchpoints.models import HALF_HOUR
 
-# One browser, three page views, two campaigns. They may arrive in any order; what they end up as is
-# the same:
+# One browser, three page views, two campaigns. They may arrive in any order; the result is the
+# same:
 #
 #     10:00               10:20               10:45          11:30
 #     page view           page view           page view      purchase
@@ -26,8 +26,8 @@ from headwater.touchpoints.models import HALF_HOUR
 
 
 class Visit:
-    """A visit, from its first page view to its last, in µs since 1970; of its page views only those
-    that could make a touchpoint, and of these only such as lie near the batch's.
+    """A visit, from its first page view to its last, in µs since 1970. It holds only the page views
+    that could make a touchpoint and lie near the batch's.
     """
 
     __slots__ = ("changed", "device", "first", "id", "into", "is_stored", "last", "owner", "views")
@@ -36,7 +36,7 @@ class Visit:
         self.id = visit_id
         self.device = device
         self.owner = owner
-        """The contact it was of when it began, or was loaded."""
+        """The contact it had when it began, or was loaded."""
         self.first = first
         self.last = last
         self.views: list[View] = []
@@ -72,7 +72,7 @@ def place(visits: list[Visit], view: View) -> list[View]:
             visits.remove(other)
     view.visit = visit
     visit.changed = True
-    # What does not begin its visit now never will, as visits grow only.
+    # A page view that does not begin its visit now never will, as visits only grow.
     view.is_candidate = view.at <= visit.first or view.campaign is not None
     visit.first, visit.last = min(visit.first, view.at), max(visit.last, view.at)
     if view.is_candidate:
@@ -90,8 +90,8 @@ def _join(visit: Visit, other: Visit) -> None:
 
 
 def _decide(visit: Visit) -> list[View]:
-    """Let those page views claim a touch that begin the visit, or have another campaign than the
-    latest one before that had any.
+    """Let page views claim a touch that begin the visit, or that have another campaign than the
+    latest page view with a campaign before them.
     """
     campaign: str | None = None
     changed: list[View] = []

@@ -18,7 +18,7 @@ from headwater.terminal.options import LEASH, LISTEN
 
 
 def api(settings: Settings, arguments: argparse.Namespace) -> int:
-    """Answer requests until told to stop."""
+    """Answer requests until stopped."""
     keep_private()
     logs.configure(settings.log_level, settings.log_format)
     leash.hold(arguments)
@@ -39,8 +39,8 @@ def _socket(arguments: argparse.Namespace) -> socket.socket:
     try:
         return listening_socket.bind(arguments.host, arguments.port)
     except OSError as error:
-        where = f"{arguments.host}:{arguments.port}"
-        raise Failure(f"cannot listen on {where}: {error.strerror or error}") from None
+        address = f"{arguments.host}:{arguments.port}"
+        raise Failure(f"cannot listen on {address}: {error.strerror or error}") from None
 
 
 command = Command(

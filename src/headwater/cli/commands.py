@@ -1,5 +1,5 @@
-"""Every command by its first word. A command's module is imported when the command is used, so
-that none pays for the others: `key create` answers in a blink, and the supervisor stays small.
+"""Every command by its first word. A command's module is imported only when the command is used:
+so `key create` starts fast, and the supervisor stays small.
 """
 
 from __future__ import annotations

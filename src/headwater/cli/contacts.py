@@ -1,4 +1,4 @@
-"""`headwater contact …`: which contacts were merged and why, undoing a merge, and erasures."""
+"""`headwater contact …`: merges of contacts with their reasons, undoing a merge, and erasures."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _describe(merge: merge_log.LoggedMerge) -> dict[str, Any]:
         "contact_id": merge.merged_id,
         "merged_into": merge.survivor_id,
         "cause": merge.cause,
-        "why": merge.why,
+        "why": merge.explanation,
         "receipt_id": merge.receipt_id,
         "sender": merge.sender,
         "filled": merge.filled,

@@ -13,7 +13,7 @@ from headwater.terminal.options import API_PROCESSES, LISTEN
 
 
 def demo(settings: Settings, arguments: Namespace) -> int:
-    """Run everything on sample data until told to stop."""
+    """Run everything on sample data until stopped."""
     options = ["--host", arguments.host, "--port", str(arguments.port)]
     options += ["--workers", str(arguments.workers), "--data-dir", str(settings.data_dir)]
     try:

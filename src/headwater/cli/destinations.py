@@ -151,7 +151,7 @@ async def list_destinations(settings: Settings, arguments: Namespace) -> Output:
 
 
 def _apply(action: Action) -> Run:
-    """The command that does something to a destination and describes it."""
+    """A command that applies an action to a destination and describes the destination."""
 
     @prints
     async def run(settings: Settings, arguments: Namespace) -> Output:
@@ -167,7 +167,7 @@ group.add("show", "show a destination", _apply(destinations.fetch_destination), 
 
 @group.command("test", "send a made-up event that does not count", *EXISTING)
 def test(settings: Settings, arguments: Namespace) -> int:
-    """0 when the platform took the made-up event, 1 when it did not."""
+    """Return 0 when the platform accepted the test event, 1 when it did not."""
     # The client takes its time to import, and only this command sends something.
     from headwater.destinations.destination_check import DestinationCheck, try_destination  # noqa: PLC0415
     from headwater.egress.client import Egress  # noqa: PLC0415
@@ -189,9 +189,9 @@ def test(settings: Settings, arguments: Namespace) -> int:
     print_output(result, as_json=arguments.json)
     missing = [] if trial.ok else _missing_test_codes(destination_settings)
     if missing and not arguments.json:
-        where = f"--space {arguments.space} --destination {arguments.destination}"
+        options = f"--space {arguments.space} --destination {arguments.destination}"
         print_text("\nSet it, then test again:")
-        print_text(f"  headwater destination set {where} --set {missing[0]}=CODE")
+        print_text(f"  headwater destination set {options} --set {missing[0]}=CODE")
     return 0 if trial.ok else 1
 
 
@@ -208,7 +208,7 @@ async def remove(settings: Settings, arguments: Namespace) -> Row:
 
 
 def _missing_test_codes(settings: Any) -> list[str]:
-    """The settings for test events that a destination is without."""
+    """The settings for test events that a destination lacks."""
     values = msgspec.to_builtins(settings)
     return [name for name, value in values.items() if name.startswith("test_") and value is None]
 
@@ -216,7 +216,7 @@ def _missing_test_codes(settings: Any) -> list[str]:
 def _change_names(
     own: dict[str, str | None], changes: dict[str, str], defaults: list[str]
 ) -> dict[str, str | None]:
-    """A destination's own event names once some are changed and some are the default again."""
+    """A destination's own event names after changes to some, and others set back to the default."""
     for name in defaults:
         if name not in own or name in changes:
             raise Failure(f"{name}: has no name of its own to be given up")
@@ -224,8 +224,8 @@ def _change_names(
 
 
 def read_secrets(texts: list[str]) -> dict[str, str]:
-    """KEY=VALUE arguments; a VALUE of @FILE or @- is read from there, as an argument would be seen
-    by others. Raises Failure, which never repeats a value.
+    """Read KEY=VALUE arguments. A VALUE of @FILE or @- is read from there, as arguments are visible
+    to other users. Raises Failure, which never repeats a value.
     """
     if any("=" not in text for text in texts):
         raise Failure("--secret: must be KEY=VALUE, KEY=@FILE or KEY=@-")

@@ -145,7 +145,7 @@ def _read_last_day(first: str, last: str) -> date:
 
 
 def _all_columns(*, with_sources: bool) -> list[str]:
-    """Every column of events that there is: somebody who opens a table wants to see."""
+    """Every column of events, for people who open the file as a table."""
     return [
         name
         for name, field in FIELDS.items()

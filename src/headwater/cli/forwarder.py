@@ -24,7 +24,7 @@ from headwater.terminal.options import LEASH
 
 
 def forwarder(settings: Settings, arguments: Namespace) -> int:
-    """Send what is due until nothing has been for some seconds."""
+    """Send due deliveries until there have been none for some seconds."""
     keep_private()
     logs.configure(settings.log_level, settings.log_format)
     leash.hold(arguments)

@@ -16,7 +16,7 @@ from headwater.imports.columns import Columns, read_mapping
 from headwater.imports.files import STANDARD_INPUT, RowSource, UnreadableError, open_source
 from headwater.imports.importer import Import
 from headwater.imports.kinds import KINDS
-from headwater.imports.rejected_rows import SHOWN, RejectedRowFile
+from headwater.imports.rejected_rows import LISTED, RejectedRowFile
 from headwater.settings import Settings
 from headwater.spaces.settings_input import zone_names
 from headwater.spaces.spaces import fetch_space
@@ -39,7 +39,7 @@ OPTIONS = (
 
 
 def import_file(kind: str, settings: Settings, arguments: Namespace) -> int:
-    """Bring a file in. Returns 1 when some of its rows were refused."""
+    """Import a file. Returns 1 when some of its rows were refused."""
     url = database_url(settings)
     try:
         columns = Columns(KINDS[kind].fields, read_mapping(arguments.map))
@@ -127,7 +127,7 @@ def _report(job: Import, *, already: bool, as_json: bool) -> None:
 
 
 def _explain_local_times(job: Import) -> str:
-    """On whose clock they were read, and what to do where that was not meant."""
+    """The zone in which they were read, and the option that changes it."""
     zone, own = job.zone.key, job.space.timezone
     many = f"{job.local_times:,} time{'s' * (job.local_times != 1)} had no offset"
     hint = "" if zone == own else f" The Space's own zone is {own}: --timezone {own} reads them so."
@@ -139,5 +139,5 @@ def _list_refusals(job: Import) -> None:
         rules = " ".join(rule for rules in refusal.errors.values() for rule in rules)
         print_note(f"line {refusal.line}: {rules}")
     more = job.progress.refused - len(job.refusals.first)
-    if more > 0 and len(job.refusals.first) == SHOWN:
+    if more > 0 and len(job.refusals.first) == LISTED:
         print_note(f"and {more} more")

@@ -60,7 +60,7 @@ async def revoke_key(settings: Settings, arguments: Namespace) -> Row:
 
 
 def _summarize(key: keys.ApiKey) -> dict[str, Any]:
-    """A key as a row: short enough for a terminal, with all that tells keys apart."""
+    """A key as a row: short enough for a terminal, with all that distinguishes keys."""
     return {
         "id": key.id,
         "name": _shorten(key.name),

@@ -14,7 +14,7 @@ from headwater.terminal.output import print_output
 
 
 def migrate(settings: Settings, arguments: Namespace) -> int:
-    """Apply what is missing and print its names."""
+    """Apply the missing migrations and print their names."""
     try:
         with explain_failures(settings):
             applied = migrator.migrate(database_url(settings))

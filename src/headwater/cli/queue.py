@@ -1,4 +1,4 @@
-"""`headwater queue …`: is everything processed, and what could not be."""
+"""`headwater queue …`: wait until everything is processed, and deal with rejected items."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ group = CommandGroup()
     Option("--timeout", type=seconds, default=60.0, metavar="S", help="seconds to wait (60)"),
 )
 def wait(settings: Settings, arguments: Namespace) -> int:
-    """0 when everything accepted before the call is processed and everybody to be erased is, 1
+    """Return 0 when everything accepted and every erasure requested before the call is done, 1
     when time ran out.
     """
     deadline = time.monotonic() + arguments.timeout

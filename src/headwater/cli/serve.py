@@ -14,7 +14,7 @@ from headwater.terminal.options import API_PROCESSES, LEASH, LISTEN
 
 
 def serve(settings: Settings, arguments: argparse.Namespace) -> int:
-    """Run everything until told to stop."""
+    """Run everything until stopped."""
     keep_private()
     leash.hold(arguments)
     plan = ServePlan(

@@ -91,7 +91,7 @@ async def change_site(settings: Settings, arguments: Namespace) -> Row:
 )
 @prints
 async def show_secret(settings: Settings, arguments: Namespace) -> Row:
-    """Show what the site's signatures are made with, or replace it."""
+    """Show the secret of the site's signatures, or replace it."""
     space_id, site_id = arguments.space, arguments.site_id
     key = load_encryption_key(settings)
     try:

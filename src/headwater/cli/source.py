@@ -1,4 +1,4 @@
-"""`headwater source …`: where a visit comes from, and the rule that says so. Needs no database."""
+"""`headwater source …`: the source of a visit, and the rule that named it. Needs no database."""
 
 from __future__ import annotations
 

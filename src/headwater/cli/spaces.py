@@ -20,7 +20,7 @@ from headwater.terminal.output import Output, Row
 from headwater.terminal.values import read_pairs
 
 _SETTINGS = ("name", "timezone", "currency", "company_identity_mode")
-"""Those that a new Space may be created with."""
+"""The settings that a new Space may be created with."""
 _COLUMNS = ("id", *_SETTINGS, "subscription")
 
 group = CommandGroup()

@@ -1,4 +1,4 @@
-"""`headwater webhook …`: where other services report to, and what came of it."""
+"""`headwater webhook …`: webhooks for the events of other services, and their deliveries."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ async def replay(settings: Settings, arguments: Namespace) -> Row:
     JSON,
 )
 def try_mapping(settings: Settings, arguments: Namespace) -> int:
-    """Show what a body would become, and store nothing."""
+    """Show the outcome of a body, and store nothing."""
     headers = {name.lower(): text for name, text in read_pairs(arguments.header).items()}
     request = WebhookRequest(headers, _read_body(arguments.file), time.time())
     with explain_failures(settings):

@@ -24,7 +24,7 @@ from headwater.terminal.options import LEASH
 
 
 def worker(settings: Settings, arguments: Namespace) -> int:
-    """Process, erase, and see to exports and forwarding, until told to stop."""
+    """Process, erase, and run exports and forwarding, until stopped."""
     keep_private()
     logs.configure(settings.log_level, settings.log_format)
     stop = threading.Event()

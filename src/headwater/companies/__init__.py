@@ -1,1 +1,1 @@
-"""Companies as stored rows, and how contacts are grouped into them."""
+"""Companies as stored rows, and the assignment of contacts to them."""

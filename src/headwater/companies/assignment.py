@@ -1,5 +1,5 @@
-"""Which company a contact belongs to, decided without I/O: by the domain of its business
-address, or by the customer's own company id, as the Space has chosen.
+"""Assign contacts to companies, without I/O: by the domain of the contact's business address, or
+by the customer's own company id, as the Space has chosen.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Companies:
             self._by_external_id[company.external_id] = company
 
     def by_id(self, company_id: int) -> Company:
-        """The company with this id; of one nobody asked for by name, only the id is known."""
+        """The company with this id; of a company that was not loaded, only the id is known."""
         company = self._by_id.get(company_id)
         if company is None:
             company = self._by_id[company_id] = Company(company_id)
@@ -58,7 +58,7 @@ class Companies:
         self, external_id: str, name: str | None, received_at: int, *, rename: bool = True
     ) -> Company:
         """The company of a customer's own id, made when there is none. `name` renames it, unless
-        that is not the sender's to say.
+        `rename` is false: the sender may not rename companies.
         """
         company = self._by_external_id.get(external_id)
         if company is None:

@@ -1,4 +1,4 @@
-"""Reading the companies a batch names and writing back those it made or renamed."""
+"""Read the companies that a batch names, and write back those that it made or renamed."""
 
 from __future__ import annotations
 

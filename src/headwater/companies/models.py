@@ -1,4 +1,4 @@
-"""What can be asked of companies, parsed and free of doubt."""
+"""Requests about companies, parsed and validated."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class ListCompanies:
 
 @dataclass(frozen=True)
 class CompanyChange:
-    """What to change of a company."""
+    """A change to a company."""
 
     values: dict[str, str | None]
-    """By column: `domain`, `external_id`, `name`. What is not in it stays; None takes a domain or
-    an external id from the company.
+    """New values by column: `domain`, `external_id`, `name`. Absent columns stay; None removes a
+    domain or an external id.
     """

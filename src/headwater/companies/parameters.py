@@ -22,12 +22,12 @@ DOCUMENTATION = [parameter.openapi() for parameter in (*CREATED.parameters, PER_
 
 
 def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
-    """The cursors of the list a query asks for."""
+    """The cursors of the list that a query selects."""
     return Cursors(signing_key, space_id, "/companies", CREATED.texts(query))
 
 
 def read_list_companies(query: Input, space: Space, cursors: Cursors) -> ListCompanies:
-    """The page a query asks for. Raises Invalid with every rule it breaks."""
+    """Read the page to list from a query. Raises Invalid with every rule that it breaks."""
     created = CREATED.read_time(query, space.zone, EVER)
     per_page = PER_PAGE.read(query) or 0
     at = cursors.read_from(query)

@@ -1,4 +1,4 @@
-"""Companies read back: one page of them, or one."""
+"""Read stored companies: one page of them, or one."""
 
 from __future__ import annotations
 
@@ -15,14 +15,20 @@ queries = Queries(__name__, "companies.sql")
 _NEWEST_FIRST, _OLDEST_FIRST = SQL("DESC"), SQL("ASC")
 
 
-async def list_companies(connection: AsyncConnection, space_id: int, asked: ListCompanies) -> Page:
+async def list_companies(
+    connection: AsyncConnection, space_id: int, request: ListCompanies
+) -> Page:
     """One page, newest first."""
-    backward = asked.at is not None and asked.at.backward
+    backward = request.at is not None and request.at.backward
     statement = queries["page"].format(order=_OLDEST_FIRST if backward else _NEWEST_FIRST)
-    bound = {"space_id": space_id, "limit": asked.per_page + 1, **places(asked.created, asked.at)}
+    bound = {
+        "space_id": space_id,
+        "limit": request.per_page + 1,
+        **places(request.created, request.at),
+    }
     # Not prepared: a plan that does not know the limit and the range may not stop early.
     cursor = await connection.execute(statement, bound, prepare=False)
-    return page_of(await cursor.fetchall(), asked.per_page, asked.at, to_key)
+    return page_of(await cursor.fetchall(), request.per_page, request.at, to_key)
 
 
 async def fetch_company(connection: AsyncConnection, space_id: int, company_id: int) -> str:
@@ -35,7 +41,7 @@ async def fetch_company(connection: AsyncConnection, space_id: int, company_id: 
 
 
 async def require_company(connection: AsyncConnection, space_id: int, company_id: int) -> None:
-    """Raises NotFound unless the Space has this company."""
+    """Raise NotFound unless the Space has this company."""
     values = {"space_id": space_id, "company_id": company_id}
     if await fetch_optional(connection, queries["exists"], values) is None:
         raise NotFound("Company")

@@ -1,4 +1,4 @@
-"""What the endpoints of companies take and answer, as JSON schemas for the document."""
+"""JSON schemas of the bodies and answers of the endpoints of companies, for the document."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Companies changed. What they hold claims on, a domain and an external id, decides which company
-later events join, so it changes under the lock that the pipeline takes; contacts stay where they
-are.
+"""Change companies. A company's domain and external id decide which company later events join, so
+they change under the lock that the pipeline takes; contacts stay where they are.
 """
 
 from __future__ import annotations

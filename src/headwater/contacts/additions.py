@@ -1,5 +1,5 @@
-"""Contacts made, and added to where they lack something, many at a time: nothing that they have is
-replaced. Whoever calls holds the Space's lock.
+"""Create contacts and fill what they lack, many at a time; nothing that they have is replaced. The
+caller holds the Space's lock.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ async def create_contacts(connection: AsyncConnection, space_id: int, count: int
 async def fill_contacts(
     connection: AsyncConnection, space_id: int, contacts: Iterable[Mapping[str, object]]
 ) -> None:
-    """Fill the empty columns of contacts: each a mapping of columns, `id` among them."""
+    """Fill the empty columns of contacts. Each contact is a mapping of columns, `id` among them."""
     await connection.execute(_FILL, {"space_id": space_id, "contacts": rows(contacts)})
 
 

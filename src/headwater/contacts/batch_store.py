@@ -1,4 +1,4 @@
-"""Reading the contacts a batch touches and writing back those it changed."""
+"""Read the contacts that a batch touches, and write back those that it changed."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def as_row(profile: Profile) -> dict[str, object]:
 def write_name_parts(
     connection: Connection[Any], space_id: int, names: Iterable[tuple[Contact, str, Parts]]
 ) -> None:
-    """Store how names divide, on identifiers that are stored; the last word on a name counts."""
+    """Store the parts of names, on identifiers that are stored; the last parts of a name count."""
     latest = {(contact.final().id, name): parts for contact, name, parts in names}
     if latest:
         parts = [

@@ -38,8 +38,8 @@ k.merged_into IS NULL
 AND (k.created_at, k.id) > (%(after_time)s, %(after_id)s)
 AND (k.created_at, k.id) < (%(before_time)s, %(before_id)s)
 
--- name: asked
--- A condition on contacts `k`: what is asked of their fields. Of these, too, there are no
+-- name: field_conditions
+-- The conditions on the fields of contacts `k`, as one. Of these, too, there are no
 -- statistics, and conditions that seem to leave next to nothing make the planner sort all that
 -- they leave. A CASE hides them, so the walk over the index ends with the page.
 CASE WHEN {conditions} THEN true END

@@ -1,4 +1,4 @@
-"""Under which names the custom profile fields are shown."""
+"""Names under which the custom profile fields appear in answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from headwater.spaces.custom_fields import SLOT_NAMES
 
 
-def shown_names(labels: Mapping[str, str], taken: Collection[str] = ()) -> dict[str, str]:
+def field_names(labels: Mapping[str, str], taken: Collection[str] = ()) -> dict[str, str]:
     """Each profile field's column and its label, or the column's own name where there is no label
     or the label would make two members of an object the same: it is another field's label or
     column, or one of `taken`.

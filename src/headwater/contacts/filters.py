@@ -25,7 +25,7 @@ from headwater.spaces.custom_fields import LONGEST_TEXT, NAME_RULE, SLOT_TYPES
 PARAMETER = "custom_field_filters"
 MOST_CONDITIONS = 10
 
-# What ends a word: ASCII white space and punctuation but the underscore. Naming it keeps the
+# The end of a word: ASCII white space and punctuation but the underscore. Naming it keeps the
 # answer free of the database's locale.
 _BREAK = r"[\s!-/:-@[-^`{-~]"
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_\u0080-\U0010ffff]")
@@ -34,14 +34,14 @@ _NUMBER = re.compile(number_pattern(sign="-?", digits=30))
 
 @dataclass(frozen=True)
 class DateContext:
-    """The Space's zone, and today in it, which dates are read against."""
+    """The Space's zone and its present date, against which dates are read."""
 
     zone: ZoneInfo
     today: date
 
 
 Reader = Callable[[dict[str, str], DateContext], dict[str, Any]]
-"""A condition's members to what its fragment binds. Raises BadMember."""
+"""A function from a condition's members to the values its fragment binds. Raises BadMember."""
 
 
 class BadMember(ValueError):
@@ -191,11 +191,11 @@ _MEMBERS: dict[Reader, dict[str, Any]] = {
     _days: {"start": _DAY_SCHEMA, "end": _DAY_SCHEMA},
     _age: {"value": {"type": "string", "pattern": "^[0-9]{1,9}$"}},
 }
-"""The schemas of what each reader requires, beside `field` and `operator`."""
+"""The schemas of the members that each reader requires beside `field` and `operator`."""
 
 
 def _schemas() -> list[dict[str, Any]]:
-    """One schema for each type of field and what its operators require."""
+    """One schema for each type of field and the members its operators require."""
     schemas: list[dict[str, Any]] = []
     for kind, table in OPERATORS.items():
         fields = [field for field, its_kind in SLOT_TYPES.items() if its_kind == kind]

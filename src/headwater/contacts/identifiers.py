@@ -1,4 +1,4 @@
-"""Identifiers of contacts as a batch leaves them: those that were seen, and those of merged
+"""Store the identifiers of contacts after a batch: those that it showed, and those of merged
 contacts, which count for their survivors.
 """
 
@@ -59,7 +59,7 @@ def write_links(connection: Connection[Any], space_id: int, directory: Directory
             contact_id=origin.merged_into and origin.final().id,
             since=since(use.first_receipt),
         )
-        for (kind, value), origin, use in directory.shown()
+        for (kind, value), origin, use in directory.uses()
     ]
     if links:
         values = {"space_id": space_id, "number": directory.number, "links": rows(links)}
@@ -67,7 +67,7 @@ def write_links(connection: Connection[Any], space_id: int, directory: Directory
 
 
 def _numbering(merges: list[Merge]) -> Callable[[int], int | None]:
-    """Tells the number of the last merge up to a receipt's turn, if there was one."""
+    """A function from a receipt to the number of the last merge up to it, None without one."""
     numbers = [None, *(merge.id for merge in merges)]
     receipts = [merge.receipt_id for merge in merges]
     return lambda receipt_id: numbers[bisect_right(receipts, receipt_id)]

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from headwater.contacts.profiles import shown_date
+from headwater.contacts.profiles import format_date
 from headwater.http.fields import REQUIRED, FieldType, Schema, integer, text_up_to, unless_blank
 from headwater.http.objects import Property, array_of, map_of, object_of, parse_body
 from headwater.http.openapi import answer as response
@@ -25,10 +25,10 @@ CUSTOM_FIELDS = "custom_fields"
 
 @dataclass(frozen=True)
 class ContactValues:
-    """The values that a request has for a contact; those it does not mention are missing here."""
+    """The values that a request has for a contact; values that it does not mention are absent."""
 
     collections: dict[str, tuple[str, ...]]
-    """By name in COLLECTIONS: each value once, the primary one first."""
+    """Values by name in COLLECTIONS: each value once, the primary one first."""
     custom_fields: dict[int, str] | None
     """The filled slots; a date is `YYYY-MM-DD` or an instant in UTC."""
 
@@ -119,11 +119,11 @@ def read_company_id(body: dict[str, Any]) -> int:
 
 
 def answer(contact_id: int, values: ContactValues, zone: ZoneInfo, message: str) -> bytes:
-    """The values a contact was given, as stored, in the form in which contacts are shown."""
+    """The values that a request set on a contact, as stored, in the form that answers use."""
     members: dict[str, Any] = {"id": contact_id, **values.collections}
     if values.custom_fields is not None:
         members[CUSTOM_FIELDS] = {
-            name: _shown(slot, values.custom_fields[slot], zone)
+            name: _field_value(slot, values.custom_fields[slot], zone)
             for slot, name in SLOTS
             if slot in values.custom_fields
         }
@@ -135,10 +135,10 @@ def membership(contact_id: int, company_id: int | None) -> bytes:
     return msgspec.json.encode({"id": contact_id, "company_id": company_id})
 
 
-def _shown(slot: int, value: str, zone: ZoneInfo) -> str | msgspec.Raw:
+def _field_value(slot: int, value: str, zone: ZoneInfo) -> str | msgspec.Raw:
     if slot in NUMBER_SLOTS:
         return msgspec.Raw(value.encode())
-    return shown_date(value, zone) if slot in DATE_SLOTS else value
+    return format_date(value, zone) if slot in DATE_SLOTS else value
 
 
 # ---------------------------------------------------------------------------------- documenting
@@ -148,7 +148,7 @@ _STRINGS: Schema = {"type": "array", "items": {"type": "string"}}
 _MESSAGE: Schema = {"type": "string"}
 _ID: Schema = {"type": "integer"}
 
-_FIELDS_SHOWN: Schema = {
+_FIELDS_SCHEMA: Schema = {
     "description": "The fields that are set.",
     "type": "object",
     "properties": {
@@ -156,10 +156,10 @@ _FIELDS_SHOWN: Schema = {
     },
     "additionalProperties": False,
 }
-_SHOWN: Schema = {
+_CONTACT_PROPERTIES: Schema = {
     "id": _ID,
     **dict.fromkeys(COLLECTIONS, _STRINGS),
-    CUSTOM_FIELDS: _FIELDS_SHOWN,
+    CUSTOM_FIELDS: _FIELDS_SCHEMA,
     "message": _MESSAGE,
 }
 
@@ -176,9 +176,11 @@ BODY_OF_COMPANY = body(MEMBERSHIP.schema)
 CREATED = _response(
     "The contact as stored; `custom_fields` only when they were given.",
     ["id", *COLLECTIONS, "message"],
-    _SHOWN,
+    _CONTACT_PROPERTIES,
 )
-UPDATED = _response("The canonical id, and as stored what was given.", ["id", "message"], _SHOWN)
+UPDATED = _response(
+    "The canonical id, and as stored what was given.", ["id", "message"], _CONTACT_PROPERTIES
+)
 ATTACHED = _response(
     "The contact's canonical id, and its company.",
     ["id", "company_id"],

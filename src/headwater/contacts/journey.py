@@ -1,4 +1,4 @@
-"""What a contact did: its conversions, the touchpoints that led to them, and its page views."""
+"""The journey of a contact: its conversions, the touchpoints before them, and its page views."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ queries = Queries(__name__, "journey.sql")
 
 
 MOST_ITEMS = 10_000
-"""A journey has no bound; an answer needs one."""
+"""The most items of an answer: a journey itself has no bound."""
 
 
 class Journey(NamedTuple):
-    """The latest part of what a contact did, as JSON, most recent first."""
+    """The latest part of a contact's journey, as JSON, most recent first."""
 
     items: list[str]
     left_out: int
-    """How many earlier items there are."""
+    """The number of earlier items."""
 
 
 async def fetch_journey(
@@ -32,7 +32,7 @@ async def fetch_journey(
     direct: bool,
     limit: int = MOST_ITEMS,
 ) -> Journey:
-    """The latest conversions and touchpoints; direct touchpoints only if `direct`. Wants a
+    """The latest conversions and touchpoints; direct touchpoints only if `direct`. Needs a
     transaction in which all statements see the same rows.
     """
     values = {

@@ -1,4 +1,4 @@
-"""The contact that is meant: by an id, perhaps one merged since, or by an address."""
+"""Look contacts up: by an id, of a contact perhaps merged since, or by an e-mail address."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def find_by_email(connection: AsyncConnection, space_id: int, email: str) 
 
 
 async def find_by_any_email(connection: AsyncConnection, space_id: int, email: str) -> int:
-    """The only contact that has the address or had it before an update. Raises likewise."""
+    """The only contact that has the address or had it before an update. Raises the same errors."""
     ids = await _ids(connection, "by_any_email", space_id, email)
     return _only(ids, "Several contacts have or had this e-mail address.")
 

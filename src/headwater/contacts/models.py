@@ -1,4 +1,4 @@
-"""What can be asked of contacts, parsed and free of doubt."""
+"""Requests about contacts, parsed and validated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headwater.http.timerange import TimeRange
 
 @dataclass(frozen=True)
 class ContactSelection:
-    """Which contacts: what a list and an export have in common. All of it must hold."""
+    """Conditions on contacts, for a list and for an export. All of them must hold."""
 
     created: TimeRange
     emails: tuple[str, ...]
@@ -22,12 +22,12 @@ class ContactSelection:
 
 @dataclass(frozen=True)
 class ContactRow:
-    """What the row of a contact shows beside its id and primary values."""
+    """Parts of a contact's row beside its id and primary values."""
 
     trk_tokens: bool = False
     emails: bool = False
     fields: Mapping[str, str] | None = None
-    """Each profile field's column and the name it is shown under; None shows none of them."""
+    """The column of each profile field and its name in the row; None leaves the fields out."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ class ListContacts:
 
 @dataclass(frozen=True)
 class GetContact:
-    """What is shown of one contact beside its collections and filled fields."""
+    """Parts of one contact beside its collections and filled fields."""
 
     labels: bool = False
-    """Whether fields are shown under their labels."""
+    """True when fields appear under their labels."""
     trk_tokens: bool = False
     events: bool = False
     direct_touchpoints: bool = False
-    """Whether `events` has them."""
+    """True when `events` includes them."""
     hits: bool = False

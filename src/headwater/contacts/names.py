@@ -1,6 +1,6 @@
-"""Names of people: the whole name that parts make, and the parts of a whole one. What somebody
-said of the parts wins over dividing the whole, as blanks do not tell `Mary Ann Smith` from `Juan de
-la Cruz`. Pure.
+"""Names of people: the full name that parts make, and the parts of a full name. Explicit parts win
+over splitting the full name, because spaces alone do not tell how `Mary Ann Smith` and `Juan de la
+Cruz` divide. Pure.
 """
 
 from __future__ import annotations
@@ -8,25 +8,26 @@ from __future__ import annotations
 Parts = tuple[str | None, str | None]
 """First and last name."""
 
-NOBODY_SAID: Parts = (None, None)
+DERIVED_PARTS: Parts = (None, None)
+"""Parts that `split_name` finds by itself, and that need not be stored."""
 
 
 def full_name(full: str | None, first: str | None, last: str | None) -> str | None:
-    """The name an event gives: the full one, or first and last together."""
+    """The name in an event: the full name, or first and last together."""
     name = full or " ".join(part for part in (first, last) if part)
     return name.strip() or None
 
 
 def split_name(full_name: str) -> Parts:
-    """First and last name: what stands before the first space, and the rest."""
+    """First and last name: the text before the first space, and the text after it."""
     first, _, last = " ".join(full_name.split()).partition(" ")
     return first or None, last or None
 
 
-def said_parts(full: str | None, first: str | None, last: str | None) -> Parts | None:
-    """The parts of a name as an event gives them: None when it gives none, NOBODY_SAID when they
-    are those that the name divides into anyway. Of one part alone the full name, if there is one,
-    tells the other.
+def explicit_parts(full: str | None, first: str | None, last: str | None) -> Parts | None:
+    """The parts of a name that an event states: None when it states none, DERIVED_PARTS when they
+    are equal to those of `split_name`. When it states one part only, the other comes from the full
+    name, if there is one.
     """
     if not first and not last:
         return None
@@ -37,7 +38,7 @@ def said_parts(full: str | None, first: str | None, last: str | None) -> Parts |
     elif last and not first and whole.endswith(f" {last}"):
         first = _tidy(whole.removesuffix(last))
     name = full_name(full, first, last)
-    return NOBODY_SAID if name is None or (first, last) == split_name(name) else (first, last)
+    return DERIVED_PARTS if name is None or (first, last) == split_name(name) else (first, last)
 
 
 def _tidy(part: str | None) -> str | None:

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from headwater.contacts import filters
-from headwater.contacts.field_labels import shown_names
+from headwater.contacts.field_labels import field_names
 from headwater.contacts.models import ContactRow, ContactSelection, GetContact, ListContacts
 from headwater.contacts.schemas import ROW_FIELDS
 from headwater.http.date_range import date_range
@@ -104,7 +104,7 @@ DOCUMENTATION_OF_FIND = [EMAIL.openapi(), *DOCUMENTATION_OF_GET]
 
 
 def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
-    """The cursors of the list a query asks for, in whichever form it names the addresses."""
+    """The cursors of the list that a query selects, in whichever form it names the addresses."""
     emails = sorted({text.strip().lower() for text in _addresses(query)})
     conditions = list(query.objects(filters.PARAMETER).values())
     listed = [emails, CREATED.texts(query), conditions]
@@ -112,7 +112,7 @@ def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
 
 
 def read_list_contacts(query: Input, space: Space, cursors: Cursors, now: datetime) -> ListContacts:
-    """The page a query asks for. Raises Invalid with every rule it breaks."""
+    """Read the page to list from a query. Raises Invalid with every rule that it breaks."""
     clock = filters.DateContext(space.zone, now.astimezone(space.zone).date())
     selection = ContactSelection(
         _created(query, space),
@@ -127,7 +127,7 @@ def read_list_contacts(query: Input, space: Space, cursors: Cursors, now: dateti
 
 
 def read_get_contact(query: Input) -> GetContact:
-    """Read which parts of a contact to show. Raises Invalid with every rule the query breaks."""
+    """Read the parts of a contact to show. Raises Invalid with every rule that the query breaks."""
     selection = GetContact(
         labels=LABELS.read(query) == 1,
         trk_tokens=TRK_TOKENS.read(query) == 1,
@@ -140,8 +140,8 @@ def read_get_contact(query: Input) -> GetContact:
 
 
 def read_email(query: Input, in_path: str = "") -> str:
-    """The one address, trimmed and lower-case, that a path or a query names; what is wrong with
-    it is noted in the query, for the reader of the rest to raise.
+    """The one address, trimmed and lower-case, that a path or a query names. Errors in it are
+    noted in the query, and raised when the rest has been read.
     """
     if not in_path.strip():
         return EMAIL.read(query) or ""
@@ -151,8 +151,8 @@ def read_email(query: Input, in_path: str = "") -> str:
 
 
 def _addresses(query: Input) -> list[str]:
-    """The addresses between commas and in repeated parameters. A blank parameter has none,
-    but one that is nothing but commas is kept, to be refused.
+    """The addresses between commas and in repeated parameters. A blank parameter has none; a
+    parameter of commas alone is kept, so that it is refused.
     """
     addresses: list[str] = []
     for value in query.several(EMAIL.name):
@@ -184,7 +184,7 @@ def split_at_commas(text: str) -> Iterator[str]:
 
 
 def _closing_quote(text: str, at: int) -> int | None:
-    """Where the quotation that was opened before `at` is over."""
+    """The position of the quotation mark that closes the quotation opened before `at`."""
     while mark := _ESCAPE_OR_QUOTE.search(text, at):
         at = mark.end()
         if mark[0] == '"':
@@ -218,5 +218,5 @@ def _row(query: Input, space: Space) -> ContactRow:
     trk_tokens, emails, fields, labels = (
         flag.read(query) == 1 for flag in (TRK_TOKENS, ALL_EMAILS, CUSTOM_FIELDS, LABELS)
     )
-    names = shown_names(space.field_labels if labels else {}, ROW_FIELDS)
+    names = field_names(space.field_labels if labels else {}, ROW_FIELDS)
     return ContactRow(trk_tokens, emails, names if fields else None)

@@ -1,5 +1,5 @@
 """A contact's row while a batch changes it: the primary values, the profile fields, the company
-and the sources of its path. Pure; storing.py reads and writes it.
+and the sources of its path. Pure; batch_store.py reads and writes it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Profile:
     """One contact's columns. `changed` says that the stored row must be written."""
 
     __slots__ = (
-        "changed", "company", "contact", "details", "email", "given", "name", "original_company",
+        "changed", "company", "contact", "details", "email", "filled", "name", "original_company",
         "phone", "source_mask",
     )  # fmt: skip
 
@@ -44,8 +44,8 @@ class Profile:
         self.company: Company | None = None
         self.original_company: Company | None = None
         self.source_mask = 0
-        self.given: tuple[str, ...] = ()
-        """Of a merged contact: the columns in which its survivor had nothing and took its value."""
+        self.filled: tuple[str, ...] = ()
+        """Of a merged contact: the empty columns of its survivor that took its value."""
         self.changed = contact.is_new
 
     def learn(self, email: str | None, name: str | None, phone: str | None) -> None:
@@ -68,12 +68,11 @@ class Profile:
                 self.details[column] = stored
                 self.changed = True
 
-    def notice(self, columns: tuple[str, ...], told: object) -> None:
-        """Take what is empty among columns that say one thing together, from an object's attributes
-        of the same names, unless what is known says something else: nobody lives in Paris, Texas,
-        France.
+    def notice(self, columns: tuple[str, ...], record: object) -> None:
+        """Fill empty columns of a group that belongs together, from the attributes of `record` with
+        their names, unless a filled one differs: nobody lives in Paris, Texas, France.
         """
-        values = {column: getattr(told, column) for column in columns}
+        values = {column: getattr(record, column) for column in columns}
         details = self.details
         if any(details.get(column, value) != value for column, value in values.items() if value):
             return
@@ -89,7 +88,7 @@ class Profile:
             self.changed = True
 
     def fill_from(self, other: Profile) -> None:
-        """Take from a contact merged into this one whatever is empty here."""
+        """Fill empty columns from a contact merged into this one."""
         primaries = [
             column for column in PRIMARIES
             if getattr(self, column) is None and getattr(other, column) is not None
@@ -101,15 +100,15 @@ class Profile:
         ]  # fmt: skip
         for column in details:
             self.details[column] = other.details[column]
-        other.given = (*primaries, *details)
-        self.changed |= bool(other.given)
+        other.filled = (*primaries, *details)
+        self.changed |= bool(other.filled)
         other.changed = True
 
     def join_company(self, other: Profile) -> None:
         """Take the company of a contact merged into this one, if this one has none."""
         if self.company is None and other.company is not None:
             self.company = other.company
-            other.given += (COMPANY,)
+            other.filled += (COMPANY,)
 
 
 def instant(value: str, zone: ZoneInfo) -> str:
@@ -123,9 +122,9 @@ def instant(value: str, zone: ZoneInfo) -> str:
     return f"{value}T00:00:00{offset[:3]}:{offset[3:5]}:{seconds}"
 
 
-def shown_date(value: str, zone: ZoneInfo) -> str:
-    """A date slot's value as answers have it: the day of which it is the first moment in `zone`,
-    else the moment in UTC.
+def format_date(value: str, zone: ZoneInfo) -> str:
+    """A date slot's value in the form of answers: the day of which it is the first moment in
+    `zone`, else the moment in UTC.
     """
     moment = datetime.fromisoformat(instant(value, zone))
     try:

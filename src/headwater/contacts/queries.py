@@ -1,6 +1,6 @@
-"""Contacts read back: one page of a selection, or one contact.
+"""Read stored contacts: one page of a selection, or one contact.
 
-Either is one statement, put together from closed tables: which contacts, and what is shown of each.
+Each is one statement, composed from fixed tables: the conditions on contacts, and the columns.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Composable, Identifier, Literal, Placeholder
 
-from headwater.contacts.field_labels import shown_names
+from headwater.contacts.field_labels import field_names
 from headwater.contacts.inputs import COLLECTIONS
 from headwater.contacts.journey import fetch_hits, fetch_journey
 from headwater.contacts.models import ContactRow, ContactSelection, GetContact, ListContacts
@@ -29,31 +29,31 @@ _COMMA, _AND = SQL(", "), SQL(" AND ")
 _PRIMARY = SQL("k.id, k.email, k.name, k.phone, k.location")
 
 
-async def list_contacts(connection: AsyncConnection, space: Space, asked: ListContacts) -> Page:
+async def list_contacts(connection: AsyncConnection, space: Space, request: ListContacts) -> Page:
     """One page, the highest id first."""
-    backward = asked.at is not None and asked.at.backward
-    only, bound = _conditions(asked)
-    line, named = row_line(asked.row)
+    backward = request.at is not None and request.at.backward
+    only, bound = _conditions(request)
+    line, named = row_line(request.row)
     bound |= named | {"space_id": space.id, "timezone": space.timezone}
-    rows = queries["of_emails" if asked.selection.emails else "of_time"].format(only=only)
+    rows = queries["of_emails" if request.selection.emails else "of_time"].format(only=only)
     order = _OLDEST_FIRST if backward else _NEWEST_FIRST
     statement = queries["page"].format(rows=rows, order=order, line=line)
     # Not prepared: a plan that does not know the limit and the range may not stop early.
     cursor = await connection.execute(statement, bound, prepare=False)
-    return page_of(await cursor.fetchall(), asked.per_page, asked.at, to_key)
+    return page_of(await cursor.fetchall(), request.per_page, request.at, to_key)
 
 
 async def fetch_contact(
-    connection: AsyncConnection, space: Space, contact_id: int, asked: GetContact
+    connection: AsyncConnection, space: Space, contact_id: int, request: GetContact
 ) -> bytes:
-    """A contact by its canonical id, as JSON. What is asked for beside the contact itself is read
-    by further statements, so it wants a transaction in which all of them see the same rows.
+    """A contact by its canonical id, as JSON. The parts beside the contact itself are read by
+    further statements, so it needs a transaction in which all of them see the same rows.
     """
-    names = shown_names(space.field_labels if asked.labels else {})
+    names = field_names(space.field_labels if request.labels else {})
     members, bound = _members(names)
     columns = [SQL("k.id"), *(_collection(name) for name in COLLECTIONS)]
     columns.append(_named(queries["filled_fields"].format(members=members), "custom_fields"))
-    if asked.trk_tokens:
+    if request.trk_tokens:
         columns.append(_named(queries["tokens"], "trk_tokens"))
     line = queries["line"].format(columns=_COMMA.join(columns))
     bound |= {"space_id": space.id, "timezone": space.timezone, "contact_id": contact_id}
@@ -61,13 +61,13 @@ async def fetch_contact(
     row = await cursor.fetchone()
     assert row is not None
     further: dict[str, str] = {}
-    if asked.events:
-        direct = asked.direct_touchpoints
+    if request.events:
+        direct = request.direct_touchpoints
         journey = await fetch_journey(connection, space.id, contact_id, direct=direct)
         further["events"] = _array(journey.items)
         if journey.left_out:
             further["events_left_out"] = str(journey.left_out)
-    if asked.hits:
+    if request.hits:
         hits = await fetch_hits(connection, space.id, contact_id)
         further["browsing_session_hits"] = _array(hits)
     return _with_members(row[0], further)
@@ -84,28 +84,30 @@ def _with_members(line: str, further: Mapping[str, str]) -> bytes:
     return "".join([line[:-1], *members, "}"]).encode()
 
 
-def _conditions(asked: ListContacts) -> tuple[Composable, dict[str, Any]]:
-    """What a page asks of contacts `k`, and what that binds."""
-    selection = asked.selection
+def _conditions(request: ListContacts) -> tuple[Composable, dict[str, Any]]:
+    """The conditions of a page on contacts `k`, and the values that they bind."""
+    selection = request.selection
     bound = {
-        "emails": list(selection.emails), "limit": asked.per_page + 1,
-        **places(selection.created, asked.at),
+        "emails": list(selection.emails), "limit": request.per_page + 1,
+        **places(selection.created, request.at),
     }  # fmt: skip
     conditions: list[Composable] = [queries["listed"]]
     if selection.conditions:
-        conditions.append(_asked(selection, bound))
+        conditions.append(_field_conditions(selection, bound))
     return _AND.join(conditions), bound
 
 
-def _asked(selection: ContactSelection, bound: dict[str, Any]) -> Composable:
-    composed = [each.compose(number) for number, each in enumerate(selection.conditions)]
+def _field_conditions(selection: ContactSelection, bound: dict[str, Any]) -> Composable:
+    composed = [condition.compose(number) for number, condition in enumerate(selection.conditions)]
     for _, values in composed:
         bound |= values
-    return queries["asked"].format(conditions=_AND.join(fragment for fragment, _ in composed))
+    return queries["field_conditions"].format(
+        conditions=_AND.join(fragment for fragment, _ in composed)
+    )
 
 
 def row_line(row: ContactRow) -> tuple[Composable, dict[str, Any]]:
-    """The JSON of a list's row, and what that binds beside the Space and its time zone."""
+    """The JSON of a list's row, and the values that it binds beside the Space and its time zone."""
     columns: list[Composable] = [_PRIMARY]
     if row.trk_tokens:
         columns.append(_named(queries["tokens"], "trk_tokens"))
@@ -129,17 +131,17 @@ def _named(value: Composable, name: str) -> Composable:
 
 
 def _members(names: Mapping[str, str]) -> tuple[Composable, dict[str, str]]:
-    """The profile fields under these names as arguments of `concat`, and what they bind."""
+    """The profile fields under these names as arguments of `concat`, and the values they bind."""
     members = [
-        queries["member"].format(name=Placeholder(column), value=_shown(number, column))
+        queries["member"].format(name=Placeholder(column), value=_field_value(number, column))
         for number, column in SLOTS
     ]
     bound = {column: f",{msgspec.json.encode(names[column]).decode()}:" for _, column in SLOTS}
     return _COMMA.join(members), bound
 
 
-def _shown(number: int, column: str) -> Composable:
-    """A profile field as the API shows it."""
+def _field_value(number: int, column: str) -> Composable:
+    """The SQL of a profile field in the form of the API."""
     field = Identifier("k", column)
     if number in NUMBER_SLOTS:
         return SQL("trim_scale({})").format(field)

@@ -1,4 +1,4 @@
-"""What the endpoints that read contacts answer, as JSON schemas for the document."""
+"""JSON schemas of the answers of the endpoints that read contacts, for the document."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PRIMARY = {
 }  # fmt: skip
 _INCLUDED = {"trk_tokens": _TOKENS, "emails": _TEXTS}
 ROW_FIELDS = (*_PRIMARY, *_INCLUDED)
-"""What a list's row can show beside the custom fields."""
+"""The fields that a list's row can have beside the custom fields."""
 
 DAY_OR_MOMENT = "`YYYY-MM-DD` at midnight in the Space's zone, else a date-time in UTC."
 

@@ -1,6 +1,6 @@
-"""A merged contact becomes one of its own again: its identifiers, its row, and the primary values
-of those that it had been part of. What goes where is decided in merging/, whose caller holds the
-Space's lock.
+"""Restore a merged contact as a contact of its own: its identifiers, its row, and the primary
+values of the contacts that it had been part of. merging/ decides what goes where; its caller holds
+the Space's lock.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ async def fetch_contact_rows(
 async def restore_identifiers(
     connection: AsyncConnection, space_id: int, split: ContactSplit, line: Iterable[tuple[int, int]]
 ) -> None:
-    """Give the contact what was known of it. `line` has every contact that it was part of, and
-    since which merge.
+    """Give the contact its identifiers back. `line` has every contact that it was part of, with
+    the merge that made it so.
     """
     joined = rows({"contact_id": number, "merge_id": merge_id} for number, merge_id in line)
     values = {**split.values(space_id), "line": joined}

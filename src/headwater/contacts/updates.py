@@ -1,4 +1,4 @@
-"""Contacts made and changed by request: their collections and custom fields, replaced whole."""
+"""Create and change contacts by request: collections and custom fields are replaced whole."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ queries = Queries(__name__, "updates.sql")
 
 
 async def create_contact(connection: AsyncConnection, space: Space, values: ContactValues) -> int:
-    """The id of a new contact with these values."""
+    """Create a contact with these values and return its id."""
     await lock_identities(connection, space.id)
     (contact_id,) = await create_contacts(connection, space.id, 1)
     await _replace(connection, space, contact_id, values)
@@ -41,8 +41,8 @@ async def update_contact(
 async def set_company(
     connection: AsyncConnection, space_id: int, contact_id: int, company_id: int | None
 ) -> None:
-    """Make a contact a member of a company, or of none. What is stored of the contact is to be
-    reassigned by whoever calls, who holds the Space's lock.
+    """Make a contact a member of a company, or of none. The caller reassigns what is stored of the
+    contact, and holds the Space's lock.
     """
     values = {"space_id": space_id, "contact_id": contact_id, "company_id": company_id}
     await connection.execute(queries["set_company"], values)
@@ -67,7 +67,7 @@ async def _replace(
 
 
 def _columns(values: ContactValues, zone: ZoneInfo) -> dict[str, str | None]:
-    """The contact's columns that change, and what they become."""
+    """The contact's columns that change, with their new values."""
     columns = {
         COLLECTIONS[name].kind: items[0] if items else None
         for name, items in values.collections.items()

@@ -1,4 +1,4 @@
-"""A small client of the public API, as a customer might write one: it waits when told to."""
+"""A small client of the public API, as a customer might write one: it honours Retry-After."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ TRIES = 10
 
 
 class ApiError(RuntimeError):
-    """The API refused a request for good."""
+    """The API refused a request, also when it was repeated."""
 
 
 class ApiClient:
-    """One Space, through one API key."""
+    """A client of one Space, through one API key."""
 
     def __init__(self, base_url: str, key: str) -> None:
         parts = urlsplit(base_url)
@@ -29,20 +29,20 @@ class ApiClient:
 
     def post(self, path: str, body: Any) -> Any:
         """The answer to a POST. Raises ApiError."""
-        return self._ask("POST", path, json.dumps(body))
+        return self._request("POST", path, json.dumps(body))
 
     def pages(self, path: str, parameters: list[tuple[str, str]]) -> Iterator[dict[str, Any]]:
         """Every row of a list, page after page. Raises ApiError."""
         cursor: list[tuple[str, str]] = []
         while True:
-            page = self._ask("GET", f"{path}?{urlencode(parameters + cursor)}")
+            page = self._request("GET", f"{path}?{urlencode(parameters + cursor)}")
             yield from page["data"]
             if page["next_cursor"] is None:
                 return
             cursor = [("cursor", page["next_cursor"])]
 
-    def _ask(self, method: str, path: str, body: str | None = None) -> Any:
-        asked = f"{method} {path.partition('?')[0]}"
+    def _request(self, method: str, path: str, body: str | None = None) -> Any:
+        label = f"{method} {path.partition('?')[0]}"
         for _ in range(TRIES):
             self._connection.request(method, API + path, body, self._headers)
             answer = self._connection.getresponse()
@@ -51,6 +51,6 @@ class ApiClient:
                 time.sleep(int(answer.headers.get("Retry-After", "1")))
                 continue
             if answer.status >= 300:
-                raise ApiError(f"{asked}: {answer.status} {content.decode()}")
+                raise ApiError(f"{label}: {answer.status} {content.decode()}")
             return json.loads(content, parse_float=Decimal)
-        raise ApiError(f"{asked}: refused {TRIES} times")
+        raise ApiError(f"{label}: refused {TRIES} times")

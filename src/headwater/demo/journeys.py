@@ -1,7 +1,7 @@
 """Half a year of visits, sign-ups, orders and refunds, the same for every run. Pure.
 
-Visits are told as browsers report them, by the page and what led to it, so that it is Headwater
-that finds out where they come from.
+Visits have the form in which browsers report them, a page and its referrer, so that Headwater
+itself finds their source.
 
 Every event carries an idempotency key made of the shop and a number, so that sending them
 again, in this run or a later one, adds nothing.
@@ -20,9 +20,9 @@ from headwater.demo.shops import Shop
 Payload = dict[str, Any]
 
 DAYS = 180
-"""Two periods of ninety, of which the second can be compared with the first."""
+"""Days of the sample: two periods of ninety, so that the second can be compared with the first."""
 LATEST = 6
-"""People of the last minutes: whoever looks at today sees something."""
+"""People of the last minutes, so that a report of today shows something."""
 FIRST = (
     "Anna", "Ben", "Carla", "David", "Elif", "Finn", "Greta", "Hugo", "Ines", "Jonas",
     "Kim", "Lena", "Mats", "Nora", "Omar", "Paula", "Quinn", "Rosa", "Sami", "Tara",
@@ -42,7 +42,7 @@ REPEATED = 0.02
 
 @dataclass
 class SamplePerson:
-    """Somebody on the way through a shop, and what they have done so far."""
+    """A person on the way through a shop, with their visits and events so far."""
 
     shop: Shop
     number: int
@@ -69,24 +69,24 @@ class SamplePerson:
         self.at += timedelta(hours=self.dice.uniform(0.05, hours))
 
     def visit(self) -> None:
-        """Come through a channel; nobody knows yet who it is."""
+        """Come through a channel, still anonymous."""
         channel = self.dice.choices(
             self.shop.channels, [channel.weight for channel in self.shop.channels]
         )[0]
         campaign, advert = self.dice.choice(channel.campaigns)
         click = f"{self.shop.slug}-{self.number}-{len(self.visits)}"
-        told = {
+        parameters = {
             name: text.format(campaign=campaign, advert=advert, click=click)
             for name, text in channel.parameters.items()
         }
         url = f"https://{self.shop.domain}/{self.number % 17}"
-        url += f"?{urlencode(told)}" if told else ""
+        url += f"?{urlencode(parameters)}" if parameters else ""
         visit = {"occurred_at": self._moment(), "url": url, "trk_token": self.token}
         self.visits.append(visit | ({"referrer": channel.referrer} if channel.referrer else {}))
         self.act("view_content", url=url, trk_token=self.token)
 
     def sign_up(self) -> None:
-        """Say who they are, in the browser that the visits were made in."""
+        """Sign up with an e-mail address, in the browser that the visits were made in."""
         first, last = self._name
         about = {"first_name": first, "last_name": last, "trk_token": self.token}
         if self.shop.business:
@@ -113,7 +113,7 @@ class SamplePerson:
             self.known("purchase", amount=-amount, order_id=f"{order}-refund", order_name="Refund")
 
     def known(self, name: str, **values: Any) -> None:
-        """Do something under the own e-mail address."""
+        """Do something under the person's own e-mail address."""
         company = COMPANIES[self.number % len(COMPANIES)]
         if self.shop.business:
             values |= {"company_external_id": f"acc-{company.lower()}", "company_name": company}
@@ -131,22 +131,22 @@ class SamplePerson:
 
 @dataclass(frozen=True)
 class Journeys:
-    """What is sent of a shop, each in order of time."""
+    """The visits and events to send for a shop, each in order of time."""
 
     visits: list[Payload]
     events: list[Payload]
 
 
 def journeys(shop: Shop, now: datetime) -> Journeys:
-    """Everything of `shop` in the DAYS up to `now`; some events are repeated, as a careful client
-    repeats what it got no answer for.
+    """The journeys of `shop` in the DAYS up to `now`; some events are repeated, as a careful client
+    repeats requests without an answer.
     """
     dice = random.Random(shop.seed)  # noqa: S311 # repeatable on purpose
     people = [_journey(shop, number, now) for number in range(shop.people)]
     people += [_newcomer(shop, shop.people + number, now) for number in range(LATEST)]
     end = _written(now)
-    visits = [each for one in people for each in one.visits if each["occurred_at"] <= end]
-    events = [each for one in people for each in one.events if each["event_time"] <= end]
+    visits = [visit for person in people for visit in person.visits if visit["occurred_at"] <= end]
+    events = [event for person in people for event in person.events if event["event_time"] <= end]
     events += dice.sample(events, round(len(events) * REPEATED))
     return Journeys(
         sorted(visits, key=lambda visit: visit["occurred_at"]),
@@ -159,7 +159,7 @@ def _written(moment: datetime) -> str:
 
 
 def _newcomer(shop: Shop, number: int, now: datetime) -> SamplePerson:
-    """Somebody who has just come, and bought."""
+    """A person who has just come, and bought."""
     dice = random.Random(f"{shop.seed}/{number}")  # noqa: S311 # repeatable on purpose
     start = now - timedelta(minutes=2 + number % LATEST)
     person = SamplePerson(shop, number, dice, start, f"{shop.slug}-browser-{number}")

@@ -1,4 +1,4 @@
-"""Credited revenue by source, worked out from nothing but the public API."""
+"""Credited revenue by source, computed from the public API alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headwater.terminal.tables import align
 
 MODELS = ("last_touch", "u_shaped")
 WINDOW_DAYS = 30
-MAX_SOURCES = 15  # what one request may ask for
+MAX_SOURCES = 15  # the most in one request
 UNATTRIBUTED = "unattributed"
 
 Parameters = list[tuple[str, str]]
@@ -39,15 +39,15 @@ def _credited(
     client: ApiClient, base: Parameters, model: str, amounts: dict[int, Decimal]
 ) -> dict[str, Decimal]:
     credited: dict[str, Decimal] = defaultdict(Decimal)
-    left = dict(amounts)
+    uncredited = dict(amounts)
     for start in range(0, len(SOURCES), MAX_SOURCES):
-        asked = [*base, ("fields", "source"), ("attribution_model", model)]
-        asked += [("attribution_window", str(WINDOW_DAYS))]
-        asked += [("sources", source) for source in SOURCES[start : start + MAX_SOURCES]]
-        for row in client.pages("/events", asked):
+        query = [*base, ("fields", "source"), ("attribution_model", model)]
+        query += [("attribution_window", str(WINDOW_DAYS))]
+        query += [("sources", source) for source in SOURCES[start : start + MAX_SOURCES]]
+        for row in client.pages("/events", query):
             credited[row["source"]] += Decimal(row["amount"] or 0)
-            left.pop(row["id"], None)
-    credited[UNATTRIBUTED] = sum(left.values(), Decimal(0))
+            uncredited.pop(row["id"], None)
+    credited[UNATTRIBUTED] = sum(uncredited.values(), Decimal(0))
     return dict(credited)
 
 

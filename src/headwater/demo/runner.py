@@ -59,7 +59,7 @@ class ServiceProcess:
         )
 
     def base_url(self) -> str:
-        """Where it serves, once it does. Raises Failure."""
+        """The address at which it serves, once it does. Raises Failure."""
         assert self._process.stdout is not None
         word, _, url = self._process.stdout.readline().strip().partition(" ")
         if word != "ready":
@@ -77,7 +77,7 @@ class ServiceProcess:
 
 
 def demonstrate(settings: Settings, options: list[str]) -> int:
-    """Serve with `options`, fill, report, and go on serving until told to stop."""
+    """Serve with `options`, fill, report, and go on serving until stopped."""
     server = ServiceProcess(options)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
@@ -104,7 +104,7 @@ def _interrupt(_: int, __: Any) -> None:
 
 
 async def _open(settings: Settings, shop: Shop) -> SampleSpace:
-    """The shop's Space, made unless there is one by its name, and a new key."""
+    """The shop's Space, created unless there is one by its name, and a new key."""
     changes = read_changes({"name": shop.name, **shop.settings}, RATE_LIMITS)
     encryption_key = load_encryption_key(settings)
     async with transaction(settings) as connection:
@@ -118,7 +118,7 @@ async def _open(settings: Settings, shop: Shop) -> SampleSpace:
 
 
 async def _make_login(settings: Settings, samples: list[SampleSpace]) -> str:
-    """An account that owns the sample Spaces, under a new password, which is returned."""
+    """Create an account that owns the sample Spaces, and return its new password."""
     password = secrets.token_urlsafe(12)
     password_hash = await Passwords().hash(password)
     async with transaction(settings) as connection:

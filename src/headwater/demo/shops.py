@@ -1,4 +1,4 @@
-"""The two sample businesses, and where their visitors come from."""
+"""The two sample businesses, and the channels of their visitors."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Channel:
-    """A way to a business, as browsers report it: nothing says which source it is."""
+    """A channel to a business, as browsers report it: its source is not named."""
 
     weight: float
-    """How often it is taken."""
+    """Its relative frequency."""
     parameters: dict[str, str] = field(default_factory=dict[str, str])
-    """What its links carry; {campaign}, {advert} and {click} stand for those of one click."""
+    """Parameters of its links; {campaign}, {advert} and {click} stand for those of one click."""
     referrer: str | None = None
     campaigns: tuple[tuple[str, str], ...] = (("", ""),)
     """Campaign and ad of each link."""
@@ -28,7 +28,7 @@ class Shop:
     domain: str
     people: int
     business: bool
-    """Sells to companies: buyers write from them, rather than from a private mailbox."""
+    """True of a shop that sells to companies: its buyers use business addresses."""
     prices: tuple[float, ...]
     channels: tuple[Channel, ...]
     seed: int

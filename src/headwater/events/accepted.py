@@ -55,14 +55,14 @@ class AcceptedEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=Tru
     idempotency_key: str | None = None
     do_not_capi: bool = False
     currency: str | None = None
-    """Of the amount; the Space's where the event does not say."""
+    """The amount's; None is the Space's."""
     ad_user_data: bool | None = None
     ad_personalization: bool | None = None
-    """What the person agreed to have done with their data; None where nobody said."""
+    """The person's consent to the use of their data for ads; None when it is not known."""
     cookies: dict[str, str] = {}
-    """Some of browsing.accepted.COOKIES."""
+    """Values of browsing.accepted.COOKIES by name, where the browser has them."""
     warnings: tuple[str, ...] = ()
-    """What was sent and ignored, under the names that the sender gave it."""
+    """Fields that were sent and ignored, under the sender's names."""
 
 
 PERSONAL = frozenset({
@@ -70,7 +70,7 @@ PERSONAL = frozenset({
     "last_name", "phone", "user_agent", "profile_fields", "cookies",
     "warnings",
 })  # fmt: skip
-"""The members that tell who somebody is: erasing a person takes them out of a payload."""
+"""The members that identify a person: erasing the person removes them from a payload."""
 
 KEPT = frozenset({
     "event_name", "event_time", "company_external_id", "company_name", "url", "amount", "order_id",
@@ -78,4 +78,4 @@ KEPT = frozenset({
     "trk_campaign", "trk_ad_group", "trk_ad_id", "trk_keyword", "trk_type", "idempotency_key",
     "do_not_capi", "currency", "ad_user_data", "ad_personalization",
 })  # fmt: skip
-"""The members that tell what happened and whence: they stay with the event."""
+"""The members that describe the event and its source: they stay with the event."""

@@ -1,5 +1,5 @@
-"""The writing side of events: duplicates found and recorded, events stored and kept in step with
-their contacts. Whoever calls holds the Space's lock; the unique indexes are the last guard.
+"""Write events: find and record duplicates, store events, and keep them in step with their
+contacts. The caller holds the Space's lock; the unique indexes are the last guard.
 """
 
 from __future__ import annotations
@@ -57,19 +57,19 @@ class StoredEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True,
 
 
 class Duplicate(msgspec.Struct, frozen=True, gc=False):
-    """A request dropped because of what it repeats."""
+    """A request that was dropped because it repeats another."""
 
     id: int
     reason: Literal["idempotency_key", "order_id", "repeated_touch", "repeated_hit"]
     event_id: int | None
-    """The stored event; of a touchpoint that was sent, and of a page view, none."""
+    """The stored event; None for a touchpoint that was sent, and for a page view."""
     received_at: int
     sender: Sender
 
 
 class Replaced(msgspec.Struct, frozen=True, gc=False):
-    """A page's event whose place an event of the business takes, and what of it repeats the other:
-    it becomes the duplicate.
+    """A page's event that an event of the business replaces, and the keys that it repeats: it
+    becomes the duplicate.
     """
 
     id: int
@@ -78,13 +78,13 @@ class Replaced(msgspec.Struct, frozen=True, gc=False):
 
 
 class Recorded(NamedTuple):
-    """The ids of events by what others may repeat: of the business's own, and of pages'."""
+    """The ids of events by the keys that others may repeat: the business's events, and pages'."""
 
     business: dict[Key, int]
     browsers: dict[Key, int]
 
     def of(self, sender: Sender) -> dict[Key, int]:
-        """Those that an event of this sender joins."""
+        """The ids among which an event of this sender is recorded."""
         return self.business if sender.is_trusted else self.browsers
 
 
@@ -106,8 +106,8 @@ class SourceSeen(msgspec.Struct, frozen=True, gc=False):
 def request_recorded(
     connection: Connection[Any], space_id: int, keys: Collection[Key], orders: Collection[Key]
 ) -> Callable[[], RecordedEvents]:
-    """Ask which idempotency keys and orders are stored; calling the result fetches the ids of
-    their events.
+    """Ask for the stored ones of idempotency keys and orders; calling the result fetches the ids
+    of their events.
     """
     cursors = [
         connection.execute(queries[name], {"space_id": space_id, "keys": _named(wanted)})
@@ -141,7 +141,7 @@ def record_events(
 def record_duplicates(
     connection: Connection[Any], space_id: int, duplicates: Collection[Duplicate]
 ) -> None:
-    """Keep what was dropped visible."""
+    """Record duplicates, so that dropped requests stay visible."""
     if duplicates:
         values = {"space_id": space_id, "duplicates": rows(duplicates)}
         connection.execute(queries["record_duplicates"], values)
@@ -150,7 +150,7 @@ def record_duplicates(
 def replace_events(
     connection: Connection[Any], space_id: int, replaced: Collection[Replaced]
 ) -> None:
-    """Make duplicates of events whose place others have taken."""
+    """Turn events that others have replaced into duplicates."""
     if replaced:
         values = {"space_id": space_id, "replaced": rows(replaced)}
         connection.execute(queries["replace"], values)
@@ -180,9 +180,9 @@ def add_sources(connection: Connection[Any], space_id: int, sources: dict[int, i
 
 
 def add_seen(connection: Connection[Any], space_id: int, touches: Collection[SourceSeen]) -> None:
-    """Put the sources of touches on the stored events after them, without asking for these first:
-    nearly always there are none.
+    """Put the sources of touches on the stored events after them, without loading these first:
+    there are hardly ever any.
     """
-    each = [{"space_id": space_id, **msgspec.structs.asdict(touch)} for touch in touches]
-    if each:
-        connection.cursor().executemany(queries["add_seen"], each)
+    sightings = [{"space_id": space_id, **msgspec.structs.asdict(touch)} for touch in touches]
+    if sightings:
+        connection.cursor().executemany(queries["add_seen"], sightings)

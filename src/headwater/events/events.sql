@@ -39,7 +39,7 @@ WHERE e.space_id = %(space_id)s AND {only};
 -- name: of_contacts
 -- A condition on events `e`: their contact `k` has what is asked of its custom fields.
 EXISTS (SELECT FROM contacts k
-        WHERE k.space_id = %(space_id)s AND k.id = e.contact_id AND {asked});
+        WHERE k.space_id = %(space_id)s AND k.id = e.contact_id AND {conditions});
 
 -- name: page
 -- Rows `c` of a page: of each chosen event in turn, and cut off before anything else is read; then

@@ -1,4 +1,4 @@
-"""A selection of stored events as lines, the same that List Events would page through."""
+"""A selection of stored events as lines of an export: the rows that List Events would return."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from headwater.sources.catalogue import SOURCES
 
 
 def event_lines(connection: Connection[Any], space_id: int, selection: EventSelection) -> Lines:
-    """The rows of a selection, newest first. Wants the transaction in which they will be read."""
+    """The rows of a selection, newest first. Needs the transaction in which they will be read."""
     conditions, bound = conditions_of(selection)
     bound |= {"space_id": space_id, "source_names": list(SOURCES)}
     counted = queries["count"].format(only=SQL(" AND ").join(conditions))

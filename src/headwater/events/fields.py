@@ -1,7 +1,7 @@
 """The fields an event row can show: each an SQL expression, and the tables it needs.
 
 A row of the page is `c`; `e`, `t` and `l` are the event, the touchpoint and the event's label, and
-`campaign`, `adset`, `ad` and `account` what the catalogue calls the touchpoint's ids: joined by
+`campaign`, `adset`, `ad` and `account` the catalogue's names of the touchpoint's ids: joined by
 primary key only when a chosen field reads them.
 """
 
@@ -32,7 +32,7 @@ class Field:
     joins: tuple[str, ...] = ()
     """The aliases of the joined tables that `value` reads."""
     of_touch: bool = False
-    """Whether it exists only with `sources`."""
+    """True of a field that exists only with `sources`."""
 
 
 JOINS: dict[str, Composable] = {
@@ -54,7 +54,7 @@ JOINS: dict[str, Composable] = {
         for kind in AD_KINDS
     },
 }
-"""In an order in which each finds what it is joined to."""
+"""The joins, each after the tables that it is joined to."""
 
 _BY_KEY = (
     "{join} LATERAL (SELECT * FROM {table} {alias} WHERE {alias}.space_id = %(space_id)s{also}"
@@ -85,8 +85,8 @@ JOINS_BY_KEY: dict[str, Composable] = JOINS | {
         for kind in AD_KINDS
     },
 }
-"""The same for the few rows of a page: each the first from its key on, in the order of the primary
-key, so that no plan can read a whole Space for a row."""
+"""The same joins for the few rows of a page: each reads the first row from its key on, in the order
+of the primary key, so that no plan can read a whole Space for a row."""
 
 
 AD_FIELDS = (
@@ -148,7 +148,7 @@ def complete(chosen: Iterable[str], *, credited: bool) -> tuple[str, ...]:
 
 
 def columns(names: Iterable[str], credit: Composable) -> Composable:
-    """The select list of these fields, `credit` being what their amount is."""
+    """The select list of these fields; `credit` is the expression of their amount."""
     return SQL(", ").join(
         SQL("{} AS {}").format(FIELDS[name].value.format(credit=credit), Identifier(name))
         for name in names

@@ -1,4 +1,4 @@
-"""What can be asked of stored events, parsed and free of doubt."""
+"""Requests about stored events, parsed and validated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headwater.http.timerange import TimeRange
 
 @dataclass(frozen=True)
 class EventSelection:
-    """Which events, and what is shown of each: what a list and an export have in common."""
+    """Conditions on events and the fields of their rows, for a list and for an export."""
 
     time: TimeRange
     event_names: tuple[str, ...]
@@ -22,7 +22,7 @@ class EventSelection:
     """None lists each event once; else a row is a credited touchpoint."""
     conditions: tuple[Condition, ...]
     fields: tuple[str, ...]
-    """Names in events/fields.py, complete and in the order they are shown."""
+    """Names in events/fields.py, complete and in the order of the row."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class ListEvents:
 
 @dataclass(frozen=True)
 class EventChange:
-    """What to change of an event."""
+    """A change to an event."""
 
     amount: Decimal | None
     """At least 0, with at most 4 decimals; None clears it."""

@@ -78,14 +78,14 @@ FILTERS = (
 
 
 def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
-    """The cursors of the list a query asks for."""
+    """The cursors of the list that a query selects."""
     values = [sorted(query.texts(parameter.name)) for parameter in FILTERS]
     conditions = query.objects(filters.PARAMETER)
     return Cursors(signing_key, space_id, "/events", [values, list(conditions.values())])
 
 
 def read_list_events(query: Input, space: Space, cursors: Cursors, now: datetime) -> ListEvents:
-    """The page a query asks for. Raises Invalid with every rule it breaks."""
+    """Read the page to list from a query. Raises Invalid with every rule that it breaks."""
     clock = filters.DateContext(space.zone, now.astimezone(space.zone).date())
     selection = read_selection(query, TIME.read_time(query, space.zone, NEVER))
     conditions = filters.read_conditions(query, space.field_labels, clock)
@@ -96,8 +96,8 @@ def read_list_events(query: Input, space: Space, cursors: Cursors, now: datetime
 
 
 def read_selection(query: Input, time: TimeRange) -> EventSelection:
-    """The events of a time that a query selects, before any conditions on their contacts. What
-    is wrong with it is noted in the query.
+    """The events of a time that a query selects, without conditions on their contacts. Errors are
+    noted in the query.
     """
     names = EVENT_NAMES_PARAMETER.read(query)
     attribution = _attribution(query)

@@ -1,6 +1,6 @@
-"""Stored events read back: one page of a selection, or one event.
+"""Read stored events: one page of a selection, or one event.
 
-A page is one statement, put together from closed tables: the attribution's rows, the conditions
+A page is one statement, composed from fixed tables: the attribution's rows, the conditions
 on events, the chosen fields.
 """
 
@@ -25,7 +25,7 @@ queries = Queries(__name__, "events.sql")
 
 NEWEST_FIRST, _OLDEST_FIRST = SQL("DESC"), SQL("ASC")
 
-# What rows are sorted by, newest first: inside the page's query, and in its result.
+# The sort key of rows, newest first: inside the page's query, and in its result.
 EVENT_KEY = ((SQL("e.event_time"), SQL("e.id")), (SQL("c.event_time"), SQL("c.event_id")))
 CREDIT_KEY = (
     (*EVENT_KEY[0], SQL("t.occurred_at"), SQL("t.id")),
@@ -34,44 +34,44 @@ CREDIT_KEY = (
 _NTH = SQL("e.nth")
 
 
-async def list_events(connection: AsyncConnection, space_id: int, asked: ListEvents) -> Page:
-    """One page, newest first. Wants a transaction in which all statements see the same rows.
+async def list_events(connection: AsyncConnection, space_id: int, request: ListEvents) -> Page:
+    """One page, newest first. Needs a transaction in which all statements see the same rows.
 
-    First it is found which events come next, then their rows one event after another until the
-    page is full: however long their paths are, no more of them is worked out than is shown.
+    It walks over the events first, and then reads their rows, event by event, until the page is
+    full: however long their paths are, only the part that is listed is computed.
     """
-    selection, at = asked.selection, asked.at
+    selection, at = request.selection, request.at
     conditions, bound = conditions_of(selection)
     bound |= {"space_id": space_id, "source_names": list(SOURCES)}
     if selection.attribution:
         narrowing = await narrow(connection, space_id, selection.attribution)
         conditions.append(narrowing.only)
         bound |= narrowing.parameters | selection.attribution.parameters()
-    most = asked.per_page + 1
-    walk = _Walk(connection, asked, conditions, bound)
+    most = request.per_page + 1
+    walk = _Walk(connection, request, conditions, bound)
     rows: list[tuple[Any, ...]] = []
     while len(rows) < most and (event_ids := await walk.next_events(most)):
         rows += await walk.rows_of(event_ids, most - len(rows))
-    return page_of(rows[::-1] if walk.backward else rows, asked.per_page, at, to_key)
+    return page_of(rows[::-1] if walk.backward else rows, request.per_page, at, to_key)
 
 
 class _Walk:
-    """Goes through the events that meet conditions, from the position asked for on."""
+    """A walk over the events that meet conditions, from the requested position on."""
 
     def __init__(
         self,
         connection: AsyncConnection,
-        asked: ListEvents,
+        request: ListEvents,
         conditions: list[Composable],
         bound: dict[str, Any],
     ) -> None:
-        self._connection, self._selection, self._at = connection, asked.selection, asked.at
-        self.backward = bool(asked.at and asked.at.backward)
+        self._connection, self._selection, self._at = connection, request.selection, request.at
+        self.backward = bool(request.at and request.at.backward)
         self._direction = _OLDEST_FIRST if self.backward else NEWEST_FIRST
         self._bound = bound
-        self._conditions = [*conditions, *_beyond(asked.at, events=True)]
-        if asked.at:
-            bound |= {f"key_{place}": value for place, value in enumerate(from_key(asked.at.key))}
+        self._conditions = [*conditions, *_beyond(request.at, events=True)]
+        if request.at:
+            bound |= {f"key_{place}": value for place, value in enumerate(from_key(request.at.key))}
         self._over = False
 
     async def next_events(self, limit: int) -> list[int]:
@@ -115,7 +115,7 @@ async def fetch_event(connection: AsyncConnection, space_id: int, event_id: int)
 
 
 def conditions_of(selection: EventSelection) -> tuple[list[Composable], dict[str, Any]]:
-    """What a selection asks of events `e`, and what that binds."""
+    """The conditions of a selection on events `e`, and the values that they bind."""
     conditions: list[Composable] = [
         SQL("e.event_time >= %(start)s AND e.event_time < %(end)s"),
     ]
@@ -124,22 +124,24 @@ def conditions_of(selection: EventSelection) -> tuple[list[Composable], dict[str
         conditions.append(SQL("e.event_name = ANY(%(event_names)s)"))
         bound["event_names"] = list(selection.event_names)
     if selection.conditions:
-        composed = [each.compose(number) for number, each in enumerate(selection.conditions)]
-        asked = SQL(" AND ").join(fragment for fragment, _ in composed)
-        conditions.append(queries["of_contacts"].format(asked=asked))
+        composed = [
+            condition.compose(number) for number, condition in enumerate(selection.conditions)
+        ]
+        fragments = SQL(" AND ").join(fragment for fragment, _ in composed)
+        conditions.append(queries["of_contacts"].format(conditions=fragments))
         for _, values in composed:
             bound |= values
     return conditions, bound
 
 
 def _comparison(*, backward: bool) -> tuple[SQL, SQL]:
-    """What is strictly beyond a position, and what is at or beyond it."""
+    """The operators for rows strictly beyond a position, and for rows at or beyond it."""
     return (SQL(">"), SQL(">=")) if backward else (SQL("<"), SQL("<="))
 
 
 def _beyond(at: Position | None, *, events: bool) -> list[Composable]:
-    """Rows past a position, or the events that can have some: of the event at a position between
-    two of its touches there are more.
+    """The condition on rows past a position, or on the events that can have such rows: a position
+    between two touches of one event leaves rows of that event.
     """
     if at is None:
         return []

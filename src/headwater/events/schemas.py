@@ -1,4 +1,4 @@
-"""What the endpoints of stored events take and answer, as JSON schemas for the document."""
+"""JSON schemas of the bodies and answers of the endpoints of events, for the document."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Stored events changed and deleted. Nothing attributed is stored, so nothing else follows; that a
-deleted event is not forwarded any more is up to whoever deletes it.
+"""Change and delete stored events. Attribution is not stored, so nothing else follows; the caller
+that deletes an event withdraws its deliveries.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Whole days and ranges as files: asked for, made by a job, fetched by a link."""
+"""Exports of whole days and ranges as files: requested, made by a job, fetched by a link."""

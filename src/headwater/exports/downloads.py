@@ -1,4 +1,4 @@
-"""Serves the files of the local folder to whoever holds a link to one: no key is asked for."""
+"""Serve the files of the local folder to holders of a link, without an API key."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from headwater.storage import CONTENT_TYPE, LocalFolder
 
 
 async def download(request: Request) -> Response:
-    """Serve a file. Raises Forbidden for a link that does not admit to it."""
+    """Serve a file. Raises Forbidden when the link is not valid for it."""
     shared = services(request)
-    wanted = Download(request.path_params["file"], request.path_params["shown_as"])
-    if not wanted.admits(shared.signing_key, dict(request.query_params), time.time()):
+    requested = Download(request.path_params["file"], request.path_params["download_name"])
+    if not requested.admits(shared.signing_key, dict(request.query_params), time.time()):
         raise Forbidden("This link is not valid, or it has expired.")
     if not isinstance(shared.storage, LocalFolder):
         raise plain(404)
-    path = shared.storage.path(wanted.file)
+    path = shared.storage.path(requested.file)
     if not path.is_file():
         raise plain(404)
     headers = {"Cache-Control": "private, no-store"}
-    return FileResponse(path, 200, headers, CONTENT_TYPE, filename=wanted.shown_as)
+    return FileResponse(path, 200, headers, CONTENT_TYPE, filename=requested.download_name)
 
 
-DOWNLOAD_ROUTES = [Route(f"{PATH}/{{file}}/{{shown_as}}", download, methods=["GET", "HEAD"])]
+DOWNLOAD_ROUTES = [Route(f"{PATH}/{{file}}/{{download_name}}", download, methods=["GET", "HEAD"])]

@@ -1,5 +1,5 @@
-"""The worker's duties of exports: a process is at work while any wait, and files whose time is over
-are removed.
+"""The worker's duties of exports: run a process while any export waits, and remove files whose time
+is over.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from headwater.settings import Settings
 from headwater.storage import open_storage
 
 TIDY_SECONDS = 2.0
-"""Between two looks for files to remove, which pass over every file that is kept."""
+"""The pause between two searches for files to remove, which read every file that is kept."""
 
 
 def make_export_duty(settings: Settings) -> Duty:
-    """Have a process at work while exports wait."""
+    """A duty that runs a process while exports wait."""
     return make_process_duty("exporter", settings, waiting_spaces)
 
 
 def make_export_tidying_duty(settings: Settings) -> Duty:
-    """Remove files that nobody may have any more."""
+    """A duty that removes files that nobody may download any more."""
     storage = open_storage(settings)
 
     def attend(connection: Connection[Any], space_id: int) -> bool:

@@ -1,7 +1,7 @@
-"""Export jobs as rows: asked for by the API, taken by one process at a time.
+"""Export jobs as rows: requested through the API, claimed by one process at a time.
 
-Whoever takes a job holds a lease under a token and renews it while it works. A process that is
-killed lets its lease run out; one that was only slow finds its token gone and gives up its file.
+The process that claims a job holds a lease under a token and renews it while it works. The lease of
+a killed process runs out; one that was only slow finds its token replaced and discards its file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PAUSES = (timedelta(seconds=1), timedelta(seconds=5), timedelta(seconds=20), tim
 KEPT = timedelta(days=7)
 _WAITS = {"lease": LEASE, "longest_pause": max(PAUSES)}
 
-GIVEN_UP = "The export was interrupted every time it was tried."
+EXHAUSTED = "The export was interrupted every time it was tried."
 FORGOTTEN = "The file was kept for 7 days and has been removed. Ask for the export again."
 
 log = structlog.get_logger()
@@ -65,15 +65,15 @@ def waiting_spaces(connection: Connection[Any]) -> list[int]:
 
 
 def claim_next(connection: Connection[Any], storage: Storage) -> ClaimedJob | None:
-    """Take the job that has waited longest, if there is one, and remove what an attempt that was
-    killed left of it. The connection is in autocommit.
+    """Claim the job that has waited longest, if there is one, and remove the file that a killed
+    attempt left. The connection is in autocommit.
     """
     for space_id, export_id, left_behind in connection.execute(
         queries["waiting"], _WAITS
     ).fetchall():
         values = {
             "space_id": space_id, "export_id": export_id, "tries": TRIES,
-            "given_up": GIVEN_UP, **_WAITS,
+            "exhausted": EXHAUSTED, **_WAITS,
         }  # fmt: skip
         with connection.transaction():
             connection.execute(queries["wait_for_erasures"], values)
@@ -90,7 +90,7 @@ def claim_next(connection: Connection[Any], storage: Storage) -> ClaimedJob | No
 
 
 def spaces_to_tidy(connection: Connection[Any]) -> list[int]:
-    """The Spaces with files that nobody may have any more."""
+    """The Spaces with files that nobody may download any more."""
     return [row[0] for row in connection.execute(queries["spaces_to_tidy"], {"kept": KEPT})]
 
 
@@ -98,16 +98,16 @@ def tidy(connection: Connection[Any], storage: Storage, space_id: int) -> None:
     """Remove a Space's files that were kept long enough, or whose exports failed or were
     withdrawn.
     """
-    found = connection.execute(queries["to_forget"], {"space_id": space_id, "kept": KEPT})
-    for export_id, file in found.fetchall():
+    expired = connection.execute(queries["to_forget"], {"space_id": space_id, "kept": KEPT})
+    for export_id, file in expired.fetchall():
         if discard(storage, file):
             values = {"space_id": space_id, "export_id": export_id, "error": FORGOTTEN}
             connection.execute(queries["forget"], values)
 
 
 def discard(storage: Storage, file: str) -> bool:
-    """Remove a file that nobody is to have. Returns whether that went well: a place that cannot be
-    written to is what fails a job, and must not end the process that is to say so.
+    """Remove a file that nobody is to have. Returns True when it is removed. A place that cannot be
+    written to makes a job fail, and must not end the process that records the failure.
     """
     try:
         storage.delete(file)
@@ -118,13 +118,13 @@ def discard(storage: Storage, file: str) -> bool:
 
 
 def renew(connection: Connection[Any], job: ClaimedJob, done: int, total: int | None) -> bool:
-    """Keep a job and tell how far it is. Returns whether it is still this process's."""
+    """Renew a job's lease and note its progress. Returns True while it is still this process's."""
     values = _of(job) | {"lease": LEASE, "done": done, "total": total}
     return connection.execute(queries["renew"], values).rowcount == 1
 
 
 def complete(connection: Connection[Any], job: ClaimedJob, done: int) -> bool:
-    """Hand over the finished file. Returns False when the job has gone to somebody else."""
+    """Hand over the finished file. Returns False when another process has the job."""
     return connection.execute(queries["complete"], _of(job) | {"done": done}).rowcount == 1
 
 
@@ -135,7 +135,7 @@ def put_back(connection: Connection[Any], job: ClaimedJob, error: str) -> None:
 
 
 def release(connection: Connection[Any], job: ClaimedJob) -> None:
-    """Let somebody else go on with a job, as this process is told to stop."""
+    """Release a job to another process, as this one must stop."""
     connection.execute(queries["release"], _of(job))
 
 

@@ -30,7 +30,7 @@ SELECT s.id FROM spaces s WHERE s.id = %(space_id)s FOR SHARE;
 -- process that worked on it was killed, and unless an earlier one said why it failed, all were.
 UPDATE exports x
 SET status = CASE WHEN x.attempts < %(tries)s THEN 'processing' ELSE 'failed' END,
-    error = CASE WHEN x.attempts < %(tries)s THEN x.error ELSE coalesce(x.error, %(given_up)s) END,
+    error = CASE WHEN x.attempts < %(tries)s THEN x.error ELSE coalesce(x.error, %(exhausted)s) END,
     lease = gen_random_uuid(), leased_until = now() + %(lease)s,
     attempts = x.attempts + 1, rows_done = 0, rows_total = NULL,
     -- Named before it is made, so that no file can be left without an owner.

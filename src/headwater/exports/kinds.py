@@ -1,4 +1,4 @@
-"""The three kinds of export: the body each is asked for with, and the lines it holds.
+"""The three kinds of export: the body that requests each, and the lines it holds.
 
 A kind's parameters are defined once. The definitions read and document the body, and read it
 again when the job runs.
@@ -59,7 +59,7 @@ class ExportKind:
     parameters: tuple[Parameter[Any] | ListParameter[Any], ...]
     read_time: Callable[[Input, Space], TimeRange]
     check: Callable[[Input], object]
-    """Reads the other parameters, for what is wrong with them."""
+    """A function that reads the other parameters, to find errors in them."""
     lines: Callable[[Connection[Any], int, ExportRequest], Lines]
 
     def read(self, kind: str, body: dict[str, Any], space: Space) -> ExportRequest:

@@ -14,25 +14,25 @@ _EXPIRES = re.compile("[0-9]{1,12}")
 
 @dataclass(frozen=True)
 class Download:
-    """A file in the local folder, and the name that people save it under."""
+    """A file in the local folder, and the name under which it is saved."""
 
     file: str
-    shown_as: str
+    download_name: str
 
     def url(self, base_url: str, signing_key: bytes, expires: int) -> str:
         """A link that works until `expires`, in Unix seconds."""
         query = urlencode({"expires": expires, "signature": self._signature(signing_key, expires)})
-        return f"{base_url}{PATH}/{self.file}/{quote(self.shown_as)}?{query}"
+        return f"{base_url}{PATH}/{self.file}/{quote(self.download_name)}?{query}"
 
     def admits(self, signing_key: bytes, query: dict[str, str], now: float) -> bool:
-        """Whether a link with this query was given out for this file and has not expired."""
+        """True when this query is of a link to this file that has not expired."""
         expires = query.get("expires", "")
         if not FILE.fullmatch(self.file) or not _EXPIRES.fullmatch(expires):
             return False
         expected = self._signature(signing_key, int(expires)).encode()
-        given = query.get("signature", "").encode("utf-8", "surrogateescape")
-        return hmac.compare_digest(given, expected) and now < int(expires)
+        signature = query.get("signature", "").encode("utf-8", "surrogateescape")
+        return hmac.compare_digest(signature, expected) and now < int(expires)
 
     def _signature(self, signing_key: bytes, expires: int) -> str:
-        said = f"download\0{self.file}\0{self.shown_as}\0{expires}"
-        return hmac.digest(signing_key, said.encode(), "sha256").hex()
+        message = f"download\0{self.file}\0{self.download_name}\0{expires}"
+        return hmac.digest(signing_key, message.encode(), "sha256").hex()

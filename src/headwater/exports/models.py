@@ -1,4 +1,4 @@
-"""What an export is, asked for and under way."""
+"""Exports: requests, and jobs at work on them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from headwater.http.timerange import TimeRange
 
 @dataclass(frozen=True)
 class ExportRequest:
-    """An export that was asked for, checked."""
+    """A validated request of an export."""
 
     kind: str
     """events, contacts or companies."""
     body: dict[str, Any]
-    """What was asked, in the words of the body that asked it."""
+    """The body of the request, as it was sent."""
     time: TimeRange
 
 
 @dataclass(frozen=True)
 class ExportJob:
-    """A job as the API tells of it."""
+    """A job as the API presents it."""
 
     id: int
     kind: str
@@ -36,7 +36,7 @@ class ExportJob:
     rows_total: int | None
     error: str | None
     file: str | None
-    """Its name in the object store, once completed."""
+    """The file's name in the storage, once completed."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +52,14 @@ class ClaimedJob:
     request: ExportRequest
 
     @property
-    def shown_as(self) -> str:
-        """The name that people save the file under."""
-        return shown_as(self.request.kind, self.request.body, self.file)
+    def download_name(self) -> str:
+        """The name under which the file is saved."""
+        return download_name(self.request.kind, self.request.body, self.file)
 
 
-def shown_as(kind: str, body: dict[str, Any], file: str) -> str:
-    """A name that tells what an export holds, its kind and its dates, and ends in that of its file,
-    so that no two downloads have the same.
+def download_name(kind: str, body: dict[str, Any], file: str) -> str:
+    """A name of an export's kind and dates. It ends in the name of its file, so that no two
+    downloads have the same.
     """
     dates = [str(body[name]) for name in ("date", "start_date", "end_date") if name in body]
     return f"{kind}-{re.sub('[^0-9-]+', '_', '_'.join(dates))}-{file}"

@@ -1,4 +1,4 @@
-"""What the endpoints of exports take and answer, as JSON schemas for the document."""
+"""JSON schemas of the bodies and answers of the endpoints of exports, for the document."""
 
 from __future__ import annotations
 
@@ -46,14 +46,16 @@ JOB = _answer(
 
 def body_of(kind: str) -> dict[str, Any]:
     """The request body of creating an export of this kind."""
-    told = [parameter.openapi() for parameter in KINDS[kind].parameters]
+    documented = [parameter.openapi() for parameter in KINDS[kind].parameters]
     names = [parameter.name for parameter in KINDS[kind].parameters]
     schema = {
         "type": "object",
-        "required": [name for name, one in zip(names, told, strict=True) if one["required"]],
+        "required": [
+            name for name, parameter in zip(names, documented, strict=True) if parameter["required"]
+        ],
         "properties": {
-            name: {**_schema_of(one), "description": one["description"]}
-            for name, one in zip(names, told, strict=True)
+            name: {**_schema_of(parameter), "description": parameter["description"]}
+            for name, parameter in zip(names, documented, strict=True)
         },
     }
     return body(schema)

@@ -23,8 +23,8 @@ LINES_AT_ONCE = 2000
 def write_lines(
     connection: Connection[Any], lines: Lines, sink: Sink, progress: Callable[[int], object]
 ) -> int:
-    """Write the lines to `sink` and return how many they were. `progress` is told the count so
-    far now and then; an exception it raises ends the writing.
+    """Write the lines to `sink` and return their number. `progress` is called with the number so
+    far now and then; an exception that it raises ends the writing.
     """
     written = 0
     held: list[bytes | bytearray | memoryview] = []

@@ -21,8 +21,8 @@ _PLAIN = re.compile(r"[+-]?[\d\s().-]+", re.ASCII)
 
 
 class CsvSink:
-    """Takes lines of JSON and writes rows to another sink. Columns are those of the first line, as
-    all lines of an export have the same.
+    """A sink that turns lines of JSON into rows for another sink. The columns are those of the
+    first line, as all lines of an export have the same.
     """
 
     def __init__(self, sink: Sink) -> None:
@@ -66,8 +66,8 @@ def _cell(value: Any) -> str:
 
 
 def _safe(text: str) -> str:
-    """What a spreadsheet would take for a formula gets an apostrophe: names and pages come from
-    anybody's browser. Numbers and telephone numbers stay as they are.
+    """The text, with an apostrophe before it where a spreadsheet would run it as a formula: names
+    and pages come from anybody's browser. Numbers and telephone numbers stay as they are.
     """
     risky = text.startswith(("=", "+", "-", "@", "\t", "\r")) and not _PLAIN.fullmatch(text)
     return f"'{text}" if risky else text

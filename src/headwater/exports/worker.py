@@ -1,5 +1,5 @@
-"""Working on export jobs: one at a time, each in a snapshot of its own, its file whole or not
-there at all.
+"""Work on export jobs: one at a time, each in a snapshot of its own, its file whole or not there at
+all.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ log = structlog.get_logger()
 
 
 class StopRequested(BaseException):
-    """The process was told to stop."""
+    """The process has been asked to stop."""
 
 
 def work(connection: Connection[Any], storage: Storage, url: str) -> int:
-    """Work on jobs until none waits, and return how many were begun. `connection` is in
-    autocommit; each job has others of its own to the database at `url`.
+    """Work on jobs until none waits, and return the number of jobs begun. `connection` is in
+    autocommit; each job has connections of its own to the database at `url`.
     """
     count = 0
     while (job := jobs.claim_next(connection, storage)) is not None:
@@ -62,7 +62,7 @@ def _write(storage: Storage, url: str, attempt: ExportAttempt) -> None:
     job = attempt.job
     with (
         psycopg.connect(url, connect_timeout=5) as connection,
-        storage.create(job.file, job.shown_as) as sink,
+        storage.create(job.file, job.download_name) as sink,
         compressed(sink) as stream,
     ):
         connection.execute(jobs.queries["snapshot"])
@@ -84,14 +84,14 @@ class ExportAttempt:
         self._done = 0
 
     def advance(self, done: int) -> None:
-        """Note how many rows are written. Raises LeaseLostError when there is no point in going
-        on.
+        """Note the number of rows written. Raises LeaseLostError when the job is lost to another
+        process.
         """
         self._done = done
         self.renewal.check()
 
     def hand_over(self, connection: Connection[Any]) -> None:
-        """End the job with its file. Raises LeaseLostError when it is another process's."""
+        """Complete the job with its file. Raises LeaseLostError when it is another process's."""
         if not jobs.complete(connection, self.job, self._done):
             raise LeaseLostError
 
@@ -100,7 +100,7 @@ class ExportAttempt:
 
 
 def reason_of(error: Exception) -> str:
-    """Why an attempt failed, for the person who asked for the export."""
+    """The reason why an attempt failed, for the person who requested the export."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return "There is no space left where export files are kept."
     if isinstance(error, BaseError):

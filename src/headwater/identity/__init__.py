@@ -1,1 +1,1 @@
-"""Who did it: matching and merging, decided purely."""
+"""The identity of contacts: matching and merging them, without I/O."""

@@ -1,6 +1,6 @@
 """The part of a Space's identities that a batch can touch, held in memory.
 
-It begins as a faithful picture of what is stored and is then changed event by event in the order
+It begins as an exact copy of what is stored and is then changed event by event in the order
 of arrival, so deciding a batch at once and deciding its events one by one are the same thing.
 """
 
@@ -19,7 +19,7 @@ FINGERPRINT = "fingerprint"
 
 NEW_RANK = 1 << 62
 CROWD = 50
-"""A weak identifier listed for more contacts than this tells nobody apart."""
+"""A weak identifier of more contacts than this is useless for telling them apart."""
 
 
 class Contact:
@@ -44,12 +44,12 @@ class Contact:
 
     @property
     def is_new(self) -> bool:
-        """Whether this contact was made by the batch at hand."""
+        """True when the present batch made this contact."""
         return self.rank >= NEW_RANK
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether nothing strong identifies this contact."""
+        """True when no strong identifier is known of this contact."""
         return not (self.has_email or self.has_tracking_id)
 
     def final(self) -> Contact:
@@ -61,8 +61,8 @@ class Contact:
 
 
 class IdentifierUse:
-    """What the batch showed of an identifier on one contact, up to a merge of that contact: times
-    in µs since 1970, and the first and the last receipt.
+    """The use of an identifier in the batch on one contact, up to a merge of that contact: times in
+    µs since 1970, and the first and the last receipt.
     """
 
     __slots__ = ("first_receipt", "first_seen", "last_receipt", "last_seen")
@@ -78,16 +78,16 @@ class IdentifierUse:
 
 
 class IdentifierLink:
-    """An identifier of a contact and of all that was merged into it: when (µs since 1970) and by
-    which receipt it was last seen, and what the batch has to store of that.
+    """An identifier of a contact and of all that was merged into it: the time (µs since 1970) and
+    the receipt it was last seen with, and its use in the batch, which is to be stored.
     """
 
-    __slots__ = ("last_seen", "recency", "shown")
+    __slots__ = ("last_seen", "recency", "use")
 
     def __init__(self, last_seen: int, recency: int) -> None:
         self.last_seen = last_seen
         self.recency = recency
-        self.shown: IdentifierUse | None = None
+        self.use: IdentifierUse | None = None
 
     def widen(self, last_seen: int, recency: int) -> None:
         """Take in another sighting, or several."""
@@ -97,7 +97,7 @@ class IdentifierLink:
 
 class Merge(msgspec.Struct, gc=False):
     """One contact absorbed by an older one, because of a receipt's identifier of kind `cause`, and
-    who sent that. `id` is 0 until its number is drawn.
+    the sender of that. `id` is 0 until its number is drawn.
     """
 
     survivor: Contact
@@ -123,14 +123,14 @@ class Directory:
         self.created: list[Contact] = []
         self.merges: list[Merge] = []
         self._links: dict[tuple[str, str], dict[Contact, IdentifierLink]] = {}
-        self._shown_on_merged: list[tuple[tuple[str, str], Contact, IdentifierUse]] = []
+        self._uses_on_merged: list[tuple[tuple[str, str], Contact, IdentifierUse]] = []
 
     def add_stored(self, contact_id: int, created_at: int) -> Contact:
         contact = self.contacts[contact_id] = Contact(contact_id, created_at)
         return contact
 
     def add_link(self, contact: Contact, key: tuple[str, str], link: IdentifierLink) -> None:
-        """Take in what is stored; `key` is a kind and a value."""
+        """Add a stored link; `key` is a kind and a value."""
         self._links.setdefault(key, {})[contact] = link
         contact.keys.append(key)
 
@@ -163,10 +163,10 @@ class Directory:
             contact.keys.append(key)
         else:
             link.widen(at, receipt_id)
-        if link.shown is None:
-            link.shown = IdentifierUse(at, receipt_id)
+        if link.use is None:
+            link.use = IdentifierUse(at, receipt_id)
         else:
-            link.shown.add(at, receipt_id)
+            link.use.add(at, receipt_id)
         if key[0] == EMAIL:
             contact.has_email = True
         elif key[0] == TRACKING_ID:
@@ -175,10 +175,10 @@ class Directory:
             contact.has_token = True
 
     def merge(
-        self, one: Contact, other: Contact, cause: str, receipt_id: int, sender: Sender
+        self, contact: Contact, other: Contact, cause: str, receipt_id: int, sender: Sender
     ) -> Contact:
         """Let the older of two contacts absorb the other, and return it."""
-        survivor, loser = (one, other) if one.rank < other.rank else (other, one)
+        survivor, loser = (contact, other) if contact.rank < other.rank else (other, contact)
         for key in loser.keys:
             self._move(key, loser, survivor)
         loser.keys.clear()
@@ -192,8 +192,8 @@ class Directory:
     def _move(self, key: tuple[str, str], loser: Contact, survivor: Contact) -> None:
         holders = self._links[key]
         moved = holders.pop(loser)
-        if moved.shown is not None:
-            self._shown_on_merged.append((key, loser, moved.shown))
+        if moved.use is not None:
+            self._uses_on_merged.append((key, loser, moved.use))
         link = holders.get(survivor)
         if link is None:
             holders[survivor] = IdentifierLink(moved.last_seen, moved.recency)
@@ -201,12 +201,12 @@ class Directory:
         else:
             link.widen(moved.last_seen, moved.recency)
 
-    def shown(self) -> Iterator[tuple[tuple[str, str], Contact, IdentifierUse]]:
-        """Every identifier that an event of the batch showed, with the contact it was shown on,
-        which may have been merged since.
+    def uses(self) -> Iterator[tuple[tuple[str, str], Contact, IdentifierUse]]:
+        """The uses of identifiers in the batch, each with its contact, which may have been merged
+        since.
         """
-        yield from self._shown_on_merged
+        yield from self._uses_on_merged
         for key, holders in self._links.items():
             for contact, link in holders.items():
-                if link.shown is not None:
-                    yield key, contact, link.shown
+                if link.use is not None:
+                    yield key, contact, link.use

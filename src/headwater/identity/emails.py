@@ -1,4 +1,4 @@
-"""E-mail addresses: which texts are one, and the types of fields that hold one."""
+"""E-mail addresses: parsing them, and the types of fields that hold one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EMAIL = re.compile(
 
 
 def parse_written_email(text: str) -> str:
-    """The address in a text as people write it, trimmed and lower-cased. Raises ValueError."""
+    """The address in a text that a person wrote, trimmed and lower-case. Raises ValueError."""
     return parse_email(text.strip().lower())
 
 

@@ -1,5 +1,5 @@
-"""Reading the stored part of a Directory, and drawing the numbers of what a batch adds to it.
-Contacts themselves are stored by contacts/.
+"""Read the stored part of a Directory, and draw the numbers of the contacts and merges that a
+batch adds. Contacts themselves are stored by contacts/.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from headwater.identity.directory import CROWD, EMAIL, Contact, Directory, Ident
 queries = Queries(__name__, "identity.sql")
 
 KnownLink = tuple[str, str, int, int, int]
-"""kind, value, contact id, when last seen, recency."""
+"""Kind, value, contact id, time last seen, recency."""
 
 
 def request_links(

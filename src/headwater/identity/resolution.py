@@ -1,8 +1,8 @@
-"""Which contact an event belongs to: the rules of identity, decided without I/O.
+"""The contact that an event belongs to: the rules of identity, decided without I/O.
 
-Strong identifiers (tracking_id, email) decide and may merge contacts, unless a page alone says
-them; a trk_token joins an anonymous contact to a known one; a fingerprint with its ip only finds,
-never merges, and tells no two browsers apart that have tokens.
+Strong identifiers (tracking_id, email) decide and may merge contacts, unless only a page sent them;
+a trk_token joins an anonymous contact to a known one; a fingerprint with its ip finds contacts and
+never merges them, and does not tell browsers apart that have tokens.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ItemIdentity(msgspec.Struct, frozen=True, gc=False):
         return self.email is not None or self.tracking_id is not None
 
     def pairs(self) -> list[tuple[str, str]]:
-        """Each identifier as kind and value."""
+        """The identifiers as pairs of kind and value."""
         pairs = (
             (EMAIL, self.email),
             (TRACKING_ID, self.tracking_id),
@@ -54,7 +54,7 @@ class ItemIdentity(msgspec.Struct, frozen=True, gc=False):
 
 
 class Identifiers(msgspec.Struct, frozen=True, gc=False):
-    """What an event gave to be identified by, junk included."""
+    """The identifiers of an event as it was sent, junk included."""
 
     email: str | None
     tracking_id: str | None
@@ -63,94 +63,94 @@ class Identifiers(msgspec.Struct, frozen=True, gc=False):
     ip: str | None
 
 
-def without_junk(given: Identifiers, junk: Junk) -> tuple[Identifiers, list[str]]:
+def without_junk(identifiers: Identifiers, junk: Junk) -> tuple[Identifiers, list[str]]:
     """The identifiers that can be trusted, and a warning for each one that cannot."""
     ignored: list[str] = []
-    if given.email is not None and junk.has_email(given.email):
+    if identifiers.email is not None and junk.has_email(identifiers.email):
         ignored.append(EMAIL)
-    if given.tracking_id is not None and given.tracking_id in junk:
+    if identifiers.tracking_id is not None and identifiers.tracking_id in junk:
         ignored.append(TRACKING_ID)
-    if given.trk_token is not None and given.trk_token in junk:
+    if identifiers.trk_token is not None and identifiers.trk_token in junk:
         ignored.append(TRK_TOKEN)
-    if given.fingerprint is not None and given.fingerprint in junk:
+    if identifiers.fingerprint is not None and identifiers.fingerprint in junk:
         ignored.append(FINGERPRINT)
     if not ignored:
-        return given, ignored
-    kept = msgspec.structs.replace(given, **dict.fromkeys(ignored))
-    return kept, [f"{kind} ignored: not an identifier" for kind in ignored]
+        return identifiers, ignored
+    trusted = msgspec.structs.replace(identifiers, **dict.fromkeys(ignored))
+    return trusted, [f"{kind} ignored: not an identifier" for kind in ignored]
 
 
-def identify(directory: Directory, who: ItemIdentity) -> tuple[Contact, ItemIdentity]:
+def identify(directory: Directory, item: ItemIdentity) -> tuple[Contact, ItemIdentity]:
     """The contact of an event, merged or made as the rules ask, and the event's identifiers without
     those that this sender may not give the contact; the others are linked to it.
     """
-    contact = _strongly_known(directory, who)
-    holder = directory.owner(TRK_TOKEN, who.trk_token) if who.trk_token is not None else None
+    contact = _strongly_known(directory, item)
+    holder = directory.owner(TRK_TOKEN, item.trk_token) if item.trk_token is not None else None
     if contact is not None:
         if holder is not None and holder is not contact and holder.is_anonymous:
-            contact = directory.merge(contact, holder, TRK_TOKEN, who.receipt_id, who.sender)
+            contact = directory.merge(contact, holder, TRK_TOKEN, item.receipt_id, item.sender)
     elif holder is not None:
-        contact = None if _is_somebody_else(holder, who) else holder
+        contact = None if _is_somebody_else(holder, item) else holder
     else:
-        contact = _lookalike(directory, who)
+        contact = _lookalike(directory, item)
     if contact is None:
-        contact = directory.create(who.received_at)
-    who = _without_refused(directory, contact, who)
-    for key in who.pairs():
-        directory.link(contact, key, who.at, who.receipt_id)
-    return contact, who
+        contact = directory.create(item.received_at)
+    item = _without_refused(directory, contact, item)
+    for key in item.pairs():
+        directory.link(contact, key, item.at, item.receipt_id)
+    return contact, item
 
 
-def _strongly_known(directory: Directory, who: ItemIdentity) -> Contact | None:
+def _strongly_known(directory: Directory, item: ItemIdentity) -> Contact | None:
     """The contact of the strong identifiers. An address shared by several contacts stands for the
-    oldest, and does not pull a tracking id's contact that has the address too. That two contacts
-    are one a page cannot say: then the tracking id decides.
+    oldest of them; when the tracking id's contact has the address too, nothing is merged. A page
+    cannot say that two contacts are one: then the tracking id decides.
     """
-    tracked = directory.owner(TRACKING_ID, who.tracking_id) if who.tracking_id else None
-    mailed = directory.holders(EMAIL, who.email) if who.email else {}
+    tracked = directory.owner(TRACKING_ID, item.tracking_id) if item.tracking_id else None
+    mailed = directory.holders(EMAIL, item.email) if item.email else {}
     if not mailed or tracked in mailed:
         return tracked
     oldest = min(mailed, key=_rank)
     if tracked is None:
         return oldest
-    if not who.sender.is_trusted:
+    if not item.sender.is_trusted:
         return tracked
-    return directory.merge(tracked, oldest, EMAIL, who.receipt_id, who.sender)
+    return directory.merge(tracked, oldest, EMAIL, item.receipt_id, item.sender)
 
 
-def _is_somebody_else(holder: Contact, who: ItemIdentity) -> bool:
-    """Whether the token's contact cannot be who has these strong identifiers, which nobody had."""
-    return (who.email is not None and holder.has_email) or (
-        who.tracking_id is not None and holder.has_tracking_id
+def _is_somebody_else(holder: Contact, item: ItemIdentity) -> bool:
+    """True when the token's contact has a strong identifier of a kind of which a new one came."""
+    return (item.email is not None and holder.has_email) or (
+        item.tracking_id is not None and holder.has_tracking_id
     )
 
 
-def _lookalike(directory: Directory, who: ItemIdentity) -> Contact | None:
+def _lookalike(directory: Directory, item: ItemIdentity) -> Contact | None:
     """The only contact seen with this fingerprint and ip within the days around the event. Two
     equal browsers behind one address look alike, so it decides where there is nothing else, and
     gives a new token the past of a browser that had none.
     """
-    if who.fingerprint is None or (who.is_strong and who.trk_token is None):
+    if item.fingerprint is None or (item.is_strong and item.trk_token is None):
         return None
-    holders = directory.holders(FINGERPRINT, who.fingerprint)
+    holders = directory.holders(FINGERPRINT, item.fingerprint)
     if len(holders) > CROWD:
         return None
     near = [
-        contact for contact, link in holders.items() if abs(link.last_seen - who.at) <= _WEAK_SPAN
+        contact for contact, link in holders.items() if abs(link.last_seen - item.at) <= _WEAK_SPAN
     ]
     if len(near) != 1:
         return None
     contact = near[0]
     is_free = contact.is_anonymous and not contact.has_token
-    return contact if is_free or who.trk_token is None else None
+    return contact if is_free or item.trk_token is None else None
 
 
-def _without_refused(directory: Directory, contact: Contact, who: ItemIdentity) -> ItemIdentity:
-    """The identifiers that this sender may give the contact: from a page no strong one beside
-    another of the contact's, and none that is somebody else's.
+def _without_refused(directory: Directory, contact: Contact, item: ItemIdentity) -> ItemIdentity:
+    """The identifiers that this sender may give the contact. A page may give no second strong
+    identifier of a kind, and none that another contact has.
     """
-    if who.sender.is_trusted or not who.is_strong:
-        return who
+    if item.sender.is_trusted or not item.is_strong:
+        return item
 
     def is_refused(kind: str, value: str | None, *, has_one: bool) -> bool:
         holders = directory.holders(kind, value) if value is not None else {}
@@ -159,12 +159,12 @@ def _without_refused(directory: Directory, contact: Contact, who: ItemIdentity) 
     refused = [
         kind
         for kind, value, has_one in (
-            (EMAIL, who.email, contact.has_email),
-            (TRACKING_ID, who.tracking_id, contact.has_tracking_id),
+            (EMAIL, item.email, contact.has_email),
+            (TRACKING_ID, item.tracking_id, contact.has_tracking_id),
         )
         if is_refused(kind, value, has_one=has_one)
     ]
-    return msgspec.structs.replace(who, **dict.fromkeys(refused)) if refused else who
+    return msgspec.structs.replace(item, **dict.fromkeys(refused)) if refused else item
 
 
 def _rank(contact: Contact) -> int:

@@ -1,5 +1,5 @@
-"""Who sent an item. A business's own systems are believed; a page's items may be anybody's, as its
-key is public, unless the business has signed them.
+"""The sender of an item. A business's own systems are trusted; a page's items may be anybody's, as
+its key is public, unless the business has signed them.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Sender(StrEnum):
-    """By which way an item came in."""
+    """The way by which an item came in."""
 
     API_KEY = "api_key"
     WEBHOOK = "webhook"
@@ -19,7 +19,7 @@ class Sender(StrEnum):
 
     @property
     def is_trusted(self) -> bool:
-        """Whether it speaks for the business."""
+        """True when the sender speaks for the business."""
         return self is not Sender.BROWSER
 
 
@@ -27,8 +27,8 @@ _BROWSERS_ALONE = frozenset({"hit", "identify", "bots"})
 
 
 def sender_of(stored: str | None, kind: str) -> Sender:
-    """The sender of a row of the inbox. Rows accepted before senders were written down have none:
-    then what only browsers send is a browser's, and the rest is taken as it was meant to be.
+    """The sender of a row of the inbox. Rows accepted before senders were stored have none:
+    then kinds that only browsers send are a browser's, and the rest is the business's.
     """
     if stored is not None:
         return Sender(stored)

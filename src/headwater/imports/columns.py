@@ -1,4 +1,4 @@
-"""Which column of a file is which field, and what the text of a cell means. Pure."""
+"""Columns of a file as fields, and the text of cells as values. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Columns:
     """Column and field; of a nested JSON object, a column is a path with dots."""
 
     def check(self, header: Collection[str] | None) -> None:
-        """Raises UnreadableError when a field does not exist, or a column is not in the header."""
+        """Raise UnreadableError when a field does not exist, or a column is not in the header."""
         for column, name in self.mapped:
             if name not in self.fields:
                 raise UnreadableError(f"no field {name}; there are {', '.join(self.fields)}")
@@ -32,21 +32,21 @@ class Columns:
     def pick(self, values: dict[str, Any]) -> dict[str, Any]:
         """A row's values by field."""
         taken = {column for column, _ in self.mapped}
-        found = {
+        picked = {
             name: value for name, value in values.items()
             if name in self.fields and name not in taken
         }  # fmt: skip
         for column, name in self.mapped:
             value = _at(values, column)
             if value is not None:
-                found[name] = value
-        return found
+                picked[name] = value
+        return picked
 
 
-def read_mapping(given: Iterable[str]) -> tuple[tuple[str, str], ...]:
+def read_mapping(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """`COLUMN=FIELD` as pairs, in one order. Raises UnreadableError."""
     pairs: list[tuple[str, str]] = []
-    for text in given:
+    for text in texts:
         column, _, name = (part.strip() for part in text.rpartition("="))
         if not column or not name:
             raise UnreadableError(f"--map {text}: must be COLUMN=FIELD")
@@ -67,8 +67,8 @@ def _at(values: dict[str, Any], column: str) -> Any:
 
 
 def typed(values: dict[str, Any], numbers: Collection[str], flags: Collection[str]) -> None:
-    """Turn the text of a CSV file's cells into the numbers and flags that JSON would have. What is
-    neither is left for the checks to refuse.
+    """Turn the text of a CSV file's cells into the numbers and flags that JSON would have. Other
+    text is left for the checks to refuse.
     """
     for name in values.keys() & set(numbers):
         values[name] = _number(values[name])

@@ -28,7 +28,7 @@ FIELDS = (*COLLECTIONS, *_SINGLE, *SLOT_NAMES)
 
 def read(values: dict[str, Any], _: float) -> ContactValues:
     """A row as POST /contacts would take it. Lists may be texts with `;` between their items, and
-    single values stand before those of the list. Raises Invalid.
+    single values come before those of the list. Raises Invalid.
     """
     body: dict[str, Any] = {}
     for single, name in _SINGLE.items():
@@ -41,12 +41,12 @@ def read(values: dict[str, Any], _: float) -> ContactValues:
     return read_new_contact({**body, "custom_fields": fields} if fields else body)
 
 
-def _items(given: object) -> object:
-    if given is None:
+def _items(value: object) -> object:
+    if value is None:
         return []
-    if isinstance(given, str):
-        return [part.strip() for part in given.split(";") if part.strip()]
-    return given
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(";") if part.strip()]
+    return value
 
 
 @dataclass
@@ -59,15 +59,15 @@ class _Target:
     values: dict[tuple[str, str], None] = field(default_factory=dict[tuple[str, str], None])
     """Kind and value, the most recent last: of a row, that is the first; of rows, the last."""
 
-    def take(self, given: ContactValues, space: Space) -> None:
-        for name, items in given.collections.items():
+    def take(self, row: ContactValues, space: Space) -> None:
+        for name, items in row.collections.items():
             kind = COLLECTIONS[name].kind
             for item in reversed(items):
                 self.values.setdefault((kind, item))
             if items:
                 self.columns.setdefault(kind, items[0])
         names = dict(SLOTS)
-        for slot, value in (given.custom_fields or {}).items():
+        for slot, value in (row.custom_fields or {}).items():
             stored = instant(value, space.zone) if slot in DATE_SLOTS else value
             self.columns.setdefault(names[slot], stored)
 
@@ -87,7 +87,7 @@ async def store(
     await fill_contacts(connection, space.id, contacts)
     values = ((target.id, kind, value) for target in targets for kind, value in target.values)
     await add_values(connection, space.id, values)
-    return [_told(conflict) if conflict else None for conflict in conflicts]
+    return [_conflict_errors(conflict) if conflict else None for conflict in conflicts]
 
 
 async def _holders(
@@ -105,14 +105,14 @@ async def _holders(
 def _assign(
     items: Sequence[ContactValues], holders: dict[str, list[_Target]], space: Space
 ) -> tuple[list[_Target], list[list[_Target] | None]]:
-    """The contacts that the rows make or add to; and for each row, the contacts that it could be
-    of when there are several. Earlier rows count as stored.
+    """The contacts that the rows make or add to; and for each row, the contacts in conflict when
+    several match it. Earlier rows count as stored.
     """
     targets: dict[int, _Target] = {}
     conflicts: list[list[_Target] | None] = []
     for item in items:
         emails = item.collections["emails"]
-        of_row = {id(each): each for email in emails for each in holders.get(email, ())}
+        of_row = {id(target): target for email in emails for target in holders.get(email, ())}
         if len(of_row) > 1:
             conflicts.append(list(of_row.values()))
             continue
@@ -125,6 +125,6 @@ def _assign(
     return list(targets.values()), conflicts
 
 
-def _told(conflict: list[_Target]) -> Errors:
-    ids = ", ".join(str(target.id) for target in sorted(conflict, key=lambda each: each.id))
+def _conflict_errors(conflict: list[_Target]) -> Errors:
+    ids = ", ".join(str(target.id) for target in sorted(conflict, key=lambda target: target.id))
     return {"emails": [f"The emails belong to several contacts: {ids}."]}

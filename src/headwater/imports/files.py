@@ -1,6 +1,6 @@
 """A file's rows, whatever its form: NDJSON or CSV, compressed or not, a path or standard input.
 
-A row that cannot be read is a row all the same, so that it is counted and told.
+A row that cannot be read is a row all the same, so that it is counted and reported.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ class FileRow:
     line: int
     values: dict[str, Any] = field(default_factory=dict[str, Any])
     errors: Errors | None = None
-    """Why it cannot be read."""
+    """The reasons why it cannot be read."""
 
 
 @dataclass(frozen=True)
 class RowSource:
-    """An open file. Its bytes are read from `raw`, which tells how far they have been read."""
+    """An open file. Its bytes are read from `raw`, whose position is the progress."""
 
     raw: BinaryIO
     form: str

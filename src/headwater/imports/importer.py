@@ -1,5 +1,5 @@
-"""An import from beginning to end: chunk after chunk, each in a transaction that also notes how far
-the file is. Killed at any moment, it goes on after the last chunk that was committed.
+"""An import from beginning to end: chunk after chunk, each in a transaction that also stores the
+progress. Killed at any moment, it goes on after the last chunk that was committed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CHUNK = 1000
 
 @dataclass
 class Progress:
-    """How far an import is: rows of the file that are done, and what became of them."""
+    """The progress of an import: rows of the file that are done, taken and refused."""
 
     rows_done: int = 0
     taken: int = 0
@@ -42,7 +42,7 @@ class Progress:
 
 @dataclass
 class Import:
-    """One file brought into one Space."""
+    """An import of one file into one Space."""
 
     space: Space
     name: str
@@ -51,21 +51,21 @@ class Import:
     columns: Columns
     refusals: RejectedRowFile
     zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
-    """On whose clock times without an offset are read."""
+    """The zone in which times without an offset are read."""
     dry: bool = False
-    """Whether all is checked and nothing is stored."""
+    """True when all rows are checked and nothing is stored."""
     progress: Progress = field(default_factory=Progress)
     resumed: int = 0
     """Rows that were done when this began."""
     local_times: int = 0
-    """How many times had no offset, since then."""
+    """The number of times without an offset, since then."""
 
     @property
     def kind(self) -> ImportKind:
         return KINDS[self.name]
 
     async def begin(self, connection: AsyncConnection, *, again: bool) -> bool:
-        """Find out how far the file is; returns whether there is anything to do."""
+        """Read the progress of the file. Returns True when there is anything left to do."""
         if self.dry:
             return True
         async with connection.transaction():
@@ -77,7 +77,7 @@ class Import:
         return self.progress.finished_at is None
 
     async def chunks(self, connection: AsyncConnection) -> AsyncIterator[Progress]:
-        """Do the rest of the file, telling how far it is after each chunk."""
+        """Import the rest of the file, and yield the progress after each chunk."""
         rest = itertools.islice(self.source.rows(), self.resumed, None)
         self.refusals.resume(self.resumed)
         for chunk in _chunks(rest):
@@ -110,7 +110,7 @@ class Import:
     async def _store(
         self, connection: AsyncConnection, chunk: list[FileRow]
     ) -> list[tuple[FileRow, Errors]]:
-        """Store what can be, and return what cannot."""
+        """Store the valid rows of a chunk, and return the refused ones."""
         refused: list[tuple[FileRow, Errors]] = []
         read: list[tuple[FileRow, Any]] = []
         now = time.time()
@@ -127,7 +127,7 @@ class Import:
                 for (row, _), errors in zip(read, answers, strict=True)
                 if errors is not None
             ]
-        return sorted(refused, key=lambda each: each[0].number)
+        return sorted(refused, key=lambda refusal: refusal[0].number)
 
     def _read(self, row: FileRow, now: float) -> Any:
         if row.errors is not None:

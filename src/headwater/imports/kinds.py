@@ -1,5 +1,5 @@
-"""What can be imported: the fields of each kind, the checks its rows pass, which are the API's own,
-and how a chunk of them is stored.
+"""The kinds of import: the fields of each, the checks of its rows, which are the API's own, and the
+way a chunk of them is stored.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from headwater.ingest.touchpoints import TOUCHPOINT_FORM
 from headwater.spaces.models import Space
 
 Store = Callable[[AsyncConnection, Space, Sequence[Any]], Awaitable[list[Errors | None]]]
-"""Stores what was read, in the caller's transaction; tells for each whether it is refused."""
+"""A function that stores rows in the caller's transaction and returns each one's errors or None."""
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -38,13 +38,13 @@ class ImportKind:
     Invalid."""
     store: Store
     taken: str
-    """What has become of the rows that were taken."""
+    """The word for the rows that were taken, such as `stored`."""
     numbers: tuple[str, ...] = ()
     """Fields whose text in a CSV file has to become a number; others take text."""
     flags: tuple[str, ...] = ()
-    """Likewise true or false."""
+    """Fields whose text in a CSV file has to become true or false."""
     time: str | None = None
-    """The field that says when it happened."""
+    """The field with the time of the row."""
 
 
 def _queueing(kind: str) -> Store:
@@ -60,7 +60,7 @@ def _queueing(kind: str) -> Store:
 
 
 def _read_event(values: dict[str, Any], now: float) -> Any:
-    """An event of the past is not told to ad platforms, unless the row says so."""
+    """Read an event; being past, it is not forwarded to ad platforms unless the row says so."""
     if values.get("do_not_capi") in (None, ""):
         values = {**values, "do_not_capi": True}
     return _accepted(EVENT_FORM, values, now)

@@ -16,7 +16,7 @@ import msgspec
 from headwater.http.errors import Errors
 from headwater.imports.files import FileRow
 
-SHOWN = 20
+LISTED = 20
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
@@ -30,28 +30,30 @@ class RejectedRow(msgspec.Struct):
 
 
 class RejectedRowFile:
-    """Gathers refused rows for the file `target`."""
+    """The refused rows of an import, for the file `target`."""
 
     def __init__(self, target: Path, *, dry: bool) -> None:
-        """A dry run does not touch what an import that was interrupted has gathered."""
+        """With `dry`, rows go into another file than those of an interrupted import."""
         self.target = target
         self.first: list[RejectedRow] = []
         self._part = target.with_name(target.name + (".dry" if dry else ".part"))
 
     def resume(self, rows_done: int) -> None:
-        """Keep what is known of the first rows, and forget the others."""
+        """Keep the refused ones of the first rows, and drop the others."""
         gathered = self._gathered() if rows_done else []
         kept = [line for line in gathered if _read(line).row <= rows_done]
         self._part.write_bytes(b"".join(kept))
-        self.first = [_read(line) for line in kept[:SHOWN]]
+        self.first = [_read(line) for line in kept[:LISTED]]
 
     def add(self, refused: Iterable[tuple[FileRow, Errors]]) -> None:
         """Note refused rows, safe on disk when this returns."""
-        told = [RejectedRow(row.number, row.line, errors, row.values) for row, errors in refused]
-        self.first += told[: SHOWN - len(self.first)]
-        if told:
+        rejected = [
+            RejectedRow(row.number, row.line, errors, row.values) for row, errors in refused
+        ]
+        self.first += rejected[: LISTED - len(self.first)]
+        if rejected:
             with self._part.open("ab") as file:
-                file.writelines(_encode(each) + b"\n" for each in told)
+                file.writelines(_encode(row) + b"\n" for row in rejected)
                 file.flush()
                 os.fsync(file.fileno())
 

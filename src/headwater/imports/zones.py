@@ -1,4 +1,4 @@
-"""Times without an offset, which files of orders are full of: on whose clock they are. Pure."""
+"""Times without an offset, which files of orders are full of, and the zones they are in. Pure."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _CLOCK = re.compile(r"[T\s]", re.IGNORECASE)
 
 
 def is_local(value: Any) -> bool:
-    """Whether a value is a time that does not say its offset. What is no time at all is left for
-    the checks to refuse.
+    """True when a value is a time without an offset. A value that is no time is left for the checks
+    to refuse.
     """
     if not isinstance(value, str) or re.fullmatch(r"[0-9.]+", value.strip()):
         return False

@@ -1,1 +1,1 @@
-"""Contacts merged and told apart again, and what is stored of them following each."""
+"""Merging contacts and undoing it, with their rows following each time."""

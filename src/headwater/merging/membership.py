@@ -1,5 +1,5 @@
-"""Membership of a contact in a company, set by request. What is stored of the contact follows in
-the same transaction.
+"""Membership of a contact in a company, set by request. The contact's rows follow in the same
+transaction.
 """
 
 from __future__ import annotations

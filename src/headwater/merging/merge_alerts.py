@@ -1,5 +1,5 @@
-"""Merges by the hour: a burst of them is how a wrong identifier, or somebody who tries identities,
-shows first, and the sooner it is seen the less there is to undo.
+"""Merges by the hour. A burst of them is the first sign of a wrong identifier, or of somebody who
+tries identities; the sooner it is noticed, the less there is to undo.
 """
 
 from __future__ import annotations

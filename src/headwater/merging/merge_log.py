@@ -1,4 +1,4 @@
-"""The log of merges: written by the pipeline with what undoing each would need, read by people."""
+"""The log of merges: written by the pipeline with the data for undoing them, and read by people."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ class LoggedMerge:
     undone_at: datetime | None
 
     @property
-    def why(self) -> str:
-        """The cause in words."""
+    def explanation(self) -> str:
+        """The cause of the merge in words."""
         return CAUSES[self.cause]
 
 
 def log_merges(
     connection: Connection[Any], space_id: int, merges: Iterable[Merge], profiles: Profiles
 ) -> None:
-    """Store the merges of a batch, with what undoing each would need."""
+    """Store the merges of a batch, with the data that undoing each of them needs."""
     logged = [_logged(merge, profiles) for merge in merges]
     if logged:
         connection.execute(queries["log"], {"space_id": space_id, "merges": rows(logged)})
@@ -67,15 +67,15 @@ def _logged(merge: Merge, profiles: Profiles) -> dict[str, object]:
         "receipt_id": merge.receipt_id,
         "sender": merge.sender,
         "company_id": profile.company and profile.company.id,
-        "filled": profile.given,
+        "filled": profile.filled,
     }
 
 
 async def list_merges(
     connection: AsyncConnection, space_id: int, contact_id: int | None, limit: int
 ) -> list[LoggedMerge]:
-    """The latest merges, newest first: the Space's, or those that a contact or one that is part of
-    it took part in. Raises NotFound.
+    """The latest merges, newest first: the Space's, or those of a contact and of the contacts that
+    are part of it. Raises NotFound.
     """
     values = {"space_id": space_id, "contact_id": contact_id, "limit": limit}
     if contact_id is not None:

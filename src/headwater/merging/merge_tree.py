@@ -1,5 +1,5 @@
-"""A surviving contact with all that was merged into it, and what taking one of them out again
-changes. Pure; unmerge.py reads and writes it.
+"""A surviving contact with all that was merged into it, and the changes of taking one of them out
+again. Pure; unmerge.py reads and writes it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class MergeInForce:
 
 
 class MergeTree:
-    """The merges that made a contact what it is, in their order, as a tree."""
+    """The merges that led to a contact, in their order, as a tree."""
 
     def __init__(self, merges: Iterable[MergeInForce]) -> None:
         self.merge_of: dict[int, MergeInForce] = {}
@@ -41,7 +41,7 @@ class MergeTree:
         return self._into.get(contact_id, [])
 
     def members(self, contact_id: int) -> list[int]:
-        """A contact, and whatever had become part of it."""
+        """A contact, and all contacts that had become part of it."""
         members = [contact_id]
         for member in members:
             members += [merge.merged_id for merge in self.into(member)]
@@ -56,8 +56,8 @@ class MergeTree:
         return line
 
     def concerned(self, contact_id: int) -> set[int]:
-        """The contacts whose columns decide what becomes of them: those on the line, and what was
-        merged into these.
+        """The contacts whose columns decide the outcome: those on the line, and those merged into
+        them.
         """
         on_line = {contact_id, *(merge.survivor_id for merge in self.line(contact_id))}
         return on_line.union(merge.merged_id for member in on_line for merge in self.into(member))
@@ -65,17 +65,17 @@ class MergeTree:
 
 @dataclass(frozen=True)
 class UnmergeChanges:
-    """Changes to the contacts that one which is taken out had been part of."""
+    """Changes to the contacts that the removed contact had been part of."""
 
     profiles: list[Profile] = field(default_factory=list[Profile])
     filled: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
-    """By merge: columns that its merged contact now fills, as an earlier giver is gone."""
+    """By id of a merge: the columns that its contact now fills in place of the removed one."""
 
 
 def give_back_companies(
     tree: MergeTree, profiles: dict[int, Profile], companies: Companies
 ) -> None:
-    """Let merged contacts have the companies they had, which their stored rows do not say."""
+    """Restore the companies of merged contacts, which their stored rows lack."""
     for contact_id, profile in profiles.items():
         merge = tree.merge_of.get(contact_id)
         if merge is not None and merge.company_id is not None:
@@ -83,8 +83,8 @@ def give_back_companies(
 
 
 def take_out(tree: MergeTree, contact_id: int, profiles: dict[int, Profile]) -> UnmergeChanges:
-    """Empty what was filled with the contact's values, step by step up to the survivor, unless it
-    has been changed since, and fill it from what else was merged, in the order of merging.
+    """Empty the columns that the contact filled, step by step up to the survivor, unless they have
+    been changed since, and fill them from the other merged contacts, in the order of merging.
     """
     changes = UnmergeChanges()
     columns: Collection[str] = _COLUMNS

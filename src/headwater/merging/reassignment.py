@@ -1,6 +1,6 @@
 """Rows that follow their contact: to a survivor when it is merged, to another company when its
-membership changes, and back when a merge is undone. Each room says how its own rows do; here it is
-said that all of them do. Whoever calls holds the Space's lock.
+membership changes, and back when a merge is undone. Each room has the statements for its own rows;
+this module runs all of them. The caller holds the Space's lock.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from headwater.events import batch_store as events
 from headwater.identity.moves import ContactMove, ContactSplit
 from headwater.touchpoints import batch_store as touchpoints
 
-# Statements, not functions: the pipeline's connection waits for answers and the API's does not, and
-# what the two say is the same.
+# Statements, not functions: the pipeline's connection blocks, the API's is asynchronous, and both
+# run the same statements.
 _REASSIGN = (
     events.REASSIGN,
     touchpoints.REASSIGN,
@@ -49,8 +49,8 @@ async def reassign(connection: AsyncConnection, space_id: int, move: ContactMove
 async def restore(
     connection: AsyncConnection, space_id: int, split: ContactSplit
 ) -> dict[str, int]:
-    """Give a contact that leaves another what was first stored on it; returns how many rows of each
-    kind.
+    """Give a contact that leaves another the rows that were first stored on it. Returns the number
+    of rows of each kind.
     """
     values = split.values(space_id)
     return {

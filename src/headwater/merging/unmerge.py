@@ -1,8 +1,8 @@
-"""Undoing a merge: a merged contact becomes a contact of its own again, with what it had and what
-had been merged into it before.
+"""Undo a merge: a merged contact becomes a contact of its own again, with its own rows and those of
+the contacts merged into it before.
 
-What can be told apart goes back: a row keeps the contact it was first stored on. What came after
-the merge, and could be of either, stays with the survivor.
+A row remembers the contact it was first stored on, and goes back to it. Rows from after the merge,
+which could belong to either contact, stay with the survivor.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ queries = Queries(__name__, "unmerge.sql")
 
 @dataclass(frozen=True)
 class UnmergeResult:
-    """The outcome of an undone merge: the contact, the one it had been part of, how many contacts
-    it is made of, and how many rows are its own again.
+    """The outcome of an undone merge: the contact, the one it had been part of, the number of
+    contacts it is made of, and the numbers of rows that are its own again.
     """
 
     contact_id: int
@@ -136,8 +136,8 @@ async def _write_contacts(
 
 
 def _holders(work: UnmergeWork) -> list[IdentifierHolder]:
-    """Of the contact and of those it was part of: where their identifiers count, and whose they
-    are.
+    """The holders of the identifiers of the contact and of those it was part of, with the contacts
+    that make them up.
     """
     split, tree = work.split, work.tree
     holders = [IdentifierHolder(split.contact_id, split.contact_id, split.members)]

@@ -13,7 +13,7 @@ from headwater.browsing.accepted import AcceptedBots, AcceptedHit, AcceptedPerso
 from headwater.browsing.views import read_view
 from headwater.companies.assignment import Company
 from headwater.companies.domains import business_domain
-from headwater.contacts.names import full_name, said_parts
+from headwater.contacts.names import explicit_parts, full_name
 from headwater.contacts.profiles import DEVICE, PLACE
 from headwater.events.accepted import AcceptedEvent
 from headwater.events.batch_store import Duplicate
@@ -156,7 +156,7 @@ def describe_contacts(batch: Batch) -> None:
             profile.set_fields(described.profile_fields, zone, replace=trusted)
         if name is not None and (trusted or profile.name == name):
             directory.link(item.contact, ("name", name), item.at, item.id)
-            parts = said_parts(described.full_name, described.first_name, described.last_name)
+            parts = explicit_parts(described.full_name, described.first_name, described.last_name)
             if parts is not None:
                 batch.names.append((item.contact, name, parts))
         if described.phone is not None and (trusted or profile.phone == described.phone):

@@ -1,1 +1,1 @@
-"""Erasing a person: what is personal, and the job that takes it out of everything stored."""
+"""Erasing a person: the personal columns, and the job that clears them in everything stored."""

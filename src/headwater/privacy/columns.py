@@ -1,4 +1,4 @@
-"""What the columns of the database can hold of a person, as columns.txt declares it."""
+"""The personal data that the columns of the database can hold, as columns.txt declares it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Column = tuple[str, str]
 
 
 class PersonalData(StrEnum):
-    """What a column can hold, and so what erasing a person does to it."""
+    """The kinds of data in a column, which decide the effect of erasing a person."""
 
     PERSONAL = "personal"
     """Personal data: cleared, or its row deleted or redacted."""
     KEPT = "kept"
-    """What a sender wrote about an event or a company: it may be personal, and it stays."""
+    """A sender's text about an event or a company: it may be personal, and it stays."""
     NONE = "none"
     """Nothing of a person."""
 
@@ -26,7 +26,7 @@ def read_columns(text: str) -> dict[Column, PersonalData]:
     """Every declared column. Raises ValueError for a line that cannot be read, and for a column
     declared twice.
     """
-    found: dict[Column, PersonalData] = {}
+    declared: dict[Column, PersonalData] = {}
     holds: PersonalData | None = None
     for line in filter(None, (line.partition("#")[0].strip() for line in text.splitlines())):
         if opened := re.fullmatch(r"\[(\w+)\]", line):
@@ -36,10 +36,10 @@ def read_columns(text: str) -> dict[Column, PersonalData]:
         if not colon or holds is None:
             raise ValueError(f"not a table and its columns under a class: {line}")
         for name in names.split():
-            if (table, name) in found:
+            if (table, name) in declared:
                 raise ValueError(f"declared twice: {table}.{name}")
-            found[table, name] = holds
-    return found
+            declared[table, name] = holds
+    return declared
 
 
 COLUMNS = MappingProxyType(

@@ -1,4 +1,4 @@
-"""Carrying erasures out: one at a time, each in one transaction under its Space's lock."""
+"""Carry out erasures: one at a time, each in one transaction under its Space's lock."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headwater.privacy.erasures import queries
 from headwater.privacy.scrub import scrub
 
 FIRST_PAUSE_SECONDS = 2.0
-"""After the first failure; it doubles with each that follows."""
+"""The pause after the first failure; it doubles with each that follows."""
 LONGEST_PAUSE_SECONDS = 300.0
 
 SPACES_WITH_ERASURES = spaces_with_rows(queries["due"])
@@ -31,12 +31,12 @@ class _Job(NamedTuple):
     contact_id: int
     receipt_mark: int
     attempts: int
-    """Those that failed."""
+    """The number of failed attempts."""
 
 
 def erase_next(connection: Connection[Any], space_id: int, limit: int = BATCH_ROWS) -> bool:
-    """Carry out the Space's next due erasure and return whether there was one. The connection
-    must be in autocommit.
+    """Carry out the Space's next due erasure. Returns True when there was one. The connection must
+    be in autocommit.
 
     A failure is noted on the erasure, which is then put off; without a connection it is raised.
     """
@@ -70,8 +70,8 @@ def _take(connection: Connection[Any], space_id: int) -> _Job | None:
 
 
 def _erase(connection: Connection[Any], space_id: int, job: _Job, limit: int) -> bool:
-    """Erase, and return whether it is done: not while anything waits that was accepted before it
-    was asked for. Such events are the contact's first, and go the way of the others.
+    """Erase the person. Returns False while items wait that were accepted before the request: they
+    must become the contact's first, so that they are erased like the others.
     """
     process_space(connection, space_id, limit)
     values = {"space_id": space_id, **job._asdict()}
@@ -99,4 +99,4 @@ def _waiting(connection: Connection[Any]) -> list[int]:
 
 
 ERASURE_DUTY = Duty(_waiting, erase_next)
-"""The worker's duty of privacy: erasures that were asked for are carried out."""
+"""The worker's duty of privacy: to carry out the requested erasures."""

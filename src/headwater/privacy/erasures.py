@@ -1,4 +1,4 @@
-"""Erasures asked for and listed. The row is the job: what is shown is what is worked from."""
+"""Request and list erasures. Each is one row, which is the job and its record at the same time."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ LISTED = 1000
 
 @dataclass(frozen=True)
 class Erasure:
-    """What was asked to be erased, and what became of it."""
+    """An erasure that was requested, and its outcome."""
 
     id: int
     contact_id: int
-    """The canonical contact when it was asked."""
+    """The canonical contact at the time of the request."""
     requested_at: datetime
     attempts: int
-    """Those that failed."""
+    """The number of failed attempts."""
     retry_at: datetime
     last_error: str | None
-    """Why the latest failed, in words that hold no data."""
+    """The reason why the latest attempt failed, in words without personal data."""
     erased_at: datetime | None
     """None while it waits."""
 
 
 async def request_erasure(connection: AsyncConnection, space_id: int, contact_id: int) -> None:
-    """Have a contact erased. With the caller's commit it will be, whatever happens."""
+    """Request that a contact is erased. From the caller's commit on it is certain to happen."""
     await connection.execute(queries["request"], {"space_id": space_id, "contact_id": contact_id})
 
 
@@ -48,8 +48,8 @@ async def list_erasures(connection: AsyncConnection, space_id: int) -> list[Eras
 
 
 def wait_until_erased(connection: Connection[Any], timeout: float) -> bool:
-    """Wait until every erasure asked for before this call is carried out, for `timeout` seconds at
-    most. Returns whether they are. The connection must be in autocommit.
+    """Wait until every erasure requested before this call is carried out, for `timeout` seconds at
+    most. Returns False when time ran out. The connection must be in autocommit.
     """
     row = connection.execute(queries["newest"]).fetchone()
     if row is None or row[0] is None:

@@ -1,4 +1,4 @@
-"""Taking a person out of payloads that wait or were rejected. Pure."""
+"""Remove a person from payloads that wait or were rejected. Pure."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from headwater.touchpoints import accepted as touchpoints
 from headwater.touchpoints.accepted import AcceptedTouchpoint
 
 EMPTIED = "{}"
-"""What is left of a payload that names the person and cannot be read."""
+"""The remainder of a payload that names the person and cannot be read."""
 
 Accepted = AcceptedEvent | AcceptedTouchpoint | AcceptedHit | AcceptedPerson
 
 
 def _empty(field: msgspec.structs.FieldInfo) -> Any:
-    """What is left of a member: nothing, or as little as it can be."""
+    """The empty value of a member: its default, or the least that its type allows."""
     if field.default is not msgspec.NODEFAULT:
         return field.default
     return {} if field.default_factory is not msgspec.NODEFAULT else ""
@@ -47,7 +47,7 @@ _FORGOTTEN: dict[str, dict[str, Any]] = {
 
 
 class PayloadMatcher:
-    """Tells payloads that name a person, by what the person is recognised by."""
+    """The test of payloads for a person, by the person's identifiers."""
 
     def __init__(self, identifiers: Iterable[tuple[str, str]]) -> None:
         """`identifiers` are kinds and values as contact_identifiers has them."""
@@ -55,18 +55,18 @@ class PayloadMatcher:
         self._written = [tuple(_written(kind, value)) for kind, value in self._identifiers]
 
     def redact(self, kind: str, payload: str) -> str:
-        """The payload of a row of this kind without what it tells of the person: as it is, unless
-        it names them.
+        """The payload of a row of this kind without the person's data; unchanged unless it names
+        them.
         """
         accepted = _read(kind, payload)
         if accepted is None:
             return EMPTIED if self._mentioned_in(payload.casefold()) else payload
-        if self._identifiers.isdisjoint(_shown(accepted)):
+        if self._identifiers.isdisjoint(_identifiers(accepted)):
             return payload
         return msgspec.json.encode(msgspec.structs.replace(accepted, **_FORGOTTEN[kind])).decode()
 
     def is_in(self, text: str) -> bool:
-        """Whether a text names them: JSON, however its letters are written, or any other."""
+        """True when a text names them: JSON, in any spelling of its letters, or any other text."""
         return self._mentioned_in(_plainly_written(text).casefold())
 
     def _mentioned_in(self, text: str) -> bool:
@@ -81,23 +81,23 @@ def _read(kind: str, payload: str) -> Accepted | None:
         return None
 
 
-def _shown(told: Accepted) -> list[tuple[str, str | None]]:
+def _identifiers(item: Accepted) -> list[tuple[str, str | None]]:
     """The identifiers of a row, of whatever kind."""
-    if isinstance(told, AcceptedHit):
+    if isinstance(item, AcceptedHit):
         email = tracking_id = None
     else:
-        email, tracking_id = told.email, told.tracking_id
-    seen_with = f"{told.fingerprint}|{told.ip}" if told.fingerprint and told.ip else None
+        email, tracking_id = item.email, item.tracking_id
+    seen_with = f"{item.fingerprint}|{item.ip}" if item.fingerprint and item.ip else None
     return [
         (EMAIL, email),
         (TRACKING_ID, tracking_id),
-        (TRK_TOKEN, told.trk_token),
+        (TRK_TOKEN, item.trk_token),
         (FINGERPRINT, seen_with),
     ]
 
 
 def _written(kind: str, value: str) -> Iterable[str]:
-    """How an identifier stands in JSON text, whatever the case; a fingerprint and its ip apart."""
+    """The forms of an identifier in JSON text, case-folded; a fingerprint and its ip are two."""
     parts = value.rsplit("|", 1) if kind == FINGERPRINT else [value]
     return (msgspec.json.encode(part).decode()[1:-1].casefold() for part in parts)
 

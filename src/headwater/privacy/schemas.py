@@ -1,4 +1,4 @@
-"""What the endpoints that erase a person take and answer, for the document."""
+"""JSON schemas of the bodies and answers of the endpoints that erase a person."""
 
 from __future__ import annotations
 

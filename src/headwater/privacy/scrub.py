@@ -1,4 +1,4 @@
-"""What is erased of a person. Whoever calls holds the Space's lock and owns the transaction."""
+"""Erase the data of a person. The caller holds the Space's lock and owns the transaction."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ WITHDRAWN = "The file held a person who has been erased since. Ask for the expor
 
 
 def scrub(connection: Connection[Any], space_id: int, contact_id: int) -> None:
-    """Erase a person, wherever something of them is stored. Everything that is erased is listed
-    here, and whatever comes to store personal data joins the list.
+    """Erase a person from every table. All that is erased is listed here; new code that stores
+    personal data must join the list.
     """
     values = {"space_id": space_id, "contact_id": contact_id}
     group = [row[0] for row in connection.execute(queries["group"], values)]
@@ -47,9 +47,9 @@ def _redact(connection: Connection[Any], space_id: int, queue: str, person: Payl
     table = {"queue": Identifier(queue)}
     rows = connection.cursor().stream(queries["payloads"].format(**table), {"space_id": space_id})
     redacted = [
-        {"space_id": space_id, "id": row_id, "payload": left}
+        {"space_id": space_id, "id": row_id, "payload": remainder}
         for row_id, kind, payload in rows
-        if (left := person.redact(kind, payload)) != payload
+        if (remainder := person.redact(kind, payload)) != payload
     ]
     if redacted:
         connection.cursor().executemany(queries["redact"].format(**table), redacted)
@@ -61,9 +61,9 @@ def _delete_deliveries(
     """Delete the webhooks' deliveries that became the person's events, or name them."""
     values = {"space_id": space_id, "group": group}
     rows = connection.cursor().stream(queries["deliveries"], values)
-    found = [row_id for row_id, theirs, texts in rows if theirs or any(map(person.is_in, texts))]
-    if found:
-        connection.execute(queries["delete_deliveries"], {"space_id": space_id, "ids": found})
+    ids = [row_id for row_id, theirs, texts in rows if theirs or any(map(person.is_in, texts))]
+    if ids:
+        connection.execute(queries["delete_deliveries"], {"space_id": space_id, "ids": ids})
 
 
 def _clear(statement: str, alias: str, columns: Iterable[str]) -> Composed:

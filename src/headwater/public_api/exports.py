@@ -14,7 +14,7 @@ from headwater.api.services import Services
 from headwater.exports.jobs import create_job, fetch_job
 from headwater.exports.kinds import KINDS
 from headwater.exports.links import Download
-from headwater.exports.models import ExportJob, shown_as
+from headwater.exports.models import ExportJob, download_name
 from headwater.exports.schemas import JOB, QUEUED, body_of
 from headwater.http.ids import INTEGER_ID
 from headwater.http.rate_limits import RateLimit
@@ -82,7 +82,7 @@ async def _link(shared: Services, job: ExportJob, file: str, expires: datetime) 
     link = await asyncio.to_thread(shared.storage.link, file, LINK_LIVES)
     if link is not None:
         return link
-    download = Download(file, shown_as(job.kind, job.request, file))
+    download = Download(file, download_name(job.kind, job.request, file))
     return download.url(shared.base_url, shared.signing_key, int(expires.timestamp()))
 
 

@@ -1,5 +1,5 @@
-"""What needs attention: everything that is wrong in a Space, by one function for every page and
-tool that tells of it, and backlogs of the whole installation for the log.
+"""Alerts: everything that is wrong in a Space, from one function for every page and tool that shows
+it, and backlogs of the whole installation for the log.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from headwater.platforms import registry
 queries = Queries(__name__, "alerts.sql")
 
 LATE = timedelta(minutes=5)
-"""What waits longer is late: in good health it is processed, or sent, within seconds."""
+"""The time after which waiting work is late: normally it is processed, or sent, in seconds."""
 MOST_COUNTED = 10_000
 
 log = structlog.get_logger()
 
 
 class AlertKind(StrEnum):
-    """What can be wrong, the most urgent first."""
+    """Kinds of alerts, the most urgent first."""
 
     DESTINATION_HELD = "destination_held"
     PROCESSING_LATE = "processing_late"
@@ -37,7 +37,7 @@ class AlertKind(StrEnum):
 
 @dataclass(frozen=True)
 class Alert:
-    """One thing that is wrong."""
+    """One problem in a Space."""
 
     kind: AlertKind
     destination_id: int | None
@@ -47,13 +47,13 @@ class Alert:
     detail: str | None
     """In the platform's own words."""
     count: int
-    """How much of it, as far as MOST_COUNTED."""
+    """The number of items concerned, counted up to MOST_COUNTED."""
     since: datetime | None
 
     @property
     def title(self) -> str:
-        """What is wrong, in a sentence without its full stop."""
-        one = self.count == 1
+        """The problem, in a sentence without its full stop."""
+        is_one = self.count == 1
         match self.kind:
             case AlertKind.DESTINATION_HELD:
                 return f"{self._destination} is held: {self._many('conversion')} waiting"
@@ -62,16 +62,16 @@ class Alert:
             case AlertKind.EVENTS_REJECTED:
                 return f"{self._many('event')} could not be processed"
             case AlertKind.PROCESSING_LATE:
-                return f"{self._many('event')} {'is' if one else 'are'} waiting to be processed"
+                return f"{self._many('event')} {'is' if is_one else 'are'} waiting to be processed"
             case AlertKind.SUBSCRIPTION_INACTIVE:
                 return "The subscription is inactive: API keys and tokens are refused"
 
     def command(self, space_id: int) -> str | None:
-        """What an operator types to see to it."""
-        where = f"--space {space_id} --destination {self.destination_id}"
+        """The command with which an operator deals with it."""
+        options = f"--space {space_id} --destination {self.destination_id}"
         return {
-            AlertKind.DESTINATION_HELD: f"headwater destination resume {where}",
-            AlertKind.DELIVERIES_LATE: f"headwater delivery list {where} --status retrying",
+            AlertKind.DESTINATION_HELD: f"headwater destination resume {options}",
+            AlertKind.DELIVERIES_LATE: f"headwater delivery list {options} --status retrying",
             AlertKind.EVENTS_REJECTED: "headwater queue rejected",
             AlertKind.SUBSCRIPTION_INACTIVE: f"headwater space set --space {space_id} "
             "subscription=active",
@@ -79,7 +79,7 @@ class Alert:
 
     @property
     def remedy(self) -> str:
-        """What to do about it."""
+        """Advice on how to solve it."""
         return {
             AlertKind.DESTINATION_HELD: "The platform refused the credentials. Nothing is lost "
             "yet, but platforms take only recent events. Give it a new token with `headwater "
@@ -105,7 +105,7 @@ class Alert:
 
 
 async def list_alerts(connection: AsyncConnection, space_id: int) -> list[Alert]:
-    """What is wrong in a Space, the most urgent first."""
+    """The alerts of a Space, the most urgent first."""
     values = {"space_id": space_id, "late": LATE, "most": MOST_COUNTED}
     cursor = connection.cursor(row_factory=dict_row)
     rows: list[dict[str, Any]] = await fetch_all(cursor, queries["alerts"], values)

@@ -1,4 +1,4 @@
-"""The worker's look for backlogs: none stays silent, each is written to the log."""
+"""The worker's watch for backlogs: each is written to the log."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ log = structlog.get_logger()
 
 
 def make_backlog_duty() -> Duty:
-    """Log what falls behind."""
+    """A duty that logs backlogs."""
     return Duty(look_every(WATCH_SECONDS, BacklogWatch().look), lambda _, __: False)
 
 
 class BacklogWatch:
-    """Logs once when something falls behind, and once when it has caught up."""
+    """A watch that logs each backlog twice: when it begins, and when it is over."""
 
     def __init__(self) -> None:
         self._known: set[tuple[int, int | None]] = set()
 
     def look(self, connection: Connection[Any]) -> list[int]:
-        """Look, which is all there is to do: no Space waits."""
+        """Look for backlogs. Returns no Spaces, as there is no further work to do for any."""
         late: dict[tuple[int, int | None], datetime] = {
             (space_id, destination_id): since
             for space_id, destination_id, since in connection.execute(

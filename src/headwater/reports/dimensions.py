@@ -1,7 +1,7 @@
-"""The groups a report can have, as one table: where a group's key and label are in SQL.
+"""The groups a report can have, as one table: the SQL of each group's key and label.
 
-An event is `e`, its contact `k`; a credited touch is `c`, and `t` the rest of it. A shown group
-is `s`, and what its key leads to has the alias it is joined under.
+An event is `e`, its contact `k`; a credited touch is `c`, and `t` the rest of it. A listed group
+is `s`; the table that its key refers to has the alias it is joined under.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class Dimension:
     """One group in SQL."""
 
     key: Composable
-    """What events or touches are put together by."""
+    """The expression by which events or touches are grouped."""
     of_touch: bool = False
     joins: tuple[SQL, ...] = ()
-    """What `key` needs."""
+    """The joins that `key` needs."""
     text: SQL = field(default_factory=lambda: SQL("{key}::text"))
-    """The key as it is ordered and answered."""
+    """The key as text, for ordering and for the result."""
     name: Composable | None = None
-    """What a touch itself calls its key."""
+    """The name of the key in the touch itself."""
     label: SQL = field(default_factory=lambda: SQL("s.{key}"))
     """May read the key, the `{name}` of a touch and the table joined as `{alias}`."""
     label_join: SQL | None = None
@@ -60,7 +60,7 @@ class Dimension:
 
 
 def starts_of(group: Group) -> Placeholder:
-    """What holds the instants at which the steps of a time begin."""
+    """The placeholder of the instants at which the steps of a time begin."""
     return Placeholder(f"starts_{group}")
 
 
@@ -77,7 +77,7 @@ def _of_ads(kind: str) -> Dimension:
 
 
 def _of_time(group: Group) -> Dimension:
-    """By its place among the steps of the range."""
+    """The dimension of a time: its key is the place among the steps of the range."""
     place = SQL("width_bucket(e.event_time, {}::timestamptz[])").format(starts_of(group))
     return Dimension(place, text=SQL("lpad({key}::text, 6, '0')"))
 
@@ -113,4 +113,4 @@ def _channel(number: int, source: str) -> str:
 
 
 CHANNELS = [_channel(number, source) for number, source in enumerate(SOURCES, start=1)]
-"""Of every source, in the order of their numbers."""
+"""The channel of every source, in the order of their numbers."""

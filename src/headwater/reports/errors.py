@@ -1,4 +1,4 @@
-"""Why a report is not made although nothing is wrong with the question."""
+"""Reasons for which a report is not made although its query is valid."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from headwater.http.errors import Problem
 
 
 class ReportProblem(StrEnum):
-    """Typed reasons."""
+    """The typed reasons."""
 
     TOO_MUCH = "too_much"
 
 
 class ReportTooLarge(Problem):
-    """422: adding up takes longer than anybody should wait."""
+    """422: the sums take longer than a request may."""
 
     def __init__(self) -> None:
         super().__init__(

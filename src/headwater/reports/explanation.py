@@ -1,5 +1,5 @@
-"""One event under every attribution model: its path, and who gets how much. The credits are those
-of List Events, from the one definition there is.
+"""One event under every attribution model: its path, and the credit of each touchpoint. The credits
+are those of List Events, from the same definition.
 """
 
 from __future__ import annotations
@@ -20,44 +20,44 @@ from headwater.sources.catalogue import PAID_IDS, SOURCE_IDS, SOURCES
 
 queries = Queries(__name__, "explanation.sql")
 
-SHOWN_ENDS = 100
-"""How many touchpoints are shown from either end of a path."""
+MOST_PER_END = 100
+"""The most touchpoints listed from either end of a path."""
 
 _THIS_EVENT = SQL("e.id = %(event_id)s")
 
 
 @dataclass
 class Credits:
-    """What one model makes of the event. A model that credits no touchpoint has nothing."""
+    """The credits of one model. A model that credits no touchpoint has none."""
 
-    shown: dict[int, Decimal | None] = field(default_factory=dict[int, "Decimal | None"])
-    """Touchpoint id → its part of the amount; None where the event has no amount."""
+    listed: dict[int, Decimal | None] = field(default_factory=dict[int, "Decimal | None"])
+    """Touchpoint id → its part of the amount; None when the event has no amount."""
     touches: int = 0
-    """How many touchpoints are credited, those not shown included."""
+    """The number of credited touchpoints, those not listed included."""
 
     @property
     def left_out(self) -> int:
-        return self.touches - len(self.shown)
+        return self.touches - len(self.listed)
 
     def amount_left_out(self, amount: Decimal | None) -> Decimal | None:
-        """What the touchpoints not shown get of the event's amount: all credits add up to it."""
+        """The part of the event's amount of unlisted touchpoints: all credits add up to it."""
         if amount is None:
             return None
-        return amount - sum((part or Decimal() for part in self.shown.values()), Decimal())
+        return amount - sum((part or Decimal() for part in self.listed.values()), Decimal())
 
 
 @dataclass(frozen=True)
 class EventExplanation:
-    """What brought an event."""
+    """The path to an event, and the credits of its touchpoints."""
 
     event: dict[str, Any]
     """`contact_id, company_id, amount, event_name, event_time_utc, sender`."""
     path: list[dict[str, Any]]
     """Its touchpoints in the window, the earliest first; of a long path both ends."""
     left_out: int
-    """How many touchpoints of the path are not shown."""
+    """The number of touchpoints of the path that are not listed."""
     credits: dict[str, Credits]
-    """By model."""
+    """The credits by model."""
 
 
 async def explain_event(
@@ -72,7 +72,7 @@ async def explain_event(
     credited = await _credits(connection, values, window_days, by_company=by_company)
     touches = {
         "space_id": space_id,
-        "ids": sorted({touch for each in credited.values() for touch in each.shown}),
+        "ids": sorted({touch for part in credited.values() for touch in part.listed}),
         "source_names": list(SOURCES),
         "paid": sorted(PAID_IDS),
     }
@@ -84,7 +84,7 @@ async def _credits(
     connection: AsyncConnection, event: dict[str, int], window_days: int, *, by_company: bool
 ) -> dict[str, Credits]:
     every_source = tuple(SOURCE_IDS.values())
-    asked = {
+    attributions = {
         name: Attribution(name, window_days, every_source, by_company=by_company) for name in MODELS
     }
     statement = SQL(" UNION ALL ").join(
@@ -93,12 +93,12 @@ async def _credits(
             credit=MODELS[name].credit,
             rows=credited_rows(attribution, _THIS_EVENT),
         )
-        for name, attribution in asked.items()
+        for name, attribution in attributions.items()
     )
-    bound = {**event, **asked["linear"].parameters(), "ends": SHOWN_ENDS}
+    bound = {**event, **attributions["linear"].parameters(), "ends": MOST_PER_END}
     credited = {name: Credits() for name in MODELS}
     cursor = await connection.execute(statement, bound, prepare=False)
     for model, touchpoint_id, credit, touches in await cursor.fetchall():
-        credited[model].shown[touchpoint_id] = credit
+        credited[model].listed[touchpoint_id] = credit
         credited[model].touches = touches
     return credited

@@ -1,4 +1,4 @@
-"""From the sums of one row of SQL to the figures that were asked for, and from two to a change."""
+"""Turn the sums of a row of SQL into the requested figures, and pairs of figures into changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FOUR_PLACES = Decimal("0.0001")
 
 @dataclass(frozen=True)
 class MeasureSums:
-    """What is added up in the database, over a group or over everything."""
+    """The sums from the database, over a group or over everything."""
 
     events: int = 0
     revenue: Decimal = Decimal(0)
@@ -45,18 +45,18 @@ def nobodys(sums: MeasureSums) -> MeasureSums:
 
 
 def figures_of(sums: MeasureSums, measures: Iterable[Measure]) -> Figures:
-    """The figures that were asked for."""
+    """The figures of the requested measures."""
     return {measure: _figure(sums, measure) for measure in measures}
 
 
 def changes_between(now: Figures, then: Figures) -> dict[Measure, MeasureChange]:
-    """How each figure changed, where there are both."""
-    found: dict[Measure, MeasureChange] = {}
+    """The change of each figure that both sets have."""
+    changes: dict[Measure, MeasureChange] = {}
     for measure, new in now.items():
         old = then[measure]
         if new is not None and old is not None:
-            found[measure] = _change(new, old)
-    return found
+            changes[measure] = _change(new, old)
+    return changes
 
 
 def _figure(sums: MeasureSums, measure: Measure) -> Figure:
@@ -84,12 +84,12 @@ def _change(new: Decimal | Fraction | int, old: Decimal | Fraction | int) -> Mea
 
 
 def _rounded(value: Fraction) -> Decimal:
-    """To four decimals, halves away from zero as PostgreSQL does."""
+    """Round to four decimals, halves away from zero as PostgreSQL does."""
     parts = abs(value) * 10_000 + Fraction(1, 2)
     whole = parts.numerator // parts.denominator
     return _plain(Decimal(-whole if value < 0 else whole).scaleb(-4))
 
 
 def _plain(value: Decimal) -> Decimal:
-    """Without trailing zeros, and without an exponent."""
+    """The value without trailing zeros, and without an exponent."""
     return Decimal(f"{value.normalize():f}")

@@ -1,4 +1,4 @@
-"""What can be asked of a report, and what it answers. Money and shares are exact: no float."""
+"""Queries of reports, and their results. Money and shares are exact: no float."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headwater.contacts.filters import Condition
 
 
 class Measure(StrEnum):
-    """What is added up."""
+    """The measures that a report can add up."""
 
     EVENTS = "events"
     REVENUE = "revenue"
@@ -27,7 +27,7 @@ CREDITED = frozenset({Measure.CREDITED_EVENTS, Measure.CREDITED_REVENUE})
 
 
 class Group(StrEnum):
-    """What events, or the touches credited with them, have in common."""
+    """The groups of a report, by something that events or their credited touches have in common."""
 
     SOURCE = "source"
     CHANNEL = "channel"
@@ -44,7 +44,7 @@ class Group(StrEnum):
 
 
 class Comparison(StrEnum):
-    """With which other time."""
+    """The other time that a report is compared with."""
 
     NONE = "none"
     PREVIOUS_PERIOD = "previous_period"
@@ -53,18 +53,18 @@ class Comparison(StrEnum):
 
 @dataclass(frozen=True)
 class Filters:
-    """Which events, and the credit of which touches; empty is all."""
+    """Conditions on the events, and on the touches whose credit counts; empty is all."""
 
     event_names: tuple[str, ...] = ()
     conditions: tuple[Condition, ...] = ()
     """On the custom fields of an event's contact."""
     sources: tuple[str, ...] = ()
     campaign: str | None = None
-    """What the campaign's id or name contains, whatever the case."""
+    """A part of the campaign's id or name, in any case."""
 
     @property
     def of_touches(self) -> bool:
-        """Whether only some touches' credit is wanted."""
+        """True when the credit of only some touches counts."""
         return bool(self.sources) or self.campaign is not None
 
 
@@ -84,13 +84,13 @@ class ReportQuery:
     window_days: int = 30
     """One of attribution's WINDOWS."""
     by_company: bool = False
-    """Whether an event's path is that of its whole company, if it has one."""
+    """True when an event's path is that of its whole company, if it has one."""
     filters: Filters = Filters()
     compare: Comparison = Comparison.NONE
     limit: int = 50
-    """How many groups are shown, from 1 to MOST_ROWS."""
+    """The most groups to list, from 1 to MOST_ROWS."""
     order_by: Measure | Group | None = None
-    """One that is asked for; None is the first measure."""
+    """One of the query's measures and groups; None is the first measure."""
     descending: bool = True
 
 
@@ -112,12 +112,12 @@ class MeasureChange:
 
 @dataclass(frozen=True)
 class GroupKey:
-    """One thing that a group has in common."""
+    """One property that a group has in common."""
 
     value: str | None
     """An id or a name; the first day for days, weeks and months. None: has none."""
     label: str | None
-    """What people call it."""
+    """The name that people know it by."""
 
 
 @dataclass(frozen=True)
@@ -125,12 +125,12 @@ class ReportRow:
     """A group, or everything, and its figures."""
 
     keys: tuple[GroupKey, ...]
-    """As in `group_by`; empty for rows that are not of one group."""
+    """One key for each of `group_by`; empty for rows that are not of one group."""
     figures: Figures
     compared: Figures | None = None
     """None without a comparison, and where the other time has no counterpart."""
     changes: Mapping[Measure, MeasureChange] | None = None
-    """Of the measures that both have."""
+    """The changes of the measures that both have."""
 
 
 @dataclass(frozen=True)
@@ -143,16 +143,16 @@ class DateTimeSpan:
 
 @dataclass(frozen=True)
 class Report:
-    """What was asked for, shown groups first."""
+    """The result of a query, the listed groups first."""
 
     rows: tuple[ReportRow, ...]
     left_out: int
     """Groups beyond the limit."""
     total: ReportRow
-    """Over everything, shown or not, and each event once."""
+    """Over everything, listed or not, and each event once."""
     unattributed: ReportRow | None
-    """The events without a credited touch; None where no credit was asked for, or only that of
-    some touches. The total's `credited_revenue` and this row's `revenue` are its `revenue`.
+    """The events without a credited touch; None when the query is not about credit, or only about
+    that of some touches. The total's `credited_revenue` and this row's `revenue` are its `revenue`.
     """
     span: DateTimeSpan
     compared_span: DateTimeSpan | None

@@ -1,5 +1,5 @@
-"""A report: the groups of a time, what is credited to none, and everything; and the same of the
-time it is compared with. One statement a time, both of one snapshot.
+"""A report: the groups of a time, the unattributed events, and everything; and the same of the time
+it is compared with. One statement for each time, both in one snapshot.
 """
 
 from __future__ import annotations
@@ -45,56 +45,56 @@ from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 
 SECONDS = 19.0
-"""How long a report may take, with what its request spent on the database before."""
+"""The longest time of a report, with the time its request has spent on the database before."""
 CONNECTION_SECONDS = SECONDS + 0.5
-"""For how long a caller should have its connection."""
+"""The time for which a caller should have its connection."""
 
 
-async def query_report(connection: AsyncConnection, space_id: int, asked: ReportQuery) -> Report:
-    """The report asked for. Wants a transaction in which nothing has been read yet, on a
+async def query_report(connection: AsyncConnection, space_id: int, query: ReportQuery) -> Report:
+    """The report of a query. Needs a transaction in which nothing has been read yet, on a
     connection that it may have for CONNECTION_SECONDS.
 
-    Raises Invalid when the query breaks a rule, NotFound without such a Space, and TooMuch when
-    adding up takes longer than SECONDS.
+    Raises Invalid when the query breaks a rule, NotFound without such a Space, and ReportTooLarge
+    when it takes longer than SECONDS.
     """
-    check(asked)
+    check(query)
     await connection.execute(queries["snapshot"])
     space = await fetch_space(connection, space_id)
-    asker = _Asker(connection, space, asked, time.monotonic() + seconds_left(SECONDS))
-    period = _period(DateTimeSpan(asked.start, asked.end), asked, space)
-    answer = await asker.first(period)
-    if asked.compare is Comparison.NONE:
-        return make_report(asked, space, answer, None, ())
-    other = _period(compared_span(period.span, asked.compare), asked, space)
-    wanted = counterparts(asked.compare, answer, other)
-    return make_report(asked, space, answer, await asker.same(other, wanted), wanted)
+    reader = _PeriodReader(connection, space, query, time.monotonic() + seconds_left(SECONDS))
+    period = _period(DateTimeSpan(query.start, query.end), query, space)
+    answer = await reader.first(period)
+    if query.compare is Comparison.NONE:
+        return make_report(query, space, answer, None, ())
+    other = _period(compared_span(period.span, query.compare), query, space)
+    keys = counterparts(query.compare, answer, other)
+    return make_report(query, space, answer, await reader.same(other, keys), keys)
 
 
-class _Asker:
-    """Puts the statements of one report to the database, while there is time."""
+class _PeriodReader:
+    """The reader of one report's periods from the database, until a deadline."""
 
     def __init__(
-        self, connection: AsyncConnection, space: Space, asked: ReportQuery, deadline: float
+        self, connection: AsyncConnection, space: Space, query: ReportQuery, deadline: float
     ) -> None:
-        self._connection, self._space, self._asked = connection, space, asked
+        self._connection, self._space, self._query = connection, space, query
         self._deadline = deadline
-        self._shape = StatementShape(asked, _attribution(asked))
+        self._shape = StatementShape(query, _attribution(query))
 
     async def first(self, period: ReportPeriod) -> PeriodResult:
         """The groups that come first in a period."""
-        shown = first_groups(self._asked)
-        return await self._ask(period, shown, {"limit": self._asked.limit})
+        groups = first_groups(self._query)
+        return await self._read(period, groups, {"limit": self._query.limit})
 
-    async def same(self, period: ReportPeriod, wanted: dict[int, Keys]) -> PeriodResult:
-        """The groups of a period with these keys, by the places they are given for."""
+    async def same(self, period: ReportPeriod, keys: dict[int, Keys]) -> PeriodResult:
+        """The groups of a period with these keys, by the places of the keys."""
         lines = [
             {"place": place, "key_1": key_1, "key_2": key_2}
-            for place, (key_1, key_2) in wanted.items()
+            for place, (key_1, key_2) in keys.items()
         ]
-        return await self._ask(period, same_groups(), {"wanted": rows(lines)})
+        return await self._read(period, same_groups(), {"wanted": rows(lines)})
 
-    async def _ask(
-        self, period: ReportPeriod, shown: Composable, bound: dict[str, Any]
+    async def _read(
+        self, period: ReportPeriod, groups: Composable, bound: dict[str, Any]
     ) -> PeriodResult:
         conditions, selected = conditions_of(self._selection(period))
         bound = bound | selected | self._tables(period)
@@ -104,7 +104,7 @@ class _Asker:
             if narrowed is not None:
                 conditions.append(narrowed.only)
                 bound |= narrowed.parameters
-            statement = report(self._shape, SQL(" AND ").join(conditions), shown)
+            statement = report(self._shape, SQL(" AND ").join(conditions), groups)
             # Not prepared: a plan for any range would be a bad one for most.
             cursor = await self._connection.execute(statement, bound, prepare=False)
         except QueryCanceled:
@@ -112,7 +112,7 @@ class _Asker:
         return _answer(period, await cursor.fetchall())
 
     def _selection(self, period: ReportPeriod) -> EventSelection:
-        filters, zone = self._asked.filters, self._space.zone
+        filters, zone = self._query.filters, self._space.zone
         instants = between(period.span.start, period.span.end, zone)
         return EventSelection(instants, filters.event_names, None, filters.conditions, ())
 
@@ -120,7 +120,7 @@ class _Asker:
         attribution = self._shape.attribution
         return {
             "space_id": self._space.id, "source_names": list(SOURCES), "channels": CHANNELS,
-            "campaign": self._asked.filters.campaign, "whole_event": WHOLE_EVENT,
+            "campaign": self._query.filters.campaign, "whole_event": WHOLE_EVENT,
             **(attribution.parameters() if attribution else {}),
             **{f"starts_{steps.group}": steps.starts for steps in period.steps if steps},
         }  # fmt: skip
@@ -130,36 +130,36 @@ class _Asker:
         await self._connection.execute(queries["patience"], {"patience": str(patience)})
 
     async def _narrowing(self) -> EventCondition | None:
-        """Of events to those that can have the sources asked for. Without a filter on sources,
-        events that have none are wanted as well.
+        """The condition on events that can have the query's sources. Without a filter on sources
+        there is none, as events without a source count as well.
         """
         attribution = self._shape.attribution
-        if attribution is None or not self._asked.filters.sources:
+        if attribution is None or not self._query.filters.sources:
             return None
         return await narrow(self._connection, self._space.id, attribution)
 
 
-def _attribution(asked: ReportQuery) -> Attribution | None:
-    """How credit is given, where any is needed."""
-    if not needs_touches(asked):
+def _attribution(query: ReportQuery) -> Attribution | None:
+    """The attribution by which credit is shared out; None for a query without credit."""
+    if not needs_touches(query):
         return None
-    names = asked.filters.sources or SOURCES
+    names = query.filters.sources or SOURCES
     ids = tuple(SOURCE_IDS[name] for name in dict.fromkeys(names))
-    return Attribution(asked.model, asked.window_days, ids, asked.by_company)
+    return Attribution(query.model, query.window_days, ids, query.by_company)
 
 
-def _period(span: DateTimeSpan, asked: ReportQuery, space: Space) -> ReportPeriod:
-    found = [
-        cut(span, group, space.zone) if group in SHORTEST else None for group in asked.group_by
+def _period(span: DateTimeSpan, query: ReportQuery, space: Space) -> ReportPeriod:
+    steps = [
+        cut(span, group, space.zone) if group in SHORTEST else None for group in query.group_by
     ]
-    first, second, *_ = (*found, None, None)
+    first, second, *_ = (*steps, None, None)
     return ReportPeriod(span, (first, second))
 
 
-def _answer(period: ReportPeriod, found: list[tuple[Any, ...]]) -> PeriodResult:
+def _answer(period: ReportPeriod, records: list[tuple[Any, ...]]) -> PeriodResult:
     groups: dict[int, ReportGroup] = {}
     others: dict[str, tuple[int, MeasureSums]] = {}
-    for part, place, key_1, label_1, key_2, label_2, *sums in found:
+    for part, place, key_1, label_1, key_2, label_2, *sums in records:
         if part == "group":
             groups[place] = ReportGroup((key_1, key_2), (label_1, label_2), sums_of(sums))
         else:

@@ -54,7 +54,7 @@ WHERE {only}
 GROUP BY {grouping};
 
 -- name: report
--- The groups `s` of a report that are shown, then what is of no touch, then everything. Sums over
+-- The groups `s` of a report that are listed, then what is of no touch, then everything. Sums over
 -- leading parts count an event once; a group's own count each of its events once as they are.
 WITH p AS MATERIALIZED (
     SELECT {contact} AS contact_id, r.key_1, r.key_2, r.touched,
@@ -75,7 +75,7 @@ WITH p AS MATERIALIZED (
 )
 SELECT 'group', s.place, s.key_1, {label_1}, s.key_2, {label_2},
        s.events, s.revenue, s.priced, s.credit, s.weight, s.contacts
-FROM ({shown}) s
+FROM ({groups}) s
 {labels}
 UNION ALL
 SELECT 'unattributed', 0, NULL, NULL, NULL, NULL, sum(p.led_events), sum(p.led_revenue),

@@ -1,4 +1,4 @@
-"""From what the database found to a report: keys named, figures compared. Pure."""
+"""Turn the rows of the database into a report: name keys, compare figures. Pure."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from headwater.reports.time_buckets import TimeBuckets, counterpart, named
 from headwater.spaces.models import Space
 
 Keys = tuple[str | None, str | None]
-"""As the database has them: days, weeks and months by their place among the steps."""
+"""Keys as the database returns them: days, weeks and months by their place among the steps."""
 
 
 @dataclass(frozen=True)
 class ReportPeriod:
-    """A time, and the days, weeks or months it is cut into where groups are such."""
+    """A time, and the days, weeks or months it is cut into where those are the groups."""
 
     span: DateTimeSpan
     steps: tuple[TimeBuckets | None, TimeBuckets | None]
-    """By the number of the key."""
+    """The steps of the first and of the second key."""
 
 
 @dataclass(frozen=True)
 class ReportGroup:
-    """A group as it was found."""
+    """A group as the database returned it."""
 
     keys: Keys
     labels: Keys
@@ -42,22 +42,22 @@ class ReportGroup:
 
 @dataclass(frozen=True)
 class PeriodResult:
-    """What the statement of one period answered."""
+    """The result of the statement of one period."""
 
     period: ReportPeriod
     groups: dict[int, ReportGroup]
-    """By their place in the report, in order."""
+    """The groups by their place in the report, in order."""
     count: int
-    """How many groups there are."""
+    """The number of groups there are."""
     unattributed: MeasureSums
     total: MeasureSums
 
 
 def counterparts(compare: Comparison, answer: PeriodResult, other: ReportPeriod) -> dict[int, Keys]:
-    """The keys of what an answer's groups are compared with, by their places; without those that
-    are compared with nothing.
+    """The keys that an answer's groups are compared with, by their places; groups that are compared
+    with nothing are left out.
     """
-    found: dict[int, Keys] = {}
+    counterpart_keys: dict[int, Keys] = {}
     for place, group in answer.groups.items():
         keys = list(group.keys)
         for at, (steps, others) in enumerate(zip(answer.period.steps, other.steps, strict=True)):
@@ -68,12 +68,12 @@ def counterparts(compare: Comparison, answer: PeriodResult, other: ReportPeriod)
             steps is None or key is not None
             for steps, key in zip(answer.period.steps, keys, strict=True)
         ):
-            found[place] = (keys[0], keys[1])
-    return found
+            counterpart_keys[place] = (keys[0], keys[1])
+    return counterpart_keys
 
 
 def make_report(
-    asked: ReportQuery,
+    query: ReportQuery,
     space: Space,
     now: PeriodResult,
     then: PeriodResult | None,
@@ -84,14 +84,14 @@ def make_report(
     """
     return Report(
         rows=tuple(
-            _row(asked, _keys(asked, group, now.period), group.sums, _then(then, place, wanted))
+            _row(query, _keys(query, group, now.period), group.sums, _then(then, place, wanted))
             for place, group in now.groups.items()
         )
-        if asked.group_by
+        if query.group_by
         else (),
         left_out=max(0, now.count - len(now.groups)),
-        total=_row(asked, (), now.total, then and then.total),
-        unattributed=_unattributed(asked, now, then),
+        total=_row(query, (), now.total, then and then.total),
+        unattributed=_unattributed(query, now, then),
         span=now.period.span,
         compared_span=then and then.period.span,
         timezone=space.timezone,
@@ -106,29 +106,29 @@ def _then(then: PeriodResult | None, place: int, wanted: Collection[int]) -> Mea
 
 
 def _unattributed(
-    asked: ReportQuery, now: PeriodResult, then: PeriodResult | None
+    query: ReportQuery, now: PeriodResult, then: PeriodResult | None
 ) -> ReportRow | None:
-    if not needs_touches(asked) or asked.filters.of_touches:
+    if not needs_touches(query) or query.filters.of_touches:
         return None
-    return _row(asked, (), nobodys(now.unattributed), then and nobodys(then.unattributed))
+    return _row(query, (), nobodys(now.unattributed), then and nobodys(then.unattributed))
 
 
 def _row(
-    asked: ReportQuery, keys: tuple[GroupKey, ...], now: MeasureSums, then: MeasureSums | None
+    query: ReportQuery, keys: tuple[GroupKey, ...], now: MeasureSums, then: MeasureSums | None
 ) -> ReportRow:
-    figures = figures_of(now, asked.measures)
+    figures = figures_of(now, query.measures)
     if then is None:
         return ReportRow(keys, figures)
-    compared = figures_of(then, asked.measures)
+    compared = figures_of(then, query.measures)
     return ReportRow(keys, figures, compared, changes_between(figures, compared))
 
 
-def _keys(asked: ReportQuery, group: ReportGroup, period: ReportPeriod) -> tuple[GroupKey, ...]:
-    found: list[GroupKey] = []
-    for at, _ in enumerate(asked.group_by):
+def _keys(query: ReportQuery, group: ReportGroup, period: ReportPeriod) -> tuple[GroupKey, ...]:
+    keys: list[GroupKey] = []
+    for at, _ in enumerate(query.group_by):
         steps, key = period.steps[at], group.keys[at]
         if steps is not None:
-            found.append(GroupKey(*named(int(key or 0), steps)))
+            keys.append(GroupKey(*named(int(key or 0), steps)))
         else:
-            found.append(GroupKey(key, group.labels[at]))
-    return tuple(found)
+            keys.append(GroupKey(key, group.labels[at]))
+    return tuple(keys)

@@ -16,7 +16,7 @@ from headwater.reports.models import CREDITED, Group, Measure, ReportQuery
 queries = Queries(__name__, "reports.sql")
 
 WHOLE_EVENT = 5 * lcm(*range(1, 41))
-"""How many units an event itself is shared out in, by the same functions as money. Every model's
+"""The units in which an event itself is shared out, by the same functions as money. Every model's
 shares of a path of up to 40 touches are whole numbers of them, and of a longer one nearly so;
 either way they add up to the event.
 """
@@ -36,54 +36,54 @@ _NO_TEXT, _NO_NUMBER = SQL("NULL::text"), SQL("NULL::bigint")
 
 @dataclass(frozen=True)
 class StatementShape:
-    """What of a query decides the form of its statement."""
+    """The parts of a query that decide the form of its statement."""
 
-    asked: ReportQuery
+    query: ReportQuery
     attribution: Attribution | None
-    """None where neither a group nor a measure nor a filter needs touches."""
+    """None when neither a group nor a measure nor a filter needs touches."""
 
     @property
     def keys(self) -> dict[int, Dimension]:
         """The groups by the number of their key."""
-        found = [DIMENSIONS[group] for group in self.asked.group_by]
-        return dict(zip(_NUMBERS, found, strict=False))
+        dimensions = [DIMENSIONS[group] for group in self.query.group_by]
+        return dict(zip(_NUMBERS, dimensions, strict=False))
 
     @property
     def by_touch(self) -> bool:
-        """Whether groups are of touches: an event without any is in none of them then."""
+        """True when groups are of touches: then an event without any is in none of them."""
         return any(dimension.of_touch for dimension in self.keys.values())
 
     @property
     def puts_together(self) -> bool:
-        """Whether several touches could count one event's amount in one place."""
-        return self.asks_whole and (self.by_touch or self.asked.filters.of_touches)
+        """True when several touches could count one event's amount in one place."""
+        return self.needs_whole and (self.by_touch or self.query.filters.of_touches)
 
     @property
-    def asks_whole(self) -> bool:
-        """Whether whole events are counted or added up."""
-        return self.asks(Measure.EVENTS, Measure.REVENUE, Measure.AVERAGE_ORDER_VALUE)
+    def needs_whole(self) -> bool:
+        """True when whole events are counted or added up."""
+        return self.needs(Measure.EVENTS, Measure.REVENUE, Measure.AVERAGE_ORDER_VALUE)
 
-    def asks(self, *measures: Measure) -> bool:
-        """Whether any of these is asked for."""
-        return not set(measures).isdisjoint(self.asked.measures)
-
-
-def needs_touches(asked: ReportQuery) -> bool:
-    """Whether a group, a measure or a filter is about touches and their credit."""
-    by_touch = any(DIMENSIONS[group].of_touch for group in asked.group_by)
-    return by_touch or asked.filters.of_touches or not CREDITED.isdisjoint(asked.measures)
+    def needs(self, *measures: Measure) -> bool:
+        """True when the query has any of these measures."""
+        return not set(measures).isdisjoint(self.query.measures)
 
 
-def report(shape: StatementShape, only: Composable, shown: Composable) -> Composed:
-    """The statement of a period whose events `e` meet `only`, with the groups `shown`."""
-    contact = SQL("r.contact_id") if shape.asks(Measure.CONTACTS) else None
+def needs_touches(query: ReportQuery) -> bool:
+    """True when a group, a measure or a filter is about touches and their credit."""
+    by_touch = any(DIMENSIONS[group].of_touch for group in query.group_by)
+    return by_touch or query.filters.of_touches or not CREDITED.isdisjoint(query.measures)
+
+
+def report(shape: StatementShape, only: Composable, groups: Composable) -> Composed:
+    """The statement of a period whose events `e` meet `only`, with the rows of `groups`."""
+    contact = SQL("r.contact_id") if shape.needs(Measure.CONTACTS) else None
     summed = SQL("sum(p.{})" if shape.by_touch else "sum(p.led_{})")
     return queries["report"].format(
         parts=_parts(shape, only),
         contact=contact or _NO_NUMBER,
         contact_key=SQL("r.contact_id,") if contact else SQL(""),
         visible=SQL("p.touched" if shape.by_touch else "true"),
-        shown=shown,
+        groups=groups,
         sums=_sums(shape),
         labels=_LINE.join(_label_joins(shape)),
         **{f"name_{number}": _least_name(shape, number) for number in _NUMBERS},
@@ -93,12 +93,12 @@ def report(shape: StatementShape, only: Composable, shown: Composable) -> Compos
     )
 
 
-def first_groups(asked: ReportQuery) -> Composed:
-    """The groups to show, as a part of `report`; of a tie those whose keys come first."""
-    by = asked.order_by or asked.measures[0]
+def first_groups(query: ReportQuery) -> Composed:
+    """The groups to list, as a part of `report`; of a tie those whose keys come first."""
+    by = query.order_by or query.measures[0]
     keys = [SQL('g.key_{} COLLATE "C"').format(Literal(number)) for number in _NUMBERS]
-    value = _ORDER[by] if isinstance(by, Measure) else keys[asked.group_by.index(by)]
-    direction = SQL("DESC" if asked.descending else "ASC")
+    value = _ORDER[by] if isinstance(by, Measure) else keys[query.group_by.index(by)]
+    direction = SQL("DESC" if query.descending else "ASC")
     order = _COMMA.join([SQL("{} {} NULLS LAST").format(value, direction), *keys])
     return queries["first_groups"].format(order=order)
 
@@ -124,13 +124,13 @@ def _parts(shape: StatementShape, only: Composable) -> Composed:
     return queries["credited_parts"].format(
         keys=_COMMA.join(keys),
         events=queries["events"].format(**of_events),
-        join=SQL("" if shape.asked.filters.of_touches else "LEFT"),
+        join=SQL("" if shape.query.filters.of_touches else "LEFT"),
         touches=_touches(shape, shape.attribution),
     )
 
 
 def _touches(shape: StatementShape, attribution: Attribution) -> Composed:
-    model, filters = MODELS[attribution.model], shape.asked.filters
+    model, filters = MODELS[attribution.model], shape.query.filters
     share, nothing = model.share.units, _NO_NUMBER
     together = shape.puts_together and model.take is CreditedTouches.EACH
     only = [SQL("c.source_id = ANY(%(source_ids)s)")] if filters.sources else []
@@ -147,9 +147,9 @@ def _touches(shape: StatementShape, attribution: Attribution) -> Composed:
         **names,
         leads=leads,
         units=share.format(units=SQL("e.units"))
-        if shape.asks(Measure.CREDITED_REVENUE) else nothing,
+        if shape.needs(Measure.CREDITED_REVENUE) else nothing,
         weight=share.format(units=SQL("%(whole_event)s::bigint"))
-        if shape.asks(Measure.CREDITED_EVENTS) else nothing,
+        if shape.needs(Measure.CREDITED_EVENTS) else nothing,
         touches=credited_touches(attribution),
         joins=_joins(shape, of_touch=True),
         only=_AND.join(only or [SQL("true")]),
@@ -158,14 +158,14 @@ def _touches(shape: StatementShape, attribution: Attribution) -> Composed:
 
 
 def _sums(shape: StatementShape) -> Composed:
-    """Each costs a little for each of millions of parts: only those that are read."""
-    whole = shape.by_touch and shape.asks_whole
+    """The sums that are read. Others are left out, as each costs time for millions of parts."""
+    whole = shape.by_touch and shape.needs_whole
     needed = {
         "events": (whole, SQL("count(*)")),
         "revenue": (whole, SQL("sum(r.amount)")),
         "priced": (whole, SQL("count(r.amount)")),
-        "credit": (shape.asks(Measure.CREDITED_REVENUE), SQL("sum(r.credit)")),
-        "weight": (shape.asks(Measure.CREDITED_EVENTS), SQL("sum(r.weight)")),
+        "credit": (shape.needs(Measure.CREDITED_REVENUE), SQL("sum(r.credit)")),
+        "weight": (shape.needs(Measure.CREDITED_EVENTS), SQL("sum(r.weight)")),
     }
     return _COMMA.join(
         SQL("{} AS {}").format(value if wanted else _NO_NUMBER, Identifier(name))
@@ -192,7 +192,7 @@ def _key(shape: StatementShape, number: int, *, of_touch: bool) -> Composed:
 
 def _joins(shape: StatementShape, *, of_touch: bool) -> Composed:
     needed = [join for key in shape.keys.values() if key.of_touch is of_touch for join in key.joins]
-    if of_touch and shape.asked.filters.campaign is not None:
+    if of_touch and shape.query.filters.campaign is not None:
         needed += CAMPAIGN_JOINS
     return _LINE.join(join for at, join in enumerate(needed) if join not in needed[:at])
 
@@ -205,12 +205,12 @@ def _text(shape: StatementShape, number: int) -> Composable:
 def _label(shape: StatementShape, number: int) -> Composable:
     if number not in shape.keys:
         return _NO_TEXT
-    return shape.keys[number].label.format(**_places(shape.asked.group_by[number - 1], number))
+    return shape.keys[number].label.format(**_places(shape.query.group_by[number - 1], number))
 
 
 def _label_joins(shape: StatementShape) -> list[Composed]:
     return [
-        key.label_join.format(**_places(shape.asked.group_by[number - 1], number))
+        key.label_join.format(**_places(shape.query.group_by[number - 1], number))
         for number, key in shape.keys.items()
         if key.label_join is not None
     ]

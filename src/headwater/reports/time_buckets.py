@@ -29,11 +29,11 @@ class TimeBuckets:
     days: list[date]
     """The first of each."""
     starts: list[datetime]
-    """When each begins."""
+    """The instant at which each begins."""
 
 
 def cut(span: DateTimeSpan, group: Group, zone: ZoneInfo) -> TimeBuckets:
-    """The steps of a range. A day that the zone skipped is none. Raises Invalid for too many."""
+    """The steps of a range, without days that the zone skipped. Raises Invalid for too many."""
     if (span.end - span.start).days / SHORTEST[group] > MOST_STEPS:
         rule = f"cannot have {group}: the range has more than {MOST_STEPS} of them."
         raise Invalid({"group_by": [rule]})
@@ -70,10 +70,10 @@ def compared_span(span: DateTimeSpan, compare: Comparison) -> DateTimeSpan:
 def counterpart(
     place: int, compare: Comparison, steps: TimeBuckets, others: TimeBuckets
 ) -> int | None:
-    """The place among `others`, from 1, of what the step at a place is compared with.
+    """The place among `others`, from 1, of the step that the step at a place is compared with.
 
-    Of the period before, the same place. Of the year before, the same date, month or ISO week, of
-    which a leap day and a 53rd week may have none.
+    In the period before, it is the same place. In the year before, it is the same date, month or
+    ISO week; a leap day and a 53rd week may have none.
     """
     if compare is Comparison.PREVIOUS_PERIOD:
         return place if place <= len(others.days) else None
@@ -90,7 +90,7 @@ def counterpart(
 
 
 def named(place: int, steps: TimeBuckets) -> tuple[str, str]:
-    """The first day of the step at a place, and what it is called: `2026-05-13`, `2026-W20` or
+    """The first day of the step at a place, and its name: `2026-05-13`, `2026-W20` or
     `2026-05`.
     """
     day = steps.days[place - 1]
@@ -107,7 +107,7 @@ def _first_of(day: date, group: Group) -> date:
 
 
 def _next(day: date, group: Group) -> date | None:
-    """None at the calendar's end."""
+    """The first day of the next step; None at the calendar's end."""
     try:
         if group is Group.MONTH:
             return (day + timedelta(days=31)).replace(day=1)

@@ -1,4 +1,4 @@
-"""What a query must hold to: every rule in one place, each naming the field that breaks it."""
+"""The rules of a query, all in one place, each naming the field that breaks it."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ MOST_GROUPS = 2
 LONGEST_CAMPAIGN = 512
 
 
-def check(asked: ReportQuery) -> None:
-    """Raises Invalid with every rule that a query breaks."""
+def check(query: ReportQuery) -> None:
+    """Raise Invalid with every rule that a query breaks."""
     errors: Errors = {}
-    for field, holds, rule in _rules(asked):
+    for field, holds, rule in _rules(query):
         if not holds:
             errors.setdefault(field, []).append(rule)
     if errors:
         raise Invalid(errors)
 
 
-def _rules(asked: ReportQuery) -> list[tuple[str, bool, str]]:
-    measures, groups, filters = asked.measures, asked.group_by, asked.filters
-    naive = asked.start.tzinfo is None and asked.end.tzinfo is None
+def _rules(query: ReportQuery) -> list[tuple[str, bool, str]]:
+    measures, groups, filters = query.measures, query.group_by, query.filters
+    naive = query.start.tzinfo is None and query.end.tzinfo is None
     campaign = filters.campaign
     return [
         ("start", naive, "must be on the clock of the Space, without an offset of its own."),
-        ("end", not naive or asked.end > asked.start, "must be after start."),
+        ("end", not naive or query.end > query.start, "must be after start."),
         ("measures", bool(measures), "must name at least one measure."),
         ("measures", len(set(measures)) == len(measures), "must not name a measure twice."),
         ("group_by", len(groups) <= MOST_GROUPS, f"must not name more than {MOST_GROUPS} groups."),
         ("group_by", len(set(groups)) == len(groups), "must not name a group twice."),
-        ("model", asked.model in MODELS, f"must be one of {', '.join(MODELS)}."),
-        ("window_days", asked.window_days in WINDOWS,
+        ("model", query.model in MODELS, f"must be one of {', '.join(MODELS)}."),
+        ("window_days", query.window_days in WINDOWS,
          f"must be one of {', '.join(map(str, WINDOWS))}."),
-        ("limit", 1 <= asked.limit <= MOST_ROWS, f"must be from 1 to {MOST_ROWS}."),
-        ("order_by", asked.order_by in {None, *measures, *groups},
+        ("limit", 1 <= query.limit <= MOST_ROWS, f"must be from 1 to {MOST_ROWS}."),
+        ("order_by", query.order_by in {None, *measures, *groups},
          "must be one of the measures or groups that are asked for."),
         ("event_names", set(filters.event_names) <= set(EVENT_NAMES),
          "must be names of events."),

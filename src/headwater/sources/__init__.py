@@ -1,1 +1,1 @@
-"""Where a touch came from: parameters and URLs to one of the listed sources."""
+"""The sources of touches: from parameters and URLs to one of the listed sources."""

@@ -1,5 +1,5 @@
 """Hosts and parameters of URLs as browsers and people write them. Pure and total: any text can be
-read, in time linear to its length; what is no address of the web or of an app is None.
+read, in time linear to its length; the result is None unless it is the address of a page or an app.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
 
 
 class Address(msgspec.Struct, frozen=True, gc=False):
-    """Where a URL leads: a host in lower-case ASCII without `www.` and port, and the path there.
+    """The target of a URL: a host in lower-case ASCII without `www.` and port, and the path there.
     The host of an Android app is `android-app://` and the app's id.
     """
 
@@ -92,22 +92,22 @@ def read_parameters(url: str, wanted: Collection[str], exact: Collection[str]) -
     """The `wanted` query parameters, by lower-case name: of each the first that has a value.
     Values in `exact` are kept as they are but for percent-encoding.
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for piece in url.partition("#")[0].partition("?")[2].split("&"):
         name, _, value = piece.partition("=")
         if "%" in name:
             name = unquote_plus(name)
         # Links pasted through HTML twice keep the escape of their ampersands.
         name = name.lower().removeprefix("amp;")
-        if name in wanted and name not in found:
+        if name in wanted and name not in values:
             value = _plain(unquote(value) if name in exact else unquote_plus(value))
             if value:
-                found[name] = value
-    return found
+                values[name] = value
+    return values
 
 
 def _plain(value: str) -> str:
-    """A value as it can be stored; "" for a platform's placeholder that nobody filled in."""
+    """A value that can be stored; "" for a platform's placeholder that was not filled in."""
     value = value.replace("\0", "").strip()
     ends = value[:2], value[-2:]
     unfilled = "{{" in value or ends == ("__", "__") or (value[:1] == "{" and value[-1:] == "}")

@@ -1,4 +1,4 @@
-"""Where a visit came from: one of the listed sources, or nowhere new. Pure."""
+"""Classify visits: one of the listed sources, or no touch. Pure."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ DIRECT = Source("direct", "direct")
 
 
 def classify(arrival: Landing, exclusions: Exclusions = SHIPPED) -> Outcome:
-    """The source of an arrival and the rule that named it, or why it makes no touch."""
-    return _ask(read_evidence(arrival, exclusions))
+    """The source of an arrival and the rule that named it, or the reason why it makes no touch."""
+    return _apply_rules(read_evidence(arrival, exclusions))
 
 
 def explain(arrival: Landing, exclusions: Exclusions = SHIPPED) -> Classification:
-    """All that an arrival tells: its source, the ad, the click ids."""
+    """The full classification of an arrival: its source, the ad, the click ids."""
     evidence = read_evidence(arrival, exclusions)
-    outcome = _ask(evidence)
+    outcome = _apply_rules(evidence)
     return Classification(
         outcome,
-        ad_of(evidence.given, outcome.name if isinstance(outcome, Source) else None),
-        {name: value for name, value in evidence.given.items() if name in CLICK_IDS},
-        None if MARKS.isdisjoint(evidence.given) else _in_one(evidence.given),
+        ad_of(evidence.parameters, outcome.name if isinstance(outcome, Source) else None),
+        {name: value for name, value in evidence.parameters.items() if name in CLICK_IDS},
+        None if MARKS.isdisjoint(evidence.parameters) else _in_one(evidence.parameters),
     )
 
 
-def _ask(evidence: Evidence) -> Outcome:
+def _apply_rules(evidence: Evidence) -> Outcome:
     for rule in ARRIVING:
         answer = rule(evidence)
         if answer is not None:
@@ -39,5 +39,5 @@ def _ask(evidence: Evidence) -> Outcome:
     return DIRECT
 
 
-def _in_one(given: dict[str, str]) -> str:
-    return urlencode(sorted(given.items()), errors="replace")
+def _in_one(parameters: dict[str, str]) -> str:
+    return urlencode(sorted(parameters.items()), errors="replace")

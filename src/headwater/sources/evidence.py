@@ -1,4 +1,4 @@
-"""What there is to tell a visit's source by, read once from its URL, referrer and parameters."""
+"""The evidence for a visit's source, read once from its URL, referrer and parameters."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from headwater.sources import clicks, hierarchy
 from headwater.sources.addresses import read_address, read_parameters
 from headwater.sources.exclusions import SHIPPED, Exclusions
 from headwater.sources.outcomes import NoTouch
-from headwater.sources.vocabulary import REFERRERS, says_paid, target_of
+from headwater.sources.vocabulary import REFERRERS, is_paid, target_of
 
 
 class SourceParameters(msgspec.Struct, frozen=True, gc=False):
-    """What somebody says outright of where a visit came from: trk_source, trk_network, trk_type."""
+    """Parameters that declare a visit's source outright: trk_source, trk_network, trk_type."""
 
     source: str | None = None
     network: str | None = None
     type: str | None = None
 
 
-UNSAID = SourceParameters()
+UNDECLARED = SourceParameters()
 
 
 class Landing(msgspec.Struct, frozen=True, gc=False):
-    """A page that was opened: its URL, the referrer, and what is said besides the URL, which wins
-    over the same in the URL.
+    """A page that was opened: its URL, the referrer, and the parameters declared besides the URL,
+    which win over the same ones in the URL.
     """
 
     url: str | None = None
     referrer: str | None = None
-    said: SourceParameters = UNSAID
+    declared: SourceParameters = UNDECLARED
     stale: frozenset[str] = frozenset()
-    """Which of the URL's click ids are of somebody else's click, made long before: such a link was
-    passed on, and they tell nothing of this arrival.
+    """The URL's click ids of somebody else's click, made long before: the link was passed on, and
+    they say nothing about this arrival.
     """
 
 
 class ListedReferrer(msgspec.Struct, frozen=True, gc=False):
-    """A referrer that the tables know, by the pattern it fits."""
+    """A referrer in the tables, with the pattern that it matches."""
 
     target: str
     pattern: str
@@ -50,15 +50,15 @@ class OtherReferrer(msgspec.Struct, frozen=True, gc=False):
 
 
 class Evidence(msgspec.Struct, frozen=True, gc=False):
-    """An arrival, read."""
+    """The evidence in one arrival."""
 
-    given: dict[str, str]
-    """The URL's parameters that mean something here."""
-    said: SourceParameters
+    parameters: dict[str, str]
+    """The URL's parameters that the rules read."""
+    declared: SourceParameters
     named: str | None
-    """The listed source or platform that utm_source means."""
+    """The listed source or platform that utm_source names."""
     paid: bool
-    """Whether utm_medium says that somebody paid."""
+    """True when utm_medium names paid traffic."""
     referrer: ListedReferrer | OtherReferrer | NoTouch | None
 
 
@@ -70,9 +70,9 @@ CAMPAIGN = (
 """Parameters that only a link made for a campaign carries."""
 
 MARKS = frozenset({*CAMPAIGN, *clicks.ADS, *clicks.CLICK_IDS, *clicks.MAIL})
-"""Parameters that tell a link which somebody put somewhere from the pages' own."""
+"""Parameters that mark a link from outside, unlike a link between the site's own pages."""
 
-_SAID = frozenset({"trk_source", "trk_network", "trk_type"})
+_DECLARING = frozenset({"trk_source", "trk_network", "trk_type"})
 
 _WANTED = frozenset(
     {*CAMPAIGN, *hierarchy.PARAMETERS, *clicks.ADS, *clicks.CLICK_IDS, *clicks.MAIL, "hsa_net"}
@@ -80,36 +80,40 @@ _WANTED = frozenset(
 
 
 def read_evidence(arrival: Landing, exclusions: Exclusions = SHIPPED) -> Evidence:
-    """What an arrival tells."""
-    given = read_parameters(arrival.url, _WANTED, clicks.CLICK_IDS) if arrival.url else {}
+    """Read the evidence in an arrival."""
+    parameters = read_parameters(arrival.url, _WANTED, clicks.CLICK_IDS) if arrival.url else {}
     if arrival.stale:
-        given = _without(arrival.stale, given)
+        parameters = _without(arrival.stale, parameters)
     return Evidence(
-        given=given,
-        said=arrival.said if _SAID.isdisjoint(given) else _read_said(arrival.said, given),
-        named=target_of(given.get("utm_source")),
-        paid=says_paid(given.get("utm_medium")),
+        parameters=parameters,
+        declared=arrival.declared
+        if _DECLARING.isdisjoint(parameters)
+        else _read_declared(arrival.declared, parameters),
+        named=target_of(parameters.get("utm_source")),
+        paid=is_paid(parameters.get("utm_medium")),
         referrer=_read_referrer(arrival, exclusions) if arrival.referrer else None,
     )
 
 
-def _without(stale: frozenset[str], given: dict[str, str]) -> dict[str, str]:
-    """What is left without stale click ids, and without the signs of their ads' networks, unless
+def _without(stale: frozenset[str], parameters: dict[str, str]) -> dict[str, str]:
+    """The parameters without stale click ids, and without the signs of their ads' networks unless
     another click of the same network is there.
     """
-    live = {clicks.ADS[name] for name in given if name in clicks.AD_CLICKS and name not in stale}
+    live = {
+        clicks.ADS[name] for name in parameters if name in clicks.AD_CLICKS and name not in stale
+    }
     gone = {clicks.ADS[name] for name in stale & clicks.AD_CLICKS.keys()} - live
     return {
-        name: value for name, value in given.items()
+        name: value for name, value in parameters.items()
         if name not in stale and clicks.ADS.get(name) not in gone
     }  # fmt: skip
 
 
-def _read_said(said: SourceParameters, given: dict[str, str]) -> SourceParameters:
+def _read_declared(declared: SourceParameters, parameters: dict[str, str]) -> SourceParameters:
     return SourceParameters(
-        said.source or given.get("trk_source"),
-        said.network or given.get("trk_network"),
-        said.type or given.get("trk_type"),
+        declared.source or parameters.get("trk_source"),
+        declared.network or parameters.get("trk_network"),
+        declared.type or parameters.get("trk_type"),
     )
 
 
@@ -122,5 +126,5 @@ def _read_referrer(
     excluded = exclusions.find(referrer, read_address(arrival.url))
     if excluded is not None:
         return excluded
-    found = REFERRERS.find(referrer)
-    return ListedReferrer(found[1], found[0]) if found is not None else OtherReferrer(referrer.host)
+    match = REFERRERS.find(referrer)
+    return ListedReferrer(match[1], match[0]) if match is not None else OtherReferrer(referrer.host)

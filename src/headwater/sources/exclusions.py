@@ -1,5 +1,5 @@
 """Hosts that never make a touch: the Space's own, payment providers, hosts to sign in at. The list
-is data: never_sources.txt, and what a Space adds or takes away.
+is data: never_sources.txt, with a Space's additions and removals.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _SHIPPED = [(pattern, NothingReason(reason)) for pattern, reason in read_pairs("
 
 
 class Exclusions:
-    """The exclusions of one Space. Each host given counts with every host below it: `own` are the
+    """The exclusions of one Space. Each host counts with every host below it: `own` are the
     Space's, `also` are excluded besides those that ship with Headwater, and `heeded` are not
-    excluded although they ship. ValueError names a host that is none.
+    excluded although they ship. Raises ValueError with a text that is no host.
     """
 
     def __init__(
@@ -37,11 +37,11 @@ class Exclusions:
         )
 
     def find(self, referrer: Address, landing: Address | None) -> NoTouch | None:
-        """Why a referrer makes no touch on a page at `landing`, if it makes none."""
+        """The reason why a referrer makes no touch on a page at `landing`, None for others."""
         if landing is not None and referrer.host == landing.host:
             return NoTouch(NothingReason.OWN_HOST, referrer.host)
-        found = self._table.find(referrer)
-        return NoTouch(found[1], found[0]) if found is not None else None
+        match = self._table.find(referrer)
+        return NoTouch(match[1], match[0]) if match is not None else None
 
 
 def _domain(host: str) -> str:
@@ -60,9 +60,9 @@ def _is_below(pattern: str, domains: Collection[str]) -> bool:
 def exclusions_of(
     own: tuple[str, ...], also: tuple[str, ...], heeded: tuple[str, ...]
 ) -> Exclusions:
-    """Exclusions that are kept for the next time: putting the table together takes a while."""
+    """Exclusions from a cache, as building the table takes a while."""
     return Exclusions(own, also, heeded)
 
 
 SHIPPED = Exclusions()
-"""The exclusions of a Space that says nothing of its own."""
+"""The exclusions of a Space without settings of its own."""

@@ -23,7 +23,7 @@ LEVELS = (
     ("adsetid", "adset"), ("creative", "ad"), ("adid", "ad"),
     ("utm_id", "campaign_id"), ("utm_campaign", "campaign"), ("utm_content", "ad"),
 )  # fmt: skip
-"""Parameters in the order they are believed, and what they name: `campaign_id` and the like take
+"""Parameters in order of precedence, and the level that each names: `campaign_id` and the like take
 the value as it is; `campaign`, `adset` and `ad` are ids when all digits and names otherwise.
 """
 
@@ -35,25 +35,25 @@ NO_AD = Ad()
 PARAMETERS = frozenset({"utm_term", *(parameter for parameter, _ in LEVELS)})
 
 
-def ad_of(given: dict[str, str], source: str | None) -> Ad:
+def ad_of(parameters: dict[str, str], source: str | None) -> Ad:
     """The ad that a URL's parameters name, for a visit from `source`."""
-    if PARAMETERS.isdisjoint(given):
+    if PARAMETERS.isdisjoint(parameters):
         return NO_AD
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for parameter, level in (*LEVELS, ("utm_term", _meaning_of_term(source))):
-        value = given.get(parameter)
+        value = parameters.get(parameter)
         if value is not None:
-            found.setdefault(field_of(level, value), value)
-    return Ad(**found)
+            fields.setdefault(field_of(level, value), value)
+    return Ad(**fields)
 
 
-def ad_at(url: str | None, said: dict[str, str], source: str) -> Ad:
-    """The ad that parameters of LEVELS name which were `said`, and a URL's where they are silent,
-    for a visit from `source`.
+def ad_at(url: str | None, parameters: dict[str, str], source: str) -> Ad:
+    """The ad that `parameters` of LEVELS name, with the URL's where those are absent, for a visit
+    from `source`.
     """
     if url is None or "?" not in url:
-        return ad_of(said, source)
-    return ad_of({**_read(url), **said}, source)
+        return ad_of(parameters, source)
+    return ad_of({**_read(url), **parameters}, source)
 
 
 @lru_cache(maxsize=4096)
@@ -62,7 +62,7 @@ def _read(url: str) -> dict[str, str]:
 
 
 def _meaning_of_term(source: str | None) -> str:
-    """utm_term is a keyword, but advertisers on social networks put the ad set there."""
+    """The level of utm_term: a keyword, but on social networks advertisers put the ad set there."""
     return "adset" if source in _PAID and source not in _SEARCH_ADS else "keyword"
 
 

@@ -1,5 +1,5 @@
-"""Tables of hosts: patterns to what they mean, the most specific one winning. Looking up costs a
-few dictionary look-ups a label, however long the table is.
+"""Tables of hosts: patterns and their meanings; the most specific pattern wins. Finding one costs a
+few dictionary look-ups per label, however long the table is.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Meaning = TypeVar("Meaning")
 
 
 class HostTable(Generic[Meaning]):
-    """Patterns as referrers.txt describes them. A later one replaces an equal earlier one."""
+    """A table of patterns as in referrers.txt. A later one replaces an equal earlier one."""
 
     def __init__(self, entries: Iterable[tuple[str, Meaning]]) -> None:
         self._meanings = dict(entries)
@@ -26,7 +26,7 @@ class HostTable(Generic[Meaning]):
                 self._paths.setdefault(host, []).append("/" + path)
 
     def find(self, address: Address) -> tuple[str, Meaning] | None:
-        """The most specific pattern that an address fits, and its meaning."""
+        """The most specific pattern that an address matches, and its meaning."""
         for pattern in _patterns(address.host):
             for path in self._paths.get(pattern, ()):
                 if address.path == path or address.path.startswith(path + "/"):
@@ -37,7 +37,7 @@ class HostTable(Generic[Meaning]):
 
 
 def _patterns(host: str) -> Iterator[str]:
-    """Every pattern without a path that a host fits, the most specific first."""
+    """Every pattern without a path that a host matches, the most specific first."""
     yield host
     if host.startswith(APP):
         return

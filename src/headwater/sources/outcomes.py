@@ -1,4 +1,4 @@
-"""What the classification of a visit answers: a source, or why the visit has none of its own."""
+"""Outcomes of classifying a visit: a source, or the reason why it has none of its own."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import msgspec
 
 
 class Source(msgspec.Struct, frozen=True, gc=False):
-    """A listed source, the rule that named it, and what that rule went by, if its name does not
-    say so already: a value of a parameter, a pattern of a table, or a host.
+    """A listed source, the rule that named it, and the evidence of that rule where its name is
+    not enough: a value of a parameter, a pattern of a table, or a host.
     """
 
     name: str
@@ -18,7 +18,7 @@ class Source(msgspec.Struct, frozen=True, gc=False):
 
 
 class NothingReason(StrEnum):
-    """Why a visit comes from nowhere new."""
+    """The reason why a visit has no new source."""
 
     OWN_HOST = "own_host"
     PAYMENT_PROVIDER = "payment_provider"
@@ -37,7 +37,7 @@ Outcome = Source | NoTouch
 
 
 class Ad(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """The place of an ad in its account, as far as it is told. A URL tells no account's name."""
+    """The place of an ad in its account, as far as it is known. No URL has the account's name."""
 
     account_id: str | None = None
     account_name: str | None = None
@@ -51,7 +51,7 @@ class Ad(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Classification(msgspec.Struct, frozen=True, gc=False):
-    """All that an arrival tells: where it came from, by which ad, and the platforms' click ids
+    """The full classification of an arrival: its source, its ad, and the platforms' click ids
     (parameter in lower case → value as it was sent), stale ones left out.
     """
 
@@ -59,6 +59,6 @@ class Classification(msgspec.Struct, frozen=True, gc=False):
     ad: Ad
     click_ids: dict[str, str]
     campaign: str | None = None
-    """What marks the link, its campaign parameters and click ids with the rest that names the ad,
-    in one text that is the same for the same values; None for a link that nothing marks.
+    """The marks of the link as one text, equal for equal values: its campaign parameters, its click
+    ids, and the other parameters that name the ad; None for a link without marks.
     """

@@ -1,6 +1,6 @@
 """The source of an event's touchpoint, from its attribution parameters and landing URL. Pure.
 
-Every answer comes with the name of the rule that gave it, which is stored and shown.
+Every result has the name of the rule that produced it, which is stored and displayed.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from functools import lru_cache
 from headwater.sources.evidence import Landing, SourceParameters, read_evidence
 from headwater.sources.rules import NAMING
 
-__all__ = ["Found", "SourceParameters", "resolve"]
+__all__ = ["ResolvedSource", "SourceParameters", "resolve"]
 
-Found = tuple[str, str]
+ResolvedSource = tuple[str, str]
 """A listed source and the rule that named it."""
 
 
 @lru_cache(maxsize=16_384)
-def resolve(parameters: SourceParameters, landing_url: str | None = None) -> Found:
+def resolve(parameters: SourceParameters, landing_url: str | None = None) -> ResolvedSource:
     """The listed source of a touch, and the name of the rule that fired. An event with attribution
-    parameters came from somewhere, so what no rule names is a referral.
+    parameters always has a source: a touch that no rule names is a referral.
     """
     evidence = read_evidence(Landing(landing_url, None, parameters))
     for rule in NAMING:

@@ -1,4 +1,4 @@
-"""The words that sources are told by, read from the data files beside this module."""
+"""The words that name sources, read from the data files beside this module."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def says_paid(text: str | None) -> bool:
-    """Whether a traffic type, network or medium names paid traffic, like `cpc` or `Paid Social`."""
+def is_paid(text: str | None) -> bool:
+    """True when a traffic type, network or medium is of paid traffic: `cpc`, `Paid Social`."""
     if text is None:
         return False
     return any(word in _PAID or word.startswith(_PAID_PREFIXES) for word in words(text))
 
 
 def target_of(text: str | None) -> str | None:
-    """The listed source or the platform that somebody's name for it means: a listed source, an
-    alias, or a host that people come from.
+    """The listed source or the platform that a name stands for: a listed source, an alias, or the
+    host of a referrer.
     """
     if not text:
         return None
@@ -60,8 +60,8 @@ def target_of(text: str | None) -> str | None:
     if spelled in ALIASES:
         return ALIASES[spelled]
     address = read_address(name) if "." in name else None
-    found = REFERRERS.find(address) if address is not None else None
-    return found[1] if found is not None else None
+    match = REFERRERS.find(address) if address is not None else None
+    return match[1] if match is not None else None
 
 
 def of_platform(target: str, *, paid: bool) -> str:

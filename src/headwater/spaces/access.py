@@ -1,4 +1,4 @@
-"""Who is calling: an API key to the Space and scopes it opens, and the limits that apply.
+"""The caller of the API: an API key with the Space and scopes it opens, and the limits in force.
 
 Keys are looked up by hash and remembered for a few seconds; a change is notified.
 """
@@ -26,12 +26,12 @@ class Caller:
     key_id: int
     scopes: frozenset[str]
     active: bool = True
-    """Whether the Space's subscription is."""
+    """True when the Space's subscription is active."""
     limits: dict[str, int] = field(default_factory=dict[str, int])
     """The Space's own limits; other buckets have the general one."""
 
     def refusal(self, scope: str) -> Forbidden | None:
-        """Why the key may not do `scope`, unless it may."""
+        """The error by which the key is refused `scope`; None when it has the scope."""
         if not self.active:
             return Forbidden("The Space's subscription is inactive.")
         if scope not in self.scopes:
@@ -39,7 +39,7 @@ class Caller:
         return None
 
     def authorize(self, scope: str) -> None:
-        """Raise Forbidden unless the key may do `scope`."""
+        """Raise Forbidden unless the key has `scope`."""
         refusal = self.refusal(scope)
         if refusal is not None:
             raise refusal
@@ -53,17 +53,17 @@ class KeyCache(CredentialCache[bytes, Caller]):
         self._factor = factor
 
     async def caller(self, authorization: bytes | None) -> Caller:
-        """Whose `Authorization` header this is. Raises Unauthorized, or one of UNAVAILABLE."""
+        """The caller of an `Authorization` header. Raises Unauthorized, or one of UNAVAILABLE."""
         key = _bearer(authorization)
         if key is None:
             raise Unauthorized
-        found = await self.find(hashlib.sha256(key).digest())
-        if found is None:
+        caller = await self.find(hashlib.sha256(key).digest())
+        if caller is None:
             raise Unauthorized
-        return found
+        return caller
 
     def limit(self, caller: Caller, limit: RateLimit) -> int:
-        """Return what `limit` is for the caller's Space."""
+        """Return the value of `limit` for the caller's Space."""
         return limit.for_space(caller.limits, self._factor)
 
 

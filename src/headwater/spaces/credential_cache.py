@@ -1,5 +1,5 @@
-"""What credentials open, remembered for a few seconds, as a busy sender would otherwise cost a
-query per request.
+"""A cache of the values that credentials open, kept for a few seconds, as a busy sender would
+otherwise cost a query per request.
 
 A change to keys, sites, subscriptions or limits notifies every process, so revocation works at
 once; the few seconds only matter if the notification is lost.
@@ -25,51 +25,51 @@ FRESH_SECONDS = 5.0
 MAX_KNOWN = 50_000
 
 Key = TypeVar("Key", bytes, str)
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
 log = structlog.get_logger()
 
 
 @dataclass(slots=True)
-class _Known(Generic[Found]):
-    """What a lookup found, when, and whether it has been asked for since."""
+class _Entry(Generic[Value]):
+    """The result of a lookup, its time, and whether it has been used since."""
 
-    found: Found | None
+    value: Value | None
     at: float
-    asked: bool = False
+    used: bool = False
 
 
-class CredentialCache(Generic[Key, Found]):
-    """What is known of the credentials in use. Concurrent misses share one query: `statement`,
-    given a list of `wanted`, answers with a row for each that opens something, itself first;
-    `read` makes something of a row.
+class CredentialCache(Generic[Key, Value]):
+    """The cache of the credentials in use. Concurrent misses share one query: `statement` takes a
+    list of credentials as `wanted`, and returns a row for each that is valid, the credential
+    first; `read` turns a row into a value.
     """
 
     def __init__(
-        self, database: Database, statement: SQL, read: Callable[[tuple[Any, ...]], Found]
+        self, database: Database, statement: SQL, read: Callable[[tuple[Any, ...]], Value]
     ) -> None:
         self._database = database
         self._statement = statement
         self._read = read
-        self._known: dict[Key, _Known[Found]] = {}
+        self._known: dict[Key, _Entry[Value]] = {}
         self._wanted: set[Key] = set()
-        self._lookup: asyncio.Task[dict[Key, _Known[Found]]] | None = None
+        self._lookup: asyncio.Task[dict[Key, _Entry[Value]]] | None = None
 
-    async def find(self, key: Key) -> Found | None:
-        """What a credential opens. Raises one of UNAVAILABLE."""
-        known = self._known.get(key)
-        if known is None or time.monotonic() - known.at > FRESH_SECONDS:
-            known = await self._look_up(key)
-        known.asked = True
-        return known.found
+    async def find(self, key: Key) -> Value | None:
+        """The value of a credential, None for an invalid one. Raises one of UNAVAILABLE."""
+        entry = self._known.get(key)
+        if entry is None or time.monotonic() - entry.at > FRESH_SECONDS:
+            entry = await self._look_up(key)
+        entry.used = True
+        return entry.value
 
     def forget(self) -> None:
-        """Look everything up again when it is next used."""
+        """Forget all entries, so that each is looked up again when it is next used."""
         self._known = {}
 
-    async def _look_up(self, key: Key) -> _Known[Found]:
-        """Join the next query. One that began before a change was notified is not believed. It is
-        of no request, but each that waits for it is charged for its own waiting.
+    async def _look_up(self, key: Key) -> _Entry[Value]:
+        """Join the next query. A result from before a notified change is not used. The query is of
+        no request, but each request that waits for it is charged for its waiting.
         """
         while True:
             self._wanted.add(key)
@@ -80,30 +80,30 @@ class CredentialCache(Generic[Key, Found]):
             if key in known and known is self._known:
                 return known[key]
 
-    async def _fetch(self) -> dict[Key, _Known[Found]]:
-        """One query for all that is wanted, and for what is in use and would soon be wanted too."""
+    async def _fetch(self) -> dict[Key, _Entry[Value]]:
+        """Run one query for all requested credentials, and for used ones that will soon expire."""
         async with self._database.connection() as connection:
             now = time.monotonic()
             known = self._known
             ageing = [key for key, entry in known.items() if now - entry.at > FRESH_SECONDS / 2]
-            wanted = self._wanted.union(key for key in ageing if known[key].asked)
+            wanted = self._wanted.union(key for key in ageing if known[key].used)
             self._wanted = set()
             cursor = await connection.execute(self._statement, {"wanted": list(wanted)})
-            found = {row[0]: self._read(row) for row in await cursor.fetchall()}
+            values = {row[0]: self._read(row) for row in await cursor.fetchall()}
         for key in ageing:
             del known[key]
         if len(known) > MAX_KNOWN:
             known.clear()
-        known.update((key, _Known(found.get(key), now)) for key in wanted)
+        known.update((key, _Entry(values.get(key), now)) for key in wanted)
         return known
 
 
 class Listener:
-    """Makes rings forget when a change is notified, or may have been missed."""
+    """A listener that clears caches when a change is notified, or may have been missed."""
 
-    def __init__(self, url: str, rings: Sequence[CredentialCache[Any, Any]]) -> None:
+    def __init__(self, url: str, caches: Sequence[CredentialCache[Any, Any]]) -> None:
         self._url = url
-        self._rings = rings
+        self._caches = caches
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -129,5 +129,5 @@ class Listener:
                 await asyncio.sleep(1)
 
     def _forget(self) -> None:
-        for ring in self._rings:
-            ring.forget()
+        for cache in self._caches:
+            cache.forget()

@@ -69,7 +69,7 @@ def parse_slot_number(value: str | float | Decimal) -> str:
 
 def parse_slot_date(value: str | float, parse: Callable[[Any], float] = parse_instant) -> str:
     """A date slot's value: `YYYY-MM-DD` as it is, an instant as `YYYY-MM-DDTHH:MM:SS.mmmZ`.
-    `parse` says which forms of an instant are taken.
+    `parse` decides the accepted forms of an instant.
     """
     try:
         if isinstance(value, str) and _DAY.fullmatch(value.strip()):

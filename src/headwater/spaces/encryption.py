@@ -20,22 +20,22 @@ class Unsealable(Exception):
 
 
 def derive_key(installation_secret: str) -> bytes:
-    """The 256-bit key for secrets at rest, of every purpose: what a secret is for is part of what
-    it is bound to, so that none opens in another's place. The label is that of the first purpose:
-    another would be another key, for which every stored secret had to be sealed anew.
+    """The 256-bit key for secrets at rest, of every purpose: the purpose is part of `bound_to`, so
+    that no secret opens in another's place. The label is that of the first purpose: another label
+    would be another key, for which every stored secret would have to be sealed anew.
     """
     kdf = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"headwater webhook secrets")
     return kdf.derive(installation_secret.encode())
 
 
 def seal(key: bytes, secret: str, bound_to: bytes) -> bytes:
-    """A secret, encrypted; `bound_to` tells the row it belongs to."""
+    """Encrypt a secret; `bound_to` names the row it belongs to."""
     nonce = secrets.token_bytes(NONCE_BYTES)
     return nonce + AESGCM(key).encrypt(nonce, secret.encode(), bound_to)
 
 
 def unseal(key: bytes, sealed: bytes, bound_to: bytes) -> bytes:
-    """What `seal` was given. Raises Unsealable."""
+    """Decrypt a secret that `seal` encrypted. Raises Unsealable."""
     nonce, rest = sealed[:NONCE_BYTES], sealed[NONCE_BYTES:]
     try:
         return AESGCM(key).decrypt(nonce, rest, bound_to)

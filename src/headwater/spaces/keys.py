@@ -1,4 +1,4 @@
-"""API keys: made, listed and revoked. A key is shown once; only its hash is stored."""
+"""Create, list and revoke API keys. A key is displayed once; only its hash is stored."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Scope = Literal[
     "destinations:read",
     "destinations:write",
 ]
-"""What a key can be allowed to do; each operation of the API needs one of these."""
+"""The permissions of keys; each operation of the API needs one of them."""
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 
@@ -49,7 +49,7 @@ class ApiKey:
     created_at: datetime
     revoked_at: datetime | None
     made_by: int | None
-    """The user who made it in the console; None when it was made at a terminal."""
+    """The user who made it in the console; None for a key made at a terminal."""
 
 
 async def create_key(
@@ -59,7 +59,7 @@ async def create_key(
     scopes: Sequence[str] = SCOPES,
     made_by: int | None = None,
 ) -> tuple[str, ApiKey]:
-    """A new key as (the key itself, what is stored of it).
+    """Create a key and return (the key itself, its stored row).
 
     Raises Invalid for a name or scope that cannot be used, NotFound for an unknown Space.
     """
@@ -87,7 +87,7 @@ async def list_keys(connection: AsyncConnection, space_id: int) -> list[ApiKey]:
 
 
 async def revoke_key(connection: AsyncConnection, space_id: int, key_id: int) -> ApiKey:
-    """End a key's life, from the commit on. Raises NotFound; revoking twice changes nothing."""
+    """Revoke a key from the commit on. Raises NotFound; revoking twice changes nothing."""
     cursor = connection.cursor(row_factory=class_row(ApiKey))
     await cursor.execute(queries["revoke"], {"space_id": space_id, "key_id": key_id})
     stored = await cursor.fetchone()
@@ -98,7 +98,7 @@ async def revoke_key(connection: AsyncConnection, space_id: int, key_id: int) ->
 
 
 async def revoke_keys_made_by(connection: AsyncConnection, space_id: int, user_id: int) -> None:
-    """End the keys that somebody made for a Space, from the commit on."""
+    """Revoke the keys that a user made for a Space, from the commit on."""
     values = {"space_id": space_id, "user_id": user_id}
     await connection.execute(queries["revoke_made_by"], values)
     await announce_access(connection, space_id)

@@ -1,4 +1,4 @@
-"""What a Space is."""
+"""A Space and its settings."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Space:
     own_domains: list[str]
     """Hosts whose pages, and all below them, are the Space's: a visit from one has no source."""
     excluded_referrers: list[str]
-    """Hosts that are no source besides those that ship with Headwater."""
+    """Hosts that are no source, besides the list that ships with Headwater."""
     heeded_referrers: list[str]
-    """Hosts that ship as no source and are one here."""
+    """Hosts on the list that ships with Headwater which are sources here."""
     ad_consent: Literal["granted", "denied", "unknown"]
-    """What events say about consent when they do not say it themselves."""
+    """The consent of events that have none of their own."""
     event_labels: dict[str, str]
-    """`custom_event_N` to the name people gave it."""
+    """`custom_event_N` to its label."""
     field_labels: dict[str, str]
     """`profile_field_N` to its label; a slot without one cannot be filtered on."""
 

@@ -1,5 +1,5 @@
-"""What is stored of secrets that we made ourselves: tokens, cookies, links. They have 256 random
-bits, which need no slow hash.
+"""Hashes of the secrets that Headwater makes: tokens, cookies, links. They have 256 random bits,
+which need no slow hash.
 """
 
 from __future__ import annotations
@@ -8,5 +8,5 @@ import hashlib
 
 
 def hash_secret(secret: str) -> bytes:
-    """Its SHA-256; any text has one, as anything can be sent as a token."""
+    """The SHA-256 of a secret; any text has one, as anything can be sent as a token."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()

@@ -1,7 +1,7 @@
-"""Where the installation's secret key is kept. It signs cursors and links, and the keys that seal
-other services' secrets in the database are derived from it, so it is better not kept there.
+"""The installation's secret key and its storage. It signs cursors and links, and the keys that seal
+other services' secrets in the database are derived from it, so it should not be kept there.
 
-The operator's own wins; then the database's, where it still has one; then the data directory's.
+The operator's key wins; then the database's, where it still has one; then the data directory's.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ LEAST_LENGTH = 32
 
 
 class SecretKeyError(RuntimeError):
-    """The key cannot be had; the text says what to do."""
+    """The key cannot be read; the text says what to do."""
 
 
 class SecretKey(NamedTuple):
-    """The key, and whether a copy of the database would hold it."""
+    """The key, with a flag that is true when a copy of the database would hold it."""
 
     text: str
     in_database: bool = False
@@ -50,8 +50,8 @@ def find_secret_key(settings: Settings, database_url: str) -> SecretKey:
 
 
 def move_to_file(connection: psycopg.Connection[Any], data_dir: Path) -> None:
-    """Take the key out of the database that belongs to a data directory. Killed in between, it
-    leaves the key in both.
+    """Move the key from the database to its data directory. Killed in between, it leaves the key in
+    both.
     """
     stored = fetch_stored_key(connection)
     if stored is not None:

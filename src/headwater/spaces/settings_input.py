@@ -1,6 +1,6 @@
 """The settings of a Space that people may change, read from what they type. Pure.
 
-One table names every key; the command line, the console and the documentation's test read it.
+One table has every key; the command line, the console and the documentation's test read it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Setting = str | list[str]
 
 @dataclass(slots=True)
 class SpaceChanges:
-    """Checked changes to one Space. An empty text or None removes what it names."""
+    """Validated changes to one Space. An empty text or None removes a setting."""
 
     settings: dict[str, Setting] = field(default_factory=dict[str, Setting])
     """Column of `spaces` to its new value."""
@@ -37,7 +37,7 @@ class SpaceChanges:
 
     @property
     def touch_access(self) -> bool:
-        """True when what the API remembers about callers of this Space is out of date."""
+        """True when the API's cache of this Space's callers is out of date."""
         return "subscription" in self.settings or bool(self.limits)
 
 
@@ -84,7 +84,7 @@ def _text(value: str) -> str:
 
 
 def read_name(value: str) -> str:
-    """A name people give to something. Raises Invalid."""
+    """A name that people choose. Raises Invalid."""
     try:
         return _name(value.strip())
     except ValueError as error:
@@ -105,7 +105,7 @@ def _timezone(value: str) -> str:
 
 @cache
 def zone_names() -> frozenset[str]:
-    """The IANA zones Headwater ships."""
+    """The IANA zones that Headwater ships."""
     return frozenset(files("tzdata").joinpath("zones").read_text(encoding="ascii").split())
 
 

@@ -1,4 +1,4 @@
-"""Spaces: creating, changing and reading them."""
+"""Create, change and read Spaces."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from headwater.spaces.settings_input import SpaceChanges
 queries = Queries(__name__, "spaces.sql")
 
 LOCK_PATIENCE = "3s"
-"""How long a request waits for a Space that is being changed. It then fails with a whole
-connection, before its deadline cuts that off, and one busy Space cannot keep the pool waiting.
+"""The time a request waits for a Space that is being changed. It then fails with an intact
+connection, before its deadline cuts that off, and one busy Space cannot block the pool.
 """
 
 _COLUMNS = (
@@ -40,7 +40,7 @@ async def list_spaces(connection: AsyncConnection) -> list[Space]:
 
 
 async def any_space(connection: AsyncConnection) -> bool:
-    """Whether the installation has a Space."""
+    """True when the installation has a Space."""
     row = await fetch_optional(connection, queries["any"])
     return row is not None and row[0]
 
@@ -52,7 +52,7 @@ async def fetch_limits(connection: AsyncConnection, space_id: int) -> dict[str, 
 
 
 async def create_space(connection: AsyncConnection, changes: SpaceChanges) -> Space:
-    """A new Space. `changes` holds at least its name."""
+    """Create a Space and return it. `changes` holds at least its name."""
     cursor = await connection.execute(queries["create"], {"name": changes.settings["name"]})
     row = await cursor.fetchone()
     assert row is not None
@@ -60,7 +60,7 @@ async def create_space(connection: AsyncConnection, changes: SpaceChanges) -> Sp
 
 
 async def change_space(connection: AsyncConnection, space_id: int, changes: SpaceChanges) -> Space:
-    """Apply `changes` and return the Space as it is then. Raises NotFound."""
+    """Apply `changes` and return the changed Space. Raises NotFound."""
     space = {"space_id": space_id}
     cursor = await connection.execute(queries["lock"], space)
     if await cursor.fetchone() is None:
@@ -78,8 +78,8 @@ async def change_space(connection: AsyncConnection, space_id: int, changes: Spac
 
 
 async def lock_identities(connection: AsyncConnection, space_id: int) -> None:
-    """Take the Space for this transaction. Whoever changes a contact, an identifier, a company or
-    a membership does this first: such changes happen one at a time, the pipeline's included.
+    """Lock the Space for this transaction. Every change of a contact, an identifier, a company or a
+    membership does this first: such changes happen one at a time, the pipeline's included.
 
     Raises one of UNAVAILABLE after waiting for LOCK_PATIENCE.
     """
@@ -88,7 +88,7 @@ async def lock_identities(connection: AsyncConnection, space_id: int) -> None:
 
 
 async def announce_access(connection: AsyncConnection, space_id: int) -> None:
-    """Make API processes drop what they remember about this Space when the transaction commits."""
+    """Make API processes clear their caches of this Space when the transaction commits."""
     await connection.execute(queries["announce_access"], {"space_id": space_id})
 
 

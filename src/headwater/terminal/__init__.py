@@ -1,3 +1,3 @@
-"""What commands share: how one is declared and run, how it reaches the database, and what it
-prints. It knows Spaces' keys and errors, and no command.
+"""The common parts of commands: declaration, execution, connection to the database, and output.
+This room depends on Spaces' keys and errors, and on no command.
 """

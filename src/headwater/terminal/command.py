@@ -13,7 +13,7 @@ from typing import Any
 from headwater.settings import Settings
 
 Run = Callable[[Settings, argparse.Namespace], int]
-"""Does what a command is for and returns its exit code."""
+"""The function of a command, which returns its exit code."""
 
 
 class Option:

@@ -1,5 +1,5 @@
-"""A command's connection to the database of a running Headwater, and clear words for what can go
-wrong on the way.
+"""A command's connection to the database of a running Headwater, with clear messages for
+failures on the way.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def database_url(settings: Settings) -> str:
 
 @contextmanager
 def explain_failures(settings: Settings) -> Generator[None]:
-    """Turns what can go wrong inside the block into a Failure that says what to do."""
+    """Turn errors inside the block into a Failure whose message says what to do."""
     try:
         yield
     except Invalid as error:

@@ -10,7 +10,7 @@ from headwater.terminal.failure import Failure
 
 
 def load_encryption_key(settings: Settings) -> bytes:
-    """The key. Raises Failure when it or the database cannot be had."""
+    """The key. Raises Failure when it or the database cannot be reached."""
     try:
         with explain_failures(settings):
             return derive_key(find_secret_key(settings, database_url(settings)).text)

@@ -1,4 +1,4 @@
-"""Runs the coroutine of a command and prints what it returns. Most commands are such a coroutine:
+"""Run the coroutine of a command and print its result. Most commands are such a coroutine:
 they read their options, open a transaction, and return rows.
 """
 

@@ -1,5 +1,5 @@
-"""The one way in which a command says that it could not be done."""
+"""The exception by which a command fails."""
 
 
 class Failure(Exception):
-    """Printed as one line on standard error; the exit code is 2."""
+    """A failure of a command, printed as one line on standard error; the exit code is 2."""

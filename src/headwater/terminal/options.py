@@ -22,6 +22,6 @@ API_PROCESSES = Option(
 )
 
 LEASH = Option("--leash", action="store_true", help=argparse.SUPPRESS)
-"""Held by the process that started this one: when it ends, so does standard input."""
+"""A pipe held by the process that started this one: when that ends, so does standard input."""
 
 FILE_FORMAT = Option("--format", choices=("ndjson", "csv"), help="if FILE's name says none")

@@ -1,4 +1,4 @@
-"""Prints results: JSON for programs, aligned text for people."""
+"""Print results: JSON for programs, aligned text for people."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def section(title: str, text: str) -> str:
 
 
 def join_sections(sections: Sequence[str]) -> str:
-    """Sections with a blank line between them, without those that say nothing."""
+    """Sections with a blank line between them, without empty ones."""
     return "\n\n".join(text for text in sections if text)
 
 
@@ -53,7 +53,7 @@ def wrap(text: str) -> str:
 
 
 def plain_text(value: Any) -> str:
-    """A value on a terminal: control characters, which could drive it, are shown escaped."""
+    """A value on a terminal: control characters, which could drive the terminal, are escaped."""
     if value is None or value in ([], {}):
         return "-"
     if isinstance(value, Mapping):

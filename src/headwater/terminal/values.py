@@ -1,5 +1,5 @@
 """The values of options, beyond their type. argparse puts the name of a type into its message
-("invalid seconds value"), so these functions are called as people should read it.
+("invalid seconds value"), so these functions have names for people to read.
 """
 
 from __future__ import annotations

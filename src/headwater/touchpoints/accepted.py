@@ -19,7 +19,7 @@ class AcceptedTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_onl
     ip: str | None = None
     tracking_id: str | None = None
     source: str | None = None
-    """A listed source; without one, what `url` and `referrer` say."""
+    """A listed source; without one, the source comes from `url` and `referrer`."""
     url: str | None = None
     referrer: str | None = None
     campaign_id: str | None = None
@@ -32,14 +32,14 @@ class AcceptedTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_onl
     account_name: str | None = None
     keyword: str | None = None
     warnings: tuple[str, ...] = ()
-    """Fields that were sent and ignored, under the names that the sender gave them."""
+    """Fields that were sent and ignored, under the sender's names."""
 
 
 PERSONAL = frozenset({"email", "trk_token", "fingerprint", "ip", "tracking_id", "warnings"})
-"""The members that tell who somebody is: erasing a person takes them out of a payload."""
+"""The members that identify a person: erasing the person removes them from a payload."""
 
 KEPT = frozenset({
     "occurred_at", "source", "url", "referrer", "campaign_id", "campaign_name", "adset_id",
     "adset_name", "ad_id", "ad_name", "account_id", "account_name", "keyword",
 })  # fmt: skip
-"""The members that tell when somebody came and whence: they stay with the touchpoint."""
+"""The members that hold the time and the source: they stay with the touchpoint."""

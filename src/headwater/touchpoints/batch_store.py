@@ -1,5 +1,5 @@
-"""Reading the stored touchpoints that a batch could repeat, and writing those it makes, whether of
-events, sent by themselves, or of page views. Whoever calls holds the Space's lock.
+"""Read the stored touchpoints that a batch could repeat, and write those that it makes: of events,
+sent by themselves, or of page views. The caller holds the Space's lock.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class StoredTouch(NamedTuple):
     id: int
     at: int
     is_direct_view: bool
-    """True of a page view's that nothing tells the source of."""
+    """True for the touch of a page view whose source is unknown."""
     key: TouchpointKey
 
 

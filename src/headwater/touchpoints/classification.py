@@ -1,5 +1,5 @@
-"""The touch that an accepted event or touchpoint carries: its source, its ad and where it led. What
-page views tell is read in browsing/. Pure.
+"""The touch that an accepted event or touchpoint carries: its source, its ad and its landing page.
+The touches of page views are read in browsing/. Pure.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def touch_of_event(event: AcceptedEvent, at: int) -> Touch | None:
 
 
 def touch_of(touchpoint: AcceptedTouchpoint, at: int) -> Touch:
-    """The touch that was sent by itself, at `at` (µs since 1970). What it does not say of its ad is
-    read from its URL. It came from somewhere, so where a visit would make no touch it is direct.
+    """The touch that was sent by itself, at `at` (µs since 1970). Fields that its ad lacks are read
+    from its URL. It always makes a touch: where a visit would make none, it is direct.
     """
     parameters = SourceParameters(touchpoint.source)
     classified = explain(Landing(touchpoint.url, touchpoint.referrer, parameters))

@@ -1,4 +1,4 @@
-"""A touch: a moment at which somebody came from a source, whatever said so. Pure."""
+"""A touch: a moment at which somebody came from a source, however it was reported. Pure."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import msgspec
 from headwater.sources.outcomes import Ad
 
 HALF_HOUR = 30 * 60 * 1_000_000
-"""In µs: how long a visit lasts without a page view, and a touch speaks for what comes after it."""
+"""In µs: the longest pause between page views of a visit, and the time for which a touch stands."""
 
 DIRECTLY = "direct"
-"""The rule of a visit that nothing tells the source of."""
+"""The rule of a visit whose source is unknown."""
 
 Text = str | None
 TouchpointKey = tuple[int, Text, Text, Text, Text, Text, Text, Text]
-"""Source, campaign, ad group, ad and keyword: two touches that share them are the same. What has an
-id is known by it, whatever its name."""
+"""Source, campaign, ad group, ad and keyword: two touches that share them are the same. A thing
+with an id is known by it, whatever its name."""
 
 
 class Touch(msgspec.Struct, frozen=True, kw_only=True, gc=False):

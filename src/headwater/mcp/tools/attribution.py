@@ -43,7 +43,7 @@ async def _explain(context: ToolContext, arguments: Arguments) -> Any:
 
 def _model_credits(model: str, explanation: EventExplanation) -> dict[str, Any]:
     of_model = explanation.credits[model]
-    credited = of_model.shown
+    credited = of_model.listed
     return {
         "model": model,
         "unattributed": not credited,
