@@ -158,7 +158,7 @@ class _Pinned(httpcore2.AsyncNetworkBackend):
 
     def __init__(self, resolver: Resolver, allowed: Collection[str]) -> None:
         self._resolver, self._allowed = resolver, allowed
-        self._plain: Any = httpcore2.AnyIOBackend()  # its type is unknown to type checkers
+        self._plain: Any = httpcore2.AnyIOBackend()  # type checkers see a stand-in
 
     async def connect_tcp(
         self,
