@@ -30,7 +30,7 @@ _TEXT = {"type": "string"}
 async def _list_deliveries(asking: ToolContext, given: Arguments) -> Any:
     query = JsonInput(paged(given))
     destination_id = _DESTINATION_ID.read(query)
-    sought = replace(parameters.read_sought(query, 0), destination_id=destination_id)
+    sought = replace(parameters.read_filter(query, 0), destination_id=destination_id)
     cursors = parameters.cursors(asking.service.signing_key, asking.space_id, sought)
     per_page, at = parameters.read_page(query, cursors)
     async with asking.transaction() as connection:
