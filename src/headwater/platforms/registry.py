@@ -1,4 +1,4 @@
-"""The platforms by name: every folder of this package is one. Another needs no line here."""
+"""The platforms by name: every folder of this package is one. A new one needs no line here."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _ORDER = (
 
 
 def find_platforms(package: ModuleType) -> dict[str, Platform]:
-    """Return a package's platforms by name. Each of its folders defines the one that is called as
-    the folder is. Raises LookupError where a folder defines none, several or another.
+    """Return a package's platforms by name. Each folder defines the platform of its name. Raises
+    LookupError where a folder defines none, several or another.
     """
     names = [module.name for module in pkgutil.iter_modules(package.__path__) if module.ispkg]
     ranks = {name: rank for rank, name in enumerate(_ORDER)}
