@@ -92,9 +92,7 @@ class ServerLock:
         return [pid for pid in pids if _works_in(cluster, pid)]
 
     def _recorded_pid(self) -> int | None:
-        """Return the process that PostgreSQL's lock file names; after a power cut there may be
-        none.
-        """
+        """Return the process in PostgreSQL's lock file; after a power cut there may be none."""
         try:
             pid = int((self.cluster / "postmaster.pid").read_text().split("\n", 1)[0])
         except (OSError, ValueError):
@@ -108,7 +106,7 @@ class ServerLock:
     def _remove_stale_files(self) -> None:
         """Remove the lock files of a server that is gone, whatever process they name.
 
-        Where processes cannot be seen, a server that somebody started without our lock could be
+        Where processes cannot be seen, a server that was started without our lock could be
         missed: PostgreSQL itself has to decide there.
         """
         if not CAN_SEE_PROCESSES:

@@ -30,8 +30,7 @@ POOL_SIZE = 8
 HEAVY_PLACES = 3
 """Connections of a pool that heavy work may hold at a time."""
 MARGIN_SECONDS = 0.25
-"""The time by which PostgreSQL ends a long statement before we end its connection, which costs
-more."""
+"""Seconds by which PostgreSQL ends a long statement before we end its connection, at more cost."""
 
 UNAVAILABLE = (OperationalError, InterfaceError, PoolTimeout, ReadOnlySqlTransaction)
 """Errors of a database that is away, frozen, full, shutting down or, as a standby, read-only."""

@@ -154,9 +154,7 @@ class DeliveryLoop:
         return True
 
     async def _send(self, target: _Target, ids: Sequence[int]) -> CallOutcome:
-        """Make one call with those of these deliveries that are still to be sent, and return its
-        outcome.
-        """
+        """Make one call with those of the deliveries that still wait, and return its outcome."""
         now = self._services.clock()
         key = self._lease.key
         async with self._services.database.connection() as connection:

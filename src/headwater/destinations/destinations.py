@@ -1,5 +1,5 @@
 """Destinations: created, listed, changed, paused, resumed and ended. Their tokens are sealed and
-never shown again.
+never returned.
 
 A change of whether events are queued for a destination locks the Space first, as the pipeline does:
 a batch then sees a destination in one state, and no event is queued during the change.

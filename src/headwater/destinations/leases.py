@@ -54,9 +54,7 @@ class LeasedDestination(DestinationColumns):
 async def take_lease(
     connection: AsyncConnection, key: DestinationKey, now: float
 ) -> DestinationLease | None:
-    """Lease a destination. Returns None when another process holds it, or it must not be sent
-    to.
-    """
+    """Lease a destination. Returns None when it is leased, waits, or must not be sent to."""
     values = {**key.values(), "now": now, "lease": LEASE}
     row = await fetch_optional(connection, queries["take"], values)
     return None if row is None else DestinationLease(key, row[0])
@@ -93,9 +91,7 @@ async def lock_leased(connection: AsyncConnection, lease: DestinationLease) -> i
 
 
 async def mark_well(connection: AsyncConnection, lease: DestinationLease) -> bool:
-    """Record that a destination answered well. Returns whether it has been held since its last good
-    answer.
-    """
+    """Record a good answer of a destination. Returns whether it was held since the last one."""
     row = await fetch_optional(connection, queries["mark_well"], lease.values())
     return row is not None and row[0]
 

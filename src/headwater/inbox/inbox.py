@@ -203,9 +203,7 @@ class Inbox:
         self._arrived.set()
 
     async def _admit(self, connection: AsyncConnection, group: list[Request]) -> list[Request]:
-        """Count the group against its Spaces' minutes and return the requests that fit, in
-        order.
-        """
+        """Count the group against its Spaces' minutes and return the requests that fit."""
         costs: dict[int, QuotaRequest] = {}
         for request in group:
             before = costs.get(request.space_id)

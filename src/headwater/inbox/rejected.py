@@ -49,9 +49,7 @@ def reject_rows(
 
 
 def list_rejected(connection: Connection[Any], limit: int = 1000) -> list[RejectedItem]:
-    """Return rejected rows of all Spaces, at most `limit` per Space, oldest first within a
-    Space.
-    """
+    """Return rejected rows of all Spaces: the oldest `limit` of each Space, in order."""
     items: list[RejectedItem] = []
     for (space_id,) in connection.execute(_SPACES_WITH_REJECTED).fetchall():
         cursor = connection.cursor(row_factory=class_row(RejectedItem))

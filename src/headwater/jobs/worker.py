@@ -1,6 +1,4 @@
-"""The worker: does a piece of work for each Space where some waits, in turn, until it is
-stopped.
-"""
+"""The worker: does a piece of work for each Space where some waits, in turn."""
 
 from __future__ import annotations
 

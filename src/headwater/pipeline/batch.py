@@ -137,9 +137,7 @@ class Batch:
         """Page views by bots, by site."""
 
     def timeline(self) -> Iterator[tuple[Item, list[Merge]]]:
-        """Yield the items in order of arrival, each with the merges that it caused, which
-        precede it.
-        """
+        """Yield the items in order of arrival, each with the merges it caused, which precede it."""
         merges = self.directory.merges
         position = 0
         for item in self.items:

@@ -96,9 +96,7 @@ def load_visits(connection: Connection[Any], batch: Batch) -> None:
 
 
 def load_paths(connection: Connection[Any], batch: Batch) -> None:
-    """Read the touches and first page views of visits that decide about new touches, and the events
-    after these.
-    """
+    """Read the touches and visits that decide about new touches, and the events after these."""
     space_id = batch.space.id
     placed = list(_touches_on_stored(batch))
     seen = [SourceSeen(contact, touch.at, touch.source_bit) for contact, touch in placed]

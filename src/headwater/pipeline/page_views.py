@@ -90,9 +90,7 @@ def _moments(times: Collection[list[int]], after: Iterable[int]) -> Iterator[tup
 
 
 def _add_visits(batch: Batch, rows: Iterable[tuple[Any, ...]]) -> dict[Contact, list[int]]:
-    """Add stored visits; return, by final contact, the times of later page views with a
-    campaign.
-    """
+    """Add stored visits; return the times of later page views with a campaign, by contact."""
     visits: dict[int, Visit] = {}
     after: dict[Contact, list[int]] = {}
     for contact_id, device, visit_id, first, last, beside, *columns in rows:

@@ -138,9 +138,7 @@ class ContactPath:
         self._reconsider(at)
 
     def _reconsider(self, at: int) -> None:
-        """Decide anew about direct visits in the half hour after a touch that was added or
-        removed.
-        """
+        """Decide anew about direct visits in the half hour after a changed touch."""
         for view in self._direct:
             if at <= view.at <= at + HALF_HOUR:
                 self._decide_directly(view)

@@ -105,9 +105,7 @@ def _identifiers(accepted: AcceptedEvent | AcceptedTouchpoint | AcceptedPerson) 
 
 
 def _add_item(batch: Batch, arrival: InboxRow, identifiers: Identifiers, at: int) -> Item:
-    """Add an item to the batch that has an identity and a time, in ms since 1970, and no facts
-    yet.
-    """
+    """Add an item with an identity and a time, in ms since 1970, to the batch."""
     sender = sender_of(arrival.sender, arrival.kind)
     kept, warnings = without_junk(identifiers, batch.space.junk)
     seen_with = kept.fingerprint is not None and kept.ip is not None

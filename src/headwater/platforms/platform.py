@@ -88,9 +88,7 @@ class Platform(ABC):
 
     @abstractmethod
     def classify(self, answer: EgressResponse, count: int) -> Verdict:
-        """Return the verdict of the answer to a call with so many parts: the body before the
-        status.
-        """
+        """Return the verdict of an answer to a call with so many parts."""
 
     def skip_reason(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """Return the reason why this platform cannot take a conversion, if any. Rules of all

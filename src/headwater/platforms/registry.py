@@ -13,7 +13,7 @@ from headwater.platforms.platform import Platform
 _ORDER = (
     "meta", "google", "tiktok", "linkedin", "reddit", "pinterest", "snapchat", "microsoft",
 )  # fmt: skip
-"""The order in which people are shown the platforms. Others follow by name."""
+"""The order of the platforms in lists. Others follow by name."""
 
 
 def find_platforms(package: ModuleType) -> dict[str, Platform]:

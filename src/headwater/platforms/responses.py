@@ -23,13 +23,13 @@ from headwater.platforms.models import (
 
 LONGEST_ERROR = 500
 MOST_READ = 16 * 1024
-"""Characters of a platform's words that are looked at for those."""
+"""Characters of a platform's error that are searched for those."""
 
-# What looks like a token or an id of somebody. A sentence for people loses nothing by it. It begins
-# only where a word begins, so that time stays linear in what a platform answers.
+# Text that looks like a token or a person's id, which no sentence needs. A match begins only at the
+# beginning of a word, so that the time is linear in the length of the answer.
 _TOKEN = re.compile(r"(?<![A-Za-z0-9_-])(?=[A-Za-z_-]{0,64}[0-9])[A-Za-z0-9_-]{24,}")
 _SHORTEST_QUOTED = 3
-"""Characters; fewer identify nobody."""
+"""Characters of a quoted value; a shorter one identifies nobody."""
 
 _mask = Mask()
 _TRANSIENT = frozenset({408, 423, 425, 429})

@@ -23,9 +23,7 @@ _AUTHORITY = re.compile(r"(\*\.)?(\[.*\]|[^:\[\]]*)(?::(.*))?", re.DOTALL)
 _SENT = re.compile(r"(https?)://(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::[0-9]{1,5})?")
 
 _suffixes = TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
-"""Shops on a provider's domain must not share cookies, so the list's private half counts as
-well.
-"""
+"""With the list's private half, as shops on a provider's domain must not share cookies."""
 
 
 def parse_origin(text: str) -> str:

@@ -99,7 +99,7 @@ def _syntax_tree(text: str) -> Node:
 
 def _checked(node: Node, headers: set[str], depth: int) -> Node:
     """Return the tree with exact numbers. Adds the headers that it reads to `headers`. Raises
-    ValueError for every fault that shows without a document.
+    ValueError for every fault that can be found without a document.
     """
     if depth == 0:
         raise ValueError(_TOO_DEEP)

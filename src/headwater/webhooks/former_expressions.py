@@ -109,9 +109,7 @@ class _Translation:
         return _call("header", _text(_member(name) or ""))
 
     def _steps(self, step: re.Match[str] | None) -> str:
-        """Return the path from a step on, with a pipe after each list that an item is picked
-        from.
-        """
+        """Return the path from a step on, with a pipe after each list with a picked item."""
         path = ""
         while step:
             if step["every"]:

@@ -37,9 +37,7 @@ def check_type(kind: str, *, has_secret: bool) -> None:
 def read_settings(
     kind: str, pairs: Mapping[str, str], before: WebhookSettings | None = None
 ) -> WebhookSettings:  # fmt: skip
-    """Return the settings `before` with the changes in the pairs. Raises Invalid, naming each bad
-    key.
-    """
+    """Return `before` with the changes in the pairs. Raises Invalid, naming each bad key."""
     settings = before or WebhookSettings()
 
     def take(key: str, text: str) -> None:

@@ -94,9 +94,7 @@ def _header(message: WebhookRequest, header: str) -> str:
 
 
 def _any_equal(signatures: list[str], expected: str) -> bool:
-    """Return whether one of the signatures is the expected one, in the same time wherever they
-    differ.
-    """
+    """Return whether one of the signatures is the expected one, in constant time."""
     digest = expected.encode()
     matches = [hmac.compare_digest(text.encode("utf-8", "replace"), digest) for text in signatures]
     return any(matches)

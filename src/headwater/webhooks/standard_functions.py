@@ -123,9 +123,7 @@ def _map(pick: Pick, items: list[Any]) -> list[Any]:
 
 
 def _keys_of(items: list[Any], pick: Pick, name: str) -> list[Any]:
-    """Return the values to compare items by. Raises ValueError unless all are numbers or all
-    texts.
-    """
+    """Return the values to compare items by. Raises ValueError for mixed kinds of values."""
     keys = [pick(item) for item in items]
     if not (all(map(is_number, keys)) or all(map(is_text, keys))):
         raise ValueError(f"cannot be evaluated: {name}() compares by numbers or by texts.")

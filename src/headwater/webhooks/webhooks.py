@@ -123,9 +123,7 @@ async def find_webhook(connection: AsyncConnection, token: str) -> ActiveWebhook
 
 
 async def find_buyer(connection: AsyncConnection, space_id: int, order_id: str) -> dict[str, str]:
-    """Return the identifier of the contact who placed an order, as payload fields; {} if
-    unknown.
-    """
+    """Return the identifier of the contact who placed an order, as payload fields, or {}."""
     cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "order_id": order_id, "event_names": list(EVENT_NAMES)}
     row = await fetch_optional(cursor, queries["buyer"], values) or {}

@@ -131,9 +131,7 @@ def _unaddressed(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _click(conversion: Conversion) -> dict[str, str]:
-    """Return one click id: of the credited touchpoint before the event's own URL, and the most
-    exact.
-    """
+    """Return the most exact click id, of the credited touchpoint or else of the event's own URL."""
     credited = conversion.click.ids if conversion.click is not None else {}
     for ids in (credited, conversion.url_click_ids):
         for name in _CLICK_IDS:

@@ -62,7 +62,7 @@ def _assertion(text: str, now: int) -> str:
     claims = {
         "iss": account["client_email"],
         "scope": SCOPE,
-        # Who is to accept it, wherever the call goes by way of.
+        # The server that accepts it, even if the call goes through another host.
         "aud": account.get("token_uri") or TOKEN_URL,
         "iat": now,
         "exp": now + LIFE,

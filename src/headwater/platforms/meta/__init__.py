@@ -20,7 +20,7 @@ CLICK_LIFE = 90 * 86_400_000
 """Milliseconds after which Meta does not take a click id any more."""
 
 _NEEDS_AMOUNT = "Purchase"
-# Each of these alone may tell who somebody is; a user agent or a country does not.
+# Each of these alone may identify a person; a user agent or a country does not.
 _IDENTIFIERS = frozenset({"em", "ph", "external_id", "client_ip_address", "fbc", "fbp"})
 _COOKIE = re.compile(r"fb\.[0-9]\.([0-9]{10,13})\..+", re.DOTALL)
 
@@ -76,7 +76,7 @@ class Meta(Platform):
             event_name=self.name_of(conversion, destination),
             event_time=event_seconds(conversion),
             event_id=conversion.dedup_id,
-            # What happened on a page has both; what a server did alone, such as a renewal, has not.
+            # An event on a page has both; one of a server alone, such as a renewal, has neither.
             action_source="website" if on_page else "system_generated",
             event_source_url=conversion.url,
             user_data=_user_data(conversion),

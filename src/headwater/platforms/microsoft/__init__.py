@@ -102,9 +102,7 @@ class Microsoft(Platform):
 
 
 def _type(name: str, conversion: Conversion) -> dict[str, str]:
-    """Return an event's type and name. A page load has no name; without a URL it is another
-    event.
-    """
+    """Return an event's type and name: a page load, if it has a URL, or a named event."""
     if name == PAGE_LOAD and conversion.url:
         return {"eventType": PAGE_LOAD}
     event_name = conversion.event_name if name == PAGE_LOAD else name

@@ -34,7 +34,7 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
     message = at(body, "error", "message") or body.get("message")
     if succeeded(answer) and objects(body.get("invalid_events")):
         return refused(error_text(message or "invalid events"), count)
-    # The form of a success is not published; it is an object that says something.
+    # The form of a success is not published; it is an object that is not empty.
     message = message if isinstance(message, str) else ""
     return by_status(answer, count, message, confirmed=bool(body))
 

@@ -41,11 +41,11 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
     text = error_text(f"Code {code}", body.get("message"))
     taken = by_status(answer, count, text, confirmed=code in {OK, PARTLY})
     if code == PARTLY and count > 1 and isinstance(taken, CallAccepted):
-        # Which were taken is not said. Sent again in smaller calls they tell it themselves, and
-        # those that were taken are known by their id.
+        # The answer does not name the events that were taken. Smaller calls find the others, and
+        # TikTok knows those that it took by their ids.
         return Bisect(text)
     if code in {OK, PARTLY}:
-        # A status of its own, such as a gateway's 502, says that nothing was taken.
+        # An error status, such as a gateway's 502, means that nothing was taken.
         return taken
     return _judge(code, text, answer, count)
 
