@@ -239,7 +239,7 @@ class Supervisor:
         """End the API and the worker, then, with nobody left to write, PostgreSQL."""
         self.bound.close()  # or new connections would wait, unanswered, as long as it is open
         for child in self.children:
-            child.tell(signal.SIGTERM)
+            child.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + GRACE_SECONDS
         while not all(child.died() for child in self.children):
             left = deadline - time.monotonic()
@@ -247,7 +247,7 @@ class Supervisor:
                 break
             self.wakeups.wait(left)
         for child in self.children:
-            child.tell(signal.SIGKILL)
+            child.send_signal(signal.SIGKILL)
         if self.embedded is not None:
             self.embedded.stop()
 

@@ -7,7 +7,12 @@ import asyncio
 import psycopg
 
 from headwater.privacy.erasure_job import erase_next
-from headwater.webhooks.deliveries import begin_delivery, finish_delivery, note, outcome_of
+from headwater.webhooks.deliveries import (
+    begin_delivery,
+    delivery_columns,
+    finish_delivery,
+    outcome_of,
+)
 from headwater.webhooks.models import ReadContext, WebhookRequest, WebhookSettings
 from tests.support.factories import make_stage
 from tests.support.reading_fixtures import Api
@@ -85,7 +90,7 @@ def test_somebody_erased_while_they_are_delivered(
     async def deliver() -> None:
         async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as own:
             outcome = await outcome_of(own, space_id, reader, message)
-            noted = note(reader, message, outcome, believed=True)
+            noted = delivery_columns(reader, message, outcome, believed=True)
             delivery_id = await begin_delivery(own, space_id, hook.id, noted)
             assert hook.deliveries("status", "receipt_id")[1] == ("refused", None)
             erase(hook, api, EVE)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from headwater.deliveries import delivery_log
-from headwater.deliveries.parameters import read_again
+from headwater.deliveries.parameters import read_replay
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
 from headwater.terminal.command import CommandGroup, Option
@@ -92,7 +92,7 @@ async def replay(settings: Settings, arguments: Namespace) -> Row:
         "reason": arguments.reason,
         "delivery_ids": arguments.delivery_id,
     }
-    selection = read_again({name: value for name, value in values.items() if value})
+    selection = read_replay({name: value for name, value in values.items() if value})
     async with transaction(settings) as connection:
         return asdict(
             await delivery_log.replay(connection, arguments.space, arguments.destination, selection)

@@ -185,7 +185,7 @@ def test(settings: Settings, arguments: Namespace) -> int:
             return await try_destination(egress, destination, platform), destination.settings
 
     trial, destination_settings = asyncio.run(check())
-    result = {"ok": trial.ok, "http_status": trial.status, "message": trial.words}
+    result = {"ok": trial.ok, "http_status": trial.status, "message": trial.message}
     print_output(result, as_json=arguments.json)
     missing = [] if trial.ok else _missing_test_codes(destination_settings)
     if missing and not arguments.json:

@@ -1,7 +1,7 @@
-"""What one request may spend on the database, however many connections it takes for that.
+"""The time that one request may spend on the database, however many connections it takes.
 
-Each wait alone is bounded, but a request makes several. So it has one allowance, from which every
-wait is charged; reading a slow client's body or calling another service costs none of it.
+Each wait alone is bounded, but a request has several. So it has one allowance, to which every wait
+is charged; reading a slow client's body or calling another service costs none of it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from psycopg_pool import PoolTimeout
 
 DEADLINE_SECONDS = 4.5
-"""With what else there is to do, an answer is out within five."""
+"""With its other work, a request is answered within five seconds."""
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ def begin_request() -> None:
 
 
 def seconds_left(seconds: float = DEADLINE_SECONDS) -> float:
-    """What is left of an allowance of `seconds`; outside of a request all of it."""
+    """Return the rest of an allowance of `seconds`; outside of a request all of it."""
     allowance = _current.get()
     return seconds - (allowance.spent if allowance else 0.0)
 
@@ -46,7 +46,7 @@ def charge(seconds: float) -> None:
 
 class spend:
     """Charge the block's time to the request. Yields the moment, on the monotonic clock, at which
-    an allowance of `seconds` ends; raises PoolTimeout when it has.
+    an allowance of `seconds` ends. Raises PoolTimeout when it has ended.
 
     A class, as a generator would cost every request several microseconds.
     """

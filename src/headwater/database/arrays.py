@@ -10,5 +10,5 @@ from collections.abc import Iterable
 
 
 def array(values: Iterable[int | str]) -> str:
-    """A PostgreSQL array literal of numbers, or of words that need no quoting."""
+    """Return a PostgreSQL array literal of numbers, or of words that need no quoting."""
     return "{" + ",".join(map(str, values)) + "}"

@@ -31,7 +31,7 @@ from headwater.files import OURS_ALONE, close_to_others, make_private, sync_dire
 USER = "headwater"
 NOBODY = 65534
 OWN_ENTRIES = ("exports", "lost+found", "metrics", "postgresql", "secret.key", "serve.lock")
-"""What the names in a data directory begin with."""
+"""Prefixes of the names of our files in a data directory."""
 PASSING_THROUGH = 0o711
 """The data directory's mode where the server runs under another account, which has to reach its
 own directories there."""
@@ -63,8 +63,8 @@ class EmbeddedError(RuntimeError):
 
 
 class Embedded:
-    """The cluster of one data directory. `start` and `stop` belong to the process that serves;
-    every other process only asks for `url`.
+    """The cluster of one data directory. Only the serving process calls `start` and `stop`; every
+    other process only reads `url`.
     """
 
     def __init__(self, data_dir: Path) -> None:
@@ -76,8 +76,8 @@ class Embedded:
 
     @property
     def url(self) -> str:
-        """How to connect. Raises EmbeddedError when the data directory holds no cluster, or where
-        the socket is could be somebody else's.
+        """The URL to connect to. Raises EmbeddedError when the data directory holds no cluster, or
+        when the socket could be another account's.
         """
         try:
             password = self._password_file.read_text().strip()
@@ -86,7 +86,7 @@ class Embedded:
             raise EmbeddedError(f"no Headwater data in {self.root}") from None
         except PermissionError as error:
             raise EmbeddedError(f"cannot read {error.filename}: {error.strerror}") from None
-        # Whatever listens there gets no more than the proof of knowing the password.
+        # A server there learns a proof of the password, and never the password.
         return (
             f"postgresql://{USER}:{password}@/headwater?host={quote(str(directory), safe='')}"
             "&require_auth=scram-sha-256"
@@ -94,7 +94,7 @@ class Embedded:
 
     @property
     def pid(self) -> int | None:
-        """The postmaster this object started, if it did."""
+        """The process id of the postmaster that this object started; None without one."""
         return self._process.pid if self._process else None
 
     def start(self, settings: dict[str, str] | None = None, *, tied: bool = False) -> str:
@@ -142,12 +142,12 @@ class Embedded:
             )
 
     def died(self) -> bool:
-        """Whether the server this object started has ended on its own."""
+        """Return whether the server that this object started has ended on its own."""
         return self._process is not None and self._process.poll() is not None
 
     def bound_log(self) -> None:
-        """Begin the server's log anew when it has grown too large, and keep the one before. The
-        server appends to the file, so it goes on writing in it after it was emptied.
+        """Empty the server's log when it has grown too large, and keep a copy. The server appends
+        to the file, so it goes on writing to it afterwards.
         """
         log = self.root / "postgresql.log"
         with suppress(OSError):  # a disk that is full is no reason to stop serving
@@ -169,8 +169,8 @@ class Embedded:
         self._process = None
 
     def make_root(self) -> None:
-        """Make the data directory, or close the one that is there to other accounts: unless it
-        holds other things, too, as others may need to go on using /srv or /home.
+        """Make the data directory, or close an existing one to other accounts, unless it also holds
+        other files: others may need a directory such as /srv or /home.
         """
         if self.root.is_dir() and not all(
             entry.name.startswith(OWN_ENTRIES) for entry in self.root.iterdir()
@@ -179,8 +179,8 @@ class Embedded:
         make_private(self.root, OURS_ALONE if _server_has_our_account() else PASSING_THROUGH)
 
     def _create(self) -> None:
-        """Make the cluster under another name, and give it its own only once it is on disk: after
-        a power cut it is there as a whole, or is made anew.
+        """Make the cluster under a temporary name, and rename it once it is on disk: after a power
+        cut it is either complete or made anew.
         """
         self.make_root()
         if (self.cluster / "PG_VERSION").exists():
@@ -222,7 +222,9 @@ class Embedded:
             connection.execute("CREATE DATABASE headwater")
 
     def _wait_until_ready(self, timeout: float = 120) -> None:
-        """Crash recovery can take a while, so the limit is generous; a dead child ends it early."""
+        """Wait until the server accepts connections. The limit is long, as crash recovery can take
+        a while. Raises EmbeddedError at once when the server has ended.
+        """
         url = self.url.replace("@/headwater?", "@/postgres?")
         deadline = time.monotonic() + timeout
         while True:
@@ -250,7 +252,7 @@ class Embedded:
         _give_to_server(self.sockets)
 
     def _find_sockets(self) -> Path:
-        """The directory of the running server's socket."""
+        """Return the directory of the running server's socket."""
         directory = self.sockets
         if directory != sockets.inside(self.root):
             directory = sockets.recorded_directory(self.cluster) or directory
@@ -258,7 +260,7 @@ class Embedded:
         return directory
 
     def _refuse_open(self, directory: Path) -> None:
-        """Raise EmbeddedError for a directory in which others could put a socket of theirs."""
+        """Raise EmbeddedError for a directory in which other accounts could put a socket."""
         fault = sockets.find_fault(directory, {os.geteuid(), self.cluster.stat().st_uid})
         if fault is not None:
             raise EmbeddedError(
@@ -275,9 +277,9 @@ class Embedded:
 
     @staticmethod
     def _account() -> list[str]:
-        """PostgreSQL refuses to run as root. Where a user namespace can be had, root is shown to
-        it as `nobody`, so that directories only root may enter keep working; elsewhere it runs as
-        the real `nobody`.
+        """Return the prefix of commands that run as the server's account. PostgreSQL refuses to run
+        as root. With a user namespace, root appears to it as `nobody`, so that directories only
+        root may enter keep working; without one it runs as the real `nobody`.
         """
         if not _is_root():
             return []
@@ -288,7 +290,7 @@ class Embedded:
 
 
 def _tie() -> list[str]:
-    """The prefix of a command that shall get a fast-shutdown signal when its parent ends."""
+    """Return the prefix of a command that gets a fast-shutdown signal when its parent ends."""
     if sys.platform == "linux" and shutil.which("setpriv"):
         return ["setpriv", "--pdeathsig", "INT"]
     return []
@@ -299,19 +301,19 @@ def _is_root() -> bool:
 
 
 def _server_has_our_account() -> bool:
-    """It has, unless we are root and cannot map users."""
+    """Return whether the server runs as our account: unless we are root and cannot map users."""
     return not _is_root() or _may_map_users()
 
 
 def _give_to_server(directory: Path | int) -> None:
-    """The server's own directories must be its account's."""
+    """Give a directory of the server's own, or a descriptor, to its account."""
     if not _server_has_our_account():
         os.chown(directory, NOBODY, -1)
 
 
 @contextmanager
 def _readable_to_server(text: str) -> Generator[int]:
-    """A pipe that holds `text` and that the server's account may open by name."""
+    """Yield a pipe that holds `text` and that the server's account may open by name."""
     reading, writing = os.pipe()
     try:
         with open(writing, "w", encoding="utf-8") as pipe:  # noqa: PTH123 # it is open already

@@ -1,5 +1,5 @@
 """The installation's only row: the addresses of the running service, kept in the database that its
-commands share with it, and the secret key, for as long as it is not kept elsewhere.
+commands share with it, and the secret key, as long as it is not kept elsewhere.
 
 `serve` writes the addresses at its start. A command reads them instead of its own environment: it
 may have been typed in a shell that knows neither the service's port nor its variables.
@@ -19,11 +19,11 @@ from headwater.settings import Settings
 queries = Queries(__name__, "installation.sql")
 
 DEFAULT_BASE_URL = "http://127.0.0.1:8080"
-"""Where `serve` listens unless told otherwise: all there is to say before its first start."""
+"""The default address of `serve`, used as long as it has never been started."""
 
 
 def write_addresses(connection: Connection[Any], settings: Settings, base_url: str) -> None:
-    """Write down where a service with these settings is reached, and where it reaches others."""
+    """Store the addresses of a service with these settings, and those of the platforms it calls."""
     values = {
         "base_url": base_url, "tracker_script": settings.tracker_script,
         "platform_urls": Jsonb(dict(settings.platform_urls)),
@@ -32,8 +32,8 @@ def write_addresses(connection: Connection[Any], settings: Settings, base_url: s
 
 
 async def with_service_addresses(connection: AsyncConnection, settings: Settings) -> Settings:
-    """`settings` with the addresses of the service in place of the command's own. Where no `serve`
-    has written any, as with processes that somebody starts one by one, the command's own stand.
+    """Return `settings` with the addresses of the service in place of the command's own. The
+    command's own stay where no `serve` has stored any, as when processes are started one by one.
     """
     row = await (await connection.execute(queries["addresses"])).fetchone()
     assert row is not None
@@ -46,11 +46,11 @@ async def with_service_addresses(connection: AsyncConnection, settings: Settings
 
 
 def fetch_stored_key(connection: Connection[Any]) -> str | None:
-    """The secret key, where the database still keeps it."""
+    """Return the secret key, if the database still holds it."""
     row = connection.execute(queries["secret_key"]).fetchone()
     return row[0] if row is not None else None
 
 
 def clear_stored_key(connection: Connection[Any]) -> None:
-    """Take the secret key out of the database: from now on it is kept elsewhere."""
+    """Delete the secret key from the database: it is kept elsewhere from now on."""
     connection.execute(queries["clear_secret_key"])

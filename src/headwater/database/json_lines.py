@@ -10,13 +10,13 @@ from psycopg.sql import SQL, Composed
 
 @dataclass(frozen=True)
 class Lines:
-    """What to write, and how much of it to expect."""
+    """The query of the lines, and the query of their number."""
 
     query: SQL | Composed
     """A SELECT of one text column."""
     count: SQL | Composed
-    """A SELECT of how many rows there are to come from."""
+    """A SELECT of the number of rows that the lines are read from."""
     counted: str
-    """What that counts, in the plural: `events`."""
+    """The name of the counted rows, in the plural: `events`."""
     parameters: dict[str, Any]
-    """What both bind."""
+    """The values that both queries bind."""

@@ -14,5 +14,5 @@ _encoder = msgspec.json.Encoder()
 
 
 def rows(items: Iterable[object]) -> str:
-    """The rows as a JSON array; each is a dict or a msgspec Struct named like the columns."""
+    """Return the rows as a JSON array; each is a dict or Struct named like the columns."""
     return _encoder.encode(list(items)).decode()

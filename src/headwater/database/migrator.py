@@ -1,4 +1,4 @@
-"""Brings a database to the schema of this version: ordered SQL files, each applied once.
+"""The migration of a database to the schema of this version: ordered SQL files, each applied once.
 
 Every file runs in a transaction of its own together with the row that records it, so a killed
 migration leaves either all of a file or nothing. An advisory lock lets one process migrate at a
@@ -30,7 +30,7 @@ class MigrationError(RuntimeError):
 
 
 def migrations() -> list[tuple[str, str]]:
-    """Every migration of this version as (name, SQL), in the order they are applied."""
+    """Return every migration of this version as (name, SQL), in the order of application."""
     folder = files("headwater.database").joinpath("migrations")
     return sorted(
         (entry.name.removesuffix(".sql"), entry.read_text(encoding="utf-8"))
@@ -40,7 +40,7 @@ def migrations() -> list[tuple[str, str]]:
 
 
 def migrate(url: str) -> list[str]:
-    """Apply what is missing and return the names applied.
+    """Apply the missing migrations and return their names.
 
     Raises MigrationError when an applied file has since been edited, or when the database holds
     migrations this version does not know: older code must not write to a newer schema.

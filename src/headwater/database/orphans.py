@@ -1,7 +1,7 @@
-"""Servers that outlived whoever had started them, and the lock files that dead ones left.
+"""Servers that outlived the process that started them, and the lock files that dead ones left.
 
 PostgreSQL's lock files name a process by its number, which can meanwhile be another program's, or
-that of a dead process which nobody has taken notice of: PostgreSQL then refuses to start. So a
+that of a dead process that was never reaped: PostgreSQL then refuses to start. So a
 server also inherits a lock that the system holds for as long as any process of it lives.
 """
 
@@ -34,8 +34,8 @@ class ServerLock:
 
     @contextmanager
     def take(self) -> Generator[int]:
-        """A descriptor that the new server has to inherit. Raises BlockingIOError while there is
-        another server.
+        """Take the lock, and yield the descriptor that the new server has to inherit. Raises
+        BlockingIOError while there is another server.
         """
         with self.file.open("ab") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -43,8 +43,8 @@ class ServerLock:
             yield file.fileno()
 
     def end_server(self, timeout: float) -> bool:
-        """End a server that is still there, and at once when `timeout` seconds in order were not
-        enough. Returns whether there is none any more.
+        """End a server that is still there: in order, and by force after `timeout` seconds. Returns
+        whether it has ended.
         """
         begun = time.monotonic()
         sent: set[tuple[int, signal.Signals]] = set()
@@ -61,8 +61,8 @@ class ServerLock:
         return True
 
     def _signals(self, *, in_order: bool) -> set[tuple[int, signal.Signals]]:
-        """Whom to send which signal. A fast shutdown is the first process's to carry out: SIGINT
-        has other meanings for the rest, which only ever get SIGQUIT, as after a crash.
+        """Return the signals to send, by process. A fast shutdown is requested of the postmaster
+        alone: SIGINT has other meanings for the rest, which only get SIGQUIT, as after a crash.
         """
         processes, postmaster = self._processes(), self._recorded_pid()
         if in_order and postmaster is not None and postmaster in processes:
@@ -70,8 +70,8 @@ class ServerLock:
         return {(pid, signal.SIGQUIT) for pid in processes}
 
     def _is_alive(self) -> bool:
-        """Whether a server of the cluster runs. The lock alone does not say so, as the servers of
-        earlier versions hold none.
+        """Return whether a server of the cluster runs. The lock alone does not prove that none
+        does, as the servers of earlier versions hold none.
         """
         try:
             with self.file.open("ab") as file:
@@ -81,8 +81,8 @@ class ServerLock:
         return bool(self._processes())
 
     def _processes(self) -> list[int]:
-        """The server's living processes, as far as they can be seen: PostgreSQL's programs at work
-        in the cluster's directory, which a dead one has left.
+        """Return the server's living processes, as far as they can be seen: PostgreSQL's programs
+        whose working directory is the cluster's. A dead process has none.
         """
         if not CAN_SEE_PROCESSES:
             pid = self._recorded_pid()
@@ -92,7 +92,7 @@ class ServerLock:
         return [pid for pid in pids if _works_in(cluster, pid)]
 
     def _recorded_pid(self) -> int | None:
-        """The process that PostgreSQL's lock file names; a power cut can leave it without any."""
+        """Return the process in PostgreSQL's lock file; after a power cut there may be none."""
         try:
             pid = int((self.cluster / "postmaster.pid").read_text().split("\n", 1)[0])
         except (OSError, ValueError):
@@ -106,8 +106,8 @@ class ServerLock:
     def _remove_stale_files(self) -> None:
         """Remove the lock files of a server that is gone, whatever process they name.
 
-        Where processes cannot be seen, a server that somebody started without our lock could be
-        missed: there PostgreSQL has to judge.
+        Where processes cannot be seen, a server that was started without our lock could be
+        missed: PostgreSQL itself has to decide there.
         """
         if not CAN_SEE_PROCESSES:
             return

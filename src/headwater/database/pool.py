@@ -30,10 +30,10 @@ POOL_SIZE = 8
 HEAVY_PLACES = 3
 """Connections of a pool that heavy work may hold at a time."""
 MARGIN_SECONDS = 0.25
-"""By how much PostgreSQL ends a long statement before we end its connection, which costs more."""
+"""Seconds by which PostgreSQL ends a long statement before we end its connection, at more cost."""
 
 UNAVAILABLE = (OperationalError, InterfaceError, PoolTimeout, ReadOnlySqlTransaction)
-"""What a database raises that is away, frozen, full, shutting down or, as a standby, read-only."""
+"""Errors of a database that is away, frozen, full, shutting down or, as a standby, read-only."""
 
 CONNECT: dict[str, Any] = {
     "autocommit": True, "connect_timeout": CONNECT_SECONDS, "tcp_user_timeout": 4000,
@@ -42,7 +42,7 @@ CONNECT: dict[str, Any] = {
 
 
 async def connect(url: str) -> AsyncConnection:
-    """A connection of its own, in autocommit, for work that must not wait for the pool."""
+    """Return a separate connection, in autocommit, for work that must not wait for the pool."""
     connection = await AsyncConnection.connect(url, **CONNECT)
     try:
         with bounded(connection, CONNECT_SECONDS):
@@ -82,10 +82,10 @@ class Database:
     async def connection(
         self, seconds: float = DEADLINE_SECONDS
     ) -> AsyncGenerator[AsyncConnection]:
-        """A connection in autocommit, for single statements, held for `seconds` at most, less what
-        the request has spent on the database before.
+        """Yield a connection in autocommit, for single statements, held for at most `seconds` less
+        the time that the request has spent on the database before.
 
-        Raises one of UNAVAILABLE when none can be had or the time is up.
+        Raises one of UNAVAILABLE when there is no connection, or when the time is up.
         """
         async with self._hold(seconds) as (connection, _):
             yield connection
@@ -94,10 +94,10 @@ class Database:
     async def transaction(
         self, seconds: float = DEADLINE_SECONDS, *, heavy: bool = False
     ) -> AsyncGenerator[AsyncConnection]:
-        """A connection inside a transaction that commits when the block ends.
+        """Yield a connection inside a transaction that commits when the block ends.
 
-        Heavy work, as any that asks for more than a request's usual time, takes one of a few
-        places, so that any amount of it leaves most connections to all other requests.
+        Heavy work, like any that needs more than a request's usual time, takes one of a few places,
+        so that any amount of it leaves most connections to all other requests.
         """
         if heavy or seconds > DEADLINE_SECONDS:
             async with self._heavy_transaction(seconds) as connection:
@@ -120,7 +120,7 @@ class Database:
 
     @asynccontextmanager
     async def _hold(self, seconds: float) -> AsyncGenerator[tuple[AsyncConnection, float]]:
-        """A connection, and the moment at which it is ended."""
+        """Yield a connection, and the moment at which it is ended."""
         with spend(seconds) as deadline:
             patience = min(ACQUIRE_SECONDS, deadline - time.monotonic())
             async with self._pool.connection(patience) as connection:
@@ -137,7 +137,7 @@ class Database:
 
 
 def _milliseconds(seconds: float) -> int:
-    """For PostgreSQL, to which 0 would be no bound."""
+    """Return milliseconds for PostgreSQL: at least 1, as 0 would mean no limit."""
     return max(1, round(1_000 * seconds))
 
 

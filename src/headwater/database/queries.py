@@ -1,6 +1,6 @@
 """Named statements: SQL is read and reviewed as SQL, in `.sql` files beside the code using it.
 
-A file holds statements, each opened by `-- name: <name>` and a comment saying what it is for.
+A file holds statements, each after a line `-- name: <name>` and a comment on its purpose.
 Parameters are bound by name (`%(space_id)s`); nothing outside these files writes SQL, except
 fragments composed with `psycopg.sql` from closed tables.
 """
@@ -21,7 +21,7 @@ _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 
 
 class Queries:
-    """The statements of the file beside a module: `SQL = Statements(__name__, "events.sql")`."""
+    """The statements of the file beside a module: `queries = Queries(__name__, "events.sql")`."""
 
     def __init__(self, module: str, file: str) -> None:
         text = files(module.rpartition(".")[0]).joinpath(file).read_text(encoding="utf-8")
@@ -39,7 +39,7 @@ class Queries:
         return self._statements[name]
 
     def names(self) -> list[str]:
-        """Every statement's name, in the order of the file."""
+        """Return every statement's name, in the order of the file."""
         return list(self._statements)
 
 
@@ -48,7 +48,7 @@ async def fetch_one(
     query: SQL | Composed,
     values: Mapping[str, Any] | None = None,
 ) -> Row:
-    """The row of a query that always has one."""
+    """Return the row of a query that always has one."""
     row = await fetch_optional(source, query, values)
     assert row is not None
     return row
@@ -59,7 +59,7 @@ async def fetch_optional(
     query: SQL | Composed,
     values: Mapping[str, Any] | None = None,
 ) -> Row | None:
-    """The first row of a query, or None when there is none."""
+    """Return the first row of a query, or None when there is none."""
     return await (await source.execute(query, values)).fetchone()
 
 
@@ -68,5 +68,5 @@ async def fetch_all(
     query: SQL | Composed,
     values: Mapping[str, Any] | None = None,
 ) -> list[Row]:
-    """Every row of a query, in its order."""
+    """Return every row of a query, in its order."""
     return await (await source.execute(query, values)).fetchall()

@@ -1,5 +1,5 @@
-"""Where the socket of the embedded PostgreSQL lies, and whether that place is ours alone: whoever
-else could put a socket there would receive what is meant for the database.
+"""The directory of the embedded PostgreSQL's socket, and the check that it is ours alone: an
+account that could put a socket there would receive what is meant for the database.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ MAX_PATH = 90
 
 
 def inside(root: Path) -> Path:
-    """The directory in the data directory."""
+    """Return the directory in the data directory."""
     return root / "postgresql.sockets"
 
 
 def choose_directory(root: Path) -> Path:
-    """The directory for a data directory's socket: in it, or elsewhere where its path is too long
-    for a socket: in the account's own runtime directory, else in the temporary one.
+    """Return the directory for a data directory's socket: in it, or, where that path is too long
+    for a socket, in the account's own runtime directory, else in the temporary one.
     """
     if len(str(inside(root))) <= MAX_PATH:
         return inside(root)
@@ -35,8 +35,8 @@ def choose_directory(root: Path) -> Path:
 
 
 def recorded_directory(cluster: Path) -> Path | None:
-    """The directory that a running server has noted, as the variables of the process that started
-    it need not be this one's.
+    """Return the directory that a running server has recorded. The environment of the process that
+    started it need not be that of this one.
     """
     try:
         lines = (cluster / "postmaster.pid").read_text().splitlines()
@@ -46,7 +46,7 @@ def recorded_directory(cluster: Path) -> Path | None:
 
 
 def find_fault(directory: Path, owners: Collection[int]) -> str | None:
-    """Why a directory must not be used, or None; one that is missing has no fault."""
+    """Return the reason why a directory must not be used, or None; a missing one has no fault."""
     try:
         status = directory.lstat()
     except FileNotFoundError:

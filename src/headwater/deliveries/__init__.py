@@ -1,1 +1,1 @@
-"""Events on their way to the ad platforms: what is queued, sent, tried again and written down."""
+"""Deliveries of events to the ad platforms: queued, sent, tried again and recorded."""

@@ -1,5 +1,5 @@
-"""Conversions to be sent: the event, what is known of its person now, and the click that is
-credited, by the same query that credits it everywhere else.
+"""Conversions to be sent: the event, its person as they are known now, and the credited click, by
+the same attribution query as everywhere else.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _CLICKS = queries["clicks"].format(
 async def load_waiting(
     connection: AsyncConnection, space_id: int, destination_id: int, ids: Collection[int]
 ) -> list[PendingDelivery]:
-    """Return those of a destination's deliveries that still wait, by their ids. Two round trips,
-    however many there are.
+    """Return those of a destination's deliveries with these ids that still wait, in two round trips
+    for any number.
     """
     cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "destination_id": destination_id, "ids": list(ids)}

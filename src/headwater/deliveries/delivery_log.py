@@ -1,4 +1,4 @@
-"""The log of deliveries: read back, and sent once more where people want it."""
+"""The log of deliveries: listed, and replayed at a user's request."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ queries = Queries(__name__, "delivery_log.sql")
 FINISHED = ("failed", "expired", "skipped")
 """Statuses that a delivery can be replayed from."""
 NEVER_AGAIN = (SkipReason.DO_NOT_CAPI, SkipReason.DELETED, SkipReason.ERASED)
-"""Reasons that no settings can do away with."""
+"""Reasons for skipping that no change of settings removes."""
 REPLAYABLE = tuple(reason for reason in SkipReason if reason not in NEVER_AGAIN)
 MOST_REPLAYED = 10_000
-"""In one request."""
+"""Deliveries in one request."""
 POLL_SECONDS = 0.05
 
 _NEWEST_FIRST, _OLDEST_FIRST = SQL("DESC"), SQL("ASC")
@@ -61,9 +61,9 @@ class ReplayRequest:
     statuses: tuple[str, ...] = ("failed", "expired")
     """Some of FINISHED."""
     reasons: tuple[str, ...] = REPLAYABLE
-    """Of those that were skipped."""
+    """Some of REPLAYABLE; a skipped delivery is replayed when its reason is among them."""
     ids: tuple[int, ...] | None = None
-    """Only these."""
+    """Only deliveries with these ids; None for all."""
 
     def conditions(self) -> Composable:
         """Return the conditions on deliveries `d`."""
@@ -82,7 +82,7 @@ class ReplayResult:
 
     queued: int
     too_old: int
-    """Left as they are: the platform takes no events of that age."""
+    """Not replayed, as the platform takes no events of that age."""
     more: bool
     """True when there may be others, for another request."""
 
@@ -90,33 +90,33 @@ class ReplayResult:
 async def list_deliveries(
     connection: AsyncConnection,
     space_id: int,
-    sought: DeliveryFilter,
+    delivery_filter: DeliveryFilter,
     per_page: int,
     at: Position | None,
 ) -> Page:
     """Return one page of deliveries, the latest first."""
     backward = at is not None and at.backward
-    bound: dict[str, Any] = {"space_id": space_id, "limit": per_page + 1, **vars(sought)}
+    bound: dict[str, Any] = {"space_id": space_id, "limit": per_page + 1, **vars(delivery_filter)}
     bound |= {"after": at.key[0] if at and backward else 0}
     bound |= {"before": at.key[0] if at and not backward else _BEYOND_ALL}
     statement = queries["page"].format(
-        only=sought.conditions(), order=_OLDEST_FIRST if backward else _NEWEST_FIRST
+        only=delivery_filter.conditions(), order=_OLDEST_FIRST if backward else _NEWEST_FIRST
     )
-    # Not prepared: a plan that does not know the limit and what is rare may not stop early.
+    # Not prepared: a plan that does not know the limit and rare values may not stop early.
     cursor = await connection.execute(statement, bound, prepare=False)
     return page_of(await cursor.fetchall(), per_page, at, to_key)
 
 
 async def list_of_event(connection: AsyncConnection, space_id: int, event_id: int) -> list[str]:
     """Return an event's deliveries as JSON, at most one for each destination there ever was. Raises
-    NotFound for an event that there is not and was not.
+    NotFound for an event that never existed.
     """
     values = {"space_id": space_id, "event_id": event_id}
     row = await fetch_one(connection, queries["knows_event"], values)
     if not row[0]:
         raise NotFound("Event")
-    sought = DeliveryFilter(event_id=event_id)
-    return (await list_deliveries(connection, space_id, sought, _BEYOND_ALL - 1, None)).lines
+    of_event = DeliveryFilter(event_id=event_id)
+    return (await list_deliveries(connection, space_id, of_event, _BEYOND_ALL - 1, None)).lines
 
 
 async def fetch_delivery(connection: AsyncConnection, space_id: int, delivery_id: int) -> str:
@@ -129,10 +129,10 @@ async def fetch_delivery(connection: AsyncConnection, space_id: int, delivery_id
 
 
 async def replay(
-    connection: AsyncConnection, space_id: int, destination_id: int, again: ReplayRequest
+    connection: AsyncConnection, space_id: int, destination_id: int, request: ReplayRequest
 ) -> ReplayResult:
     """Queue finished deliveries of a destination once more, MOST_REPLAYED at most, under the ids
-    that the platform knows them by. Whether each can be sent is decided anew. Raises NotFound.
+    that the platform knows. Their eligibility is decided anew. Raises NotFound.
     """
     destination = await fetch_destination(connection, space_id, destination_id)
     age = registry.PLATFORMS[destination.platform].limits.age
@@ -141,14 +141,14 @@ async def replay(
         "destination_id": destination_id,
         "age": age,
         "limit": MOST_REPLAYED,
-        "statuses": list(again.statuses),
-        "reasons": list(again.reasons),
-        "ids": None if again.ids is None else list(again.ids),
+        "statuses": list(request.statuses),
+        "reasons": list(request.reasons),
+        "ids": None if request.ids is None else list(request.ids),
     }
-    conditions = again.conditions()
+    conditions = request.conditions()
     (too_old,) = await fetch_one(connection, queries["too_old"].format(only=conditions), bound)
-    done = await connection.execute(queries["replay"].format(only=conditions), bound)
-    return ReplayResult(done.rowcount, too_old, more=done.rowcount == MOST_REPLAYED)
+    replayed = await connection.execute(queries["replay"].format(only=conditions), bound)
+    return ReplayResult(replayed.rowcount, too_old, more=replayed.rowcount == MOST_REPLAYED)
 
 
 def wait_until_sent(
@@ -158,7 +158,7 @@ def wait_until_sent(
     wait: Callable[[float], object] = time.sleep,
 ) -> bool:
     """Wait until nothing of a Space is queued, or due to be tried again, at a destination that is
-    active, for `timeout` seconds at most. Returns whether that came about. The connection must be
+    active, for `timeout` seconds at most. Returns whether that is so. The connection must be
     in autocommit.
     """
     deadline = time.monotonic() + timeout

@@ -1,8 +1,8 @@
-"""The loop that sends what waits for one destination: a call after the other, each with what is
-known when it is made, and each written down before the next.
+"""The loop that sends the deliveries of one destination: one call after the other, each with the
+latest facts, and each recorded before the next.
 
-Killed anywhere, it leaves deliveries that still wait. What the platform had taken by then is sent
-once more, under the same id.
+If the process is killed at any point, the deliveries still wait. Those that the platform had taken
+by then are sent once more, under the same id.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from headwater.spaces.encryption import Unsealable
 
 BEAT_SECONDS = 5.0
 MOST_EVENTS = 1_000
-"""In one call, whatever the platform takes: all are in memory."""
+"""Events in one call, even where a platform takes more: all are in memory."""
 
 log = structlog.get_logger()
 
@@ -84,7 +84,7 @@ class _Part(NamedTuple):
 
 
 class DeliveryLoop:
-    """Sends to one destination until nothing is due, it has to wait, or somebody says stop."""
+    """Sends to one destination until nothing is due, it has to wait, or the process stops."""
 
     def __init__(
         self, services: DeliveryServices, lease: DestinationLease, stopping: asyncio.Event
@@ -92,7 +92,7 @@ class DeliveryLoop:
         self._services, self._lease, self._stopping = services, lease, stopping
 
     async def run(self) -> None:
-        """Send what is due, and release the lease."""
+        """Send all deliveries that are due, and release the lease."""
         renewing = asyncio.create_task(self._renew())
         try:
             await self._work()
@@ -117,7 +117,7 @@ class DeliveryLoop:
                     await self._write(CallRecord(now, [], destination=target))
                     return
                 failures, most = leased.failures, min(target.platform.limits.batch, MOST_EVENTS)
-                # After a failure one event finds out whether it is over; then ever more.
+                # After a failure a single event tests the destination; then batches grow.
                 size = min(size * 2 or (1 if failures else most), most)
                 probing = size < most or failures > 0
                 ids = await queue.next_ids(connection, self._lease, now, size, probing=probing)
@@ -125,7 +125,7 @@ class DeliveryLoop:
                 return
 
     def _open(self, leased: LeasedDestination) -> _Target | DestinationSuspension:
-        """Return the destination ready to be sent to, or why it cannot be."""
+        """Return the destination ready for sending, or the suspension with the reason why not."""
         key, platform = self._lease.key, self._services.platforms.get(leased.platform)
         if platform is None:
             return DestinationSuspension("This version of Headwater does not know the platform.")
@@ -154,9 +154,7 @@ class DeliveryLoop:
         return True
 
     async def _send(self, target: _Target, ids: Sequence[int]) -> CallOutcome:
-        """Make one call with what of these deliveries is still to be sent, and return what came of
-        it.
-        """
+        """Make one call with those of the deliveries that still wait, and return its outcome."""
         now = self._services.clock()
         key = self._lease.key
         async with self._services.database.connection() as connection:
@@ -240,7 +238,7 @@ def _build(
     platform = target.platform
     try:
         content = platform.build(conversion, target.destination)
-    except Exception:  # one that nobody has thought of must not stop the others
+    except Exception:  # an unforeseen conversion must not stop the others
         log.exception("conversion not built", platform=platform.name, delivery=delivery.id)
         error = "An internal error: its part of the call could not be made."
         return DeliveryRecord(id=delivery.id, status="failed", error=error)
@@ -250,7 +248,7 @@ def _build(
 def _redacted(platform: Platform, content: dict[str, Any]) -> dict[str, Any] | None:
     try:
         return platform.redact(content)
-    except Exception:  # what was sent has to be written down, or it would be sent for ever
+    except Exception:  # what was sent must be recorded, or it would be sent for ever
         log.exception("part not redacted", platform=platform.name)
         return None
 
@@ -259,7 +257,7 @@ def _call_record(
     now: float, target: _Target, parts: Sequence[_Part], call: PlatformCall, outcome: CallOutcome
 ) -> CallRecord:
     mask = _mask_of(target, parts, call)
-    # Where nobody answered, the words are our own and name no more than the host.
+    # Without an answer the error is our own and names no more than the host.
     mask_text = mask.without_values if call.answer is None else mask.text
     state = outcome.destination
     if isinstance(state, DestinationSuspension):
@@ -289,7 +287,7 @@ def _call_record(
 
 
 def _mask_of(target: _Target, parts: Sequence[_Part], call: PlatformCall) -> Mask:
-    """Return what masks everything that the platform may quote of a call."""
+    """Return the mask of all values of a call that the platform may quote."""
     values = {*target.destination.secrets.values(), call.token or ""}
     for part in parts:
         values.update(personal_values(part.conversion, part.content, part.redacted))

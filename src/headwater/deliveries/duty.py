@@ -8,9 +8,9 @@ from headwater.jobs.duties import Duty, look_every
 from headwater.settings import Settings
 
 LOOK_SECONDS = 0.5
-"""Between two looks at every destination."""
+"""Seconds between two searches for Spaces with deliveries due."""
 
 
 def make_forwarding_duty(settings: Settings) -> Duty:
-    """Have a forwarder at work while deliveries are due."""
+    """Return the duty to run a forwarder while deliveries are due."""
     return make_process_duty("forwarder", settings, look_every(LOOK_SECONDS, spaces_due))

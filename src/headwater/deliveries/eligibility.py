@@ -1,5 +1,5 @@
-"""The decision whether a delivery that waits is sent, made when it is: what has been taken back,
-erased or reconsidered since the event came counts. Pure.
+"""The decision whether a waiting delivery is sent, made at the time of sending: opt-outs, erasures
+and changes since the event arrived count. Pure.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from headwater.platforms.models import Conversion, Destination, SkipReason
 from headwater.platforms.platform import Platform
 
 RETRY_SECONDS = 72 * 3600.0
-"""For how long a delivery is tried again."""
+"""The seconds for which a delivery is tried again."""
 AGE_MARGIN = 60.0
-"""Seconds before a platform's limit of age at which an event is no longer sent: what is on its way
-has to arrive before it. A limit on the future is kept by as much, as clocks differ.
+"""Seconds before a platform's limit of age at which an event is no longer sent: a call has
+to arrive before it. A limit on the future has the same margin, as clocks differ.
 """
 
 
@@ -25,7 +25,7 @@ class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
     id: int
     attempts: int
     queued_at: float
-    """Unix seconds: since when it is tried."""
+    """Unix seconds of the time from which it is tried."""
     conversion: Conversion | None
     """None when the event has been deleted. Its click is the last paid touch, of any platform."""
     do_not_capi: bool = False
@@ -33,35 +33,35 @@ class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
     """True when its person has been erased, or erasing them has been requested."""
 
     def ends_at(self, platform: Platform) -> float:
-        """Return the Unix time after which it is not tried again."""
+        """Return the Unix time after which the delivery is not tried again."""
         assert self.conversion is not None
         too_old = self.conversion.event_time / 1000 + platform.limits.age - AGE_MARGIN
         return min(max(self.queued_at, self.sendable_at(platform)) + RETRY_SECONDS, too_old)
 
     def sendable_at(self, platform: Platform) -> float:
-        """Return the Unix time before which the platform would refuse it as of the future."""
+        """Return the Unix time before which the platform would refuse an event of the future."""
         assert self.conversion is not None
         return self.conversion.event_time / 1000 - max(platform.limits.ahead - AGE_MARGIN, 0)
 
 
 class Skip(NamedTuple):
-    """It is not sent, and never will be by itself."""
+    """The delivery is not sent, unless it is replayed."""
 
     reason: SkipReason
 
 
 class Expired(NamedTuple):
-    """It has become too old while it was tried."""
+    """The event became too old while its delivery was tried."""
 
 
 class Later(NamedTuple):
-    """Its time lies in the future: it is looked at again at this Unix time."""
+    """The event's time lies in the future: the decision is made again at this Unix time."""
 
     at: float
 
 
 class Send(NamedTuple):
-    """It is sent, as this."""
+    """The delivery is sent, with this conversion."""
 
     conversion: Conversion
 
@@ -91,7 +91,7 @@ def decide(
 def _ruled_out(
     delivery: PendingDelivery, conversion: Conversion, platform: Platform, destination: Destination
 ) -> SkipReason | None:
-    """Return why it is sent to no platform, or not to this destination."""
+    """Return the reason why it is sent to no platform, or not to this destination."""
     if delivery.erased:
         return SkipReason.ERASED
     if delivery.do_not_capi:

@@ -1,5 +1,6 @@
-"""The forwarder: a task for each destination that has something due, so that one that is slow or
-dead never keeps another waiting. Any number of processes may run; leases share destinations out.
+"""The forwarder: a task for each destination with deliveries due, so that a slow or dead
+destination never delays another. Any number of processes may run; leases divide the destinations
+among them.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ from headwater.jobs.backoff import double_pause
 LOOK_SECONDS = 0.25
 LONGEST_PAUSE_SECONDS = 5.0
 LINGER_SECONDS = 10.0
-"""For how long a forwarder without work stays."""
+"""The seconds that a forwarder without work stays."""
 GRACE_SECONDS = 8.0
-"""For calls that are under way when it is told to stop."""
+"""The seconds that calls under way have left when the process stops."""
 MOST_TASKS = 200
 FAULT_SECONDS = 30.0
-"""For which a destination that our own code fails on is left alone."""
+"""The seconds for which a destination is left alone after an error in our own code."""
 CLOCK_SECONDS = 60.0
 
 log = structlog.get_logger()
 
 
 class DatabaseClock:
-    """The database's time, read now and then and counted on in between, so that machines whose
-    clocks differ or jump agree on what is due.
+    """The database's time, read now and then and counted on in between, so that machines agree on
+    the deliveries that are due, even if their clocks differ or jump.
     """
 
     def __init__(self, moment: float) -> None:
@@ -54,7 +55,7 @@ class DatabaseClock:
 
 
 class Forwarder:
-    """Sends what is due, for all Spaces, until told to stop or nothing has been due for a while."""
+    """Sends deliveries of all Spaces, until it is stopped or nothing has been due for a while."""
 
     def __init__(
         self, services: DeliveryServices, stopping: asyncio.Event, linger: float = LINGER_SECONDS
@@ -82,7 +83,7 @@ class Forwarder:
         await self._finish()
 
     async def drain(self) -> None:
-        """Start what is due now and wait until it has been seen to."""
+        """Start tasks for all deliveries that are due now, and wait for them."""
         await self._look()
         while self._tasks:
             await asyncio.wait(self._tasks.values())
@@ -111,7 +112,7 @@ class Forwarder:
             log.warning("destination put off", **key._asdict(), error=type(error).__name__)
         except Exception:  # a fault of one destination is not the others'
             log.exception("destination failed", **key._asdict())
-            with suppress(TimeoutError):  # nor is it looked for in a tight loop
+            with suppress(TimeoutError):  # nor is it tried in a tight loop
                 await asyncio.wait_for(self._stopping.wait(), FAULT_SECONDS)
 
     async def _finish(self) -> None:

@@ -1,6 +1,6 @@
 """The outbox: a delivery for each new event and destination, written in the event's own
-transaction, so that neither is ever there without the other. What is certain not to be sent is
-skipped here, where people see it at once.
+transaction, so that neither exists without the other. A delivery that is certain not to be sent is
+skipped here, where users see it at once.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from headwater.platforms.models import SkipReason
 queries = Queries(__name__, "outbox.sql")
 
 NAMESPACE = UUID("58445d59-2e22-4960-acea-3073ed606a85")
-"""Of the ids that events without an idempotency key are told apart by. It never changes: a platform
-that hears of an event again has to recognise it."""
+"""The namespace of the ids of events without an idempotency key. It never changes: a platform that
+receives an event again has to recognise it."""
 
 
 _WITHDRAWAL = ("withdraw", "forget_attempts")
-"""The statements that end the deliveries of an event that is there no more, in this order."""
+"""The statements that end the deliveries of a deleted event, in this order."""
 
 
 class OutboxDestination(msgspec.Struct, frozen=True, gc=False):
-    """A destination, as far as it decides what is queued for it."""
+    """The columns of a destination that decide what is queued for it."""
 
     id: int
     platform: str
@@ -59,7 +59,7 @@ def queue_deliveries(
     events: Collection[StoredEvent],
     targets: Collection[OutboxDestination],
 ) -> None:
-    """Queue new events for every destination, or note why they are not sent."""
+    """Queue new events for every destination, or record the reason why they are not sent."""
     if events and targets:
         deliveries = rows(deliveries_of(space_id, events, targets))
         connection.execute(queries["queue"], {"space_id": space_id, "deliveries": deliveries})
@@ -68,11 +68,11 @@ def queue_deliveries(
 def hand_over_deliveries(
     connection: Connection[Any], space_id: int, replaced: Collection[Replaced]
 ) -> None:
-    """Make what was forwarded of replaced events, or waits to be, the deliveries of the events that
-    took their place. A platform that was told is not told again, and one that may have been hears
-    of the other by the id it knows.
+    """Move the deliveries of replaced events to the events that replace them. A platform that
+    received the event does not get it again, and one that may have received it gets the id it may
+    know.
     """
-    handed = [
+    moves = [
         {
             "space_id": space_id,
             "event_id": event.id,
@@ -82,14 +82,14 @@ def hand_over_deliveries(
         for event in replaced
     ]
     for statuses in (["delivered"], ["queued", "retrying"]):
-        moved = [{**values, "statuses": statuses} for values in handed]
+        moved = [{**values, "statuses": statuses} for values in moves]
         connection.cursor().executemany(queries["hand_over"], moved)
     for name in _WITHDRAWAL:
-        connection.cursor().executemany(queries[name], handed)
+        connection.cursor().executemany(queries[name], moves)
 
 
 async def withdraw_deliveries(connection: AsyncConnection, space_id: int, event_id: int) -> None:
-    """End the deliveries of an event that has been deleted, and forget what they held. Whoever
+    """End the deliveries of an event that has been deleted, and delete their content. The code that
     deletes an event calls this in the same transaction.
     """
     values = {"space_id": space_id, "event_id": event_id, "reason": SkipReason.DELETED}
@@ -100,7 +100,7 @@ async def withdraw_deliveries(connection: AsyncConnection, space_id: int, event_
 def deliveries_of(
     space_id: int, events: Iterable[StoredEvent], targets: Collection[OutboxDestination]
 ) -> Iterator[NewDelivery]:
-    """A delivery for each event and destination."""
+    """Yield a delivery for each event and destination."""
     for event in events:
         dedup_id = event.idempotency_key or dedup_id_of(space_id, event.id)
         for target in targets:
@@ -108,14 +108,12 @@ def deliveries_of(
 
 
 def dedup_id_of(space_id: int, event_id: int) -> str:
-    """Return the id that platforms know an event without an idempotency key by, however often it is
-    sent.
-    """
+    """Return the id under which an event without an idempotency key is always sent."""
     return str(uuid5(NAMESPACE, f"{space_id}:{event_id}"))
 
 
 def skip_reason(event: StoredEvent, target: OutboxDestination) -> SkipReason | None:
-    """Return why an event is certain not to be sent to a destination."""
+    """Return the reason why an event is certain not to be sent to a destination, if any."""
     if event.do_not_capi:
         return SkipReason.DO_NOT_CAPI
     if target.status == "paused":

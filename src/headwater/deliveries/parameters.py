@@ -47,28 +47,28 @@ IDS = ListParameter(
 REPLAY_MEMBERS = (STATUSES, REASONS, IDS)
 
 
-def read_sought(query: Input, destination_id: int) -> DeliveryFilter:
-    """Read which of a destination's deliveries a query looks for. Errors are noted in it."""
+def read_filter(query: Input, destination_id: int) -> DeliveryFilter:
+    """Read the filter of a destination's deliveries from a query, which collects the errors."""
     return DeliveryFilter(
         destination_id, EVENT_ID.read(query), STATUS.read(query), REASON.read(query)
     )
 
 
-def cursors(signing_key: bytes, space_id: int, sought: DeliveryFilter) -> Cursors:
+def cursors(signing_key: bytes, space_id: int, delivery_filter: DeliveryFilter) -> Cursors:
     """Return the cursors of a list of deliveries."""
-    return Cursors(signing_key, space_id, "/deliveries", asdict(sought))
+    return Cursors(signing_key, space_id, "/deliveries", asdict(delivery_filter))
 
 
 def read_page(query: Input, cursors: Cursors) -> tuple[int, Position | None]:
-    """Read the number of rows of a page, and where it begins. Raises Invalid with all errors."""
+    """Read the number of rows of a page, and its position. Raises Invalid with all errors."""
     per_page = PER_PAGE.read(query) or 0
     at = cursors.read_from(query)
     query.finish()
     return per_page, at
 
 
-def read_again(body: dict[str, Any]) -> ReplayRequest:
-    """Read which deliveries a body wants replayed. Raises Invalid."""
+def read_replay(body: dict[str, Any]) -> ReplayRequest:
+    """Read the deliveries that a body asks to replay. Raises Invalid."""
     members = {member.name: body[member.name] for member in REPLAY_MEMBERS if member.name in body}
     query = JsonInput(members)
     for name in [name for name, value in members.items() if value is None]:

@@ -1,5 +1,5 @@
-"""Deliveries that wait: which destinations have some, which of them are due, and writing down what
-became of them.
+"""The queue of deliveries: the destinations with deliveries due, the deliveries that are due, and
+the records of their outcomes.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from headwater.jobs.lease import LEASE
 queries = Queries(__name__, "queue.sql")
 
 OUTAGE = 2
-"""Calls in a row that fail before it is the destination's fault and not an event's."""
+"""Failed calls in a row after which the destination is at fault, and not an event."""
 
 
 StatusChange = Literal["held", "recovered"]
-"""A change of a destination that people should hear of."""
+"""A change of a destination that users should learn of."""
 
 
 class DeliveryRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A delivery after a call, or after a decision without one, as it is written down."""
+    """The record of a delivery after a call, or after a decision without one."""
 
     id: int
     status: str | None = None
-    """None: as it was."""
+    """None leaves the status as it was."""
     reason: str | None = None
     outcome: str | None = None
-    """For the log of attempts; None: it was not sent."""
+    """For the log of attempts; None when it was not sent."""
     tried: int = 0
     due_at: float | None = None
     error: str | None = None
@@ -44,7 +44,7 @@ class DeliveryRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CallRecord(NamedTuple):
-    """A call, or what was decided without one, as it is written down."""
+    """The record of a call, or of decisions without one."""
 
     now: float
     deliveries: Sequence[DeliveryRecord]
@@ -52,7 +52,7 @@ class CallRecord(NamedTuple):
     answer: str | None = None
     destination: DestinationBackoff | DestinationSuspension | None = None
     called: bool = True
-    """True when the destination was called: with neither of these, it is well then."""
+    """True when the destination was called; it is well then if `destination` is None."""
 
 
 async def read_clock(connection: AsyncConnection) -> float:
@@ -62,13 +62,13 @@ async def read_clock(connection: AsyncConnection) -> float:
 
 
 async def find_due(connection: AsyncConnection, now: float) -> list[DestinationKey]:
-    """Return the destinations of all Spaces that somebody should send to."""
+    """Return the destinations of all Spaces with deliveries due and no lease."""
     cursor = await connection.execute(queries["destinations_due"], {"now": now, "lease": LEASE})
     return [DestinationKey(*row) for row in await cursor.fetchall()]
 
 
 def spaces_due(connection: Connection[Any]) -> list[int]:
-    """Return the Spaces with deliveries that are due and that nobody works on."""
+    """Return the Spaces with deliveries due at destinations without a lease."""
     return [row[0] for row in connection.execute(queries["spaces_due"], {"lease": LEASE})]
 
 
@@ -84,8 +84,8 @@ async def next_ids(
 async def record(
     connection: AsyncConnection, lease: DestinationLease, call: CallRecord
 ) -> StatusChange | None:
-    """Write down what became of deliveries and of their destination, and return how that has
-    changed. Raises LeaseLostError.
+    """Record the outcomes of deliveries and the state of their destination, and return its change.
+    Raises LeaseLostError.
     """
     failures = await leases.lock_leased(connection, lease)
     values = {

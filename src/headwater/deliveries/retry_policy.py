@@ -22,19 +22,19 @@ from headwater.platforms.models import (
 )
 
 LADDER = (10.0, 60.0, 300.0, 1800.0, 7200.0, 21_600.0, 43_200.0, 86_400.0)
-"""Seconds until the next attempt, by how many there were."""
+"""Seconds until the next attempt, by the number of attempts so far."""
 LONGEST_WAIT = 1800.0
-"""Of a destination: trying whether it is back costs it one event."""
+"""The longest wait of a destination, in seconds: each test of it costs an attempt of one event."""
 JITTER = 0.2
-"""The most that is added, as a part of the step."""
+"""The largest random addition, as a fraction of the step."""
 MOST_REQUESTED = 7200.0
-"""Seconds beyond our own step that a platform may have us wait."""
+"""Seconds beyond our own step that a platform may make us wait."""
 
 Status = Literal["delivered", "failed", "retrying", "expired"]
 
 
 class DeliveryAttempt(NamedTuple):
-    """A delivery of a call."""
+    """A delivery that was part of a call."""
 
     id: int
     attempts: int
@@ -50,7 +50,7 @@ class DeliveryResult(NamedTuple):
     status: Status
     error: str | None = None
     due_at: float | None = None
-    """Unix time of the next attempt, of one that is retried."""
+    """Unix time of the next attempt, for a delivery that is retried."""
 
 
 class DestinationBackoff(NamedTuple):
@@ -62,7 +62,7 @@ class DestinationBackoff(NamedTuple):
 
 
 class DestinationSuspension(NamedTuple):
-    """Nothing is sent until somebody has looked after the credentials: the destination is held."""
+    """Nothing is sent until a user has renewed the credentials: the destination is held."""
 
     reason: str
 
@@ -101,7 +101,7 @@ class CallOutcome:
     resend: list[list[int]] = field(default_factory=list[list[int]])
     """Deliveries to be sent at once in calls of their own."""
     destination: DestinationBackoff | DestinationSuspension | None = None
-    """None: it is well."""
+    """None when the destination is well."""
 
 
 def judge(
@@ -165,14 +165,14 @@ def _bisect(error: str, attempts: Sequence[DeliveryAttempt]) -> CallOutcome:
 
 
 def _within(errors: Mapping[int, str], count: int) -> dict[int, str]:
-    """Return the errors of the positions that the call had."""
+    """Return the errors at positions that the call has."""
     return {position: error for position, error in errors.items() if 0 <= position < count}
 
 
 def _retry(
     attempt: DeliveryAttempt, error: str, context: CallContext, requested: float | None
 ) -> DeliveryResult:
-    """Schedule another attempt, the last one when the delivery's time ends; or none any more."""
+    """Schedule another attempt, at the latest when the delivery's time ends, or let it expire."""
     step = step_after(attempt.attempts + 1)
     due = context.now + context.pause(step, requested)
     if due > attempt.ends_at:
@@ -189,8 +189,8 @@ def step_after(attempts: int) -> float:
 
 
 def read_retry_after(text: str | None, now: float) -> float | None:
-    """Return the seconds that a Retry-After names: a number of them, or a date. None for junk, and
-    for a date that is past.
+    """Return the seconds in a Retry-After header, which is a number or a date. None for any other
+    text, and for a date in the past.
     """
     value = (text or "").strip()
     if value.isascii() and value.isdigit():

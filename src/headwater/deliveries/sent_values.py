@@ -1,6 +1,4 @@
-"""Values that a call held of a person, so that they can be masked wherever the platform quotes
-them. Pure.
-"""
+"""Personal values in a call, so that they can be masked wherever the platform quotes them. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from headwater.platforms.models import Conversion
 def personal_values(
     conversion: Conversion, part: dict[str, Any], redacted: dict[str, Any] | None
 ) -> Iterator[str]:
-    """Yield what is known of the person, and all that `redacted` hides of the part."""
+    """Yield the person's known values, and all values that `redacted` hides of the part."""
     person = conversion.person
     known = (
         person.email, person.phone, person.first_name, person.last_name, person.external_id,
@@ -30,16 +28,16 @@ def personal_values(
 
 
 def _hidden(sent: Any, redacted: Any) -> Iterator[str]:
-    """Yield the values that differ between what was sent and what is shown of it."""
+    """Yield the values that differ between the content sent and its redacted copy."""
     if isinstance(sent, dict):
-        shows = cast("dict[str, Any]", redacted) if isinstance(redacted, dict) else {}
+        kept = cast("dict[str, Any]", redacted) if isinstance(redacted, dict) else {}
         for name, value in cast("dict[str, Any]", sent).items():
-            yield from _hidden(value, shows.get(name))
+            yield from _hidden(value, kept.get(name))
     elif isinstance(sent, list):
         items = cast("list[Any]", sent)
-        shows = cast("list[Any]", redacted) if isinstance(redacted, list) else [None] * len(items)
-        for value, show in zip(items, shows, strict=True):
-            yield from _hidden(value, show)
+        kept = cast("list[Any]", redacted) if isinstance(redacted, list) else [None] * len(items)
+        for value, kept_value in zip(items, kept, strict=True):
+            yield from _hidden(value, kept_value)
     elif sent != redacted and not isinstance(sent, bool):
         yield str(sent)
         yield from _query_values(str(sent))

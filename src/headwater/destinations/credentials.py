@@ -1,5 +1,5 @@
-"""A destination's tokens at rest: one JSON object, sealed to the row that it belongs to; and the
-destination with its tokens opened, ready to be sent to.
+"""A destination's tokens at rest: one JSON object, sealed for its own row; and the destination with
+its tokens opened, ready for sending.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _decode = msgspec.json.Decoder(dict[str, str]).decode
 def seal_secrets(
     key: bytes, space_id: int, destination_id: int, secrets: dict[str, str]
 ) -> bytes | None:
-    """Return secrets as they are stored; None when there are none."""
+    """Return secrets in the form in which they are stored; None when there are none."""
     if not secrets:
         return None
     return seal(key, msgspec.json.encode(secrets).decode(), _row(space_id, destination_id))

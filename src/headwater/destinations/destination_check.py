@@ -36,7 +36,7 @@ class DestinationCheck(NamedTuple):
     ok: bool
     status: int | None
     """The platform's HTTP status; None when it was not called, or did not answer."""
-    words: str
+    message: str
 
 
 async def try_destination(
@@ -54,13 +54,13 @@ async def try_destination(
     if reason is not None:
         return _not_sent(f"The made-up event would be skipped: {reason}.")
     parts = [platform.build(conversion, destination)]
-    called = await PlatformClient(egress).call(platform, destination, parts, now)
-    return _result(called, platform, destination)
+    call = await PlatformClient(egress).call(platform, destination, parts, now)
+    return _result(call, platform, destination)
 
 
 def sample(platform: Platform, destination: Destination, now: float) -> Conversion | None:
-    """Return a conversion of nobody a minute before `now` (Unix seconds), under the first name that
-    the destination sends, a purchase if it can be; None when it sends nothing.
+    """Return a made-up conversion a minute before `now` (Unix seconds), under the first event name
+    that the destination sends, a purchase if possible; None when it sends nothing.
     """
     names = sorted(EVENT_NAMES, key=lambda name: name != "purchase")
     own_names = destination.event_names
@@ -91,23 +91,23 @@ def sample(platform: Platform, destination: Destination, now: float) -> Conversi
     )  # fmt: skip
 
 
-def _not_sent(words: str) -> DestinationCheck:
-    return DestinationCheck(ok=False, status=None, words=words)
+def _not_sent(message: str) -> DestinationCheck:
+    return DestinationCheck(ok=False, status=None, message=message)
 
 
-def _result(called: PlatformCall, platform: Platform, destination: Destination) -> DestinationCheck:
-    if called.answer is not None and isinstance(called.verdict, CallAccepted):
-        words = f"{platform.title} took the test event."
-        return DestinationCheck(ok=True, status=called.answer.status, words=words)
-    words = _words(called.verdict)
-    if called.answer is None:
-        # Nobody answered: the words are our own and hold nothing secret.
-        return _not_sent(words)
-    mask = Mask([*destination.secrets.values(), called.token or ""])
-    return DestinationCheck(ok=False, status=called.answer.status, words=mask.text(words))
+def _result(call: PlatformCall, platform: Platform, destination: Destination) -> DestinationCheck:
+    if call.answer is not None and isinstance(call.verdict, CallAccepted):
+        message = f"{platform.title} took the test event."
+        return DestinationCheck(ok=True, status=call.answer.status, message=message)
+    message = _error(call.verdict)
+    if call.answer is None:
+        # Without an answer the message is our own and holds nothing secret.
+        return _not_sent(message)
+    mask = Mask([*destination.secrets.values(), call.token or ""])
+    return DestinationCheck(ok=False, status=call.answer.status, message=mask.text(message))
 
 
-def _words(
+def _error(
     verdict: CallAccepted
     | CallRefused
     | CallDeferred

@@ -1,8 +1,8 @@
 """Destinations: created, listed, changed, paused, resumed and ended. Their tokens are sealed and
-never shown again.
+never returned.
 
-Whoever changes whether events are queued for one takes the Space first, as the pipeline does: a
-batch then sees a destination as it is for the whole batch, and none is queued behind its back.
+A change of whether events are queued for a destination locks the Space first, as the pipeline does:
+a batch then sees a destination in one state, and no event is queued during the change.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DELIVERY_STATUSES = ("queued", "retrying", "delivered", "failed", "expired", "sk
 MOST = 50
 """Destinations of a Space."""
 MOST_COUNTED = 100_000
-"""Of each status; more count as so many."""
+"""The largest count of deliveries by status; more deliveries are not counted."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class DestinationRow:
     """The Space's names of its custom events."""
     created_at: str
     wait_until: str | None
-    """Nothing is sent before."""
+    """The time before which nothing is sent."""
     counts: dict[str, int]
     """Deliveries by status."""
 
@@ -105,11 +105,11 @@ async def change_destination(
     *,
     as_text: bool = False,
 ) -> DestinationRow:
-    """Change what a body says, whose settings may have been typed as text. Raises NotFound, or
-    Invalid naming every field at fault.
+    """Change the fields of a destination that a body has; `as_text` when its settings were typed as
+    text. Raises NotFound, or Invalid naming every field at fault.
     """
     columns = await _lock(connection, space_id, destination_id)
-    secrets = _opened(key, space_id, destination_id, columns.secrets)
+    secrets = _open_secrets(key, space_id, destination_id, columns.secrets)
     change = read_change(registry.PLATFORMS[columns.platform], body, secrets, as_text=as_text)
     values = {"space_id": space_id, "destination_id": destination_id, **_columns(change)}
     await connection.execute(queries["change"], values)
@@ -121,19 +121,19 @@ async def change_destination(
 async def pause_destination(
     connection: AsyncConnection, space_id: int, destination_id: int
 ) -> DestinationRow:
-    """Send nothing and skip what arrives; what is queued waits. Raises NotFound."""
+    """Stop sending. New deliveries are skipped, and queued ones wait. Raises NotFound."""
     return await _set_status(connection, space_id, destination_id, "pause")
 
 
 async def resume_destination(
     connection: AsyncConnection, space_id: int, destination_id: int
 ) -> DestinationRow:
-    """Send again, whether people or the platform had stopped it. Raises NotFound."""
+    """Send again, after a pause by people or a hold by the platform. Raises NotFound."""
     return await _set_status(connection, space_id, destination_id, "resume")
 
 
 async def end_destination(connection: AsyncConnection, space_id: int, destination_id: int) -> None:
-    """End a destination and forget its tokens. Raises NotFound."""
+    """End a destination and delete its tokens. Raises NotFound."""
     await lock_identities(connection, space_id)
     values = {"space_id": space_id, "destination_id": destination_id}
     if (await connection.execute(queries["remove"], values)).rowcount == 0:
@@ -143,7 +143,7 @@ async def end_destination(connection: AsyncConnection, space_id: int, destinatio
 async def open_destination(
     connection: AsyncConnection, space_id: int, destination_id: int, settings: Settings, key: bytes
 ) -> tuple[Platform, Destination]:
-    """Return a destination ready to be sent to, and its platform. Raises NotFound, or Invalid when
+    """Return a destination ready for sending, and its platform. Raises NotFound, or Invalid when
     its tokens cannot be opened because the installation's secret has changed.
     """
     columns = await _lock(connection, space_id, destination_id)
@@ -189,8 +189,10 @@ async def _read(
     return await fetch_all(cursor, queries["list"], values)
 
 
-def _opened(key: bytes, space_id: int, destination_id: int, sealed: bytes | None) -> dict[str, str]:
-    """Return the tokens there are. Those that do not open any more have to be given anew."""
+def _open_secrets(
+    key: bytes, space_id: int, destination_id: int, sealed: bytes | None
+) -> dict[str, str]:
+    """Return the stored tokens; none when they cannot be opened and have to be entered anew."""
     try:
         return open_secrets(key, space_id, destination_id, sealed)
     except Unsealable:

@@ -1,4 +1,4 @@
-"""Names of our events at a destination: its platform's, or its own instead. Pure."""
+"""Names of our events at a destination: its platform's names, or its own. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class EventName(NamedTuple):
     sent_as: str | None
     """The platform's name or id; None where such events are not sent."""
     own: bool
-    """True where the destination says so, and not the platform's defaults."""
+    """True when the destination sets the name, and not the platform's defaults."""
 
 
 def effective(platform: Platform, own: OwnNames, labels: Mapping[str, str]) -> list[EventName]:
@@ -34,8 +34,8 @@ def effective(platform: Platform, own: OwnNames, labels: Mapping[str, str]) -> l
 
 
 def warnings(platform: Platform, mapped: list[EventName]) -> list[str]:
-    """Return what people should know of a mapping: several of our names that are one to the
-    platform. A person who does two of them under different ids counts twice there.
+    """Return warnings about a mapping: several of our names with one name on the platform. A person
+    who does two of those under different ids counts twice there.
     """
     ours: dict[str, list[str]] = {}
     for name in mapped:

@@ -32,16 +32,16 @@ class DestinationChange:
 
     name: str | None = None
     settings: dict[str, Any] | None = None
-    """All of them, as the platform's model has them."""
+    """All settings, as the platform's model has them."""
     secrets: dict[str, str | None] | None = field(default=None, repr=False)
-    """Those that change; None takes one away."""
+    """The secrets that change; None removes one."""
     event_names: dict[str, str | None] | None = None
-    """All own names."""
+    """All own names for events."""
     all_events: bool | None = None
 
 
 def platform_named(name: object) -> Platform:
-    """Return the platform by that name. Raises Invalid."""
+    """Return the platform of a name. Raises Invalid."""
     if not isinstance(name, str) or name not in registry.PLATFORMS:
         raise Invalid.of("platform", f"must be one of {', '.join(registry.PLATFORMS)}.")
     return registry.PLATFORMS[name]
@@ -50,8 +50,8 @@ def platform_named(name: object) -> Platform:
 def read_new(
     body: Mapping[str, Any], *, as_text: bool = False
 ) -> tuple[Platform, DestinationChange]:
-    """Read the destination that a body describes. Values that were typed as text are read by the
-    type they should have. Raises Invalid.
+    """Read the destination that a body describes. `as_text` reads values typed as text by the
+    types of their fields. Raises Invalid.
     """
     platform = platform_named(body.get("platform"))
     members: dict[str, Any] = {"name": platform.title, "all_events": False}
@@ -67,7 +67,7 @@ def read_change(
     *,
     as_text: bool = False,
 ) -> DestinationChange:
-    """Read what a body changes of a destination that has these secrets. Raises Invalid."""
+    """Read the changes that a body makes to a destination with these secrets. Raises Invalid."""
     members = {name: body[name] for name in FIELDS if name in body}
     if not members:
         raise Invalid.of("body", f"must have at least one of {', '.join(FIELDS)}.")
@@ -75,7 +75,7 @@ def read_change(
 
 
 def settings_problems(platform: Platform, settings: dict[str, Any]) -> str:
-    """Return what is wrong with settings that were once accepted, in sentences."""
+    """Return the errors of settings that were once accepted, in sentences."""
     errors = Errors()
     _read_settings(platform, settings, errors, as_text=False)
     return " ".join(rule for rules in errors.values() for rule in rules)
@@ -128,8 +128,8 @@ def _read_name(value: object, errors: Errors) -> str:
 def _read_settings(
     platform: Platform, settings: dict[str, Any], errors: Errors, *, as_text: bool
 ) -> dict[str, Any]:
-    """Return all settings, those that are absent by their defaults. Where values are typed, an
-    empty one counts as absent.
+    """Return all settings, with defaults for absent ones. An empty value counts as absent when
+    values are typed as text.
     """
     fields = {setting.name: setting for setting in msgspec.structs.fields(platform.settings)}
     _refuse_unknown("settings", settings, fields, errors)
@@ -190,7 +190,7 @@ def _read_secrets(
 def _read_event_names(
     platform: Platform, event_names: dict[str, Any], errors: Errors
 ) -> dict[str, str | None]:
-    """Return own names; an empty one says as null does that the event is not sent."""
+    """Return own names; an empty one means, like null, that the event is not sent."""
     pattern = platform.name_pattern
     _refuse_unknown("event_names", event_names, EVENT_NAMES, errors)
     names: dict[str, str | None] = {}

@@ -1,7 +1,7 @@
-"""Leases of destinations, and the state that sending leaves them in: well, waiting or held.
+"""Leases of destinations, and their states after sending: well, waiting or held.
 
-Whoever sends to a destination has it by a lease under a token. A process that is killed lets the
-lease run out; one that was only slow finds its token gone and writes nothing down.
+A process that sends to a destination holds its lease, with a token. The lease of a killed process
+runs out; a process that was only slow finds another token there and stores nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class DestinationKey(NamedTuple):
 
 @dataclass(frozen=True)
 class DestinationLease:
-    """A destination that is ours for now."""
+    """The lease of a destination that this process holds."""
 
     key: DestinationKey
     token: UUID
@@ -54,7 +54,7 @@ class LeasedDestination(DestinationColumns):
 async def take_lease(
     connection: AsyncConnection, key: DestinationKey, now: float
 ) -> DestinationLease | None:
-    """Lease a destination. Returns None when it is another's, waits, or is not to be sent to."""
+    """Lease a destination. Returns None when it is leased, waits, or must not be sent to."""
     values = {**key.values(), "now": now, "lease": LEASE}
     row = await fetch_optional(connection, queries["take"], values)
     return None if row is None else DestinationLease(key, row[0])
@@ -63,20 +63,20 @@ async def take_lease(
 async def keep_lease(
     connection: AsyncConnection, lease: DestinationLease, now: float
 ) -> LeasedDestination | None:
-    """Renew a lease and return the destination as it is now; None when it is no longer ours, or not
-    to be sent to.
+    """Renew a lease and return the destination as it is now; None when the lease is
+    lost, or the destination must not be sent to.
     """
     cursor = connection.cursor(row_factory=class_row(LeasedDestination))
     return await fetch_optional(cursor, queries["keep"], {**lease.values(), "now": now})
 
 
 async def renew_lease(connection: AsyncConnection, lease: DestinationLease) -> None:
-    """Keep a destination during a call, whatever has been changed of it meanwhile."""
+    """Renew a lease during a call, even if the destination has been changed meanwhile."""
     await connection.execute(queries["renew"], lease.values())
 
 
 async def release_lease(connection: AsyncConnection, lease: DestinationLease) -> None:
-    """Let others send to a destination."""
+    """Release a lease, so that other processes can send to the destination."""
     await connection.execute(queries["release"], lease.values())
 
 
@@ -91,9 +91,7 @@ async def lock_leased(connection: AsyncConnection, lease: DestinationLease) -> i
 
 
 async def mark_well(connection: AsyncConnection, lease: DestinationLease) -> bool:
-    """Write down that a destination answered as it should. Returns whether it had been held since
-    it last did.
-    """
+    """Record a good answer of a destination. Returns whether it was held since the last one."""
     row = await fetch_optional(connection, queries["mark_well"], lease.values())
     return row is not None and row[0]
 
@@ -101,7 +99,7 @@ async def mark_well(connection: AsyncConnection, lease: DestinationLease) -> boo
 async def postpone(
     connection: AsyncConnection, lease: DestinationLease, until: float, failures: int
 ) -> None:
-    """Send nothing to a destination until a Unix time, after so many failures in a row."""
+    """Make a destination wait until a Unix time, after so many failures in a row."""
     values = {**lease.values(), "until": until, "failures": failures}
     await connection.execute(queries["postpone"], values)
 

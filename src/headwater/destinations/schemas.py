@@ -1,5 +1,5 @@
 """The bodies and answers of the endpoints of destinations, as JSON schemas for the document, and
-the shapes in which people see platforms and destinations.
+the JSON of platforms and destinations.
 """
 
 from __future__ import annotations
@@ -27,15 +27,19 @@ Schema = dict[str, Any]
 
 
 def show_platform(platform: Platform) -> dict[str, Any]:
-    """Return a platform as people see it."""
+    """Return a platform as the API returns it."""
     return {
         "name": platform.name,
         "title": platform.title,
         "sources": sorted(platform.sources),
         "settings": settings_schema(platform),
         "secrets": [
-            {"name": name, "description": about, "required": name not in platform.optional_secrets}
-            for name, about in platform.secrets.items()
+            {
+                "name": name,
+                "description": description,
+                "required": name not in platform.optional_secrets,
+            }
+            for name, description in platform.secrets.items()
         ],
         "event_names": dict(platform.event_names),
         "limits": {"batch": platform.limits.batch, "age_days": platform.limits.age / DAY},
@@ -43,7 +47,7 @@ def show_platform(platform: Platform) -> dict[str, Any]:
 
 
 def show_destination(stored: DestinationRow) -> dict[str, Any]:
-    """Return a destination as people see it: of its secrets only which there are."""
+    """Return a destination as the API returns it: of its secrets only the names."""
     platform = registry.PLATFORMS[stored.platform]
     mapped = effective(platform, stored.event_names, stored.event_labels)
     return {
@@ -56,7 +60,7 @@ def show_destination(stored: DestinationRow) -> dict[str, Any]:
         "settings": stored.settings,
         "secrets": stored.secret_names,
         "event_names": stored.event_names,
-        "mapping": [each._asdict() for each in mapped],
+        "mapping": [name._asdict() for name in mapped],
         "warnings": warnings(platform, mapped),
         "deliveries": stored.counts,
         "wait_until": stored.wait_until,
@@ -71,18 +75,18 @@ def settings_schema(platform: Platform) -> Schema:
 
 
 def _portable(schema: Any) -> Any:
-    """Return a schema with patterns as JSON schemas have them; some ends of text are written as
-    Python does.
+    """Return a schema whose patterns are valid in JSON schemas, with ^ and $ in place of Python's
+    own marks for the ends of a text.
     """
     if isinstance(schema, list):
-        return [_portable(each) for each in cast("list[Any]", schema)]
+        return [_portable(item) for item in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
         return schema
-    whole = {name: _portable(each) for name, each in cast("Schema", schema).items()}
-    pattern = whole.get("pattern")
+    portable = {name: _portable(value) for name, value in cast("Schema", schema).items()}
+    pattern = portable.get("pattern")
     if isinstance(pattern, str) and pattern.startswith("\\A"):
-        whole["pattern"] = "^" + pattern.removeprefix("\\A").removesuffix("\\Z") + "$"
-    return whole
+        portable["pattern"] = "^" + pattern.removeprefix("\\A").removesuffix("\\Z") + "$"
+    return portable
 
 
 # ---------------------------------------------------------------------------------- documenting
@@ -113,8 +117,8 @@ def _secrets_schema(platform: Platform) -> Schema:
         "additionalProperties": False,
         "required": [name for name in platform.secrets if name not in optional],
         "properties": {
-            name: {"description": about, **(taken if name in optional else needed)}
-            for name, about in platform.secrets.items()
+            name: {"description": description, **(taken if name in optional else needed)}
+            for name, description in platform.secrets.items()
         },
     }  # fmt: skip
 
@@ -148,7 +152,7 @@ _CHANGEABLE: dict[str, Schema] = {
 
 
 def body_of_creation() -> Schema:
-    """Return the body that creates a destination, with what each platform needs."""
+    """Return the schema of the body that creates a destination, for each platform."""
     platforms = registry.PLATFORMS
     variants = [_creation_schema(platform) for platform in platforms.values()]
     whole: Schema = {
@@ -159,7 +163,7 @@ def body_of_creation() -> Schema:
 
 
 def _creation_schema(platform: Platform) -> Schema:
-    """Return what one platform needs. An object of which nothing is required may be left out."""
+    """Return the schema for one platform. An object without required members may be left out."""
     members = {"settings": settings_schema(platform), "secrets": _secrets_schema(platform)}
     return {
         "required": [name for name, schema in members.items() if schema.get("required")],

@@ -1,7 +1,7 @@
-"""Which hosts and addresses may be connected to, when whoever names them may mean us harm. Pure.
+"""The hosts and addresses that may be connected to, where the URL may be an attacker's. Pure.
 
-The list is our own: what `ipaddress` calls global differs between versions of Python, and takes in
-addresses that lead back inside.
+The list is our own: `is_global` of `ipaddress` differs between versions of Python, and is true for
+addresses that lead back into our network.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+", re.ASCII)
 
 
 class AddressRefusal(StrEnum):
-    """Why an address is not connected to."""
+    """The reason for which an address is not connected to."""
 
     UNSPECIFIED = "unspecified"
     LOOPBACK = "loopback"
@@ -36,14 +36,14 @@ class AddressRefusal(StrEnum):
 
 
 def _v4(*listed: tuple[AddressRefusal, str]) -> list[tuple[IPv4Network, AddressRefusal]]:
-    return [(IPv4Network(text), why) for why, texts in listed for text in texts.split()]
+    return [(IPv4Network(text), reason) for reason, texts in listed for text in texts.split()]
 
 
 def _v6(*listed: tuple[AddressRefusal, str]) -> list[tuple[IPv6Network, AddressRefusal]]:
-    return [(IPv6Network(text), why) for why, texts in listed for text in texts.split()]
+    return [(IPv6Network(text), reason) for reason, texts in listed for text in texts.split()]
 
 
-# The first that holds an address names it.
+# The first network that contains an address gives the reason.
 _REFUSED_V4 = _v4(
     (AddressRefusal.METADATA, "169.254.169.254/32 169.254.170.2/32 100.100.100.200/32"),
     (AddressRefusal.METADATA, "168.63.129.16/32 192.0.0.192/32"),
@@ -80,11 +80,11 @@ _ISATAP = (0x0000_5EFE, 0x0200_5EFE)
 
 
 def read_host(text: str) -> str | None:
-    """A URL's host in the one spelling that is used from here on: a lower-case name without the
-    dot at its end, or an address. None for what could be understood in more than one way: numbers
-    that resolvers take for addresses, letters that become others, escapes, zones.
+    """Return a URL's host in its normal form: a lower-case name without the dot at its end, or an
+    address. None for a host that can be understood in more than one way: numbers that resolvers
+    take for addresses, letters that become others, escapes, zones.
     """
-    if not text.isascii():  # not even one whose lower-case form is
+    if not text.isascii():  # also where the lower-case form would be ASCII
         return None
     host = text.lower()
     if host.startswith("[") and host.endswith("]"):
@@ -106,15 +106,15 @@ def _literal(text: str, kind: type[IPAddress]) -> str | None:
 
 
 def refusal_of(address: IPAddress) -> AddressRefusal | None:
-    """Why an address must not be connected to; None when it may."""
+    """Return the reason for which an address must not be connected to; None when it may be."""
     if isinstance(address, IPv4Address):
-        return next((why for network, why in _REFUSED_V4 if address in network), None)
+        return next((reason for network, reason in _REFUSED_V4 if address in network), None)
     for network in (_MAPPED, _TRANSLATED):
         if address in network:
             return refusal_of(IPv4Address(int(address) & 0xFFFF_FFFF))
-    for network, why in _REFUSED_V6:
+    for network, reason in _REFUSED_V6:
         if address in network:
-            return why
+            return reason
     if address not in _GLOBAL_V6:
         return AddressRefusal.RESERVED
     interface = int(address) & 0xFFFF_FFFF_FFFF_FFFF
@@ -122,7 +122,7 @@ def refusal_of(address: IPAddress) -> AddressRefusal | None:
 
 
 def first_refusal(addresses: Iterable[str]) -> AddressRefusal | None:
-    """Why a host with these addresses is not connected to: one that is refused is enough."""
+    """Return the reason for refusing a host with these addresses: one refused address is enough."""
     for text in addresses:
         try:
             refusal = refusal_of(ip_address(text))

@@ -1,6 +1,6 @@
-"""Calls to other people's servers, on which nothing they do or their name servers say can have a
-hold: one deadline for everything, a cap on what is read, no redirects, and connections only to
-addresses that were looked at.
+"""Calls to other people's servers, which cannot harm us, nor can their name servers: one deadline
+for everything, a limit on what is read, no redirects, and connections only to addresses that were
+checked.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ from headwater.egress.models import (
 
 DEADLINE_SECONDS = 10.0
 CONNECT_SECONDS = 3.0
-"""For an address that is not the host's last."""
+"""The time-out of connecting, for each address of a host except the last."""
 LONGEST_URL = 2_000
 MOST_ADDRESSES = 4
 LOOKUPS = 32
-"""Names looked up at a time. A name server that keeps silent holds one for half a minute."""
+"""Lookups of names at a time. A name server that does not answer holds one for half a minute."""
 
 Resolver = Callable[[str, int], Awaitable[list[str]]]
-"""A host's addresses, as text. Raises OSError."""
+"""Returns a host's addresses, as text. Raises OSError."""
 
 
 class Egress:
-    """The client. Use as a context manager; it keeps connections for later calls.
+    """The HTTP client. Use as a context manager; it keeps connections for later calls.
 
-    Only https on port 443 of a public address is called, except on hosts that the operator named.
+    Only https on port 443 of a public address is called, except on hosts that the operator allowed.
     """
 
     def __init__(
@@ -60,10 +60,10 @@ class Egress:
         resolver: Resolver | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        named = frozenset(
+        allowed = frozenset(
             host for text in allowed_private_hosts if (host := read_host(bracketed(text)))
         )
-        self._named = named
+        self._allowed = allowed
         self._seconds, self._most_bytes = seconds, most_bytes
         self._threads = ThreadPoolExecutor(LOOKUPS, thread_name_prefix="names")
         self._pool = httpcore2.AsyncConnectionPool(
@@ -71,11 +71,11 @@ class Egress:
             max_connections=None,
             max_keepalive_connections=100,
             keepalive_expiry=30.0,
-            network_backend=_Pinned(resolver or self._look_up, named),
+            network_backend=_Pinned(resolver or self._look_up, allowed),
         )
 
     async def send(self, call: EgressRequest, seconds: float | None = None) -> EgressResponse:
-        """The answer, whatever its status. Raises EgressError."""
+        """Send a request and return the response, whatever its status. Raises EgressError."""
         host, request = self._request(call)
         try:
             async with asyncio.timeout(self._seconds if seconds is None else seconds):
@@ -103,14 +103,14 @@ class Egress:
         await self.close()
 
     def _request(self, call: EgressRequest) -> tuple[str, httpcore2.Request]:
-        """The host and what is sent to it. Raises BadUrl."""
+        """Return the host and the request that is sent to it. Raises BadUrl."""
         scheme, host, port, target = _split(call.url)
-        if host not in self._named and (scheme, port) != ("https", 443):
+        if host not in self._allowed and (scheme, port) != ("https", 443):
             raise BadUrl(f"{host} is only called by https on port 443.")
-        shown = f"[{host}]" if ":" in host else host
+        url_host = f"[{host}]" if ":" in host else host
         standard = port == (443 if scheme == "https" else 80)
         headers = {
-            "Host": shown if standard else f"{shown}:{port}",
+            "Host": url_host if standard else f"{url_host}:{port}",
             "User-Agent": f"Headwater/{__version__}",
             "Accept-Encoding": "identity",
             "Accept": "application/json",
@@ -147,18 +147,18 @@ class Egress:
 
     async def _look_up(self, host: str, port: int) -> list[str]:
         loop = asyncio.get_running_loop()
-        found: list[Any] = await loop.run_in_executor(
+        entries: list[Any] = await loop.run_in_executor(
             self._threads, lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         )
-        return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+        return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 class _Pinned(httpcore2.AsyncNetworkBackend):
-    """Looks a name up once, looks at every address, and connects to one of these."""
+    """Looks a name up once, checks every address, and connects to one of those."""
 
-    def __init__(self, resolver: Resolver, named: Collection[str]) -> None:
-        self._resolver, self._named = resolver, named
-        self._plain: Any = httpcore2.AnyIOBackend()  # a stand-in to type checkers
+    def __init__(self, resolver: Resolver, allowed: Collection[str]) -> None:
+        self._resolver, self._allowed = resolver, allowed
+        self._plain: Any = httpcore2.AnyIOBackend()  # type checkers see a stand-in
 
     async def connect_tcp(
         self,
@@ -190,7 +190,7 @@ class _Pinned(httpcore2.AsyncNetworkBackend):
         addresses = [host] if _is_address(host) else await self._resolver(host, port)
         if not addresses:
             raise OSError("no address")
-        if host not in self._named:
+        if host not in self._allowed:
             refusal = first_refusal(addresses)
             if refusal is not None:
                 raise AddressRefused(f"{host} has an address that is {refusal}.")
@@ -200,12 +200,12 @@ class _Pinned(httpcore2.AsyncNetworkBackend):
 
 
 def bracketed(host: str) -> str:
-    """A host as it stands in a URL."""
+    """Return a host as a URL has it, an IPv6 address in brackets."""
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
 def _split(url: str) -> tuple[str, str, int, str]:
-    """Scheme, host, port and target. Raises BadUrl."""
+    """Return the scheme, host, port and target of a URL. Raises BadUrl."""
     if len(url) > LONGEST_URL or not url.isascii() or not url.isprintable() or " " in url:
         raise BadUrl("The URL is too long or has characters that no URL has.")
     if "\\" in url or "#" in url:
@@ -236,7 +236,7 @@ def _is_address(host: str) -> bool:
 
 
 def _is_ours(address: str) -> bool:
-    """Whether this machine has an address, public as it may be: only then can it be bound."""
+    """Return whether this machine has an address, even a public one: only then can it be bound."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
@@ -247,7 +247,7 @@ def _is_ours(address: str) -> bool:
 
 
 def _fault(error: BaseException) -> str:
-    """What went wrong with a connection, in words without addresses."""
+    """Return the fault of a connection, in words without addresses."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):

@@ -1,4 +1,4 @@
-"""An answer's body, unpacked no further than it is kept: what is a kilobyte on the wire can be a
+"""A response's body, unpacked no further than it is kept: a kilobyte on the wire can unpack to a
 gigabyte.
 """
 
@@ -7,12 +7,12 @@ from __future__ import annotations
 import zlib
 
 _PACKED = {"gzip": 31, "x-gzip": 31, "deflate": 15}
-"""Encodings that are undone, though none is asked for, to zlib's window bits."""
+"""Encodings that are undone, although requests accept none, to zlib's window bits."""
 
 
 class BoundedBody:
-    """Collects a body of at most `most` bytes; `cut` says that there was more, or that it could
-    not be unpacked to its end.
+    """Collects a body of at most `most` bytes; `cut` is True when there was more, or when it
+    could not be unpacked to its end.
     """
 
     def __init__(self, encoding: str, most: int) -> None:
@@ -24,11 +24,11 @@ class BoundedBody:
 
     @property
     def bytes(self) -> bytes:
-        """What has been kept."""
+        """The bytes that have been kept."""
         return bytes(self._kept)
 
     def feed(self, piece: bytes) -> bool:
-        """Take what came. Returns whether more is wanted."""
+        """Add a piece of the body. Returns whether the next piece is wanted."""
         room = self._most - len(self._kept) + 1
         if self._unpacker is not None:
             try:

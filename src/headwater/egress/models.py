@@ -1,4 +1,4 @@
-"""A request to somebody else's server, its answer, and why there was none."""
+"""A request to another server, its response, and the errors when there is none."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class EgressRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EgressResponse(msgspec.Struct, frozen=True, kw_only=True):
-    """What was answered. The body is cut at the client's limit, of unpacked bytes."""
+    """A response. The body is cut at the client's limit, in unpacked bytes."""
 
     status: int
     headers: dict[str, str] = {}
@@ -35,11 +35,11 @@ class EgressResponse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EgressError(Exception):
-    """There is no answer. The text is fit to be shown and names no more than the host."""
+    """There is no response. The text can be shown to users: it names no more than the host."""
 
 
 class BadUrl(EgressError):
-    """The URL is none that is called."""
+    """The URL is malformed, or not one that may be called."""
 
 
 class AddressRefused(EgressError):
@@ -47,12 +47,12 @@ class AddressRefused(EgressError):
 
 
 class TimedOut(EgressError):
-    """The answer was not complete in time. The request may have arrived."""
+    """The response was not complete in time. The request may have arrived."""
 
 
 class Unreachable(EgressError):
-    """No connection, or one that was cut off. The request may have arrived."""
+    """The connection failed or was cut off. The request may have arrived."""
 
 
 class BadAnswer(EgressError):
-    """What came back is not HTTP, or its head is too large."""
+    """The response is not HTTP, or its head is too large."""

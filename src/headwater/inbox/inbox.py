@@ -1,10 +1,9 @@
 """The durable inbox: requests from many connections share one commit.
 
-The flusher takes whatever has gathered while its last commit was on the way to disk, counts it
-against the rate limits, inserts it, and only after the commit answers every request in it. So
-nothing is acknowledged that a crash could lose, and the cost of a flush to disk is shared by as
-many requests as are waiting. Every wait is bounded: a request is answered, or refused, within
-five seconds however the database fails.
+The flusher takes all requests that arrived during its last commit, counts them against the rate
+limits, inserts their rows, and answers them only after the commit. So nothing is acknowledged that
+a crash could lose, and the cost of a flush to disk is shared by all requests that wait. Every wait
+is bounded: a request is answered, or refused, within five seconds however the database fails.
 """
 
 from __future__ import annotations
@@ -51,11 +50,11 @@ flush_seconds = Histogram(
 
 @dataclass(slots=True)
 class Request:
-    """The rows of one HTTP request, and what became of them."""
+    """The rows of one HTTP request, and the result of storing them."""
 
     space_id: int
     limit: int
-    """The Space's quota of a minute."""
+    """The Space's quota for a minute."""
     cost: int
     """The request's part of it; more than its rows when some were invalid."""
     rows: Sequence[bytes]
@@ -70,13 +69,13 @@ class Request:
     quota: Quota | None = None
     failure: Problem | None = None
     expires: float = 0.0
-    """Until when it may wait to be taken, on the monotonic clock."""
+    """The time on the monotonic clock until which it may wait to be committed."""
     size: int = 0
     """Of all rows, in bytes."""
     done: asyncio.Future[None] | None = None
 
     def finish(self, failure: Problem | None = None) -> None:
-        """Wake whoever waits for this request."""
+        """Wake the task that waits for this request."""
         self.failure = failure
         if self.done is not None and not self.done.done():
             self.done.set_result(None)
@@ -136,7 +135,7 @@ class Inbox:
         return request
 
     def _is_full(self, size: int) -> bool:
-        """Return whether there is no room for so many bytes. Where nothing waits there is."""
+        """Return whether there is no room for so many bytes. An empty queue always has room."""
         return self._waiting_rows > MAX_WAITING_ROWS or (
             self._waiting_bytes > 0 and self._waiting_bytes + size > MAX_WAITING_BYTES
         )
@@ -146,14 +145,14 @@ class Inbox:
         self._waiting_bytes += sign * request.size
 
     async def _commit(self) -> None:
-        """One connection's life: connect, commit group after group, reconnect when it fails."""
+        """Connect, commit group after group, and reconnect when the connection fails."""
         while True:
             try:
                 async with await connect(self._url) as connection:
                     while True:
                         await self._arrived.wait()
                         await self._flush(connection, self._gather())
-            except Exception as error:  # noqa: BLE001 - whatever it was, the next one may do better
+            except Exception as error:  # noqa: BLE001 - a new connection may work
                 log.warning("inbox_connection_failed", error=type(error).__name__)
                 await asyncio.sleep(RECONNECT_SECONDS)
 
@@ -204,7 +203,7 @@ class Inbox:
         self._arrived.set()
 
     async def _admit(self, connection: AsyncConnection, group: list[Request]) -> list[Request]:
-        """Count the group against its Spaces' minutes and return what fits, first come first."""
+        """Count the group against its Spaces' minutes and return the requests that fit."""
         costs: dict[int, QuotaRequest] = {}
         for request in group:
             before = costs.get(request.space_id)
@@ -228,7 +227,7 @@ class Inbox:
         return [request for request in admitted if request.rows]
 
     async def _sweep(self) -> None:
-        """Refuse what has waited too long, as when the database is away."""
+        """Refuse requests that have waited too long, as when the database is away."""
         while True:
             await asyncio.sleep(0.1)
             now = time.monotonic()
@@ -269,8 +268,8 @@ async def append(
     senders: list[Sender],
     payloads: list[bytes],
 ) -> list[int]:
-    """Put accepted rows on the inbox, each of its Space, kind and sender, and return their
-    receipts. They wait as soon as the connection commits.
+    """Add accepted rows to the inbox, each with its Space, kind and sender, and return their
+    receipts. The rows are in the queue once the connection commits.
     """
     if not payloads:
         return []

@@ -1,4 +1,4 @@
-"""The readiness of the inbox: whether something could be accepted now."""
+"""The readiness of the inbox: a check that rows can be stored now."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ BYTES = 1_000
 
 async def takes_writes(url: str) -> bool:
     """Return whether the database would store an event now: not while it is away, read-only or its
-    disk is full. Tried on a connection outside the pool, so that a busy pool is not taken for a
-    dead database, and taken back.
+    disk is full. The write is tried on a connection outside the pool, so that a busy pool is not
+    taken for a dead database, and rolled back.
     """
     row = {"space_id": 0, "id": -secrets.randbits(40), "payload": secrets.token_hex(BYTES)}
     try:

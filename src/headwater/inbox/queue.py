@@ -1,5 +1,5 @@
-"""Waiting rows, in the order in which they were accepted: read, deleted once they are processed,
-and waited for.
+"""The queue of waiting rows, in the order in which they were accepted: reading them, deleting those
+that are processed, and waiting until all are.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ POLL_SECONDS = 0.02
 
 
 def spaces_with_rows(queue: Composable) -> Composed:
-    """The query for the Spaces that have rows in a queue: a table, or a query in brackets."""
+    """Return the query for the Spaces with rows in a queue: a table, or a query in brackets."""
     return queries["spaces"].format(hop=queries["hop"].format(queue=queue))
 
 
@@ -33,7 +33,7 @@ _ANY_UP_TO = queries["any_up_to"].format(hop=_HOP)
 def request_rows(
     connection: Connection[Any], space_id: int, limit: int, ids: Collection[int] | None = None
 ) -> Callable[[], list[InboxRow]]:
-    """Ask for the Space's oldest rows, or those of `ids`; calling the result fetches them."""
+    """Request the Space's oldest rows, or those of `ids`; calling the result fetches them."""
     if ids is None:
         cursor = connection.execute(queries["read"], {"space_id": space_id, "limit": limit})
     else:
@@ -43,18 +43,18 @@ def request_rows(
 
 
 def delete_rows(connection: Connection[Any], space_id: int, ids: list[int]) -> None:
-    """Take rows off the inbox."""
+    """Delete rows from the inbox."""
     connection.execute(queries["delete"], {"space_id": space_id, "ids": ids})
 
 
 def waiting_ids(connection: Connection[Any], space_id: int, limit: int) -> list[int]:
-    """The ids of the Space's oldest waiting rows."""
+    """Return the ids of the Space's oldest waiting rows."""
     values = {"space_id": space_id, "limit": limit}
     return [row[0] for row in connection.execute(queries["waiting_ids"], values)]
 
 
 def waiting_spaces(connection: Connection[Any]) -> list[int]:
-    """Every Space with waiting rows."""
+    """Return every Space with waiting rows."""
     return [row[0] for row in connection.execute(_WAITING_SPACES)]
 
 

@@ -1,5 +1,5 @@
-"""Rows that could not be processed: set aside with their reason, listed without what they hold,
-which may be anybody's, and put back.
+"""Rows that could not be processed: set aside with their reason, listed without their payloads,
+which may hold personal data, and put back.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ def reject_rows(
 
 
 def list_rejected(connection: Connection[Any], limit: int = 1000) -> list[RejectedItem]:
-    """Rejected rows of all Spaces, at most `limit` per Space, oldest first within a Space."""
-    listed: list[RejectedItem] = []
+    """Return rejected rows of all Spaces: the oldest `limit` of each Space, in order."""
+    items: list[RejectedItem] = []
     for (space_id,) in connection.execute(_SPACES_WITH_REJECTED).fetchall():
         cursor = connection.cursor(row_factory=class_row(RejectedItem))
         cursor.execute(queries["list"], {"space_id": space_id, "limit": limit})
-        listed += cursor.fetchall()
-    return listed
+        items += cursor.fetchall()
+    return items
 
 
 async def list_rejected_events(
     connection: AsyncConnection, space_id: int, per_page: int, at: Position | None
 ) -> Page:
-    """One page of the Space's rejected rows, the latest first. `at` only ever leads on."""
+    """Return one page of the Space's rejected rows, the latest first. `at` is never backward."""
     before = at.key[0] if at is not None else _BEYOND_ALL
     bound = {"space_id": space_id, "limit": per_page + 1, "before": before}
     return page_of(await fetch_all(connection, queries["page"], bound), per_page, at, to_key)
@@ -70,16 +70,16 @@ async def list_rejected_events(
 def replay_rejected(
     connection: Connection[Any], space_id: int | None = None, ids: list[int] | None = None
 ) -> int:
-    """Put rejected rows back on the inbox under their old ids and return how many: those of one
-    Space or of all, `ids` or every one.
+    """Put rejected rows back into the inbox under their old ids and return their number: those of
+    one Space or of all, those of `ids` or all.
     """
     if space_id is not None:
         spaces = [space_id]
     else:
         spaces = [row[0] for row in connection.execute(_SPACES_WITH_REJECTED)]
     count = 0
-    for number in spaces:
-        values = {"space_id": number, "ids": ids}
+    for rejected_space_id in spaces:
+        values = {"space_id": rejected_space_id, "ids": ids}
         with connection.transaction():
             count += connection.execute(queries["put_back"], values).rowcount
             connection.execute(queries["forget"], values)

@@ -1,8 +1,7 @@
 """POST /events/track, and /events/batch and /touchpoints/batch, as plain ASGI.
 
-These carry the traffic, so they stand before the routing, and build neither a request nor a
-response object. What they share with every other endpoint (access, bodies, errors, limits) is the
-same code.
+These carry the traffic, so they are called before the routing, and build neither a request nor a
+response object. Access, bodies, errors and limits are the same code as every other endpoint's.
 """
 
 from __future__ import annotations
@@ -59,18 +58,18 @@ class HttpResponse(msgspec.Struct):
 
 
 class Ingest:
-    """What the endpoints work with."""
+    """The services that the endpoints share."""
 
     def __init__(self, keys: KeyCache, inbox: Inbox) -> None:
         self.keys, self.inbox = keys, inbox
 
     def request(self, caller: Caller, cost: int, rows: list[bytes], kind: str = "event") -> Request:
-        """Rows of a kind to store, counted as `cost` against the caller's minute."""
+        """Return a request to store rows of a kind; it counts as `cost` in the caller's minute."""
         limit = self.keys.limit(caller, self.inbox.limit)
         return Request(caller.space_id, limit, cost, rows, kind)
 
     async def put(self, request: Request) -> HttpResponse | None:
-        """Have the request stored, or say why it was not."""
+        """Have the request stored. Returns None, or the response that says why it was not."""
         try:
             await self.inbox.put(request)
         except Problem as problem:
@@ -78,13 +77,13 @@ class Ingest:
         return None
 
     async def refuse(self, caller: Caller, cost: int, refusal: Problem) -> HttpResponse:
-        """Answer what cannot be taken: invalid input counts like any other request."""
+        """Return the response to a refused request. It too counts against the rate limit."""
         request = self.request(caller, cost, [])
         return await self.put(request) or problem_answer(refusal, request.quota)
 
 
 class Endpoint(ABC):
-    """An ASGI application for one route, which answers whatever comes, and whatever fails."""
+    """An ASGI application for one route. It answers every request, whatever fails."""
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         try:
@@ -106,11 +105,11 @@ class Endpoint(ABC):
 
     @abstractmethod
     async def answer(self, scope: Any, receive: Receive) -> HttpResponse:
-        """What to answer a request. Raises Problem, or what a failing database does."""
+        """Return the response to a request. Raises Problem, or the errors of a failing database."""
 
 
 class KeyedEndpoint(Endpoint):
-    """One for the holders of API keys: access first, then the body, then the work."""
+    """An endpoint for holders of API keys: access first, then the body, then the work."""
 
     max_body: int
 
@@ -118,7 +117,7 @@ class KeyedEndpoint(Endpoint):
         self.ingest = ingest
 
     async def answer(self, scope: Any, receive: Receive) -> HttpResponse:
-        # Of a header given twice the first counts, as everywhere else.
+        # Of a repeated header the first counts, as everywhere else.
         headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))
         caller = await self.ingest.keys.caller(headers.get(b"authorization"))
         try:
@@ -133,7 +132,7 @@ class KeyedEndpoint(Endpoint):
 
     @abstractmethod
     async def handle(self, caller: Caller, body: bytes) -> HttpResponse:
-        """Answer an authorised request."""
+        """Return the response to an authorised request."""
 
 
 class TrackEndpoint(KeyedEndpoint):
@@ -159,12 +158,12 @@ class TrackEndpoint(KeyedEndpoint):
 
 @dataclass(frozen=True)
 class BatchItems:
-    """What a batch holds."""
+    """The kind of items in a batch."""
 
     name: str
-    """In the plural, as the body's key and in messages."""
+    """The plural, as the body's key and in messages."""
     kind: str
-    """Of their rows in the inbox."""
+    """The kind of their rows in the inbox."""
     form: Form[Any]
 
 
@@ -185,11 +184,11 @@ class BatchEndpoint(KeyedEndpoint):
 
     async def handle(self, caller: Caller, body: bytes) -> HttpResponse:
         try:
-            given = self._read(body)
+            items = self._read(body)
         except Invalid as invalid:
             return await self.ingest.refuse(caller, 1, invalid)
-        results, rows = _accept_all(self.items.form, given)
-        request = self.ingest.request(caller, len(given), rows, self.items.kind)
+        results, rows = _accept_all(self.items.form, items)
+        request = self.ingest.request(caller, len(items), rows, self.items.kind)
         not_stored = await self.ingest.put(request)
         if not_stored:
             return not_stored
@@ -197,22 +196,22 @@ class BatchEndpoint(KeyedEndpoint):
         for result in results:
             if result["status"] == "queued":
                 result["receipt_id"] = str(next(receipts))
-        return HttpResponse(*self._told(results, len(rows)), quota_headers(request.quota))
+        return HttpResponse(*self._answer(results, len(rows)), quota_headers(request.quota))
 
     def _read(self, body: bytes) -> list[Raw]:
         name = self.items.name
         try:
-            given: list[Raw] = getattr(decode_typed(body, self._decode), name)
+            items: list[Raw] = getattr(decode_typed(body, self._decode), name)
         except msgspec.ValidationError:
             if body.lstrip().startswith(b"{"):
                 raise Invalid.of(name, f"must be an array of {name}.") from None
             raise Invalid(NOT_AN_OBJECT) from None
-        if not 1 <= len(given) <= MAX_BATCH:
+        if not 1 <= len(items) <= MAX_BATCH:
             raise Invalid.of(name, f"must hold 1 to {MAX_BATCH} {name}.")
-        return given
+        return items
 
-    def _told(self, results: list[dict[str, Any]], queued: int) -> tuple[int, bytes]:
-        """The status and the body of an answer with these results."""
+    def _answer(self, results: list[dict[str, Any]], queued: int) -> tuple[int, bytes]:
+        """Return the status and the body of the answer with these results."""
         name = self.items.name
         status = 202 if queued else 422
         message = f"{queued} of {len(results)} {name} are queued."
@@ -226,12 +225,12 @@ class BatchEndpoint(KeyedEndpoint):
         return status, _encode(content)
 
 
-def _accept_all(form: Form[Any], given: list[Raw]) -> tuple[list[dict[str, Any]], list[bytes]]:
-    """Each item's result, in order, and the normalised rows of the valid ones."""
+def _accept_all(form: Form[Any], items: list[Raw]) -> tuple[list[dict[str, Any]], list[bytes]]:
+    """Return each item's result, in order, and the normalised rows of the valid ones."""
     now = time.time()
     results: list[dict[str, Any]] = []
     rows: list[bytes] = []
-    for index, raw in enumerate(given):
+    for index, raw in enumerate(items):
         try:
             item = form.accept(raw, now)
         except Invalid as invalid:
@@ -246,11 +245,11 @@ def _accept_all(form: Form[Any], given: list[Raw]) -> tuple[list[dict[str, Any]]
 
 
 def problem_answer(problem: Problem, quota: Quota | None = None) -> HttpResponse:
-    """A problem as a response, with the quota where one was taken."""
+    """Return a problem as a response, with the quota where one was taken."""
     headers = [(name.lower().encode(), value.encode()) for name, value in problem.headers.items()]
     return HttpResponse(problem.status, problem.body(), headers + quota_headers(quota))
 
 
 def quota_headers(quota: Quota | None) -> list[tuple[bytes, bytes]]:
-    """What tells of a quota, if one was taken."""
+    """Return the headers of a quota, if one was taken."""
     return quota.headers() if quota else []

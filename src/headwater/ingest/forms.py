@@ -1,7 +1,7 @@
-"""What the payloads share: a form decodes, validates and explains the items of one kind.
+"""Forms: a form decodes and validates the items of one kind, and names their errors.
 
 A valid item passes through compiled decoding and a few checks. Only one that fails is read a
-second time, field by field, so that the answer names everything wrong with it.
+second time, field by field, so that the answer names every error in it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Time = str | int | float | None
 
 
 class Identification(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields that tell whose an item is."""
+    """The fields that identify the contact of an item."""
 
     email: Annotated[str, Meta(max_length=320)] | None = None
     trk_token: Identifier = None
@@ -47,25 +47,25 @@ class Identification(msgspec.Struct, frozen=True, kw_only=True):
 
 
 IDENTIFYING = frozenset({"email", "trk_token", "fingerprint", "ip"})
-"""Of which an item has to have one, or fingerprint and ip."""
+"""An item has to have one of these, or fingerprint and ip together."""
 
 
 MOST_WARNINGS = 10
 """Of one item."""
-LONGEST_SHOWN = 64
-"""Of an unknown field's name in a warning, in characters."""
+LONGEST_QUOTED = 64
+"""The characters of an unknown field's name that a warning quotes."""
 
 _members = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 class Check:
-    """Runs parsers and keeps what they complain of, under the field's name."""
+    """Runs parsers and collects their errors under the field's name."""
 
     def __init__(self) -> None:
         self.errors: Errors = {}
 
     def __call__(self, parse: Callable[..., Any], name: str, value: Any, *more: Any) -> Any:
-        """What `parse` makes of the value, or None with its ValueError kept."""
+        """Return the parsed value; None when `parse` raises ValueError, which is added."""
         try:
             return parse(value, *more)
         except ValueError as error:
@@ -73,34 +73,34 @@ class Check:
             return None
 
     def add(self, name: str, rule: str) -> None:
-        """`rule` completes the sentence "The <name> …"."""
+        """Add an error of a field. `rule` completes the sentence "The <name> …"."""
         self.errors.setdefault(name, []).append(f"The {name} {rule}")
 
 
 @dataclass(frozen=True)
 class Form(Generic[Accepted]):
-    """How the items of one kind are read."""
+    """The definition by which items of one kind are read."""
 
     payload: Any
     """The msgspec struct of an item as it arrives."""
     normalise: Callable[[Any, float, Check], Accepted]
-    """What the types cannot say (blanks, identification, formats), for an item received at the
-    given Unix time; what breaks a rule is kept by the Check."""
+    """Checks the rules that types cannot express (blanks, identification, formats), of an item
+    received at a Unix time. Errors go to the Check."""
     rules: Mapping[str, str | Callable[[Any], str]]
-    """What a field of the wrong type should have been, where its length does not tell; some rules
-    depend on what it was."""
+    """The rule of a field, for a value of the wrong type; some rules depend on the value. A field
+    without one is a text of limited length."""
     stand_ins: Mapping[str, Any]
-    """Required fields, each with a value to go on with when it is missing or wrong."""
+    """Required fields, each with a value that is validated in place of a missing or wrong one."""
     raw: frozenset[str] = frozenset()
     """Fields that are kept as they were written."""
     alternatives: tuple[frozenset[str], ...] = (IDENTIFYING,)
-    """Fields of which one is needed: when one of them is of the wrong type, it is not missing."""
+    """Groups of which one field is required; one of the wrong type does not count as missing."""
     warns: bool = False
-    """Whether fields that there are not are told in the accepted item's `warnings`."""
+    """True when unknown fields are named in the accepted item's `warnings`."""
     _fields: dict[str, Any] = field(init=False)
     _names: Names = field(init=False)
     _decode: Callable[[bytes | Raw], Any] = field(init=False)
-    """Refuses unknown fields where they are told: an item without any is decoded once."""
+    """Refuses unknown fields where they are named, so that an item without any is decoded once."""
     _decode_known: Callable[[bytes | Raw], Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -115,8 +115,8 @@ class Form(Generic[Accepted]):
         object.__setattr__(self, "_decode_known", msgspec.json.Decoder(self.payload).decode)
 
     def accept(self, raw: bytes | Raw, now: float) -> Accepted:
-        """The item in JSON received at `now` (Unix seconds). Raises Invalid, naming every field at
-        fault. What is Raw is part of a body that has been read.
+        """Return the accepted item of JSON received at `now` (Unix seconds). Raises Invalid, naming
+        every field at fault. Raw JSON is part of a body that has been checked already.
         """
         body = bytes(raw)
         decode = decode_part if isinstance(raw, Raw) else decode_typed
@@ -135,39 +135,39 @@ class Form(Generic[Accepted]):
         return msgspec.structs.replace(accepted, warnings=warnings) if warnings else accepted
 
     def _decode_leniently(self, body: bytes, now: float) -> Any:
-        """The payload without its unknown fields. Raises Invalid when something else is wrong."""
+        """Return the payload without its unknown fields. Raises Invalid for any other error."""
         try:
             return decode_part(body, self._decode_known)
         except msgspec.ValidationError:
             raise self._explain(body, now) from None
 
     def _warnings(self, body: bytes) -> tuple[str, ...]:
-        """A sentence for each unknown field; in place of all beyond the last, how many they are."""
+        """Return a sentence for each unknown field, and one that counts those beyond the limit."""
         unknown = [name for name in _members(body) if name not in self._fields]
         count = len(unknown) if len(unknown) <= MOST_WARNINGS else MOST_WARNINGS - 1
-        told = [self._warning(name) for name in unknown[:count]]
+        warnings = [self._warning(name) for name in unknown[:count]]
         more = len(unknown) - count
-        return (*told, f"{more} more are not fields.") if more else tuple(told)
+        return (*warnings, f"{more} more are not fields.") if more else tuple(warnings)
 
     def _warning(self, name: str) -> str:
-        shown = name if len(name) <= LONGEST_SHOWN else f"{name[:LONGEST_SHOWN]}…"
+        quoted = name if len(name) <= LONGEST_QUOTED else f"{name[:LONGEST_QUOTED]}…"
         question = self._names.question(name)
-        return f"{shown} is not a field; {question}" if question else f"{shown} is not a field."
+        return f"{quoted} is not a field; {question}" if question else f"{quoted} is not a field."
 
     def _explain(self, raw: bytes, now: float) -> Invalid:
-        """Everything wrong with an item whose types are off: each field is tried on its own, and
-        the sound ones go on to the other checks.
+        """Return all errors of an item with values of wrong types: each field is decoded on its
+        own, and the other checks run on the valid ones.
         """
         value = decode_json(raw, msgspec.json.decode)
         if not isinstance(value, dict):
             return Invalid(NOT_AN_OBJECT)
         refuse_bad_text(value)
         errors: Errors = {}
-        sound = dict(self.stand_ins)
+        values = dict(self.stand_ins)
         for name, info in self._fields.items():
             if name in value:
                 try:
-                    sound[name] = (
+                    values[name] = (
                         Raw(msgspec.json.encode(value[name])) if name in self.raw
                         else msgspec.convert(value[name], info.type)
                     )  # fmt: skip
@@ -176,15 +176,15 @@ class Form(Generic[Accepted]):
             elif info.required:
                 errors[name] = [f"The {name} is required."]
         more = Check()
-        self.normalise(self.payload(**sound), now, more)
+        self.normalise(self.payload(**values), now, more)
         known = errors.keys() | {
             name for group in self.alternatives if errors.keys() & group for name in group
         }
-        errors |= {name: told for name, told in more.errors.items() if name not in known}
+        errors |= {name: rules for name, rules in more.errors.items() if name not in known}
         return Invalid(errors)
 
     def _rule(self, name: str, value: Any) -> str:
-        """What a field of the wrong type or length should have been."""
+        """Return the rule that a value of the wrong type or length breaks."""
         rule = self.rules.get(name)
         if rule is not None:
             return rule if isinstance(rule, str) else rule(value)
@@ -197,8 +197,8 @@ def _length_rule(text_type: Any) -> str:
     return f"must be a string of at most {longest} characters."
 
 
-def given_texts(payload: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """Text fields that are copied over as they are, without the blank ones."""
+def nonblank_texts(payload: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return those of the text fields that are not blank, as they are."""
     values: dict[str, Any] = {}
     for name in names:
         value = getattr(payload, name)
@@ -208,22 +208,22 @@ def given_texts(payload: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def identification(payload: Any, check: Check) -> dict[str, str | None]:
-    """Who an item is of: `email` and `ip`. Beside them there has to be enough to go by."""
+    """Return the normalised `email` and `ip`. Adds an error when the fields identify nobody."""
     email = check(_email, "email", payload.email)
     ip = check(_ip, "ip", payload.ip)
     fingerprint = payload.fingerprint is not None and payload.fingerprint.strip()
     token = payload.trk_token is not None and payload.trk_token.strip()
-    # An address that is there but wrong has its own error: it need not be missed as well.
+    # A wrong address has an error of its own and is not reported as missing as well.
     if bool(fingerprint) != (ip is not None) and "ip" not in check.errors:
-        missing, given = ("ip", "fingerprint") if ip is None else ("fingerprint", "ip")
-        check.add(missing, f"is required when {given} is given.")
+        missing, present = ("ip", "fingerprint") if ip is None else ("fingerprint", "ip")
+        check.add(missing, f"is required when {present} is given.")
     elif not (email or fingerprint or token) and "email" not in check.errors:
         check.add("email", "is required unless trk_token, or fingerprint with ip, is given.")
     return {"email": email, "ip": ip}
 
 
 def code(value: str | int | None, longest: int) -> str | None:
-    """An id written as text or as a number, trimmed. Raises ValueError when it is too long."""
+    """Return an id written as text or a number, trimmed. Raises ValueError when it is too long."""
     if value is None:
         return None
     text = str(value).strip()

@@ -23,8 +23,8 @@ from headwater.ingest.forms import (
     Identifier,
     Time,
     code,
-    given_texts,
     identification,
+    nonblank_texts,
 )
 from headwater.ingest.times import parse_event_time
 from headwater.spaces.currencies import CURRENCY_RULE, parse_currency
@@ -44,7 +44,7 @@ SlotNumber = str | int | float | None
 
 
 class Consent(msgspec.Struct, frozen=True):
-    """What the person agreed to; what is left out nobody said."""
+    """The person's consent; None where nothing is known of it."""
 
     ad_user_data: bool | None = None
     ad_personalization: bool | None = None
@@ -86,7 +86,7 @@ class _Fields(Identification, frozen=True, kw_only=True):
 
 
 def slot_type(slot: int) -> Any:
-    """What a profile field's JSON value may be."""
+    """Return the type of a profile field's JSON value."""
     if slot in TEXT_SLOTS:
         return SlotText
     return SlotNumber if slot in NUMBER_SLOTS else Time
@@ -109,7 +109,7 @@ PLAIN_TEXT = (
 
 
 def _normalise(payload: Any, now: float, check: Check) -> AcceptedEvent:
-    who = identification(payload, check)
+    identified = identification(payload, check)
     consent: Consent = payload.consent or Consent()
     return AcceptedEvent(
         event_name=payload.event_name,
@@ -122,10 +122,10 @@ def _normalise(payload: Any, now: float, check: Check) -> AcceptedEvent:
         currency=check(_currency, "currency", payload.currency),
         ad_user_data=consent.ad_user_data,
         ad_personalization=consent.ad_personalization,
-        cookies=given_texts(payload, COOKIES),
+        cookies=nonblank_texts(payload, COOKIES),
         profile_fields=profile_fields(payload, check),
-        **who,
-        **given_texts(payload, PLAIN_TEXT),
+        **identified,
+        **nonblank_texts(payload, PLAIN_TEXT),
     )
 
 
@@ -137,7 +137,7 @@ _NO_SLOTS = (None,) * len(SLOTS)
 
 
 def profile_fields(payload: Any, check: Check) -> dict[int, str]:
-    """The profile fields given, as AcceptedEvent has them."""
+    """Return the profile fields that have values, as AcceptedEvent has them."""
     fields: dict[int, str] = {}
     values = msgspec.structs.astuple(payload)[-len(SLOTS) :]  # they stand last in every payload
     if values == _NO_SLOTS:  # most events
@@ -174,7 +174,7 @@ _RULES = {
 
 
 def parse_amount(raw: Raw | UnsetType) -> str | None:
-    """An amount as decimal text with at most 4 decimals, from a JSON number.
+    """Return an amount as decimal text with at most 4 decimals, from a JSON number.
 
     Raises ValueError for anything but a finite number of at most 1e14 either way.
     """

@@ -1,4 +1,4 @@
-"""Receipts: what became of one accepted request, wherever it is now."""
+"""Receipts: the state of an accepted item, waiting, stored or rejected."""
 
 from __future__ import annotations
 

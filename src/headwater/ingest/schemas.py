@@ -1,5 +1,5 @@
-"""What the OpenAPI document says of taking events in, made from the same payload definition that
-validates. Every rule that JSON Schema can state is stated there; the others stand in words.
+"""The schemas of ingest in the OpenAPI document, made from the same payload definitions that
+validate. Every rule that JSON Schema can express is there; descriptions have the others.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _REF = "#/components/schemas/"
 # The first and the last second that a date can have, in Unix seconds.
 _YEAR_1, _YEAR_9999 = -62135596800, 253402300799
 
-_GIVEN: Schema = {"type": "string", "pattern": r"\S"}
+_NOT_BLANK: Schema = {"type": "string", "pattern": r"\S"}
 
 
 def _any_of(description: str, *schemas: Schema) -> Schema:
@@ -101,8 +101,8 @@ _DATE_SLOT = _any_of(
 )
 
 
-def _given(*names: str) -> Schema:
-    return {"required": list(names), "properties": dict.fromkeys(names, _GIVEN)}
+def _requires(*names: str) -> Schema:
+    return {"required": list(names), "properties": dict.fromkeys(names, _NOT_BLANK)}
 
 
 _NO_TEXT: Schema = {"anyOf": [BLANK, NULL]}
@@ -110,10 +110,10 @@ _NO_FINGERPRINT: Schema = {"fingerprint": _NO_TEXT, "ip": _NO_TEXT}
 
 
 _IDENTIFIED = [
-    _given("fingerprint", "ip"),
+    _requires("fingerprint", "ip"),
     *(
-        {**given, "properties": {**given["properties"], **_NO_FINGERPRINT}}
-        for given in (_given("email"), _given("trk_token"))
+        {**schema, "properties": {**schema["properties"], **_NO_FINGERPRINT}}
+        for schema in (_requires("email"), _requires("trk_token"))
     ),
 ]
 _NEEDED = (
@@ -124,12 +124,12 @@ _NEEDED = (
 
 
 def _schema(payload: Any, special: dict[str, Schema]) -> Schema:
-    """The schema of a payload, where `special` says more of a field than its type does."""
+    """Return the schema of a payload; `special` has schemas that say more than a field's type."""
     _, schemas = msgspec.json.schema_components([payload], ref_template=_REF + "{name}")
     schema = schemas[payload.__name__]
     properties: dict[str, Schema] = schema["properties"] | _IDENTIFICATION | special
-    for each in properties.values():
-        each.pop("default", None)  # null everywhere, and it says nothing
+    for field in properties.values():
+        field.pop("default", None)  # null everywhere, and it says nothing
     return {**schema, "properties": properties}
 
 
@@ -165,7 +165,7 @@ def _touchpoint_schema() -> Schema:
         "description": f"One touchpoint. One of source, url, referrer is required. {_NEEDED}",
         "allOf": [
             {"anyOf": _IDENTIFIED},
-            {"anyOf": [_given("source"), _given("url"), _given("referrer")]},
+            {"anyOf": [_requires("source"), _requires("url"), _requires("referrer")]},
         ],
     }
 

@@ -1,4 +1,4 @@
-"""When an event happened, from the forms a client may send it in."""
+"""The times of events, in the forms that clients may send them in."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ MAX_AHEAD_SECONDS = 24 * 3600
 
 
 def parse_event_time(value: str | float | None, now: float) -> int:
-    """Milliseconds since 1970. `now` (Unix seconds) stands in when there is none.
+    """Return the milliseconds since 1970; those of `now` (Unix seconds) for a missing time.
 
-    Raises ValueError for other forms, before 2000 and more than 24 hours after `now`.
+    Raises ValueError for other forms, for times before 2000 and more than 24 hours after `now`.
     """
     if value is None or (isinstance(value, str) and not value.strip()):
         return int(now * 1000)

@@ -1,4 +1,4 @@
-"""The creation payload of a touchpoint: a visit that happened before Headwater could see it."""
+"""The creation payload of a touchpoint: a visit that Headwater itself did not record."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from headwater.ingest.forms import (
     Identification,
     Time,
     code,
-    given_texts,
     identification,
+    nonblank_texts,
 )
 from headwater.ingest.times import parse_event_time
 from headwater.sources.catalogue import SOURCE_IDS
@@ -54,8 +54,8 @@ class TouchpointPayload(Identification, frozen=True, kw_only=True):
 
 
 def _normalise(payload: Any, now: float, check: Check) -> AcceptedTouchpoint:
-    who = identification(payload, check)
-    values = given_texts(payload, _PLAIN_TEXT)
+    identified = identification(payload, check)
+    values = nonblank_texts(payload, _PLAIN_TEXT)
     source = check(_source, "source", payload.source)
     if not (source or values.keys() & _ORIGINS or "source" in check.errors):
         check.add("source", "is required unless url or referrer is given.")
@@ -63,7 +63,7 @@ def _normalise(payload: Any, now: float, check: Check) -> AcceptedTouchpoint:
         occurred_at=check(_occurred_at, "occurred_at", payload.occurred_at, now) or 0,
         source=source,
         **{name: check(code, name, getattr(payload, name), LONGEST_ID) for name in AD_IDS},
-        **who,
+        **identified,
         **values,
     )
 

@@ -11,11 +11,11 @@ MOST_DOUBLINGS = 60
 
 
 def climb(ladder: Sequence[Step], failures: int) -> Step:
-    """The step of a ladder after so many failures: the first after one, the last for all beyond."""
+    """Return the step of a ladder after so many failures; the last step for all beyond it."""
     return ladder[min(max(failures, 1), len(ladder)) - 1]
 
 
 def double_pause(first: float, longest: float, failures: int) -> float:
-    """Seconds: `first` after one failure, twice as long after each further one, up to `longest`."""
+    """Return `first` seconds after one failure, doubled by each further one, up to `longest`."""
     doublings = min(max(failures, 1) - 1, MOST_DOUBLINGS)
     return min(longest, first * 2.0**doublings)

@@ -1,6 +1,6 @@
-"""Processes of ours that another one starts: each lives no longer than whoever started it.
+"""Child processes: each lives no longer than the process that started it.
 
-The work that a worker leaves to a process of its own takes neither the pipeline's time, nor memory
+Work that a worker leaves to a process of its own takes no time from the pipeline, and no memory
 while there is none.
 """
 
@@ -24,7 +24,7 @@ PAUSE_SECONDS = 0.5
 
 
 class ChildProcess:
-    """One of our own processes, on its leash."""
+    """A child process of our own program, on a leash."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class ChildProcess:
     def died(self) -> bool:
         return self.process is None or self.process.poll() is not None
 
-    def tell(self, number: signal.Signals) -> None:
+    def send_signal(self, number: signal.Signals) -> None:
         if self.process is not None:
             self.process.send_signal(number)
 
@@ -61,12 +61,12 @@ class ChildProcess:
 
 
 def make_process_duty(command: str, settings: Settings, waiting: Waiting) -> Duty:
-    """Have `headwater <command>` at work while `waiting` names Spaces."""
+    """Return the duty to run `headwater <command>` while `waiting` returns Spaces."""
     child = ChildProcess(command, "--data-dir", str(settings.data_dir.absolute()))
     launched = -PAUSE_SECONDS
 
     def look(connection: Connection[Any]) -> list[int]:
-        # Asking whether it has died also lets go of one that has.
+        # `died` also reaps a child that has.
         return waiting(connection) if child.died() else []
 
     def attend(_: Connection[Any], __: int) -> bool:

@@ -1,4 +1,4 @@
-"""A worker's connection to the database, and which of its failures pass by themselves."""
+"""A worker's connection to the database, and its failures that pass by themselves."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ TRANSIENT_ERRORS = (
     psycopg.errors.ReadOnlySqlTransaction,
     MemoryError,
 )
-"""What no row can be blamed for: the database is away, full, read-only or of another version, or
-another transaction was in the way. Trying later is right; rejecting would not be."""
+"""Errors that no row is to blame for: the database is away, full, read-only or of another version,
+or another transaction was in the way. Trying later is right; rejecting would not be.
+"""
 
 
 class WorkerConnection(Connection[TupleRow]):
-    """A worker's connection. Every statement looks rows up by key, so the planner is told to use
-    the keys whatever young statistics say, and to plan each statement once. As a plan fits the
+    """A worker's connection. Every statement looks rows up by key, so the planner has to use the
+    keys whatever young statistics say, and to plan each statement once. As a plan fits the
     size its tables had then, plans are made anew whenever the batches have doubled.
     """
 
@@ -36,7 +37,7 @@ class WorkerConnection(Connection[TupleRow]):
 
 
 def connect(url: str) -> WorkerConnection:
-    """A connection for a worker, in autocommit."""
+    """Return a connection for a worker, in autocommit."""
     connection = WorkerConnection.connect(
         url,
         autocommit=True,

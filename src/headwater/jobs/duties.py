@@ -1,4 +1,4 @@
-"""What a worker does: kinds of work, each for one Space at a time."""
+"""The duties of a worker: kinds of work, each for one Space at a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from psycopg import Connection
 
 Waiting = Callable[[Connection[Any]], list[int]]
-"""Finds the Spaces where work waits."""
+"""Returns the Spaces where work waits."""
 
 
 @dataclass(frozen=True)
@@ -18,13 +18,13 @@ class Duty:
     """A kind of work that is done for one Space at a time, each time in a transaction."""
 
     waiting: Waiting
-    """The Spaces where it waits."""
+    """Returns the Spaces where it waits."""
     attend: Callable[[Connection[Any], int], bool]
-    """Do a piece of it for a Space; returns whether there was one."""
+    """Does a piece of it for a Space; returns whether there was one."""
 
 
 def look_every(seconds: float, waiting: Waiting) -> Waiting:
-    """`waiting`, looked up at most every so many seconds; between two looks nothing waits."""
+    """Return `waiting`, called at most every so many seconds; in between it returns no Spaces."""
     looked = -seconds
 
     def look(connection: Connection[Any]) -> list[int]:

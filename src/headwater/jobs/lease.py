@@ -1,7 +1,7 @@
 """Leases: a row names, by a token and a time, the process that works on it.
 
 A process that is killed lets its lease run out, and another takes the row. One that was only slow
-finds another token there, and may write nothing more of what it did.
+finds another token there, and may not write its results.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class LeaseRenewal:
         self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
 
     def check(self) -> None:
-        """Raises LeaseLostError when there is no point in going on."""
+        """Raise LeaseLostError when the lease is lost."""
         if self._lost.is_set():
             raise LeaseLostError
 

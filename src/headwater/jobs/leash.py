@@ -1,5 +1,5 @@
 """The leash of a supervised process: standard input, held open by the process that started it.
-A pipe's end tells of that process's death on every system, whatever killed it.
+The pipe ends when that process dies, on every system, whatever killed it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ GRACE_SECONDS = 10.0
 
 
 def hold(arguments: Namespace) -> None:
-    """With `--leash`, end this process in order when standard input ends, or by force when that
-    takes too long.
+    """End this process when standard input ends, if it runs with `--leash`: in order, or by force
+    when that takes too long.
     """
     if arguments.leash:
         threading.Thread(target=_watch, name="leash", daemon=True).start()

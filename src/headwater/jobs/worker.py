@@ -1,4 +1,4 @@
-"""The worker: goes round the Spaces where work waits, a piece for each, until told to stop."""
+"""The worker: does a piece of work for each Space where some waits, in turn."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Worker:
                 self._stop.wait(pause)
 
     def _turn(self, connection: Connection[Any]) -> None:
-        """A piece of every duty for every Space where it waits; rest when there was none."""
+        """Do a piece of every duty for every Space where it waits; rest when there was none."""
         worked = False
         for duty in self._duties:
             spaces = duty.waiting(connection)
@@ -61,8 +61,8 @@ class Worker:
             self._stop.wait(IDLE_SECONDS)
 
     def _attend(self, connection: Connection[Any], duty: Duty, space_id: int) -> bool:
-        """A piece of a duty for one Space; returns whether there was one. A failure no row is to
-        blame for leaves the Space for the next turn, unless the connection itself is gone.
+        """Do a piece of a duty for one Space; returns whether there was one. A failure that no row
+        is to blame for leaves the Space for the next turn. Raises it when the connection is closed.
         """
         try:
             return duty.attend(connection, space_id)
@@ -76,8 +76,8 @@ class Worker:
 
 
 def _collect_rarely() -> None:
-    """A batch makes tens of thousands of objects and no cycles among them, so that looking for
-    cycles as often as Python does by default would only cost, about a fifth of a worker's time.
+    """Collect garbage rarely. A batch makes tens of thousands of objects without cycles, so that
+    collecting as often as Python's default would waste about a fifth of a worker's time.
     """
     gc.freeze()
     gc.set_threshold(100_000, 50, 50)

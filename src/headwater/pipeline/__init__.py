@@ -1,1 +1,1 @@
-"""Inbox rows to stored facts: a named list of steps in one transaction."""
+"""The pipeline from inbox rows to stored facts: a list of steps in one transaction."""

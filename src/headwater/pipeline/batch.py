@@ -1,5 +1,6 @@
-"""A batch on its way through the steps: the rows that arrived, what the steps learn about them, and
-what is to be written. One explicit object, so that each step says what it reads and what it adds.
+"""A batch on its way through the steps: its rows, the facts that the steps add to them, and the
+rows to be written. It is one explicit object, so that each step shows what it reads and what it
+adds.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class SpaceRules:
     company_identity_mode: str
     ignored_identifiers: list[str]
     own_domains: list[str]
-    """The hosts of its sites' origins among them."""
+    """Including the hosts of its sites' origins."""
     excluded_referrers: list[str]
     heeded_referrers: list[str]
 
@@ -59,42 +60,42 @@ class SpaceRules:
 
 
 class Item:
-    """One readable row of a batch, and what the steps have learnt about it: somebody at a
-    moment, and what the row says they did. A kind of row is the parts that it has.
+    """A readable row of a batch, with the facts that the steps add: the identity and time of a
+    contact, and their event, touch, page view or details. The kind of row decides which are set.
     """
 
     __slots__ = (
-        "at", "contact", "event", "hit", "id", "mark", "person", "received_at", "touch", "view",
-        "warnings", "who",
+        "at", "contact", "event", "hit", "id", "identity", "mark", "person", "received_at", "touch",
+        "view", "warnings",
     )  # fmt: skip
 
     contact: Contact
-    """As resolved when the row's turn came; `contact.final()` is where it ends up."""
+    """As resolved when the row's turn came; `contact.final()` is the one after all merges."""
     mark: EventSources
     """Of an event: the sources before it."""
     view: View
-    """Of a page view: what it tells."""
+    """Of a page view: its source and visit."""
 
-    def __init__(self, arrival: InboxRow, who: ItemIdentity) -> None:
+    def __init__(self, arrival: InboxRow, identity: ItemIdentity) -> None:
         self.id = arrival.id
         self.received_at = arrival.received_at
-        self.at = who.at
-        self.who = who
+        self.at = identity.at
+        self.identity = identity
         self.warnings: list[str] | None = None
         self.event: AcceptedEvent | None = None
         self.touch: Touch | None = None
-        """None as well when it repeats one already there."""
+        """None also when it repeats a touch that is there already."""
         self.hit: AcceptedHit | None = None
         self.person: AcceptedPerson | None = None
 
     def warn(self, warnings: Sequence[str]) -> None:
-        """Add what the sender should know of the row, if there is anything."""
+        """Add warnings about the row for its sender."""
         if warnings:
             self.warnings = [*(self.warnings or ()), *warnings]
 
     @property
     def is_stored(self) -> bool:
-        """True where anything is left of it to store."""
+        """True when any part of it is still to be stored."""
         return not (self.event is self.touch is self.hit is self.person is None)
 
 
@@ -107,16 +108,16 @@ class Batch:
         self.directory = directory
         self.items: list[Item] = []
         self.recorded = RecordedEvents(Recorded({}, {}), Recorded({}, {}))
-        """Stored events that those of the batch may repeat."""
+        """Stored events that events of the batch may repeat."""
         self.page_view_keys: set[str] = set()
-        """Of stored page views that those of the batch may repeat."""
+        """Keys of stored page views that page views of the batch may repeat."""
         self.links: list[KnownLink] = []
-        """Stored identifiers that the batch shows."""
+        """Stored identifiers that rows of the batch have."""
         self.rejections: list[Rejection] = []
         self.duplicates: list[Duplicate] = []
         self.replaced: list[Replaced] = []
         self.events: list[StoredEvent] = []
-        """The rows of its events, once these are written."""
+        """The rows of its events, once they are written."""
         self.companies = Companies()
         self.profiles = Profiles()
         self.paths: dict[Contact, ContactPath] = {}
@@ -126,17 +127,17 @@ class Batch:
         """The destinations that the Space's events are forwarded to."""
         self.clicks = Clicks()
         self.views: dict[int, View] = {}
-        """The page views that could make a touchpoint, or do, loaded ones included."""
+        """The page views that make a touchpoint or could make one, including loaded ones."""
         self.visits: list[Visit] = []
         self.view_spans: list[TouchpointRange] = []
-        """Spans in which stored touches may change because of the batch's page views."""
+        """Spans of time in which the batch's page views may change stored touches."""
         self.names: list[tuple[Contact, str, Parts]] = []
         """Names with their parts as events gave them, in order of arrival."""
         self.bots: dict[int, int] = {}
         """Page views by bots, by site."""
 
     def timeline(self) -> Iterator[tuple[Item, list[Merge]]]:
-        """The items in order of arrival, each with the merges it caused, which come before it."""
+        """Yield the items in order of arrival, each with the merges it caused, which precede it."""
         merges = self.directory.merges
         position = 0
         for item in self.items:
@@ -147,20 +148,22 @@ class Batch:
             yield item, caused
 
     def family(self) -> Callable[[Contact], list[Contact]]:
-        """Tells of a contact that the batch ends with every stored one that is part of it."""
+        """Return a function from a final contact of the batch to the stored contacts merged into
+        it, itself included.
+        """
         merged: dict[Contact, list[Contact]] = {}
         for merge in self.directory.merges:
             if not merge.loser.is_new:
                 merged.setdefault(merge.loser.final(), []).append(merge.loser)
 
         def members(contact: Contact) -> list[Contact]:
-            # The oldest contact survives, so a new one has no stored ones in it.
+            # The oldest contact survives, so no stored contact is merged into a new one.
             return [] if contact.is_new else [contact, *merged.get(contact, ())]
 
         return members
 
     def path(self, contact: Contact) -> ContactPath:
-        """The contact's path; of a contact that has not been loaded, an empty one."""
+        """Return the contact's path; an empty one for a contact that has not been loaded."""
         path = self.paths.get(contact)
         if path is None:
             path = self.paths[contact] = ContactPath(self.profiles.of(contact).source_mask)
@@ -182,5 +185,5 @@ class BatchResult:
     """Batches not begun because another worker had the Space."""
 
     def __add__(self, other: BatchResult) -> BatchResult:
-        names = [counted.name for counted in fields(self)]
+        names = [counter.name for counter in fields(self)]
         return BatchResult(*(getattr(self, name) + getattr(other, name) for name in names))

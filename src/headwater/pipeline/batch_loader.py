@@ -1,5 +1,5 @@
-"""Reading the stored facts that a batch's decisions depend on, in three reads for the whole batch,
-and one more where it has page views.
+"""Loading of the stored facts that a batch's decisions depend on, in three reads for the whole
+batch, and one more where it has page views.
 
 The queries of one read are sent together, so a read costs one round trip.
 """
@@ -32,7 +32,7 @@ from headwater.touchpoints.models import HALF_HOUR, Touch
 
 
 def load_known(connection: Connection[Any], batch: Batch) -> None:
-    """Read what the rows may repeat, and the identifiers, clicks and companies that they name."""
+    """Read the facts that rows may repeat, and the identifiers, clicks and companies they name."""
     space_id = batch.space.id
     events = [item.event for item in batch.items if item.event is not None]
     hits = [item.hit for item in batch.items if item.hit is not None]
@@ -44,7 +44,7 @@ def load_known(connection: Connection[Any], batch: Batch) -> None:
     )
     fetch_keys = browsing.request_keys(connection, space_id, {hit.key for hit in hits})
     fetch_clicks = browsing.request_clicks(connection, space_id, clicks_of(hits))
-    identifiers = {key for item in batch.items for key in item.who.pairs()}
+    identifiers = {key for item in batch.items for key in item.identity.pairs()}
     fetch_links = identity.request_links(connection, space_id, identifiers)
     fetch_companies = companies.request_companies(connection, space_id, *_company_names(batch))
     batch.recorded = fetch_recorded()
@@ -64,20 +64,18 @@ def load_contacts(connection: Connection[Any], batch: Batch) -> None:
 
 
 def _company_names(batch: Batch) -> tuple[set[str], set[str]]:
-    """The domains and external ids by which the Space's mode groups."""
+    """Return the domains and the external ids by which the Space groups contacts."""
     if batch.space.company_identity_mode == "external_id":
         events = (item.event for item in batch.items if item.event is not None)
         external = (event.company_external_id for event in events)
         return set(), {name for name in external if name is not None}
-    emails = {item.who.email for item in batch.items if item.who.email is not None}
+    emails = {item.identity.email for item in batch.items if item.identity.email is not None}
     domains = map(business_domain, emails)
     return {domain for domain in domains if domain is not None}, set()
 
 
 def request_numbers(connection: Connection[Any], batch: Batch) -> Callable[[], None]:
-    """Ask for the numbers of contacts, merges and companies that are new; calling the result gives
-    them out.
-    """
+    """Request numbers for new contacts, merges and companies; calling the result assigns them."""
     number_contacts = identity.request_numbers(connection, batch.directory)
     number_companies = companies.request_numbers(connection, batch.companies)
 
@@ -98,9 +96,7 @@ def load_visits(connection: Connection[Any], batch: Batch) -> None:
 
 
 def load_paths(connection: Connection[Any], batch: Batch) -> None:
-    """Read the touches and beginnings of visits that decide about new touches, and the events that
-    these precede.
-    """
+    """Read the touches and visits that decide about new touches, and the events after these."""
     space_id = batch.space.id
     placed = list(_touches_on_stored(batch))
     seen = [SourceSeen(contact, touch.at, touch.source_bit) for contact, touch in placed]
@@ -117,7 +113,7 @@ def load_paths(connection: Connection[Any], batch: Batch) -> None:
 
 
 def _touches_on_stored(batch: Batch) -> Iterator[tuple[int, Touch]]:
-    """Every touch with each stored contact, by id, that ends up in the touch's one."""
+    """Yield every touch with the id of each stored contact that its contact is merged from."""
     members = batch.family()
     for item in batch.items:
         if item.touch is not None:

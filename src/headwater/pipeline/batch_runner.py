@@ -1,4 +1,4 @@
-"""Running the pipeline: one batch in one transaction, and what happens when a row breaks it."""
+"""The run of the pipeline: one batch in one transaction, and the isolation of rows that fail."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ log = structlog.get_logger()
 
 
 def process(connection: Connection[Any], batch: Batch) -> None:
-    """Every step from waiting rows to stored facts, in order. The caller owns the transaction."""
+    """Run every step from waiting rows to stored facts. The caller owns the transaction."""
     parse(batch)
     load_known(connection, batch)
     drop_duplicates(batch)
@@ -88,7 +88,7 @@ def run_batch(
 ) -> BatchResult:
     """Process a Space's oldest rows, or those of `ids`, in one transaction.
 
-    Raises whatever a row or the database made fail; nothing has happened then.
+    Raises the error of a row or of the database; nothing has changed then.
     """
     started = time.perf_counter()
     with connection.pipeline(), connection.transaction():
@@ -128,7 +128,7 @@ def _result(batch: Batch) -> BatchResult:
 def process_space(
     connection: Connection[Any], space_id: int, limit: int = BATCH_ROWS
 ) -> BatchResult:
-    """Process a batch of the Space; rows that make it fail are found and rejected."""
+    """Process a batch of the Space. When it fails, the rows at fault are isolated and rejected."""
     if isinstance(connection, WorkerConnection):
         connection.count_batch()
     try:
@@ -141,7 +141,7 @@ def process_space(
 
 
 def _isolate(connection: Connection[Any], space_id: int, ids: list[int]) -> BatchResult:
-    """Process rows in ever smaller batches, in order, until those that fail stand alone."""
+    """Process rows in ever smaller batches, in order, until each row that fails is alone."""
     try:
         return run_batch(connection, space_id, ids=ids)
     except TRANSIENT_ERRORS:
@@ -169,17 +169,17 @@ def _reject(connection: Connection[Any], space_id: int, row_id: int, detail: str
 
 
 def describe(error: Exception) -> str:
-    """An error in words that hold nothing of the data it arose from."""
+    """Return a description of an error without any of the data that caused it."""
     if isinstance(error, psycopg.Error):
         name = error.diag.constraint_name or error.diag.column_name or ""
         return f"{type(error).__name__} {error.sqlstate or ''} {name}".strip()
-    where = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__} in {where.name}"
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {frame.name}"
 
 
 def drain(connection: Connection[Any], limit: int = BATCH_ROWS) -> BatchResult:
     """Process everything that waits, and return when nothing does. Spaces that another worker has
-    are left to it.
+    locked are left to it.
     """
     total = BatchResult()
     while True:

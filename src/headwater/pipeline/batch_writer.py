@@ -1,5 +1,5 @@
-"""A decided batch as rows, one step per function, in the order of `batch_runner.process`. Nothing
-here waits for an answer, so all of it is one round trip.
+"""Writing of a decided batch, one step per function, in the order of `batch_runner.process`. No
+step waits for a result, so all of them take one round trip.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from headwater.touchpoints.models import Touch
 
 
 def write_merges(connection: Connection[Any], batch: Batch) -> None:
-    """Store the merges, and let the stored rows of contacts follow them."""
+    """Store the merges, and assign the stored rows of merged contacts to the survivors."""
     space_id = batch.space.id
     moves = [move for profile in batch.profiles if (move := _move(batch, profile))]
     write_merged_contacts(connection, space_id, batch.directory)
@@ -56,7 +56,7 @@ def write_merges(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_contacts(connection: Connection[Any], batch: Batch) -> None:
-    """Store companies and contacts that are new or changed, and what identifies the contacts."""
+    """Store companies and contacts that are new or changed, and the contacts' identifiers."""
     space_id = batch.space.id
     write_companies(connection, space_id, batch.companies)
     write_profiles(connection, space_id, batch.profiles)
@@ -65,7 +65,7 @@ def write_contacts(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_touchpoints(connection: Connection[Any], batch: Batch) -> None:
-    """Store the touchpoints of events and those sent by themselves, and put their sources on stored
+    """Store the touchpoints of events and those sent by themselves, and add their sources to stored
     events after them.
     """
     add_sources(connection, batch.space.id, batch.late_sources)
@@ -74,8 +74,8 @@ def write_touchpoints(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_page_views(connection: Connection[Any], batch: Batch) -> None:
-    """Store page views, their visits and clicks, and the touchpoints that they make since, in place
-    of those that they made before.
+    """Store page views, their visits and clicks, and the touchpoints that they make now, and delete
+    those that they made before and make no longer.
     """
     space_id, views = batch.space.id, batch.views.values()
     browsing.write_visits(connection, space_id, visit_rows(batch), joined_visits(batch))
@@ -97,8 +97,8 @@ def write_events(connection: Connection[Any], batch: Batch) -> None:
 
 
 def forward_events(connection: Connection[Any], batch: Batch) -> None:
-    """Queue the events for where they are forwarded to; those that take the place of others come
-    after these, whose deliveries become theirs.
+    """Queue the events for their destinations. Events that replace others take over the deliveries
+    of those, so they are queued last.
     """
     space_id, targets = batch.space.id, batch.targets
     successors = {event.event_id for event in batch.replaced}
@@ -111,20 +111,20 @@ def forward_events(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_duplicates(connection: Connection[Any], batch: Batch) -> None:
-    """Keep what repeats something visible, the events whose place others take among it."""
+    """Record the duplicates so that users can see them, including events that others replace."""
     replace_events(connection, batch.space.id, batch.replaced)
     record_duplicates(connection, batch.space.id, batch.duplicates)
     failpoint("worker_after_events")
 
 
 def empty_inbox(connection: Connection[Any], batch: Batch) -> None:
-    """Take the batch's rows off the inbox, and set those aside that could not be processed."""
+    """Delete the batch's rows from the inbox, and set those aside that could not be processed."""
     reject_rows(connection, batch.space.id, batch.rejections)
     delete_rows(connection, batch.space.id, [arrival.id for arrival in batch.arrivals])
 
 
 def _move(batch: Batch, profile: Profile) -> ContactMove | None:
-    """The move of the stored rows of a contact, if they change."""
+    """Return the move of a contact's stored rows, if they change."""
     contact = profile.contact
     if contact.is_new:
         return None
@@ -138,18 +138,18 @@ def _move(batch: Batch, profile: Profile) -> ContactMove | None:
 
 
 def _of_item(batch: Batch, item: Item, touch: Touch) -> StoredTouchpoint:
-    """The touchpoint that an event makes, or that was sent by itself."""
+    """Return the touchpoint that an event makes, or that was sent by itself."""
     sent = item.event is None
     warnings = item.warnings if sent else None
     origin_id = origin_of(item.contact)
     return StoredTouchpoint(
-        id=item.id, origin_id=origin_id, sent=sent, warnings=warnings, sender=item.who.sender,
+        id=item.id, origin_id=origin_id, sent=sent, warnings=warnings, sender=item.identity.sender,
         **_columns(batch, item.contact, touch),
     )  # fmt: skip
 
 
 def _of_view(batch: Batch, view: View) -> StoredTouchpoint:
-    """The touchpoint that a page view makes, a stored one included."""
+    """Return the touchpoint that a new or a stored page view makes."""
     origin_id = view.origin_id if view.origin_id is not None else origin_of(view.owner)
     return StoredTouchpoint(
         id=view.id, origin_id=origin_id, by_hit=True, **_columns(batch, view.owner, view.touch())
@@ -204,5 +204,5 @@ def _event(batch: Batch, item: Item) -> StoredEvent | None:
         ad_personalization=event.ad_personalization,
         cookies=event.cookies or None,
         warnings=item.warnings,
-        sender=item.who.sender,
+        sender=item.identity.sender,
     )

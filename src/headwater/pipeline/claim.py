@@ -1,4 +1,4 @@
-"""Taking a Space and its waiting rows: the beginning of every batch."""
+"""The claim of a Space and its waiting rows, with which every batch begins."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def claim(
 ) -> Batch | None:
     """Lock the Space and read its oldest rows, or those of `ids`; None when it is locked."""
     locked = connection.execute(queries["lock_space"], {"space_id": space_id})
-    standing = connection.execute(queries["standing"], {"space_id": space_id})
+    state = connection.execute(queries["standing"], {"space_id": space_id})
     fetch_rows = request_rows(connection, space_id, limit, ids)
     space = locked.fetchone()
     if space is None:
         return None
     arrivals = fetch_rows()
-    number, newest, targets = standing.fetchall()[0]
+    number, newest, targets = state.fetchall()[0]
     batch = Batch(SpaceRules(*space), arrivals, Directory(number, newest))
     batch.targets = read_targets(targets)
     return batch

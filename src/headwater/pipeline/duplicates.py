@@ -1,5 +1,5 @@
 """Repeats of earlier rows: events by their idempotency keys and orders, page views by their keys.
-They are set aside before anything else is decided. Pure.
+They are set aside before all other decisions. Pure.
 """
 
 from __future__ import annotations
@@ -12,51 +12,51 @@ from headwater.pipeline.batch import Batch, Item
 
 
 def idempotency_key(event: AcceptedEvent) -> Key | None:
-    """The key by which a later event with the same one is a duplicate."""
+    """Return the key that makes a later event with the same key a duplicate."""
     return (event.event_name, event.idempotency_key) if event.idempotency_key else None
 
 
 def order_key(event: AcceptedEvent) -> Key | None:
-    """Likewise for orders; upsells share their order's id and are left out."""
+    """Return the same for orders; None for upsells, which share their order's id."""
     if not event.order_id or event.is_upsell or event.event_name == "upsell_purchase":
         return None
     return event.event_name, event.order_id
 
 
 def drop_duplicates(batch: Batch) -> None:
-    """Set aside events that repeat a stored one, or an earlier one of the batch. What a page says
-    keeps out nothing but what pages say: an event of the business takes its place.
+    """Set aside events that repeat a stored one, or an earlier one of the batch. An event from a
+    page only makes other events from pages duplicates: an event from the business replaces it.
     """
     kept: list[Item] = []
     for item in batch.items:
         if item.event is None:
             kept.append(item)
             continue
-        named: _Named = (
+        candidates: _Candidates = (
             ("idempotency_key", idempotency_key(item.event), batch.recorded.keys),
             ("order_id", order_key(item.event), batch.recorded.orders),
         )
-        duplicate = _repeated(item, named)
+        duplicate = _repeated(item, candidates)
         if duplicate is not None:
             batch.duplicates.append(duplicate)
             continue
-        if item.who.sender.is_trusted:
-            batch.replaced += _replaced(item, named)
-        for _, key, recorded in named:
+        if item.identity.sender.is_trusted:
+            batch.replaced += _replaced(item, candidates)
+        for _, key, recorded in candidates:
             if key is not None:
-                recorded.of(item.who.sender)[key] = item.id
+                recorded.of(item.identity.sender)[key] = item.id
         kept.append(item)
     batch.items = kept
 
 
-_Named = tuple[tuple[Literal["idempotency_key", "order_id"], Key | None, Recorded], ...]
-"""The ways in which an event can repeat another: the reason, its own key, and the stored ones."""
+_Candidates = tuple[tuple[Literal["idempotency_key", "order_id"], Key | None, Recorded], ...]
+"""The ways in which an event can repeat another: the reason, its key, and the stored keys."""
 
 
-def _repeated(item: Item, named: _Named) -> Duplicate | None:
-    """The event as a duplicate, where it repeats another."""
-    sender = item.who.sender
-    for reason, key, recorded in named:
+def _repeated(item: Item, candidates: _Candidates) -> Duplicate | None:
+    """Return the event as a duplicate, if it repeats another."""
+    sender = item.identity.sender
+    for reason, key, recorded in candidates:
         if key is None:
             continue
         event_id = recorded.business.get(key)
@@ -67,15 +67,15 @@ def _repeated(item: Item, named: _Named) -> Duplicate | None:
     return None
 
 
-def _replaced(item: Item, named: _Named) -> list[Replaced]:
-    """The events of pages whose place this one takes. They no longer count for others."""
+def _replaced(item: Item, candidates: _Candidates) -> list[Replaced]:
+    """Return the events of pages that this one replaces. Later events cannot repeat them."""
     replaced: dict[int, Replaced] = {}
-    for reason, key, recorded in named:
+    for reason, key, recorded in candidates:
         event_id = recorded.browsers.get(key) if key is not None else None
         if event_id is not None:
             replaced.setdefault(event_id, Replaced(event_id, item.id, reason))
     if replaced:
-        for _, _, recorded in named:
+        for _, _, recorded in candidates:
             for key in [key for key, known in recorded.browsers.items() if known in replaced]:
                 del recorded.browsers[key]
     return list(replaced.values())
@@ -89,7 +89,9 @@ def drop_repeated_page_views(batch: Batch) -> None:
         if item.hit is None:
             kept.append(item)
         elif item.hit.key in keys:
-            repeated = Duplicate(item.id, "repeated_hit", None, item.received_at, item.who.sender)
+            repeated = Duplicate(
+                item.id, "repeated_hit", None, item.received_at, item.identity.sender
+            )
             batch.duplicates.append(repeated)
         else:
             keys.add(item.hit.key)

@@ -14,8 +14,8 @@ from headwater.settings import MERGE_ALERT
 
 
 def make_pipeline_duty(limit: int = BATCH_ROWS, *, merge_alert: int = MERGE_ALERT) -> Duty:
-    """Process what waits, in batches of at most `limit` rows. From `merge_alert` merges in an
-    hour on a Space's are an alert.
+    """Return the duty to process waiting rows, in batches of at most `limit`. `merge_alert` merges
+    in an hour raise an alert in a Space.
     """
 
     def attend(connection: Connection[Any], space_id: int) -> bool:

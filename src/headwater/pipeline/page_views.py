@@ -1,4 +1,4 @@
-"""Page views in a batch: what is loaded around them, and what they leave to write."""
+"""Page views in a batch: the stored facts loaded around them, and the rows to write for them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from headwater.touchpoints.models import DIRECTLY, HALF_HOUR
 
 
 def clicks_of(hits: Iterable[AcceptedHit]) -> set[str]:
-    """The hashes of the clicks on ads that page views show."""
+    """Return the hashes of the ad clicks in page views' URLs."""
     return {
         hash_of(name, value)
         for hit in hits
@@ -43,7 +43,7 @@ Browsed = dict[Contact, dict[str, list[int]]]
 
 
 def browsed_by_stored(batch: Batch) -> Browsed:
-    """The batch's page views of contacts that have a stored one in them."""
+    """Return the batch's page views of contacts that include a stored one."""
     browsed: Browsed = {}
     for item in batch.items:
         if item.hit is not None:
@@ -54,7 +54,7 @@ def browsed_by_stored(batch: Batch) -> Browsed:
 
 
 def visits_around(batch: Batch, browsed: Browsed) -> list[VisitSpan]:
-    """The spans in which stored visits may be that these page views are part of."""
+    """Return the spans in which stored visits may include these page views."""
     members = batch.family()
     return [
         VisitSpan(member.id, device, min(times) - HALF_HOUR, max(times) + HALF_HOUR)
@@ -67,8 +67,8 @@ def visits_around(batch: Batch, browsed: Browsed) -> list[VisitSpan]:
 def put_visits(
     batch: Batch, browsed: Browsed, rows: Iterable[tuple[Any, ...]]
 ) -> list[TouchpointRange]:
-    """Take in the stored visits, and return where touches may change: near these page views, and
-    near the next one with a campaign in a visit, however much later.
+    """Add stored visits to the batch, and return the spans in which touches may change: near these
+    page views, and near the next one with a campaign in a visit, however much later.
     """
     after = _add_visits(batch, rows)
     members = batch.family()
@@ -81,8 +81,8 @@ def put_visits(
 
 
 def _moments(times: Collection[list[int]], after: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Spans around a contact's page views. A joined visit may cost the next one its beginning, so
-    that direct visits up to an hour later are decided anew.
+    """Yield the spans around a contact's page views. A joined visit may swallow the next one, so
+    direct visits up to an hour later are decided anew.
     """
     yield min(map(min, times)) - HALF_HOUR, max(map(max, times)) + 2 * HALF_HOUR
     for moment in after:
@@ -90,7 +90,7 @@ def _moments(times: Collection[list[int]], after: Iterable[int]) -> Iterator[tup
 
 
 def _add_visits(batch: Batch, rows: Iterable[tuple[Any, ...]]) -> dict[Contact, list[int]]:
-    """Take in stored visits; returns, by final contact, when page views with a campaign follow."""
+    """Add stored visits; return the times of later page views with a campaign, by contact."""
     visits: dict[int, Visit] = {}
     after: dict[Contact, list[int]] = {}
     for contact_id, device, visit_id, first, last, beside, *columns in rows:
@@ -120,7 +120,7 @@ def _add_visits(batch: Batch, rows: Iterable[tuple[Any, ...]]) -> dict[Contact, 
 
 
 def put_beginnings(batch: Batch, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Take in the stored beginnings of direct visits."""
+    """Add the stored first page views of direct visits to the batch."""
     first: dict[int, tuple[Any, ...]] = {}
     for row in rows:
         _, visit_id, view_id, *_ = row
@@ -136,20 +136,20 @@ def put_beginnings(batch: Batch, rows: Iterable[tuple[Any, ...]]) -> None:
 
 
 def put_touches(batch: Batch, touches: Iterable[StoredTouch]) -> None:
-    """Take in stored touches."""
+    """Add stored touches to the batch."""
     for touch in touches:
         owner = batch.directory.contacts[touch.contact_id]
         path = batch.path(owner)
         path.load_touch(touch.key, touch.at)
         if not touch.is_direct_view:
-            path.load_telling(touch.at)
+            path.load_known_source(touch.at)
         elif touch.id not in batch.views:
             view = batch.views[touch.id] = _direct_view(touch, owner)
             path.load_direct(view)
 
 
 def _direct_view(touch: StoredTouch, owner: Contact) -> View:
-    """As much of a direct visit's beginning as it takes to make it no touch any more."""
+    """Return a direct visit's first page view, with the fields that withdrawing its touch needs."""
     view = View(touch.id, touch.at, "", owner)
     source_id, campaign_id, campaign_name, adset_id, adset_name, ad_id, ad_name, keyword = touch.key
     ad = Ad(None, None, campaign_id, campaign_name, adset_id, adset_name, ad_id, ad_name, keyword)
@@ -162,7 +162,7 @@ def _direct_view(touch: StoredTouch, owner: Contact) -> View:
 
 
 def hit_row(item: Item) -> StoredHit | None:
-    """The row of a page view."""
+    """Return the row of a page view."""
     hit = item.hit
     if hit is None:
         return None
@@ -189,7 +189,7 @@ def hit_row(item: Item) -> StoredHit | None:
 
 
 def visit_rows(batch: Batch) -> list[StoredVisit]:
-    """The rows of visits that are new or have grown."""
+    """Return the rows of visits that are new or have grown."""
     written: list[StoredVisit] = []
     for visit in batch.visits:
         if visit.into is not None or not visit.changed:
@@ -211,7 +211,7 @@ def visit_rows(batch: Batch) -> list[StoredVisit]:
 
 
 def joined_visits(batch: Batch) -> list[AbsorbedVisit]:
-    """Stored visits that have become part of others."""
+    """Return stored visits that have become part of others."""
     return [
         AbsorbedVisit(
             visit.id, visit.owner.final().id, visit.final().id, visit.first, visit.last
@@ -222,7 +222,7 @@ def joined_visits(batch: Batch) -> list[AbsorbedVisit]:
 
 
 def sources_seen(batch: Batch) -> list[SourceSeen]:
-    """The sources that stored events after the batch's page views may lack."""
+    """Return the sources that stored events after the batch's page views may lack."""
     return [
         SourceSeen(contact.id, view.at, view.touch().source_bit)
         for view in batch.views.values()
@@ -231,5 +231,5 @@ def sources_seen(batch: Batch) -> list[SourceSeen]:
 
 
 def origin_of(owner: Contact) -> int | None:
-    """The contact that something was of in its turn, if that was merged later in the batch."""
+    """Return the contact that a row belonged to at first, if it was merged later in the batch."""
     return owner.id if owner.merged_into is not None else None

@@ -1,6 +1,6 @@
 """A contact's path as far as a batch needs it: earlier touches, sources, visits, and the batch's
-own events. It begins as a picture of what is stored and is changed item by item in order of
-arrival, so that batches make no difference. Pure.
+own events. It begins with the stored state and is changed item by item in order of arrival, so
+that the split into batches makes no difference. Pure.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class EventSources:
 #     touch G          touch M          no touch: D        sources G, M
 #
 # - Spring and summer are one visit and two touches: see browsing/visits.py.
-# - The third begins a visit of its own, and nothing tells where it came from. M, 20 minutes before,
-#   tells more, so D makes no touch; at 10:51 it would.
+# - The third begins a visit of its own, whose source is not known. M, 20 minutes before, has a
+#   known source, so D makes no touch; at 10:51 it would.
 # - The purchase begins with the sources that the path has when its turn comes. If the page view of
 #   10:20 arrives after it, M is added to it then, as the touch lies before it in time.
-# - Until that page view arrives, D makes a touch: G tells more up to 10:30 only. `_reconsider` then
-#   takes the touch back. The purchase keeps D among its sources, which may be too many, never too
-#   few: they only say where looking for credit is worth it.
+# - Until that page view arrives, D makes a touch: G prevents one up to 10:30 only. `_reconsider`
+#   then withdraws the touch. The purchase keeps D among its sources, which may be too many, never
+#   too few: they only say for which events to look for credit.
 # - A sign-up at 10:15 that names spring's campaign itself repeats G and makes no second touch; one
 #   at 10:31 makes one.
 # - When two contacts merge, each has what either path has, and so has every event on them.
@@ -46,7 +46,7 @@ class ContactPath:
     """The path of one contact."""
 
     __slots__ = (
-        "_direct", "_telling", "_times", "_visits", "marks", "merged_mask", "source_mask",
+        "_direct", "_known_times", "_times", "_visits", "marks", "merged_mask", "source_mask",
     )  # fmt: skip
 
     def __init__(self, source_mask: int) -> None:
@@ -55,62 +55,62 @@ class ContactPath:
         """Sources that a merge in this batch put on every event before it."""
         self.marks: list[EventSources] = []
         self._times: dict[TouchpointKey, list[int]] = {}
-        self._telling: list[int] = []
-        """Times of touches other than direct visits, in order."""
+        self._known_times: list[int] = []
+        """Times of touches with a known source, so other than direct visits, in order."""
         self._direct: list[View] = []
-        """The beginnings of visits that nothing tells the source of."""
+        """The first page views of visits whose source is not known."""
         self._visits: dict[str, list[Visit]] = {}
         """By device."""
 
     def load_touch(self, key: TouchpointKey, at: int) -> None:
-        """Take in a stored touch, whatever it was made by."""
+        """Add a stored touch of any origin."""
         self._times.setdefault(key, []).append(at)
 
-    def load_telling(self, at: int) -> None:
-        """Take in that there was a touch, other than a direct visit."""
-        insort(self._telling, at)
+    def load_known_source(self, at: int) -> None:
+        """Add the time of a stored touch with a known source."""
+        insort(self._known_times, at)
 
     def load_direct(self, view: View) -> None:
-        """Take in the stored beginning of a direct visit, whether it is a touch or not."""
+        """Add the stored first page view of a direct visit, whether it is a touch or not."""
         self._direct.append(view)
 
     def load_visit(self, visit: Visit) -> None:
         self._visits.setdefault(visit.device, []).append(visit)
 
     def repeats(self, touch: Touch) -> bool:
-        """Return whether the same touch is there in the half hour up to this one."""
+        """Return whether there is an equal touch in the half hour before this one."""
         return any(
             touch.at - HALF_HOUR <= time <= touch.at for time in self._times.get(touch.key, ())
         )
 
     def add_touch(self, touch: Touch) -> None:
-        """Take in a touch of an event, or one that was sent by itself."""
+        """Add a touch of an event, or one that was sent by itself."""
         self._add(touch)
-        self._tell(touch.at)
+        self._add_known_time(touch.at)
 
     def add_view(self, view: View) -> None:
-        """Take in a page view, and decide anew about those whose standing it changes."""
+        """Add a page view, and decide anew about the page views whose role it changes."""
         for changed in place(self._visits.setdefault(view.device, []), view):
             if changed.is_direct:
                 self._claim_directly(changed)
             elif changed.claims:
                 self._make(changed)
-                self._tell(changed.at)
+                self._add_known_time(changed.at)
             else:
                 self._unmake(changed)
-                self._untell(changed.at)
+                self._remove_known_time(changed.at)
 
     def add_event(self, at: int) -> EventSources:
-        """Note an event of the batch, which begins with all sources known so far."""
+        """Add an event of the batch, which begins with all sources known so far."""
         mark = EventSources(at, self.source_mask)
         self.marks.append(mark)
         return mark
 
     def absorb(self, other: ContactPath) -> None:
-        """Join the path of a contact merged into this one's. What was decided on either stays."""
+        """Add the path of a contact merged into this one. Decisions made on either path stay."""
         for key, times in other._times.items():
             self._times.setdefault(key, []).extend(times)
-        self._telling = sorted(self._telling + other._telling)
+        self._known_times = sorted(self._known_times + other._known_times)
         self._direct += other._direct
         for device, visits in other._visits.items():
             self._visits.setdefault(device, []).extend(visits)
@@ -129,24 +129,26 @@ class ContactPath:
             if view.is_touch:
                 self._unmake(view)
 
-    def _tell(self, at: int) -> None:
-        insort(self._telling, at)
+    def _add_known_time(self, at: int) -> None:
+        insort(self._known_times, at)
         self._reconsider(at)
 
-    def _untell(self, at: int) -> None:
-        self._telling.remove(at)
+    def _remove_known_time(self, at: int) -> None:
+        self._known_times.remove(at)
         self._reconsider(at)
 
     def _reconsider(self, at: int) -> None:
-        """Decide anew about direct visits after a touch that came or went."""
+        """Decide anew about direct visits in the half hour after a changed touch."""
         for view in self._direct:
             if at <= view.at <= at + HALF_HOUR:
                 self._decide_directly(view)
 
     def _decide_directly(self, view: View) -> None:
-        """A direct visit makes no touch in the half hour after one that tells more."""
-        nearest = bisect_left(self._telling, view.at - HALF_HOUR)
-        follows_better = nearest < len(self._telling) and self._telling[nearest] <= view.at
+        """Make or withdraw the touch of a direct visit: it makes none in the half hour after a
+        touch with a known source.
+        """
+        nearest = bisect_left(self._known_times, view.at - HALF_HOUR)
+        follows_better = nearest < len(self._known_times) and self._known_times[nearest] <= view.at
         if follows_better and view.is_touch:
             self._unmake(view)
         elif not follows_better and not view.is_touch:

@@ -1,6 +1,6 @@
 """The decisions of the pipeline, one step per function, in the order of `batch_runner.process`.
 
-All of them are pure: they look at nothing but the batch and walk its items in order of arrival.
+All of them are pure: they read nothing but the batch, and walk its items in order of arrival.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _decode_bots = msgspec.json.Decoder(AcceptedBots).decode
 
 
 def parse(batch: Batch) -> None:
-    """Read the payloads; rows that cannot be read are rejected here and now."""
+    """Read the payloads; rows that cannot be read are rejected at once."""
     for arrival in batch.arrivals:
         read = _READERS.get(arrival.kind)
         if read is None:
@@ -98,16 +98,18 @@ _READERS: dict[str, Callable[[Batch, InboxRow], None]] = {
 }
 
 
-def _identifiers(sent: AcceptedEvent | AcceptedTouchpoint | AcceptedPerson) -> Identifiers:
-    return Identifiers(sent.email, sent.tracking_id, sent.trk_token, sent.fingerprint, sent.ip)
+def _identifiers(accepted: AcceptedEvent | AcceptedTouchpoint | AcceptedPerson) -> Identifiers:
+    return Identifiers(
+        accepted.email, accepted.tracking_id, accepted.trk_token, accepted.fingerprint, accepted.ip
+    )
 
 
 def _add_item(batch: Batch, arrival: InboxRow, identifiers: Identifiers, at: int) -> Item:
-    """A new item that does not yet say what was done, at this moment in ms since 1970."""
+    """Add an item with an identity and a time, in ms since 1970, to the batch."""
     sender = sender_of(arrival.sender, arrival.kind)
     kept, warnings = without_junk(identifiers, batch.space.junk)
     seen_with = kept.fingerprint is not None and kept.ip is not None
-    who = ItemIdentity(
+    identity = ItemIdentity(
         receipt_id=arrival.id,
         at=at * 1000,
         received_at=arrival.received_at,
@@ -117,41 +119,43 @@ def _add_item(batch: Batch, arrival: InboxRow, identifiers: Identifiers, at: int
         fingerprint=f"{kept.fingerprint}|{kept.ip}" if seen_with else None,
         sender=sender,
     )
-    item = Item(arrival, who)
+    item = Item(arrival, identity)
     item.warn(warnings)
     batch.items.append(item)
     return item
 
 
 def match_and_merge(batch: Batch) -> None:
-    """Find, make and merge the contacts of the items: one item after another, as each is matched
-    against what those before it have merged. Identifiers that a page may not add to a contact are
+    """Find, create and merge the contacts of the items: one item after another, as each is matched
+    against the result of those before it. Identifiers that a page may not add to a contact are
     left out from here on, with a warning.
     """
     for item in batch.items:
-        presented = item.who
-        item.contact, item.who = identify(batch.directory, presented)
-        if item.who is not presented:
-            refused = [kind for kind, _ in presented.pairs() if getattr(item.who, kind) is None]
+        presented = item.identity
+        item.contact, item.identity = identify(batch.directory, presented)
+        if item.identity is not presented:
+            refused = [
+                kind for kind, _ in presented.pairs() if getattr(item.identity, kind) is None
+            ]
             warnings = [f"{kind} ignored: a page cannot add it to this contact" for kind in refused]
             item.warnings = [*(item.warnings or ()), *warnings]
 
 
 def describe_contacts(batch: Batch) -> None:
-    """Let contacts take what events and merged contacts tell about them."""
+    """Fill in the contacts' profiles from events, page views and merged contacts."""
     directory, profiles, zone = batch.directory, batch.profiles, batch.space.zone
     for item, merges in batch.timeline():
         for merge in merges:
             profiles.of(merge.survivor).fill_from(profiles.of(merge.loser))
         profile, described = profiles.of(item.contact), item.event or item.person
-        trusted = item.who.sender.is_trusted
+        trusted = item.identity.sender.is_trusted
         if item.hit is not None:
             _describe_by_hit(batch, item, item.hit)
         if described is None:
-            profile.learn(item.who.email, None, None)
+            profile.learn(item.identity.email, None, None)
             continue
         name = full_name(described.full_name, described.first_name, described.last_name)
-        profile.learn(item.who.email, name, described.phone)
+        profile.learn(item.identity.email, name, described.phone)
         if described.profile_fields:
             profile.set_fields(described.profile_fields, zone, replace=trusted)
         if name is not None and (trusted or profile.name == name):
@@ -175,11 +179,11 @@ def _describe_by_hit(batch: Batch, item: Item, hit: AcceptedHit) -> None:
 
 
 def read_views(batch: Batch) -> None:
-    """Tell where the page views come from, and which clicks they show first."""
+    """Read the sources of the page views, and the clicks that they are the first to have."""
     for item in batch.items:
         if item.hit is not None:
             item.view = read_view(
-                item.hit, item.who, item.contact, batch.clicks, batch.space.exclusions
+                item.hit, item.identity, item.contact, batch.clicks, batch.space.exclusions
             )
 
 
@@ -191,7 +195,7 @@ def group_companies(batch: Batch) -> None:
             batch.profiles.of(merge.survivor).join_company(batch.profiles.of(merge.loser))
         profile = batch.profiles.of(item.contact)
         if by_external_id:
-            if item.who.sender.is_trusted or profile.company is None:
+            if item.identity.sender.is_trusted or profile.company is None:
                 profile.company = _named_company(batch, item) or profile.company
         elif profile.company is None:
             profile.company = _employer(batch, item)
@@ -203,12 +207,12 @@ def _named_company(batch: Batch, item: Item) -> Company | None:
         return None
     return batch.companies.of_external_id(
         event.company_external_id, event.company_name, item.received_at,
-        rename=item.who.sender.is_trusted,
+        rename=item.identity.sender.is_trusted,
     )  # fmt: skip
 
 
 def _employer(batch: Batch, item: Item) -> Company | None:
-    domain = business_domain(item.who.email) if item.who.email is not None else None
+    domain = business_domain(item.identity.email) if item.identity.email is not None else None
     return batch.companies.of_domain(domain, item.received_at) if domain is not None else None
 
 
@@ -233,12 +237,14 @@ def _add_touch(batch: Batch, path: ContactPath, item: Item, touch: Touch) -> Non
         return
     item.touch = None
     if item.event is None:
-        repeated = Duplicate(item.id, "repeated_touch", None, item.received_at, item.who.sender)
+        repeated = Duplicate(
+            item.id, "repeated_touch", None, item.received_at, item.identity.sender
+        )
         batch.duplicates.append(repeated)
 
 
 def settle(batch: Batch) -> None:
-    """Carry what the walks found over to the rows of the contacts, whose numbers are now known."""
+    """Copy the results of the walks to the rows of the contacts, whose numbers are now known."""
     for item in batch.items:
         if item.hit is None:
             continue

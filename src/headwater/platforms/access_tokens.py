@@ -1,5 +1,5 @@
-"""Short-lived access tokens that platforms give in exchange for a destination's secrets, kept in
-memory until shortly before they end.
+"""Short-lived access tokens that platforms issue in exchange for a destination's secrets, kept in
+memory until shortly before they expire.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ class HttpSender(Protocol):
     """A client of other servers."""
 
     async def send(self, call: EgressRequest) -> EgressResponse:
-        """Return the answer, whatever its status. Raises EgressError."""
+        """Send a request and return the answer, whatever its status. Raises EgressError."""
         ...
 
 
 class _AccessToken(NamedTuple):
     secrets: dict[str, str]
-    """Those it was issued for: with others, another is needed."""
+    """The secrets it was issued for: a change of them needs a new token."""
     text: str
     until: float
 
 
 class TokenRefusal(NamedTuple):
-    """There is no token."""
+    """The platform issued no token."""
 
     verdict: Verdict
     answer: EgressResponse | None = None
@@ -50,8 +50,8 @@ class AccessTokens:
     async def fetch(
         self, platform: Platform, destination: Destination, now: float
     ) -> str | TokenRefusal | None:
-        """Return a token that is good at a Unix time; None where the secrets do without. Raises
-        EgressError.
+        """Return a token that is valid at a Unix time; None when the secrets need no exchange.
+        Raises EgressError.
         """
         key = destination.space_id, destination.id
         known = self._tokens.get(key)
@@ -72,17 +72,17 @@ class AccessTokens:
         return text
 
     def has(self, destination: Destination) -> bool:
-        """Return whether there is one from before, which may have ended early."""
+        """Return whether a token is kept, which the platform may have revoked."""
         return (destination.space_id, destination.id) in self._tokens
 
     def forget(self, destination: Destination) -> None:
-        """Have another issued next time."""
+        """Delete the kept token, so that the next call needs a new one."""
         self._tokens.pop((destination.space_id, destination.id), None)
 
 
 def _read(platform: Platform, answer: EgressResponse) -> tuple[str, float] | Verdict:
     try:
         return platform.read_token(answer)
-    except Exception:  # an answer that nobody has thought of is no reason to stop
+    except Exception:  # an unforeseen answer is no reason to stop
         log.exception("token not understood", status=answer.status)
         return CallDeferred("The answer with the access token is not understood.")

@@ -1,4 +1,4 @@
-"""Amounts as the ad platforms take them: JSON numbers, or text where they ask for it."""
+"""Amounts as the ad platforms take them: JSON numbers, or text where they require it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The person's consent to the use of their data for ads, as it bears on every platform. Pure."""
+"""The person's consent to the use of their data for ads, by the rules that hold for every
+platform. Pure.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from headwater.platforms.models import Conversion
 
 
 def is_refused(conversion: Conversion) -> bool:
-    """Return whether the person does not want their data used for ads."""
+    """Return whether the person refuses the use of their data for ads."""
     return conversion.consent.ad_user_data is False
 
 

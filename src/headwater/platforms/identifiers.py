@@ -1,6 +1,6 @@
 """Identifiers by which the ad platforms recognise a person, in the forms they compare: normalised,
-then hashed with SHA-256. Pure. Platforms differ in the normal form, so each names the one it wants;
-a value that somebody else already hashed is passed on as it is, as a hash of a hash matches nobody.
+then hashed with SHA-256. Pure. Platforms differ in the normal form, so each chooses its own. A
+value that is already a hash is passed on as it is, as a hash of a hash matches nobody.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def hash_in_form(text: str | None, form: Form) -> str | None:
 
 
 def plain_email(text: str) -> str | None:
-    """Return an address trimmed and lower-case; None for what is no address. An international
-    domain stays as it is written: another spelling of it is another hash.
+    """Return an address trimmed and lower-case; None when the text is no address. An
+    international domain stays as it is written: another spelling has another hash.
     """
     try:
         return parse_written_email(text)
@@ -56,35 +56,35 @@ def plain_email(text: str) -> str | None:
 
 
 def google_email(text: str) -> str | None:
-    """Return an address as plain; of Google's own mail domains without dots and without `+…`, as
-    these deliver to the same box.
+    """Return an address like `plain_email`; at Google's own mail domains without dots and `+…`, as
+    those spellings are one mailbox.
     """
     if (address := plain_email(text)) is None:
         return None
     user, _, domain = address.rpartition("@")
     if domain not in _GOOGLE_MAIL:
         return address
-    box = user.partition("+")[0].replace(".", "")
-    return f"{box}@{domain}" if box else None
+    mailbox = user.partition("+")[0].replace(".", "")
+    return f"{mailbox}@{domain}" if mailbox else None
 
 
 def reddit_email(text: str) -> str | None:
-    """Return an address as plain; of any domain without `+…` and with only letters and digits
-    before the @.
+    """Return an address like `plain_email`; at any domain without `+…` and with only letters and
+    digits before the @.
     """
     if (address := plain_email(text)) is None:
         return None
     user, _, domain = address.rpartition("@")
-    box = "".join(filter(str.isalnum, user.partition("+")[0]))
-    return f"{box}@{domain}" if box else None
+    mailbox = "".join(filter(str.isalnum, user.partition("+")[0]))
+    return f"{mailbox}@{domain}" if mailbox else None
 
 
 def read_phone(text: str, region: str | None) -> str | None:
     """Return a number as people write it in E.164 with `+`, or None when it cannot be read as one.
 
-    `region` (ISO 3166-1 alpha-2) tells what a number without country code means. Whether it is in
-    use is not checked: numbering plans change faster than tables of them. One that can only be
-    dialled locally lacks its area code and would become a stranger's.
+    `region` (ISO 3166-1 alpha-2) is the country of a number without country code. There is no check
+    that the number is in use: numbering plans change faster than tables of them. A number that can
+    only be dialled locally is not read: it lacks its area code and would be another person's.
     """
     if len(text) > _LONGEST_PHONE:
         return None

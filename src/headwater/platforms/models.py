@@ -1,5 +1,6 @@
-"""Values that platforms work with: a conversion with everything known of it, a destination with its
-settings, and the typed reasons and verdicts. Pure. A call over HTTP and its answer are egress'.
+"""Values that platforms work with: a conversion with all its facts, a destination with its
+settings, and the typed reasons and verdicts. Pure. HTTP requests and responses are in
+egress/models.py.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class SkipReason(StrEnum):
 
 
 class AdConsent(msgspec.Struct, frozen=True):
-    """The person's consent to uses of their data; None where nobody said."""
+    """The person's consent to uses of their data; None where it is not known."""
 
     ad_user_data: bool | None = None
     ad_personalization: bool | None = None
@@ -50,7 +51,7 @@ class Click(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConvertedPerson(msgspec.Struct, frozen=True, kw_only=True):
-    """The person who converted, as plain as they are stored. Platforms normalise and hash."""
+    """The person who converted, in plain text as stored. Platforms normalise and hash."""
 
     email: str | None = None
     """Trimmed and lower-case."""
@@ -72,9 +73,9 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     event_id: int
     dedup_id: str
     event_name: str
-    """Ours: a standard name, or custom_event_N."""
+    """Our name: a standard one, or custom_event_N."""
     configured_name: str | None = None
-    """The name that people gave a custom event."""
+    """The Space's name of a custom event."""
     event_time: int
     """Milliseconds since 1970."""
     person: ConvertedPerson = ConvertedPerson()
@@ -86,7 +87,7 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     user_agent: str | None = None
     consent: AdConsent = AdConsent()
     cookies: dict[str, str] = {}
-    """The event's own, of browsing.accepted.COOKIES; they win over the click's."""
+    """The event's own cookies, of browsing.accepted.COOKIES; they precede the click's."""
     url_click_ids: dict[str, str] = {}
     """Click ids of the event's own URL."""
     click: Click | None = None
@@ -121,30 +122,30 @@ class Destination(msgspec.Struct, frozen=True, kw_only=True):
     """Event name → the platform's name or id where it is not the default; None: not sent."""
     all_events: bool = False
     access_token: str | None = None
-    """Where the platform wants a token that has to be fetched first."""
+    """Set where the platform needs a token that has to be fetched first."""
     test: bool = False
-    """True for a trial that must not count: the platform's test mode or validation."""
+    """True for a test event, which must not count: the platform's test mode or validation."""
 
     def __repr__(self) -> str:
         return f"Destination({self.platform} {self.space_id}/{self.id})"
 
 
 class CallAccepted(msgspec.Struct, frozen=True):
-    """All of them were taken."""
+    """The platform took all events of the call."""
 
 
 class CallRefused(msgspec.Struct, frozen=True):
-    """None was taken, and sending the same again would not change it."""
+    """The platform took no event, and would not take the same call later."""
 
     error: str
 
 
 class CallDeferred(msgspec.Struct, frozen=True):
-    """None was taken; later may be better. The destination as a whole waits."""
+    """The platform took no event, but may later. The destination as a whole waits."""
 
     error: str
     wait_seconds: float | None = None
-    """Seconds the platform wants us to wait, besides what its Retry-After says."""
+    """Seconds that the platform asks us to wait, besides its Retry-After header."""
 
 
 class CredentialsRefused(msgspec.Struct, frozen=True):
@@ -154,18 +155,18 @@ class CredentialsRefused(msgspec.Struct, frozen=True):
 
 
 class PartlyAccepted(msgspec.Struct, frozen=True):
-    """Some were refused, by their position in the call."""
+    """The platform refused some events, by their position in the call."""
 
     errors: dict[int, str]
     others_taken: bool
     """True when the platform took the others, False when it refused the whole call because of
     these."""
     retryable: dict[int, str] = {}
-    """Positions that were not taken but may be later."""
+    """Errors at positions that were not taken but may be later."""
 
 
 class Bisect(msgspec.Struct, frozen=True):
-    """The whole call was refused because of some of them, and the answer does not say which."""
+    """The whole call was refused because of some events that the answer does not name."""
 
     error: str
 

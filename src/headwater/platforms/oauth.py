@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from headwater.egress.models import EgressRequest, EgressResponse
 from headwater.platforms.models import CallDeferred, CredentialsRefused, Verdict
-from headwater.platforms.responses import by_status, read_object, succeeded, words
+from headwater.platforms.responses import by_status, error_text, read_object, succeeded
 
 FORM = "application/x-www-form-urlencoded"
 _SHORTEST_LIFE = 60.0
@@ -16,13 +16,13 @@ _LATER = frozenset({"server_error", "temporarily_unavailable", "rate_limit_excee
 
 
 def exchange(url: str, **fields: str) -> EgressRequest:
-    """Return the call that asks a token endpoint for an access token."""
+    """Return the call that requests an access token."""
     return EgressRequest(url=url, body=urlencode(fields).encode(), content_type=FORM)
 
 
 def read_token(answer: EgressResponse) -> tuple[str, float] | Verdict:
-    """Return the token and the seconds it lives. That the secrets are not accepted holds the
-    destination: no event is at fault.
+    """Return the token and its lifetime in seconds, or the verdict. Secrets that are refused hold
+    the destination: no event is at fault.
     """
     body = read_object(answer)
     if body is None:
@@ -31,7 +31,9 @@ def read_token(answer: EgressResponse) -> tuple[str, float] | Verdict:
     if succeeded(answer) and isinstance(token, str) and token:
         return token, _life(body.get("expires_in"))
     error = body.get("error")
-    text = words("No access token", f"HTTP {answer.status}", error, body.get("error_description"))
+    text = error_text(
+        "No access token", f"HTTP {answer.status}", error, body.get("error_description")
+    )
     later = not succeeded(answer) and isinstance(by_status(answer, 1), CallDeferred)
     if error in _LATER or later:
         return CallDeferred(text)

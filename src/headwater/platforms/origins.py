@@ -15,8 +15,8 @@ def url_of(settings: Settings, platform: Platform) -> str:
 
 
 def named_hosts(settings: Settings) -> frozenset[str]:
-    """Return the hosts that the operator named instead of the platforms' own. These may be private
-    ones, as the name comes from whoever runs the service and not from a Space.
+    """Return the hosts that the operator named instead of the platforms' own. These may have
+    private addresses, as the operator of the service names them, and not a Space.
     """
     platforms = registry.PLATFORMS.values()
     urls = {url_of(settings, platform) for platform in platforms} - {p.url for p in platforms}

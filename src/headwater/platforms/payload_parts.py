@@ -1,4 +1,4 @@
-"""Pieces that the calls of several platforms are made of. Pure."""
+"""Parts of payloads that several platforms share. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def present(**fields: Any) -> dict[str, Any]:
 
 
 def list_of(value: str | None) -> list[str] | None:
-    """Return a list of the one value, as platforms take several."""
+    """Return a list of one value, for fields of which platforms take several."""
     return None if value is None else [value]
 
 
@@ -42,7 +42,7 @@ def value_fields(conversion: Conversion, form: Callable[[Decimal], Any]) -> dict
 
 
 def lacks_currency(conversion: Conversion) -> bool:
-    """Return whether there is an amount, but nothing says in what."""
+    """Return whether there is an amount without a currency."""
     return conversion.amount is not None and not conversion.currency
 
 
@@ -57,8 +57,6 @@ def bearer(token: str | None) -> dict[str, str]:
 
 
 def count_within(parts: Sequence[Mapping[str, Any]], size: int) -> int:
-    """Return how many of these parts, from the first and at least one, make a body of at most
-    `size` bytes.
-    """
+    """Return the number of first parts, at least one, that make a body of at most `size` bytes."""
     ends = accumulate(len(msgspec.json.encode(part)) + 1 for part in parts)
     return max(1, sum(end <= size - _ENVELOPE for end in ends))

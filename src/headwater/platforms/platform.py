@@ -1,5 +1,5 @@
-"""An ad platform to everything outside this room: a class with defaults. Everything that differs
-from platform to platform is behind it, and nothing here does I/O.
+"""The interface of an ad platform to all other rooms: a class with defaults. It hides everything
+that differs from platform to platform, and does no I/O.
 """
 
 from __future__ import annotations
@@ -33,40 +33,40 @@ class Limits:
     """Seconds that an event's time may lie in the future. Where the platform publishes none, 0: the
     event waits until its time has come."""
     size: int | None = None
-    """Bytes of a call's body, where the platform bounds them."""
+    """Bytes of a call's body, where the platform limits them."""
 
 
 class Platform(ABC):
-    """An ad platform's server-side conversion interface. A subclass in a folder of this package is
-    all there is to a platform; its one instance keeps nothing.
+    """An ad platform's server-side conversion interface. A platform is a subclass in a folder of
+    this package; its single instance has no state.
     """
 
     name: ClassVar[str]
-    """As in commands and in HEADWATER_<NAME>_URL; the folder is called the same."""
+    """The name in commands and in HEADWATER_<NAME>_URL, and of its folder."""
     title: ClassVar[str]
     url: ClassVar[str]
-    """The origin its interface is reached at unless the operator names another."""
+    """The origin of its interface, unless the operator names another."""
     sources: ClassVar[frozenset[str]]
     """Listed sources whose credit makes an event this platform's."""
     settings: ClassVar[type[PlatformSettings]]
     """A destination's settings besides its secrets."""
     secrets: ClassVar[Mapping[str, str]]
-    """Names of the tokens it needs, with what each is."""
+    """Names of the tokens it needs, with descriptions."""
     optional_secrets: ClassVar[frozenset[str]] = frozenset()
     limits: ClassVar[Limits]
 
     event_names: ClassVar[Mapping[str, str]] = {}
-    """Our event names → the platform's. Where it has an id for each account instead, empty: only
-    what a destination maps itself is sent."""
+    """Our event names → the platform's. Empty where each account has ids of its own: only
+    events that a destination maps itself are sent."""
     free_names: ClassVar[bool] = False
-    """True where it takes any event name: a custom event then goes under what people call it."""
+    """True when it takes any event name: a custom event then has the Space's name for it."""
     name_pattern: ClassVar[str | None] = None
-    """Matches as a whole every name that a destination may give an event, where it is an id."""
+    """The pattern of the names that a destination may set for events, where they are ids."""
     name_rule: ClassVar[str] = ""
-    """The same for people, as the rest of `The name …`."""
+    """The same rule in words, as the rest of `The name …`."""
 
     kept_fields: ClassVar[frozenset[str]] = frozenset()
-    """Fields of a part whose values say nothing of the person, and are kept."""
+    """Fields of a part whose values are not personal, and are kept."""
     kept_urls: ClassVar[frozenset[str]] = frozenset()
     """Fields of a part with a URL, which is kept without its query."""
     quoted_fields: ClassVar[frozenset[str]] = frozenset()
@@ -74,9 +74,9 @@ class Platform(ABC):
     before anything of the answer is kept."""
 
     test_code: ClassVar[str | None] = None
-    """The setting with the code that marks test events, where they count without one."""
+    """The setting with the code of test events, on a platform where they count without a code."""
     test_code_place: ClassVar[str] = ""
-    """Where people find that code."""
+    """The place where users find that code."""
 
     @abstractmethod
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
@@ -88,14 +88,14 @@ class Platform(ABC):
 
     @abstractmethod
     def classify(self, answer: EgressResponse, count: int) -> Verdict:
-        """Judge the answer to a call with so many parts: the body before the status."""
+        """Return the verdict of an answer to a call with so many parts."""
 
     def skip_reason(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Return why this platform cannot take a conversion. What does not depend on the platform
-        (opt-out, mapping, attribution, age) is decided before.
+        """Return the reason why this platform cannot take a conversion, if any. Rules of all
+        platforms (opt-out, mapping, attribution, age) are checked before.
 
-        Without a setting for it, an event of somebody who refused is not sent: the platform has no
-        way to be told of the refusal.
+        Without a setting for consent, an event of a person who refused is not sent: the platform
+        has no field for the refusal.
         """
         settings = destination.settings
         sends_refused = isinstance(settings, ConsentSettings) and settings.consent_denied == "limit"
@@ -106,18 +106,16 @@ class Platform(ABC):
         return self.missing(conversion, destination)
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Return what a conversion lacks that this platform needs, such as an identifier."""
+        """Return the reason when a conversion lacks a field that this platform needs."""
         return None
 
     def count_fitting(self, parts: Sequence[dict[str, Any]]) -> int:
-        """Return how many of these parts, from the first and at least one, go into one call."""
+        """Return the number of first parts, at least one, that fit into one call."""
         size = self.limits.size
         return len(parts) if size is None else count_within(parts, size)
 
     def redact(self, part: dict[str, Any]) -> dict[str, Any]:
-        """Return a part fit to be shown: what happened, when and for how much, without whom it
-        was.
-        """
+        """Return a part without personal data: the event, its time and its amount."""
         return mask_fields(part, self.kept_fields, self.kept_urls)
 
     def token_request(self, destination: Destination, now: float) -> EgressRequest | None:
@@ -128,16 +126,16 @@ class Platform(ABC):
         return None
 
     def read_token(self, answer: EgressResponse) -> tuple[str, float] | Verdict:
-        """Return the access token and the seconds it lives, or why there is none."""
+        """Return the access token and its lifetime in seconds, or the verdict why there is none."""
         return oauth.read_token(answer)
 
     def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:
-        """Return what is wrong with these secrets taken together, in words for the operator."""
+        """Return the fault of these secrets taken together, in words for the operator, or None."""
         return None
 
     def test_event_problem(self, destination: Destination) -> str | None:
-        """Return why a test event would count as a conversion or cannot be made, in words for the
-        operator.
+        """Return the reason why a test event would count as a conversion or cannot be made, in
+        words for the operator, or None.
         """
         if self.test_code is None or getattr(destination.settings, self.test_code):
             return None
@@ -153,8 +151,8 @@ class Platform(ABC):
     def sent_as(
         self, event_name: str, own_names: Mapping[str, str | None], label: str | None = None
     ) -> str | None:
-        """Return the platform's name or id for events of this name, which people may call otherwise
-        (`label`): the destination's own, else the platform's; None when they are not sent.
+        """Return the platform's name or id for events of this name, for which the Space may have a
+        `label`: the destination's own, else the platform's; None when they are not sent.
         """
         if event_name in own_names:
             return own_names[event_name] or None

@@ -1,6 +1,4 @@
-"""One call to a platform with everything that belongs to it: the access token, the answer, and the
-verdict on it.
-"""
+"""A call to a platform with all its parts: the access token, the answer, and the verdict on it."""
 
 from __future__ import annotations
 
@@ -25,17 +23,17 @@ log = structlog.get_logger()
 
 
 class PlatformCall(NamedTuple):
-    """A call that was made, or could not be."""
+    """The result of a call, or of the failure to make it."""
 
     verdict: Verdict
     answer: EgressResponse | None = None
-    """None when there was none."""
+    """None when there was no answer."""
     token: str | None = None
     """The access token that was used."""
 
 
 class PlatformClient:
-    """Makes calls. One serves all destinations."""
+    """Calls platforms. One client serves all destinations."""
 
     def __init__(self, egress: HttpSender) -> None:
         self._egress = egress
@@ -49,15 +47,15 @@ class PlatformClient:
         now: float,
     ) -> PlatformCall:
         """Send events. A token that the platform no longer accepts is replaced once, as it may have
-        ended early; only a new one that is refused as well is a fault of the credentials.
+        been revoked; only the refusal of a new one as well is a fault of the credentials.
         """
         had_token = self._tokens.has(destination)
-        called = await self._call_once(platform, destination, parts, now)
-        if isinstance(called.verdict, CredentialsRefused):
+        result = await self._call_once(platform, destination, parts, now)
+        if isinstance(result.verdict, CredentialsRefused):
             self._tokens.forget(destination)
             if had_token:
                 return await self._call_once(platform, destination, parts, now)
-        return called
+        return result
 
     async def _call_once(
         self,
@@ -88,7 +86,7 @@ def _request(
 ) -> EgressRequest | Bisect:
     try:
         return platform.request(parts, destination)
-    except Exception:  # one that nobody has thought of must not stop the others
+    except Exception:  # an unforeseen part must not stop the others
         log.exception("call not made", platform=platform.name)
         return Bisect("An internal error: the call could not be made.")
 
@@ -96,6 +94,6 @@ def _request(
 def _classify(platform: Platform, answer: EgressResponse, parts: int) -> Verdict:
     try:
         return platform.classify(answer, parts)
-    except Exception:  # an answer that nobody has thought of must not stop the others
+    except Exception:  # an unforeseen answer must not stop the others
         log.exception("answer not understood", platform=platform.name, status=answer.status)
         return CallDeferred(f"{platform.title} gave an answer that is not understood.")

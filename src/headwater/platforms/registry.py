@@ -1,4 +1,4 @@
-"""The platforms by name: every folder of this package is one. Another needs no line here."""
+"""The platforms by name: every folder of this package is one. A new one needs no line here."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from headwater.platforms.platform import Platform
 _ORDER = (
     "meta", "google", "tiktok", "linkedin", "reddit", "pinterest", "snapchat", "microsoft",
 )  # fmt: skip
-"""The order in which people are shown the platforms. Others follow by name."""
+"""The order of the platforms in lists. Others follow by name."""
 
 
 def find_platforms(package: ModuleType) -> dict[str, Platform]:
-    """Return a package's platforms by name. Each of its folders defines the one that is called as
-    the folder is. Raises LookupError where a folder defines none, several or another.
+    """Return a package's platforms by name. Each folder defines the platform of its name. Raises
+    LookupError where a folder defines none, several or another.
     """
     names = [module.name for module in pkgutil.iter_modules(package.__path__) if module.ispkg]
     ranks = {name: rank for rank, name in enumerate(_ORDER)}

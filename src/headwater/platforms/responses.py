@@ -1,5 +1,5 @@
-"""Pieces of reading any platform's answer: its body as JSON whatever the status, the verdict of a
-status alone, and errors in words that hold nothing secret. Pure.
+"""Functions for reading any platform's answer: its body as JSON whatever the status, the verdict of
+a status alone, and the text of errors without secrets. Pure.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from headwater.platforms.models import (
 
 LONGEST_ERROR = 500
 MOST_READ = 16 * 1024
-"""Characters of a platform's words that are looked at for those."""
+"""Characters of a platform's error that are searched for those."""
 
-# What looks like a token or an id of somebody. A sentence for people loses nothing by it. It begins
-# only where a word begins, so that time stays linear in what a platform answers.
+# Text that looks like a token or a person's id, which no sentence needs. A match begins only at the
+# beginning of a word, so that the time is linear in the length of the answer.
 _TOKEN = re.compile(r"(?<![A-Za-z0-9_-])(?=[A-Za-z_-]{0,64}[0-9])[A-Za-z0-9_-]{24,}")
 _SHORTEST_QUOTED = 3
-"""Characters; fewer identify nobody."""
+"""Characters of a quoted value; a shorter one identifies nobody."""
 
 _mask = Mask()
 _TRANSIENT = frozenset({408, 423, 425, 429})
@@ -38,7 +38,7 @@ _ABOUT_CONTENT = frozenset({400, 413, 422})
 
 
 def succeeded(answer: EgressResponse) -> bool:
-    """Return whether the status says so; many a body knows better."""
+    """Return whether the status means success; the body may still have errors."""
     return 200 <= answer.status < 300
 
 
@@ -56,41 +56,41 @@ def read_object(answer: EgressResponse) -> dict[str, Any] | None:
 
 
 def is_number(value: Any) -> TypeGuard[int]:
-    """Return whether it is a whole number; true and false are none."""
+    """Return whether a value is a whole number; true and false are none."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
-    """Return the objects of a list, and none of whatever was sent instead of one."""
+    """Return the objects of a list, and an empty list for any other value."""
     if not isinstance(value, list):
         return []
     return [item for item in cast("list[Any]", value) if isinstance(item, dict)]
 
 
-def words(*parts: Any) -> str:
-    """Return an error's parts in one line of bounded length, without what looks like a person's or
-    a token. What was sent is masked besides by whoever keeps the error.
+def error_text(*parts: Any) -> str:
+    """Return an error's parts in one line of bounded length, without text that looks like
+    personal data or a token. The code that stores the error also masks all values that were sent.
     """
     text = ": ".join(str(part) for part in parts if part not in (None, ""))
     return _mask.text(_TOKEN.sub(MASKED, " ".join(text[:MOST_READ].split())))[:LONGEST_ERROR]
 
 
 def at(value: Any, *names: str) -> Any:
-    """Return the value under these names, the second inside the first; None where there is none."""
+    """Return the nested value under these names, the second inside the first, or None."""
     for name in names:
         value = cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
     return value
 
 
 def without_quoted(text: Any, value: Any) -> str:
-    """Return an error's words without the value that it is about."""
+    """Return the text of an error without the value that it quotes."""
     error = text if isinstance(text, str) else ""
     quoted = "" if isinstance(value, dict | list | bool | None) else str(value).strip()
-    return words(error if len(quoted) < _SHORTEST_QUOTED else error.replace(quoted, MASKED))
+    return error_text(error if len(quoted) < _SHORTEST_QUOTED else error.replace(quoted, MASKED))
 
 
 def refused(error: str, count: int) -> Verdict:
-    """Return the verdict of a refusal that does not say which of the events it is about."""
+    """Return the verdict of a refusal that does not name the events at fault."""
     return CallRefused(error) if count == 1 else Bisect(error)
 
 
@@ -98,14 +98,14 @@ def by_status(
     answer: EgressResponse, count: int, message: str = "", *, confirmed: bool = False
 ) -> Verdict:
     """Return the verdict where the body names no error. `message` is its text for people;
-    `confirmed` is true when it says in the platform's own way that the events were taken. A success
-    that does not may be a proxy's or a captive portal's: sending again is safe, as the platforms
+    `confirmed` is True when it says in the platform's own way that the events were taken. A success
+    without that may be a proxy's or a captive portal's: sending again is safe, as the platforms
     know an event by its id.
     """
     status = answer.status
-    error = words(f"HTTP {status}", message)
+    error = error_text(f"HTTP {status}", message)
     if succeeded(answer):
-        unconfirmed = words(f"HTTP {status} without the platform's confirmation", message)
+        unconfirmed = error_text(f"HTTP {status} without the platform's confirmation", message)
         return CallAccepted() if confirmed else CallDeferred(unconfirmed)
     if status in {401, 403}:
         return CredentialsRefused(error)

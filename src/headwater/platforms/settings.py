@@ -16,7 +16,7 @@ _RULE = "rule"
 
 
 def matching(pattern: str, rule: str) -> Meta:
-    """Return the rule of text that matches a pattern; `rule` says the same, as the rest of `The
+    """Return the rule of text that matches a pattern; `rule` is the same in words, the rest of `The
     setting …`.
     """
     return Meta(pattern=pattern, extra={_RULE: rule})
@@ -78,8 +78,8 @@ class ConsentSettings(PlatformSettings, frozen=True, kw_only=True):
 
 
 class LimitedDataUseSettings(ConsentSettings, frozen=True, kw_only=True):
-    """Settings of a platform whose field for it is limited data use, which may be had for all
-    events.
+    """Settings of a platform whose field for refusals is limited data use, which may also be set
+    for all events.
     """
 
     limited_data_use: LimitedDataUse = "denied"
@@ -90,7 +90,7 @@ class LimitedDataUseSettings(ConsentSettings, frozen=True, kw_only=True):
 
 
 def rule_of(setting: Any) -> str:
-    """Return the rule of a setting of this type, as the rest of a sentence."""
+    """Return the rule of a setting's type in words, as the rest of a sentence."""
     info = inspect.type_info(setting)
     while isinstance(info, inspect.Metadata | inspect.UnionType):
         if isinstance(info, inspect.UnionType):

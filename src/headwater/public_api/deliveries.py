@@ -19,7 +19,7 @@ from headwater.public_api.destinations import DESTINATION_ID
 async def list_deliveries(call: Call) -> Response:
     """List what became of events at a destination, the latest first."""
     destination_id = call.path_id("destination_id")
-    sought = parameters.read_sought(call.query, destination_id)
+    sought = parameters.read_filter(call.query, destination_id)
     cursors = parameters.cursors(call.services.signing_key, call.space_id, sought)
     per_page, at = parameters.read_page(call.query, cursors)
     async with call.services.database.connection() as connection:
@@ -31,7 +31,7 @@ async def list_deliveries(call: Call) -> Response:
 async def replay_deliveries(call: Call) -> Response:
     """Queue finished deliveries once more, under the ids that the platform knows them by."""
     destination_id = call.path_id("destination_id")
-    again = parameters.read_again(await call.body())
+    again = parameters.read_replay(await call.body())
     async with call.services.database.transaction() as connection:
         replayed = await delivery_log.replay(connection, call.space_id, destination_id, again)
     return json_response(msgspec.json.encode(asdict(replayed)))

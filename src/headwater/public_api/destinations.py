@@ -94,7 +94,7 @@ async def test_destination(call: Call) -> Response:
             connection, call.space_id, destination_id, shared.settings, shared.sealing_key
         )
     trial = await try_destination(shared.egress, destination, platform)
-    return _answer({"ok": trial.ok, "http_status": trial.status, "message": trial.words})
+    return _answer({"ok": trial.ok, "http_status": trial.status, "message": trial.message})
 
 
 def _answer(content: Any, status: int = 200) -> Response:

@@ -1,5 +1,5 @@
-"""Origins: where a site's pages come from, as browsers name it, and how far a cookie may reach
-between a page's host and ours. Pure.
+"""Origins: the scheme, host and port of a site's pages, as browsers send them, and the domain that
+a cookie can have for a page's host and ours. Pure.
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ _AUTHORITY = re.compile(r"(\*\.)?(\[.*\]|[^:\[\]]*)(?::(.*))?", re.DOTALL)
 _SENT = re.compile(r"(https?)://(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::[0-9]{1,5})?")
 
 _suffixes = TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
-"""Hosts of shops that share a provider's domain are strangers to each other, hence the private
-half of the list.
-"""
+"""With the list's private half, as shops on a provider's domain must not share cookies."""
 
 
 def parse_origin(text: str) -> str:
-    """An origin as browsers write it: lower case, Punycode, without the scheme's own port. Its host
-    may begin with `*.`, for all hosts below. Raises ValueError with the rule that it breaks.
+    """Return an origin as browsers write it: lower case, Punycode, without the scheme's own port.
+    Its host may begin with `*.`, for all hosts below. Raises ValueError with the rule that is
+    broken.
     """
     scheme, separator, rest = text.strip().partition("://")
     scheme = scheme.lower()
@@ -65,7 +64,7 @@ def _host(name: str, *, wildcard: bool) -> str:
 
 
 def parse_origins(texts: Iterable[str]) -> list[str]:
-    """A site's origins, each once, in order. Raises ValueError naming the first bad one."""
+    """Return a site's origins, each once, in order. Raises ValueError naming the first bad one."""
     origins: dict[str, None] = {}
     for text in texts:
         try:
@@ -78,7 +77,9 @@ def parse_origins(texts: Iterable[str]) -> list[str]:
 
 
 def sent_host(origin: str) -> str | None:
-    """The host in an `Origin` header; None unless it is an origin of the web (not `null`)."""
+    """Return the host in an `Origin` header; None unless it is an origin of the web (not
+    `null`).
+    """
     match = _SENT.fullmatch(origin)
     return match[2] if match else None
 
@@ -97,9 +98,9 @@ def is_among(origin: str, origins: Iterable[str]) -> bool:
 
 @lru_cache(maxsize=4096)
 def cookie_domain(page_host: str, our_host: str) -> str | None:
-    """How far a cookie set by our host has to reach for the page to have it: a domain that both
-    belong to, "" when it is the same host, None when there is no way. Hosts are as `sent_host` has
-    them.
+    """Return the domain that a cookie of our host needs for the page to read it: the domain that
+    both belong to, "" when it is the same host, None when there is none. Hosts are as `sent_host`
+    returns them.
     """
     page, ours = _registrable(page_host), _registrable(our_host)
     if page and page == ours:
@@ -108,11 +109,11 @@ def cookie_domain(page_host: str, our_host: str) -> str | None:
 
 
 def _registrable(host: str) -> str:
-    """The domain that one owner has all hosts of; "" for an address or a bare name."""
+    """Return the domain whose hosts all have one owner; "" for an address or a bare name."""
     parts = _suffixes(host)
     if parts.suffix:
         return parts.top_domain_under_public_suffix
     if parts.ipv4 or parts.ipv6 or "." not in host:
         return ""
-    # A name that is under no rule of the list is treated as browsers do: its last label is one.
+    # A name that no rule of the list covers has, as in browsers, its last label as the suffix.
     return ".".join(host.rsplit(".", 2)[-2:])

@@ -1,9 +1,9 @@
-"""Whether the business has signed what a page says of somebody, so that it counts like what its own
-server sends. Pure.
+"""Signatures of a business on what a page says of a contact. With one it is trusted like what the
+business's own server sends. Pure.
 
-The signature covers the identifiers and a time, in one line that every templating language can put
-together: `<Unix seconds> <email> <tracking_id>`, the address trimmed and in lower case, and nothing
-where there is none. No address holds a blank but between quotes, so the line cannot be read twice.
+The signature covers the identifiers and a time, in one line that every templating language can
+write: `<Unix seconds> <email> <tracking_id>`, the address trimmed and in lower case, and an
+absent one empty. An address holds blanks between quotes only, so the line has one meaning.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import secrets
 from dataclasses import dataclass, field
 
 MAX_AGE = 86_400
-"""Seconds for which a signature holds: as long as somebody may leave a page open."""
+"""Seconds for which a signature is valid: as long as somebody may leave a page open."""
 LEEWAY = 300
 """Seconds by which the signer's clock may be ahead."""
 
@@ -24,12 +24,12 @@ class SigningSecret:
 
     secret: bytes = field(repr=False)
     until: float | None = None
-    """The Unix time after which it is no longer believed, of one that has been replaced."""
+    """The Unix time after which a replaced secret is no longer valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A page's proof: the time as it was signed, and the signature in hexadecimal digits."""
+    """A signature: the time as it was signed, and the digest in hexadecimal digits."""
 
     signed_at: str
     digest: str
@@ -54,7 +54,7 @@ class Signature:
             if secret.until is None or now < secret.until
         ]
         digest = self.digest.lower().encode()
-        matches = [hmac.compare_digest(digest, right.encode()) for right in expected]
+        matches = [hmac.compare_digest(digest, text.encode()) for text in expected]
         if not any(matches):
             raise ValueError("does not match the email, the tracking_id and signed_at.")
         age = now - int(self.signed_at)
@@ -65,11 +65,11 @@ class Signature:
 
 
 def sign(secret: bytes, signed_at: str, email: str | None, tracking_id: str | None) -> str:
-    """The signature of these identifiers at a time."""
+    """Return the signature of these identifiers at a time."""
     line = f"{signed_at} {email or ''} {tracking_id or ''}"
     return hmac.digest(secret, line.encode(), "sha256").hex()
 
 
 def new_secret() -> str:
-    """A signing secret that nobody guesses."""
+    """Return a signing secret that nobody guesses."""
     return secrets.token_hex(32)

@@ -1,5 +1,5 @@
-"""Sites: made, listed, changed, revoked, and looked up by their public key, which stands in every
-page. The key names the site; that a browser shows one of its pages, the origin tells. With its
+"""Sites: created, listed, changed, revoked, and looked up by their public key, which is in every
+page. The key names the site; the origin proves that a browser shows one of its pages. With the
 signing secret, which no page holds, the business's server vouches for what a page says.
 """
 
@@ -34,7 +34,7 @@ log = structlog.get_logger()
 PREFIX = "trk_pk_"
 SCOPE = "events:write"
 REPORTING = RateLimit("hits", 60_000)
-"""What the browsers of a Space may report, in items a minute."""
+"""Items a minute that the browsers of a Space may report."""
 _KEY = re.compile(PREFIX + r"[A-Za-z0-9_-]{8,64}")
 
 
@@ -47,7 +47,7 @@ class Site:
     site_key: str
     origins: list[str]
     accepts_amounts: bool
-    """True where its pages may tell amounts."""
+    """True when its pages may report amounts."""
     bot_hits: int
     """Page views by bots, which were left out."""
     created_at: datetime
@@ -60,7 +60,7 @@ class ActiveSite:
 
     id: int
     caller: Caller
-    """Its pages may write, and no more."""
+    """Its only scope is to write events."""
     origins: tuple[str, ...]
     accepts_amounts: bool = True
     secrets: tuple[SigningSecret, ...] = ()
@@ -73,7 +73,7 @@ class ActiveSite:
 
 @dataclass(frozen=True)
 class NewSite:
-    """A site to be made."""
+    """A site to be created."""
 
     name: str
     origins: Sequence[str]
@@ -83,8 +83,8 @@ class NewSite:
 async def create_site(
     connection: AsyncConnection, space_id: int, new: NewSite, key: bytes
 ) -> tuple[Site, str]:
-    """A new site and its signing secret, which `key` seals. Raises Invalid for a name or an origin
-    that cannot be used, NotFound for an unknown Space.
+    """Create a site and return it with its signing secret, which `key` seals. Raises Invalid for a
+    name or an origin that cannot be used, NotFound for an unknown Space.
     """
     site_key, secret = PREFIX + secrets.token_urlsafe(18), new_secret()
     values = {
@@ -95,11 +95,11 @@ async def create_site(
         "site_key": site_key,
         "signing_secret": seal(key, secret, site_key.encode()),
     }
-    return await _one(connection, "create", values), secret
+    return await _execute_for_site(connection, "create", values), secret
 
 
 async def list_sites(connection: AsyncConnection, space_id: int) -> list[Site]:
-    """A Space's sites, revoked ones included, the oldest first. Raises NotFound."""
+    """Return a Space's sites, revoked ones included, the oldest first. Raises NotFound."""
     await fetch_space(connection, space_id)
     cursor = connection.cursor(row_factory=class_row(Site))
     return await fetch_all(cursor, queries["list"], {"space_id": space_id})
@@ -113,8 +113,8 @@ async def change_site(
     origins: Sequence[str] | None = None,
     accepts_amounts: bool | None = None,
 ) -> Site:
-    """Replace a site's origins, or whether its pages may tell amounts, from the commit on; None
-    leaves it as it is. Raises Invalid or NotFound.
+    """Replace a site's origins, or the rule whether its pages may report amounts, from the commit
+    on; None leaves a setting as it is. Raises Invalid or NotFound.
     """
     values = {
         "space_id": space_id,
@@ -122,18 +122,20 @@ async def change_site(
         "origins": None if origins is None else _origins(origins),
         "accepts_amounts": accepts_amounts,
     }
-    return await _one(connection, "change", values)
+    return await _execute_for_site(connection, "change", values)
 
 
 async def revoke_site(connection: AsyncConnection, space_id: int, site_id: int) -> Site:
     """End a site, from the commit on. Raises NotFound; revoking twice changes nothing."""
-    return await _one(connection, "revoke", {"space_id": space_id, "site_id": site_id})
+    return await _execute_for_site(connection, "revoke", {"space_id": space_id, "site_id": site_id})
 
 
 async def fetch_secret(
     connection: AsyncConnection, space_id: int, site_id: int, key: bytes
 ) -> str | None:
-    """A site's signing secret; None for a site that has none yet. Raises NotFound or Unsealable."""
+    """Return a site's signing secret; None for a site that has none yet. Raises NotFound or
+    Unsealable.
+    """
     site_key, sealed = await _secret(connection, space_id, site_id)
     return None if sealed is None else unseal(key, sealed, site_key.encode()).decode()
 
@@ -141,8 +143,8 @@ async def fetch_secret(
 async def rotate_secret(
     connection: AsyncConnection, space_id: int, site_id: int, key: bytes, *, overlap: float
 ) -> str:
-    """Give a site a new signing secret and return it; what the one before signed is believed for
-    `overlap` seconds more. Raises NotFound.
+    """Give a site a new signing secret and return it. Signatures of the former secret stay valid
+    for `overlap` seconds. Raises NotFound.
     """
     site_key, _ = await _secret(connection, space_id, site_id)
     secret = new_secret()
@@ -158,7 +160,7 @@ async def rotate_secret(
 
 
 def count_bots(connection: Connection[Any], space_id: int, counts: Mapping[int, int]) -> None:
-    """Add to the page views by bots, by site. Whoever calls holds the Space's lock."""
+    """Add to the page views by bots, by site. The caller holds the Space's lock."""
     values = [
         {"space_id": space_id, "site_id": site_id, "hits": hits} for site_id, hits in counts.items()
     ]
@@ -176,7 +178,9 @@ async def _secret(
     return row[0], row[1]
 
 
-async def _one(connection: AsyncConnection, statement: str, values: dict[str, Any]) -> Site:
+async def _execute_for_site(
+    connection: AsyncConnection, statement: str, values: dict[str, Any]
+) -> Site:
     cursor = connection.cursor(row_factory=class_row(Site))
     site = await fetch_optional(cursor, queries[statement], values)
     if site is None:
@@ -199,7 +203,7 @@ class SiteCache(CredentialCache[str, ActiveSite]):
         super().__init__(database, queries["find"], lambda row: _open(row, sealing_key))
 
     async def site(self, key: str) -> ActiveSite:
-        """The site of a key. Raises Unauthorized, or one of UNAVAILABLE."""
+        """Return the site of a key. Raises Unauthorized, or one of UNAVAILABLE."""
         site = await self.find(key) if _KEY.fullmatch(key) else None
         if site is None:
             raise Unauthorized("Unknown or revoked site key.")
@@ -216,14 +220,14 @@ def _open(row: tuple[Any, ...], sealing_key: bytes) -> ActiveSite:
 def _unsealed(
     key: str, sealing_key: bytes, secret: bytes | None, former: bytes | None, until: float | None
 ) -> tuple[SigningSecret, ...]:
-    """A site's secrets. Where they cannot be opened its pages report on, only without being
-    believed more than others.
+    """Return a site's secrets; no secret when they cannot be opened. Its pages can still report
+    then, but signatures cannot be verified.
     """
     stored = [(secret, None), (former, until)]
     try:
         return tuple(
-            SigningSecret(unseal(sealing_key, sealed, key.encode()), ends)
-            for sealed, ends in stored
+            SigningSecret(unseal(sealing_key, sealed, key.encode()), valid_until)
+            for sealed, valid_until in stored
             if sealed is not None
         )
     except Unsealable:

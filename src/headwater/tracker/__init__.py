@@ -1,1 +1,1 @@
-"""The tracker: the script that pages load, and where it reports to."""
+"""The tracker: the script that pages load, and the endpoint that it reports to."""

@@ -1,4 +1,4 @@
-"""A browser's report, validated but for its items: whose it is, who sent it, and the visitor's
+"""A browser's report, validated except for its items: the site, the browser, and the visitor's
 consent and cookies. Pure.
 """
 
@@ -17,7 +17,7 @@ from headwater.browsing.agents import Agent
 from headwater.browsing.places import Place
 from headwater.http.errors import Invalid
 from headwater.http.json_decoder import NOT_AN_OBJECT, decode_typed
-from headwater.ingest.forms import Check, Form, Identifier, given_texts
+from headwater.ingest.forms import Check, Form, Identifier, nonblank_texts
 from headwater.ingest.payload import Consent
 
 MAX_ITEMS = 50
@@ -31,7 +31,7 @@ _encode = msgspec.json.encode
 
 @dataclass(frozen=True, kw_only=True)
 class BrowserReport:
-    """A body, as far as it does not concern single items."""
+    """The members of a body that apply to all of its items."""
 
     token: str | None = None
     fingerprint: str | None = None
@@ -49,7 +49,7 @@ class _ReportPayload(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _normalise(payload: _ReportPayload, _: float, check: Check) -> BrowserReport:
-    texts = given_texts(payload, ("token", "fingerprint"))
+    texts = nonblank_texts(payload, ("token", "fingerprint"))
     if not TOKEN.fullmatch(texts.get("token", "-")):
         check.add("token", "must be letters, digits and - . _ ~ only.")
     return BrowserReport(
@@ -61,11 +61,13 @@ def _normalise(payload: _ReportPayload, _: float, check: Check) -> BrowserReport
     )
 
 
-def _cookies(given: dict[str, Any]) -> dict[str, str]:
-    """Those that can be stored: what another script put into a cookie is nobody's mistake here."""
+def _cookies(cookies: dict[str, Any]) -> dict[str, str]:
+    """Return the cookies that can be stored. Others are left out without an error, as another
+    script may have set them.
+    """
     return {
         name: value for name, longest in LONGEST_COOKIE.items()
-        if isinstance(value := given.get(name), str) and value.strip() and len(value) <= longest
+        if isinstance(value := cookies.get(name), str) and value.strip() and len(value) <= longest
     }  # fmt: skip
 
 
@@ -84,11 +86,11 @@ _list_of = msgspec.json.Decoder(list[Raw]).decode
 
 
 class Body:
-    """A body whose members are not yet looked at: first has to be known whose it is."""
+    """A body whose members are not yet validated, as its site has to be known first."""
 
     def __init__(self, body: bytes) -> None:
-        """Raises Invalid for what is no JSON object, without looking for the field at fault: whose
-        report it is cannot be known.
+        """Read a body. Raises Invalid for one that is no JSON object, without naming the field at
+        fault: its site is not known.
         """
         try:
             self._members = decode_typed(body, _members_of, name_fields=False)
@@ -96,14 +98,14 @@ class Body:
             raise Invalid(NOT_AN_OBJECT) from None
 
     def site(self) -> str:
-        """The site key; "" when there is none."""
+        """Return the site key; "" when there is none."""
         try:
             return _text_of(self._members.get("site", b'""'))
         except (msgspec.DecodeError, UnicodeDecodeError):
             return ""
 
     def items(self) -> list[Raw]:
-        """What is reported. Raises Invalid."""
+        """Return the items. Raises Invalid."""
         try:
             items = _list_of(self._members.get("items", b"null"))
         except msgspec.DecodeError:
@@ -113,7 +115,7 @@ class Body:
         return items
 
     def report(self, now: float) -> BrowserReport:
-        """All but the items. Raises Invalid naming every member at fault."""
+        """Return all members except the items. Raises Invalid naming every member at fault."""
         others = {name: raw for name, raw in self._members.items() if name in _REPORTED}
         return REPORT_FORM.accept(_encode(others), now)
 
@@ -123,7 +125,7 @@ _REPORTED = frozenset(_ReportPayload.__struct_fields__)
 
 @lru_cache(maxsize=1024)
 def language_tag(text: str | None) -> str | None:
-    """The first language of an Accept-Language header or of a browser's list, as a tag."""
+    """Return the first language of an Accept-Language header or of a browser's list, as a tag."""
     match = _LANGUAGE.fullmatch((text or "").split(",")[0].split(";")[0].strip())
     if match is None:
         return None
@@ -139,7 +141,7 @@ def _subtag(text: str) -> str:
 
 @dataclass(frozen=True)
 class Browser:
-    """What sent a report, as the report and the request show it."""
+    """The browser that sent a report, by the report and the request."""
 
     token: str | None
     fingerprint: str | None
@@ -152,8 +154,8 @@ class Browser:
     consent: Consent
 
     def visitor(self) -> dict[str, str]:
-        """What tells one visitor from another. An address says nothing without a fingerprint."""
-        by = {"trk_token": self.token} if self.token else {}
+        """Return the identifiers of the visitor. An address counts only with a fingerprint."""
+        identifiers = {"trk_token": self.token} if self.token else {}
         if self.fingerprint and self.ip:
-            by |= {"fingerprint": self.fingerprint, "ip": self.ip}
-        return by
+            identifiers |= {"fingerprint": self.fingerprint, "ip": self.ip}
+        return identifiers

@@ -1,7 +1,7 @@
-"""POST to where browsers report: as plain ASGI, beside the other endpoints that carry the traffic.
+"""POST of browsers' reports: as plain ASGI, like the other endpoints that carry the traffic.
 
-The origin is what lets a page write to a site, as the key is public. Bodies are sent as text/plain,
-so that browsers ask no question beforehand; who asks one all the same is answered.
+A page may write to a site by its origin, as the site key is public. Bodies are sent as text/plain,
+so that browsers send no preflight request; one that comes all the same is answered.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ Headers = dict[bytes, bytes]
 
 @dataclass(frozen=True)
 class ItemResults:
-    """What became of the items of a report."""
+    """The results of a report's items, and the rows of the valid ones."""
 
     results: list[dict[str, Any]]
     rows: Sequence[bytes]
@@ -74,18 +74,18 @@ class HitsEndpoint(Endpoint):
     def __init__(self, ingest: Ingest, sites: SiteCache, places: Places, trusted: Networks) -> None:
         self._ingest, self._sites, self._places, self._trusted = ingest, sites, places, trusted
         self._shares = Shares()
-        # Has the patterns compiled now, and not while the first visitor waits.
+        # Compiles the patterns now, and not while the first visitor waits.
         read_agent("Mozilla/5.0")
 
     async def answer(self, scope: Any, receive: Receive) -> HttpResponse:
-        # Of a header given twice the first counts, as everywhere else.
+        # Of a repeated header the first counts, as everywhere else.
         headers: Headers = dict(reversed(scope["headers"]))
         origin = _text(headers, b"origin").strip()
         try:
             refuse_encoding(_text(headers, b"content-encoding"))
             body = Body(await read_body(receive, MAX_BODY))
         except Problem as problem:
-            # Whoever sent it may read this: a script that cannot would send it again for ever.
+            # Any origin may read this answer: a script that cannot would send the report for ever.
             return _granted(problem_answer(problem), origin)
         site = await self._admit(body.site(), origin)
         try:
@@ -114,7 +114,7 @@ class HitsEndpoint(Endpoint):
         return answer
 
     async def _admit(self, key: str, origin: str) -> ActiveSite:
-        """The site of a report. Raises Unauthorized or Forbidden, and counts it."""
+        """Return the site of a report. Raises Unauthorized or Forbidden, which it counts."""
         try:
             _check_origin(origin)
             site = await self._sites.site(key)
@@ -128,8 +128,8 @@ class HitsEndpoint(Endpoint):
         return site
 
     def _count(self, site: ActiveSite, address: str | None, items: int) -> None:
-        """Raise RateLimited when the sender has used up its share of the Space's minute. Counted
-        before anything is read that costs more than its length.
+        """Count items. Raises RateLimited when the sender has used up its share of the Space's
+        minute. Items are counted before they are validated, which costs more.
         """
         limit = self._ingest.keys.limit(site.caller, REPORTING)
         sender = address_subject(address)
@@ -155,33 +155,33 @@ class HitsEndpoint(Endpoint):
         )
 
     async def _take(self, site: ActiveSite, items: list[Raw], browser: Browser) -> HttpResponse:
-        """Have what is valid stored, each valid item counted, and tell what became of each."""
+        """Have the valid items stored and counted, and return every item's result."""
         is_bot = browser.agent.is_bot
-        told = _count_bot(site, items) if is_bot else _accept_all(items, browser, site)
-        cost = len(items) if is_bot else len(told.rows)
-        request = self._ingest.request(site.caller, cost, list(told.rows))
-        request.kinds, request.senders = told.kinds, told.senders
+        outcome = _count_bot(site, items) if is_bot else _accept_all(items, browser, site)
+        cost = len(items) if is_bot else len(outcome.rows)
+        request = self._ingest.request(site.caller, cost, list(outcome.rows))
+        request.kinds, request.senders = outcome.kinds, outcome.senders
         not_stored = await self._ingest.put(request)
         if not_stored:
             return not_stored
         if is_bot:
             bot_hits.inc(sum(map(is_page, items)))
         receipts = iter(request.receipts)
-        for result in told.results:
+        for result in outcome.results:
             if result["status"] == "queued":
                 result["receipt_id"] = str(next(receipts))
-        status, body = _body(told, None if is_bot else browser.token)
+        status, body = _body(outcome, None if is_bot else browser.token)
         return HttpResponse(status, body, quota_headers(request.quota))
 
 
 def _check_origin(origin: str) -> None:
-    """Raise Forbidden for what no page of the web sends."""
+    """Raise Forbidden for an origin that no page of the web has."""
     if sent_host(origin) is None:
         raise Forbidden("A report needs the Origin header of a page.")
 
 
 def _count_bot(site: ActiveSite, items: list[Raw]) -> ItemResults:
-    """Of a bot only the number of its page views is kept."""
+    """Return the results of a bot's items: only the number of its page views is stored."""
     results = [{"index": index, "status": "ignored"} for index in range(len(items))]
     hits = sum(map(is_page, items))
     row = msgspec.json.encode(AcceptedBots(site_id=site.id, hits=hits))
@@ -191,7 +191,7 @@ def _count_bot(site: ActiveSite, items: list[Raw]) -> ItemResults:
 
 
 def _accept_all(items: list[Raw], browser: Browser, site: ActiveSite) -> ItemResults:
-    """Each item's result, in order, and the rows of the valid ones."""
+    """Return each item's result, in order, and the rows of the valid ones."""
     now = time.time()
     results: list[dict[str, Any]] = []
     accepted: list[AcceptedItem] = []
@@ -202,34 +202,34 @@ def _accept_all(items: list[Raw], browser: Browser, site: ActiveSite) -> ItemRes
             results.append({"index": index, "status": "invalid", "errors": invalid.errors})
         else:
             results.append({"index": index, "status": "queued"})
-    kinds, rows = [each.kind for each in accepted], [each.row for each in accepted]
-    return ItemResults(results, rows, kinds, [each.sender for each in accepted])
+    kinds, rows = [item.kind for item in accepted], [item.row for item in accepted]
+    return ItemResults(results, rows, kinds, [item.sender for item in accepted])
 
 
-def _body(told: ItemResults, token: str | None) -> tuple[int, bytes]:
-    """The status and the body of an answer."""
-    of = dict.fromkeys(("queued", "ignored", "invalid"), 0)
-    for result in told.results:
-        of[result["status"]] += 1
-    status = 422 if of["invalid"] == len(told.results) else 202
-    message = f"{of['queued']} of {len(told.results)} items are queued."
+def _body(outcome: ItemResults, token: str | None) -> tuple[int, bytes]:
+    """Return the status and the body of an answer."""
+    counts = dict.fromkeys(("queued", "ignored", "invalid"), 0)
+    for result in outcome.results:
+        counts[result["status"]] += 1
+    status = 422 if counts["invalid"] == len(outcome.results) else 202
+    message = f"{counts['queued']} of {len(outcome.results)} items are queued."
     content: dict[str, Any] = {
         "status": status,
         "message": message,
         "token": token,
-        "results": told.results,
+        "results": outcome.results,
     }
     if status == 422:
         content["errors"] = bound(
             (f"items.{result['index']}.{name}", rules)
-            for result in told.results
+            for result in outcome.results
             for name, rules in result["errors"].items()
         )
     return status, msgspec.json.encode(content)
 
 
 def _cookie_headers(token: str, origin: str, host: str) -> list[tuple[bytes, bytes]]:
-    """The token as a cookie of the page's own domain, if ours lies in it.
+    """Return the token as a cookie of the page's own domain, if our host belongs to it.
 
     Set here and not by the script, as Safari keeps what a script sets for seven days only. The
     script has to read it, as trkToken() answers at once: so it is not HttpOnly.
@@ -237,14 +237,14 @@ def _cookie_headers(token: str, origin: str, host: str) -> list[tuple[bytes, byt
     domain = cookie_domain(sent_host(origin) or "", sent_host(f"http://{host.lower()}") or "")
     if domain is None:
         return []
-    reach = f"; Domain={domain}" if domain else ""
+    domain_part = f"; Domain={domain}" if domain else ""
     secure = "; Secure" if origin.startswith("https:") else ""
-    text = f"{COOKIE}={token}; Path=/; Max-Age={COOKIE_SECONDS}; SameSite=Lax{reach}{secure}"
+    text = f"{COOKIE}={token}; Path=/; Max-Age={COOKIE_SECONDS}; SameSite=Lax{domain_part}{secure}"
     return [(b"set-cookie", text.encode())]
 
 
 def grant(origin: str) -> list[tuple[bytes, bytes]]:
-    """What lets a page of this origin read the answer, and have cookies sent and set."""
+    """Return the headers that let a page of this origin read the answer and use cookies."""
     return [
         (b"access-control-allow-origin", origin.encode("latin-1")),
         (b"access-control-allow-credentials", b"true"),
@@ -259,8 +259,8 @@ def _granted(answer: HttpResponse, origin: str) -> HttpResponse:
 
 
 async def preflight(scope: Any, _: Receive, send: Send) -> None:
-    """OPTIONS: a browser asks whether it may send JSON by that name. Any page may: which one it
-    is, and whether it is the site's, the report itself tells.
+    """Answer OPTIONS, by which a browser asks whether it may send JSON. Any page may: the origin is
+    checked with the report itself, which names the site.
     """
     origin = _text(dict(reversed(scope["headers"])), b"origin").strip()
     headers = [(b"allow", b"OPTIONS, POST"), (b"vary", b"Origin")]

@@ -1,5 +1,5 @@
 """The items of a browser's report: page views, persons and events. Each is validated by itself and
-becomes a row of the inbox. Pure: of an item and what the request shows, the row to store.
+becomes a row of the inbox. Pure: the row depends on the item and the request alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from headwater.browsing.accepted import AcceptedHit, AcceptedPerson
 from headwater.http.errors import Invalid
 from headwater.identity.emails import parse_written_email
 from headwater.identity.senders import Sender
-from headwater.ingest.forms import Address, Check, Code, Form, Identifier, given_texts
+from headwater.ingest.forms import Address, Check, Code, Form, Identifier, nonblank_texts
 from headwater.ingest.payload import EVENT_FORM, Consent, profile_fields, slot_type
 from headwater.sites.signatures import Signature
 from headwater.sites.sites import ActiveSite
@@ -25,7 +25,7 @@ from headwater.spaces.custom_fields import SLOTS, TYPE_RULES
 from headwater.tracker.browser_reports import Browser
 
 MAX_AGO = 7 * 86_400_000
-"""A week, in milliseconds: how long what could not be sent may wait in a browser."""
+"""A week, in milliseconds, for which an item that could not be sent may wait in a browser."""
 _KEY = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _SECONDS = re.compile(r"[0-9]{1,12}", re.ASCII)
 
@@ -63,39 +63,39 @@ _Person: Any = msgspec.defstruct(
 
 
 @dataclass(frozen=True)
-class _When:
+class _KeyAndTime:
     key: str
     occurred_at: int
 
 
-def _when(payload: _Item, now: float, check: Check) -> _When:
+def _read_key_and_time(payload: _Item, now: float, check: Check) -> _KeyAndTime:
     if not _KEY.fullmatch(payload.key):
         check.add("key", _RULES["key"])
     if not 0 <= payload.ago <= MAX_AGO:
         check.add("ago", _RULES["ago"])
-        return _When("", 0)
-    return _When(payload.key.lower(), int(now * 1000 - payload.ago))
+        return _KeyAndTime("", 0)
+    return _KeyAndTime(payload.key.lower(), int(now * 1000 - payload.ago))
 
 
 def _page(payload: _Page, now: float, check: Check) -> AcceptedHit:
-    when = _when(payload, now, check)
+    item = _read_key_and_time(payload, now, check)
     if not payload.url.lower().startswith(("https://", "http://")) or not read_address(payload.url):
         check.add("url", _RULES["url"])
-    referrer = given_texts(payload, ("referrer",)).get("referrer")
+    referrer = nonblank_texts(payload, ("referrer",)).get("referrer")
     return AcceptedHit(
-        key=when.key, occurred_at=when.occurred_at, url=payload.url, referrer=referrer
+        key=item.key, occurred_at=item.occurred_at, url=payload.url, referrer=referrer
     )
 
 
 def _person(payload: Any, now: float, check: Check) -> AcceptedPerson:
-    when = _when(payload, now, check)
-    texts: dict[str, Any] = given_texts(payload, ("email", *_NAMES))
+    item = _read_key_and_time(payload, now, check)
+    texts: dict[str, Any] = nonblank_texts(payload, ("email", *_NAMES))
     if "email" in texts:
         texts["email"] = check(parse_written_email, "email", texts["email"])
     fields = profile_fields(payload, check)
     if not (texts or fields or check.errors):
         check.add("email", "is required unless another field is given.")
-    return AcceptedPerson(occurred_at=when.occurred_at, profile_fields=fields, **texts)
+    return AcceptedPerson(occurred_at=item.occurred_at, profile_fields=fields, **texts)
 
 
 class _Signed(msgspec.Struct, frozen=True):
@@ -125,7 +125,7 @@ _STAND_INS: dict[str, Any] = {
     "type": "page", "key": "00000000-0000-0000-0000-000000000000", "ago": 0,
 }  # fmt: skip
 
-WHEN_FORM = Form(_Item, _when, _RULES, _STAND_INS)
+WHEN_FORM = Form(_Item, _read_key_and_time, _RULES, _STAND_INS)
 PAGE_FORM = Form(_Page, _page, _RULES, {**_STAND_INS, "url": "https://shop.example/"})
 PERSON_FORM = Form(_Person, _person, _RULES, _STAND_INS, alternatives=())
 SIGNATURE_FORM = Form(_Signed, _signature, _RULES, {}, alternatives=())
@@ -139,7 +139,7 @@ _type_of = msgspec.json.Decoder(_Type).decode
 
 
 def is_page(raw: Raw) -> bool:
-    """Whether an item is a page view, be it valid or not."""
+    """Return whether an item is a page view, valid or not."""
     try:
         return _type_of(raw).type == "page"
     except msgspec.DecodeError:
@@ -147,7 +147,7 @@ def is_page(raw: Raw) -> bool:
 
 
 class AcceptedItem(NamedTuple):
-    """A row of the inbox, of its kind, and who vouches for it."""
+    """A row of the inbox, its kind, and its sender."""
 
     kind: str
     row: bytes
@@ -155,30 +155,30 @@ class AcceptedItem(NamedTuple):
 
 
 def accept_item(raw: Raw, browser: Browser, site: ActiveSite, now: float) -> AcceptedItem:
-    """An item as it goes onto the inbox. Raises Invalid naming every field at fault."""
+    """Return the row of an item for the inbox. Raises Invalid naming every field at fault."""
     try:
         kind = _type_of(raw).type
     except msgspec.DecodeError:
-        kind = None  # no object, which the form tells
+        kind = None  # no object; the form raises that
     if kind == "event":
         return AcceptedItem("event", _event(raw, browser, site, now))
     if kind not in ("page", "identify"):
-        WHEN_FORM.accept(raw, now)  # tells what is wrong with it
+        WHEN_FORM.accept(raw, now)  # raises with what is wrong
     visitor = browser.visitor()
     if not visitor:
         raise Invalid.of("token", "is required unless fingerprint is given.")
     if kind == "identify":
         person = PERSON_FORM.accept(raw, now)
         row = _encode(msgspec.structs.replace(person, **visitor))
-        return AcceptedItem("identify", row, _vouched(raw, person, site, now))
+        return AcceptedItem("identify", row, _sender(raw, person, site, now))
     hit = PAGE_FORM.accept(raw, now)
-    row = _encode(msgspec.structs.replace(hit, **visitor, **_surroundings(browser)))
+    row = _encode(msgspec.structs.replace(hit, **visitor, **_technical_fields(browser)))
     return AcceptedItem("hit", row)
 
 
-def _vouched(raw: Raw, person: AcceptedPerson, site: ActiveSite, now: float) -> Sender:
-    """Who says it: the business as well, where it has signed it. Raises Invalid for a signature
-    that proves nothing, as whoever sends one should hear that it does not work.
+def _sender(raw: Raw, person: AcceptedPerson, site: ActiveSite, now: float) -> Sender:
+    """Return the sender of a person's fields: with a valid signature the business vouches for them.
+    Raises Invalid for an invalid signature, so that the business learns of its mistake.
     """
     signature = SIGNATURE_FORM.accept(raw, now)
     if signature is None:
@@ -190,7 +190,7 @@ def _vouched(raw: Raw, person: AcceptedPerson, site: ActiveSite, now: float) -> 
     return Sender.SIGNED_BROWSER
 
 
-def _surroundings(browser: Browser) -> dict[str, Any]:
+def _technical_fields(browser: Browser) -> dict[str, Any]:
     return {
         "cookies": browser.cookies,
         "country": browser.place.country,
@@ -209,27 +209,27 @@ _OF_THE_SERVER = (
 
 
 def _event(raw: Raw, browser: Browser, site: ActiveSite, now: float) -> bytes:
-    """An event goes through the form of all events; what the request shows itself is not taken
-    from the page, whose values are anybody's.
+    """Return the row of an event, by the form of all events. Fields that the request itself has are
+    not taken from the page, which can send any values.
     """
-    when = WHEN_FORM.accept(raw, now)
-    given = _members_of(raw)
+    item = WHEN_FORM.accept(raw, now)
+    members = _members_of(raw)
     for name in _OF_THE_SERVER:
-        given.pop(name, None)
-    defaults: dict[str, Any] = {"idempotency_key": when.key, **browser.cookies}
+        members.pop(name, None)
+    defaults: dict[str, Any] = {"idempotency_key": item.key, **browser.cookies}
     if browser.consent != Consent():
         defaults["consent"] = browser.consent
-    known: dict[str, Any] = {**browser.visitor(), "event_time": when.occurred_at / 1000}
+    known: dict[str, Any] = {**browser.visitor(), "event_time": item.occurred_at / 1000}
     if browser.user_agent:
         known["user_agent"] = browser.user_agent
-    event = EVENT_FORM.accept(_encode({**defaults, **given, **known}), now)
+    event = EVENT_FORM.accept(_encode({**defaults, **members, **known}), now)
     if event.amount is not None:
         _check_amount(event.amount, site)
     return _encode(event)
 
 
 def _check_amount(amount: str, site: ActiveSite) -> None:
-    """Raise Invalid for money that a page has no say in."""
+    """Raise Invalid for an amount that a page may not report."""
     if not site.accepts_amounts:
         raise Invalid.of("amount", "is not accepted from pages of this site.")
     if Decimal(amount) < 0:

@@ -1,4 +1,4 @@
-"""The script that pages load: made small once, at start, and served from memory."""
+"""The script that pages load: minified once, at start, and served from memory."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _HEADERS = [
 
 
 def make_script(script: str, endpoint: str) -> bytes:
-    """The script as it is served at path `script`, reporting to path `endpoint`. It finds the
-    endpoint from where it was loaded, so a proxy may put both below any path.
+    """Return the script as it is served at path `script`, reporting to path `endpoint`. It locates
+    the endpoint relative to its own URL, so a proxy may put both below any path.
     """
     source = files("headwater.tracker").joinpath("tracker.js").read_text(encoding="utf-8")
-    small = cast("str", jsmin(source))
-    there = posixpath.relpath(endpoint, posixpath.dirname(script))
-    return small.replace(_PLACEHOLDER, there).encode()
+    minified = cast("str", jsmin(source))
+    relative = posixpath.relpath(endpoint, posixpath.dirname(script))
+    return minified.replace(_PLACEHOLDER, relative).encode()
 
 
 class ScriptEndpoint:
@@ -49,22 +49,22 @@ class ScriptEndpoint:
     async def __call__(self, scope: Any, _: Any, send: Send) -> None:
         headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))
         packed = _takes_gzip(headers.get(b"accept-encoding", b"").decode("latin-1"))
-        body, told = self._packed if packed else self._plain
+        body, entity_headers = self._packed if packed else self._plain
         known = headers.get(b"if-none-match", b"")
-        etag = dict(told)[b"etag"]
+        etag = dict(entity_headers)[b"etag"]
         if etag in known or known.strip() == b"*":
-            told = [header for header in told if header[0] != b"content-length"]
-            await send({"type": "http.response.start", "status": 304, "headers": told})
+            entity_headers = [header for header in entity_headers if header[0] != b"content-length"]
+            await send({"type": "http.response.start", "status": 304, "headers": entity_headers})
             await send({"type": "http.response.body", "body": b""})
             return
         if scope["method"] == "HEAD":
             body = b""
-        await send({"type": "http.response.start", "status": 200, "headers": told})
+        await send({"type": "http.response.start", "status": 200, "headers": entity_headers})
         await send({"type": "http.response.body", "body": body})
 
 
 def _takes_gzip(encodings: str) -> bool:
-    """Whether an Accept-Encoding header takes it."""
+    """Return whether an Accept-Encoding header accepts gzip."""
     for part in encodings.lower().split(","):
         name, _, weight = part.partition(";")
         if name.strip() in ("gzip", "*"):

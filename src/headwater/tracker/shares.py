@@ -1,5 +1,5 @@
-"""How much of a Space's minute one sender may use up, so that nobody can stop the visits of all
-others. Counted in memory, each process for itself: it is a bound, not a figure to be exact.
+"""The share of a Space's minute that one sender may use up, so that nobody can stop the visits of
+all others. Counted in memory, by each process for itself: it is a bound and need not be exact.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from headwater.http.errors import RateLimited
 from headwater.tracker.browser_reports import MAX_ITEMS
 
 PART = 10
-"""A sender may use up one part in so many of a Space's minute."""
+"""A sender may use up 1/PART of a Space's minute."""
 MOST_SENDERS = 50_000
 """Senders that are counted apart in a minute, and in all Spaces; more share one count."""
 MINUTE = 60
 
 
 class Shares:
-    """What senders have used up of the minute that is on."""
+    """The items that senders have reported in the current minute."""
 
     def __init__(self) -> None:
         self._minute = 0
@@ -23,7 +23,7 @@ class Shares:
 
     def take(self, space_id: int, sender: str, items: int, limit: int, now: float) -> None:
         """Count a sender's items. Raises RateLimited when they are more than its share of the
-        Space's `limit`; one whole report it always has.
+        Space's `limit`, which is at least one whole report.
         """
         if self._minute != int(now // MINUTE):
             self._minute = int(now // MINUTE)

@@ -1,7 +1,7 @@
 """The last deliveries of each webhook: kept as they came, listed, replayed.
 
-A delivery is written down before its event is accepted, and what became of it afterwards. The
-other way round, somebody erased in between would come back with the note.
+A delivery is stored before its event is accepted, and its outcome afterwards. The other way round,
+somebody who is erased in between would come back with the delivery.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ IDENTIFYING = (
 )  # fmt: skip
 KEPT = 200
 KEPT_REFUSED = 20
-"""Of those that nothing proves to be the sender's: anybody who knows the URL can send them."""
+"""Of the deliveries whose signature is missing or wrong: anybody who knows the URL sends them."""
 UNFINISHED = "It was not finished; the sender will try again."
 
 
 async def outcome_of(
     connection: AsyncConnection, space_id: int, reader: ReadContext, message: WebhookRequest
 ) -> WebhookOutcome:
-    """What a believed message amounts to."""
+    """Return the outcome of a message that passed the signature check."""
     draft = draft_event(reader, message)
     if isinstance(draft, WebhookOutcome):
         return _masked(draft, {})
@@ -51,27 +51,29 @@ async def outcome_of(
 
 
 def _masked(outcome: WebhookOutcome, payload: Mapping[str, Any]) -> WebhookOutcome:
-    """An outcome whose words quote nobody: a topic is whatever the sender or a mapping says."""
+    """Return an outcome without personal data in its detail: a topic is whatever the sender or a
+    mapping says.
+    """
     mask = Mask(str(payload[name]) for name in IDENTIFYING if name in payload)
     return replace(outcome, detail=mask.text(outcome.detail))
 
 
 async def begin_delivery(
-    connection: AsyncConnection, space_id: int, webhook_id: int, noted: Mapping[str, Any]
+    connection: AsyncConnection, space_id: int, webhook_id: int, columns: Mapping[str, Any]
 ) -> int:
-    """Write a delivery down, drop what is too many, and return its id."""
-    kept = KEPT if noted["believed"] else KEPT_REFUSED
-    values = {"space_id": space_id, "webhook_id": webhook_id, "kept": kept, **noted}
+    """Store a delivery, delete the oldest ones beyond the limit, and return its id."""
+    kept = KEPT if columns["believed"] else KEPT_REFUSED
+    values = {"space_id": space_id, "webhook_id": webhook_id, "kept": kept, **columns}
     row = await fetch_one(connection, queries["begin"], values)
     await connection.execute(queries["trim"], values)
     return row[0]
 
 
-def note(
+def delivery_columns(
     reader: ReadContext, message: WebhookRequest, outcome: WebhookOutcome, *, believed: bool
 ) -> dict[str, Any]:
-    """A delivery's columns before its event, if it is one, is accepted. What nobody signed is not
-    kept: its body may be anything.
+    """Return a delivery's columns as they are before its event, if there is one, is accepted. A
+    body that failed the signature check is not kept: it may hold anything.
     """
     kept = headers_kept(reader)
     headers = {name: text for name, text in message.headers.items() if name in kept}
@@ -91,7 +93,7 @@ async def finish_delivery(
     connection: AsyncConnection, space_id: int, delivery_id: int, outcome: WebhookOutcome,
     receipt_id: int | None,
 ) -> None:  # fmt: skip
-    """Write down what became of a delivery."""
+    """Store the outcome of a delivery."""
     values = {
         "space_id": space_id, "id": delivery_id, "status": outcome.status,
         "detail": outcome.detail, "receipt_id": receipt_id, "dedup_key": _key(outcome),
@@ -100,14 +102,14 @@ async def finish_delivery(
 
 
 async def forget_delivery(connection: AsyncConnection, space_id: int, delivery_id: int) -> None:
-    """Drop a delivery that was turned away and will come again."""
+    """Delete a delivery that was refused for now and will be sent again."""
     await connection.execute(queries["forget"], {"space_id": space_id, "id": delivery_id})
 
 
 async def list_deliveries(
     connection: AsyncConnection, space_id: int, webhook_id: int | None, limit: int
 ) -> list[Delivery]:
-    """The latest deliveries, the latest first. Raises NotFound."""
+    """Return the latest deliveries, the latest first. Raises NotFound."""
     await fetch_space(connection, space_id)
     if webhook_id is not None:
         await fetch_webhook(connection, space_id, webhook_id)
@@ -120,8 +122,8 @@ async def replay_delivery(
     connection: AsyncConnection, space_id: int, delivery_id: int
 ) -> tuple[WebhookOutcome, int | None]:
     """Read a kept delivery once more, by its webhook's settings as they are now, and accept its
-    event: the outcome, and the receipt. What was accepted before keeps its key, and so is dropped
-    as a duplicate however keys are made by now.
+    event. Returns the outcome and the receipt. A delivery that was accepted before keeps its
+    idempotency key, so its event is dropped as a duplicate, even if keys are made otherwise by now.
 
     Raises NotFound, and Conflict for one whose body was not kept.
     """
@@ -155,5 +157,5 @@ def _key(outcome: WebhookOutcome) -> str | None:
 
 
 def _text(body: bytes) -> str:
-    """A body as text that can be stored; JSON is."""
+    """Return a body as text that PostgreSQL can store."""
     return body.decode("utf-8", "replace").replace("\0", "�")

@@ -1,5 +1,5 @@
-"""Expressions: where in a delivery a value is, in JMESPath (https://jmespath.org) with the
-functions of functions.py. Compiled once and checked then. Pure.
+"""Expressions: the places of values in a delivery, in JMESPath (https://jmespath.org) with the
+functions of functions.py. Each is checked when it is compiled, which happens once. Pure.
 
     not_blank(data.object.customer_details.email, data.object.customer_email)
     from_minor_units(amount_total, currency)
@@ -35,7 +35,7 @@ DEEPEST = 100
 
 _QUOTED = 20
 _EXACT_DIGITS = 15
-"""How many decimal digits always survive in a binary fraction, as which the package reads them."""
+"""The decimal digits that a binary fraction always keeps; the package reads numbers as those."""
 _TOO_DEEP = "is nested too deeply."
 
 
@@ -47,8 +47,9 @@ class Expression:
     _headers: frozenset[str]
 
     def find(self, document: MappingInput, budget: StepBudget | None = None) -> Any:
-        """Its value, or None when that is not there or blank. Raises ValueError, with a rule such
-        as "must be a number.", when what is there does not fit or takes more than the budget.
+        """Return its value in a document, or None when that is missing or blank. Raises ValueError
+        with a rule such as "must be a number." when a value does not fit, or when evaluation takes
+        more steps than the budget has.
         """
         interpreter = Interpreter(document.headers, budget or StepBudget())
         try:
@@ -58,13 +59,13 @@ class Expression:
         return None if is_blank(value) else value
 
     def headers(self) -> frozenset[str]:
-        """The headers it looks at."""
+        """Return the names of the headers that it reads."""
         return self._headers
 
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Expression:
-    """Read an expression. Raises ValueError that says where it cannot be read."""
+    """Compile an expression. Raises ValueError that names the place at fault."""
     if len(text) > LONGEST:
         raise ValueError(f"must be at most {LONGEST} characters long.")
     headers: set[str] = set()
@@ -97,8 +98,8 @@ def _syntax_tree(text: str) -> Node:
 
 
 def _checked(node: Node, headers: set[str], depth: int) -> Node:
-    """The tree with exact numbers. Adds the headers it reads to `headers`; raises ValueError for
-    anything that is known to be wrong without a document.
+    """Return the tree with exact numbers. Adds the headers that it reads to `headers`. Raises
+    ValueError for every fault that can be found without a document.
     """
     if depth == 0:
         raise ValueError(_TOO_DEEP)
@@ -114,11 +115,13 @@ def _checked(node: Node, headers: set[str], depth: int) -> Node:
             raise ValueError("has a & where no function takes an expression.")
         case "function_expression":
             _check_call(node, headers)
-            children = [each["children"][0] if _is_reference(each) else each for each in children]
-            checked = [_checked(each, headers, depth - 1) for each in children]
+            children = [
+                child["children"][0] if _is_reference(child) else child for child in children
+            ]
+            checked = [_checked(child, headers, depth - 1) for child in children]
             return {**node, "children": _referring(node, checked)}
         case _:
-            return {**node, "children": [_checked(each, headers, depth - 1) for each in children]}
+            return {**node, "children": [_checked(child, headers, depth - 1) for child in children]}
 
 
 def _is_reference(node: Node) -> bool:
@@ -126,7 +129,7 @@ def _is_reference(node: Node) -> bool:
 
 
 def _referring(call: Node, checked: list[Node]) -> list[Node]:
-    """The checked arguments of a call, those after & again as references."""
+    """Return the checked arguments of a call, with those after & as references again."""
     return [
         {**before, "children": [after]} if _is_reference(before) else after
         for before, after in zip(call["children"], checked, strict=True)
@@ -156,7 +159,7 @@ def _header_name(function: str, argument: Node) -> str:
 
 
 def _exact(value: Any) -> Any:
-    """A literal without binary fractions."""
+    """Return a literal without binary fractions."""
     if isinstance(value, float):
         number = Decimal(repr(value))
         if not math.isfinite(value) or len(number.as_tuple().digits) > _EXACT_DIGITS:
@@ -165,7 +168,7 @@ def _exact(value: Any) -> Any:
             )
         return number
     if isinstance(value, list):
-        return [_exact(each) for each in cast("list[Any]", value)]
+        return [_exact(item) for item in cast("list[Any]", value)]
     if isinstance(value, Mapping):
-        return {key: _exact(each) for key, each in cast("dict[str, Any]", value).items()}
+        return {key: _exact(member) for key, member in cast("dict[str, Any]", value).items()}
     return value

@@ -1,4 +1,4 @@
-"""Translates expressions of 0.1.0, whose webhooks had a language of their own, to JMESPath. Pure.
+"""Translation of expressions of 0.1.0, whose webhooks had their own language, to JMESPath. Pure.
 
     total > minor(currency) | items[*].price > sum > negative
 
@@ -45,7 +45,7 @@ _UNMISTAKABLE = re.compile(
 
 
 def modernise(text: str) -> str | None:
-    """The translation of text that can only be meant as an expression of 0.1.0, or None."""
+    """Return the translation of a text that can only be an expression of 0.1.0, or None."""
     if not _UNMISTAKABLE.search(text):
         return None
     try:
@@ -56,12 +56,12 @@ def modernise(text: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def translate(text: str) -> str:
-    """An expression of 0.1.0 in JMESPath. Raises ValueError for any other text."""
+    """Return an expression of 0.1.0 as JMESPath. Raises ValueError for any other text."""
     return _Translation(text).expression()
 
 
 class _Translation:
-    """One expression, from where it has been read up to."""
+    """An expression, and the position that it has been read to."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -109,7 +109,7 @@ class _Translation:
         return _call("header", _text(_member(name) or ""))
 
     def _steps(self, step: re.Match[str] | None) -> str:
-        """The path from a step on, with a pipe after each list that an item is picked from."""
+        """Return the path from a step on, with a pipe after each list with a picked item."""
         path = ""
         while step:
             if step["every"]:
@@ -119,13 +119,13 @@ class _Translation:
         return path
 
     def _every(self, path: str) -> str:
-        """The rest of the path for each item; null rather than an empty list."""
+        """Return the rest of the path applied to every item; null rather than an empty list."""
         rest = self._steps(self._take(_STEP))
         if _SIMPLE.fullmatch(rest):
-            each = f".{rest}" if rest and not rest.startswith("[") else rest
+            projected = f".{rest}" if rest and not rest.startswith("[") else rest
         else:
-            each = f".{_call('not_null', rest)}"
-        return f"({path}[*]{each} || `null`)"
+            projected = f".{_call('not_null', rest)}"
+        return f"({path}[*]{projected} || `null`)"
 
     def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         match = pattern.match(self._text, self._at)
@@ -156,7 +156,7 @@ def _picked(path: str, step: re.Match[str]) -> str:
 
 
 def _condition(key: str, step: re.Match[str]) -> str:
-    """Whether a member equals a text; it was compared the way Python prints it."""
+    """Return the condition that a member equals a text, which was compared as Python prints it."""
     wanted = step["wanted"]
     equal = f"{key}=={_text(wanted)}"
     match wanted:

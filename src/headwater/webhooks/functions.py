@@ -18,7 +18,7 @@ from headwater.webhooks.values import ANY, TEXT, Function, to_number, to_text
 
 _MAX_PARAMETERS = 200
 
-# How many digits stand after the point, where it is not two. Stripe counts ISK and UGX in
+# Currencies whose amounts have no decimals, or three, instead of two. Stripe counts ISK and UGX in
 # hundredths, although they have none.
 _NO_MINOR_UNIT = frozenset(
     "BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF".split()  # noqa: SIM905 - a table
@@ -27,7 +27,7 @@ _THOUSANDTHS = frozenset({"BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"})
 
 
 def _unless_blank(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, but null for a first argument that is null or blank."""
+    """Return the function, changed to return null for a first argument that is null or blank."""
 
     @wraps(function)
     def call(value: Any, *more: Any) -> Any:
@@ -37,7 +37,7 @@ def _unless_blank(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _not_blank(values: Iterator[Any]) -> Any:
-    return next((each for each in values if not is_blank(each)), None)
+    return next((value for value in values if not is_blank(value)), None)
 
 
 def _header(headers: Mapping[str, str], name: str) -> str | None:
@@ -71,7 +71,7 @@ def _from_milliseconds(value: Any) -> Decimal:
 
 
 def _join_words(*values: Any) -> str | None:
-    return " ".join(to_text(each).strip() for each in values if not is_blank(each)) or None
+    return " ".join(to_text(value).strip() for value in values if not is_blank(value)) or None
 
 
 def _url_parameter(value: Any, name: str) -> str | None:

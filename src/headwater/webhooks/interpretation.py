@@ -1,5 +1,5 @@
-"""What a delivery amounts to: believed or not, of a topic that matters or not, an event or not.
-Pure, in two halves, as between them somebody may have to look up whose order was refunded.
+"""The outcome of a delivery: is its signature right, does its topic matter, is it an event? Pure,
+in two halves, as between them the buyer of a refunded order may have to be looked up.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from headwater.webhooks.providers.generic import ANYTHING
 NO_TOPIC = "Nothing says what it reports."
 NOBODY = "The order it belongs to is not known, or its buyer is not."
 
-_TOPIC_SHOWN = 80
+_LONGEST_QUOTED = 80
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class EventDraft:
 def check_signature(
     reader: ReadContext, secret: bytes | None, message: WebhookRequest
 ) -> WebhookRequest:
-    """What of a message is believed. Raises Refused unless it is the sender's, as far as the
-    webhook asks for that.
+    """Return the part of a message that its signature covers, or all of it where the webhook asks
+    for no signature. Raises UnverifiedRequest when the signature is missing or wrong.
     """
     provider = PROVIDERS[reader.type]
     if secret is None or provider.not_json(message) is not None:
@@ -53,7 +53,7 @@ def check_signature(
 
 
 def draft_event(reader: ReadContext, message: WebhookRequest) -> EventDraft | WebhookOutcome:
-    """What is to be made of a message: a draft, or an outcome if it is to be nothing."""
+    """Return the draft of the event that a message describes, or the outcome when it is none."""
     provider = PROVIDERS[reader.type]
     purpose = provider.not_json(message)
     if purpose is not None:
@@ -67,12 +67,12 @@ def draft_event(reader: ReadContext, message: WebhookRequest) -> EventDraft | We
         return WebhookOutcome(Status.IGNORED, NO_TOPIC)
     event_name = (dict(provider.events) | reader.settings.events).get(topic)
     if not event_name:
-        return WebhookOutcome(Status.IGNORED, f"Nothing is made of {_shown(topic)}.")
+        return WebhookOutcome(Status.IGNORED, f"Nothing is made of {_quoted(topic)}.")
     expressions = expressions_for(topic, provider.fields, reader.settings)
     try:
         mapped = map_fields(document, expressions)
     except Invalid as invalid:
-        return refused(invalid.errors, f"{_shown(topic)}: ")
+        return refused(invalid.errors, f"{_quoted(topic)}: ")
     identity = provider.identity(document, topic) or hashlib.sha256(message.body).hexdigest()
     return EventDraft(topic, event_name, mapped, key_of(reader.type, identity))
 
@@ -80,36 +80,36 @@ def draft_event(reader: ReadContext, message: WebhookRequest) -> EventDraft | We
 def finish(
     draft: EventDraft, buyer: dict[str, str], reader: ReadContext, now: float
 ) -> WebhookOutcome:
-    """The outcome of a draft. `buyer` is what identifies the one whose order it is about, if the
-    draft does not say who it is about and that is known.
+    """Return the outcome of a draft. `buyer` holds the identifier of the contact who placed the
+    order, where the draft names an order and no contact; it is empty when that is not known.
     """
     payload = {**draft.mapped.payload, **buyer, "event_name": draft.event_name}
     mapped = replace(draft.mapped, payload=payload, left_out=[*draft.mapped.left_out])
     if mapped.order is not None and not buyer:
-        return refused({"buyer_of_order": [NOBODY]}, f"{_shown(draft.topic)}: ")
+        return refused({"buyer_of_order": [NOBODY]}, f"{_quoted(draft.topic)}: ")
     try:
         event = to_event(mapped, draft.key, reader.currency, now)
     except Invalid as invalid:
-        return refused(invalid.errors, f"{_shown(draft.topic)}: ")
-    detail = f"{_shown(draft.topic)} became {draft.event_name}."
+        return refused(invalid.errors, f"{_quoted(draft.topic)}: ")
+    detail = f"{_quoted(draft.topic)} became {draft.event_name}."
     if mapped.left_out:
         detail += f" Left out: {' '.join(mapped.left_out)}"
     return WebhookOutcome(Status.ACCEPTED, detail, event)
 
 
-def refused(errors: Errors, before: str = "") -> WebhookOutcome:
-    """The outcome of a body with these faults."""
-    told = " ".join(rule for rules in errors.values() for rule in rules)
-    return WebhookOutcome(Status.REFUSED, before + told, errors=errors)
+def refused(errors: Errors, prefix: str = "") -> WebhookOutcome:
+    """Return the outcome of a body with these errors."""
+    message = " ".join(rule for rules in errors.values() for rule in rules)
+    return WebhookOutcome(Status.REFUSED, prefix + message, errors=errors)
 
 
 def headers_kept(reader: ReadContext) -> frozenset[str]:
-    """The headers of a delivery that are kept with it: those that its reading depends on."""
-    named = {"content-type", "user-agent", *PROVIDERS[reader.type].headers}
-    texts = [*reader.settings.mapping.values(), reader.settings.topic or ""]
-    for text in filter(None, texts):
-        named |= parse(text).headers()
-    return frozenset(named)
+    """Return the headers that are kept with a delivery: those that reading it depends on."""
+    names = {"content-type", "user-agent", *PROVIDERS[reader.type].headers}
+    expressions = [*reader.settings.mapping.values(), reader.settings.topic or ""]
+    for text in filter(None, expressions):
+        names |= parse(text).headers()
+    return frozenset(names)
 
 
 def _read_body(body: bytes) -> Any:
@@ -119,9 +119,9 @@ def _read_body(body: bytes) -> Any:
     raise Invalid(NOT_AN_OBJECT)
 
 
-def _shown(topic: str) -> str:
-    """A topic as a sentence can quote it."""
+def _quoted(topic: str) -> str:
+    """Return a topic as a sentence can quote it."""
     if topic == ANYTHING:
         return "The body"
-    shown = "".join(letter if letter.isprintable() else "?" for letter in topic)
-    return shown if len(shown) <= _TOPIC_SHOWN else shown[:_TOPIC_SHOWN] + "…"
+    printable = "".join(letter if letter.isprintable() else "?" for letter in topic)
+    return printable if len(printable) <= _LONGEST_QUOTED else printable[:_LONGEST_QUOTED] + "…"

@@ -1,4 +1,4 @@
-"""Evaluates expressions on a document in a bounded number of steps. Pure.
+"""Evaluation of expressions on a document in a bounded number of steps. Pure.
 
 A JMESPath expression can double a list with every few characters. So each node visited, each item
 put into a list and every hundred characters of text take a step from a budget, which all the fields
@@ -26,27 +26,27 @@ Node = dict[str, Any]
 
 
 class StepBudget:
-    """How many steps are left."""
+    """The number of steps that are left."""
 
     def __init__(self, steps: int = MAX_STEPS) -> None:
         self._left = steps
 
     def spend(self, steps: int) -> None:
-        """Take some. Raises ValueError when there are not so many left."""
+        """Take steps from the budget. Raises ValueError when not enough are left."""
         self._left -= steps
         if self._left < 0:
             raise ValueError("takes too much work: the body is too large for this mapping.")
 
     def spend_on(self, value: Any, *, deep: bool) -> None:
-        """Take what it costs to handle a value, with all that it holds if `deep`."""
+        """Take the steps that handling a value costs; with all that it contains if `deep`."""
         waiting = [value]
         while waiting:
-            each = waiting.pop()
-            self.spend(_size(each))
-            if deep and isinstance(each, dict):
-                waiting.extend(cast("dict[str, Any]", each).values())
-            elif deep and isinstance(each, list):
-                waiting.extend(cast("list[Any]", each))
+            part = waiting.pop()
+            self.spend(_size(part))
+            if deep and isinstance(part, dict):
+                waiting.extend(cast("dict[str, Any]", part).values())
+            elif deep and isinstance(part, list):
+                waiting.extend(cast("list[Any]", part))
 
 
 def _size(value: Any) -> int:
@@ -56,7 +56,7 @@ def _size(value: Any) -> int:
 
 
 _Standard: Any = TreeInterpreter
-"""The package's interpreter; its stubs know less of its nodes than it does."""
+"""The package's interpreter. Its type stubs do not describe its nodes."""
 
 
 def _listed(value: Any) -> list[Any]:
@@ -64,7 +64,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 class Interpreter(_Standard):
-    """JMESPath's own, with our functions and a budget."""
+    """JMESPath's own interpreter, with our functions and a budget."""
 
     def __init__(self, headers: Mapping[str, str], budget: StepBudget) -> None:
         _Standard.__init__(self)
@@ -106,7 +106,7 @@ class Interpreter(_Standard):
         if not isinstance(items, list):
             return None
         nested = map(_listed, cast("list[Any]", items))
-        return list(chain.from_iterable(self._counted(each) for each in nested))
+        return list(chain.from_iterable(map(self._counted, nested)))
 
     def _counted(self, items: list[Any]) -> list[Any]:
         self._budget.spend(len(items))

@@ -1,9 +1,9 @@
-"""From a delivery's body to the payload that creates an event. Pure.
+"""Mapping of a delivery's body to the payload that creates an event. Pure.
 
-What a provider's type maps is a table of expressions by topic; a webhook's own settings go over
-it. The result is judged like any other payload. Of what another service sends, a field that
-cannot be kept (a telephone number of 100 digits) is left out and told of, as a purchase is not to
-be lost for it; without what says who, what, when and how much there is no event.
+A provider has a table of expressions by topic; a webhook's own settings override it. The result is
+validated like any other payload. A field of another service that cannot be stored (a telephone
+number of 100 digits) is left out and reported, as a purchase must not be lost for it. Without the
+fields that say who, what, when and how much there is no event.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from headwater.webhooks.models import MappingInput, WebhookSettings
 from headwater.webhooks.values import to_number, to_text
 
 CURRENCY = "currency"
-"""A destination that is no field of an event: what the amount is in."""
+"""A target that is no field of an event: the currency of the amount."""
 BUYER_OF_ORDER = "buyer_of_order"
-"""Another: the order whose buyer it is about, for when nothing else tells who it is about."""
+"""Another such target: the order whose buyer the event is about, where no field identifies one."""
 
 _COMPUTED = {"event_name"}
 _INDISPENSABLE = {"event_name", "event_time", "amount", "order_id", "idempotency_key"}
@@ -44,8 +44,8 @@ def _as_it_is(value: Any) -> Any:
 
 
 def _to_code(value: Any) -> str:
-    """The id or name of a company: as for events sent to the API, a fraction is neither, and 42.0
-    would not be the company 42.
+    """Return the id or name of a company as text. As for events sent to the API, a fraction is
+    neither, and 42.0 would not be the company 42.
     """
     if isinstance(value, str | int) and not isinstance(value, bool):
         return str(value)
@@ -60,53 +60,53 @@ def _to_flag(value: Any) -> bool:
 
 
 def _converters() -> dict[str, Callable[[Any], Any]]:
-    """How a found value becomes what each destination takes."""
+    """Return, for each target, the function that converts a value to its type."""
     names = [info.name for info in msgspec.structs.fields(TrackPayload)]
-    found = dict.fromkeys([*names, CURRENCY, BUYER_OF_ORDER], to_text)
-    found |= dict.fromkeys(("amount", *map(slot_name, NUMBER_SLOTS)), to_number)
-    found |= dict.fromkeys(("event_time", *map(slot_name, DATE_SLOTS)), _as_it_is)
-    found |= dict.fromkeys(("is_upsell", "do_not_capi"), _to_flag)
-    found |= dict.fromkeys(("company_external_id", "company_name"), _to_code)
-    return {name: convert for name, convert in found.items() if name not in _COMPUTED}
+    converters = dict.fromkeys([*names, CURRENCY, BUYER_OF_ORDER], to_text)
+    converters |= dict.fromkeys(("amount", *map(slot_name, NUMBER_SLOTS)), to_number)
+    converters |= dict.fromkeys(("event_time", *map(slot_name, DATE_SLOTS)), _as_it_is)
+    converters |= dict.fromkeys(("is_upsell", "do_not_capi"), _to_flag)
+    converters |= dict.fromkeys(("company_external_id", "company_name"), _to_code)
+    return {name: convert for name, convert in converters.items() if name not in _COMPUTED}
 
 
 DESTINATIONS: Mapping[str, Callable[[Any], Any]] = _converters()
-"""What can be mapped to."""
+"""Targets of a mapping, each with the function that converts a value to its type."""
 
 
 @dataclass
 class MappedPayload:
-    """A payload, and what was left out of it."""
+    """A payload, and the reasons for leaving fields out of it."""
 
     payload: dict[str, Any]
     order: str | None
-    """The order whose buyer it is about, if nothing else tells."""
+    """The order whose buyer it is about, where no field identifies one."""
     left_out: list[str] = field(default_factory=list[str])
 
 
 def expressions_for(
     topic: str, ready_made: Mapping[str, Mapping[str, str]], settings: WebhookSettings
 ) -> dict[str, str]:
-    """Field to expression for a topic. A topic that has no table of its own has that of the one
-    it is a case of: `order.completed` that of `order`.
+    """Return the expressions of a topic, by field. A topic without a table of its own has the table
+    of the topic that it is a case of: `order.completed` has that of `order`.
     """
     base = topic
     while base not in ready_made and "." in base:
         base = base.rpartition(".")[0]
-    found = dict(ready_made.get(base, {}))
+    expressions = dict(ready_made.get(base, {}))
     general = {name: text for name, text in settings.mapping.items() if "@" not in name}
     special = {
         name.partition("@")[0]: text
         for name, text in settings.mapping.items()
         if name.partition("@")[2] == topic
     }
-    found |= general | special
-    return {name: text for name, text in found.items() if text}
+    expressions |= general | special
+    return {name: text for name, text in expressions.items() if text}
 
 
 def map_fields(document: MappingInput, expressions: Mapping[str, str]) -> MappedPayload:
-    """The fields that the document has something for. Raises Invalid for indispensable ones that
-    do not fit.
+    """Return the fields that the document has values for. Raises Invalid when an indispensable
+    field has a value that does not fit.
     """
     check, budget = Check(), StepBudget()
 
@@ -114,32 +114,33 @@ def map_fields(document: MappingInput, expressions: Mapping[str, str]) -> Mapped
         value = parse(text).find(document, budget)
         return None if value is None else DESTINATIONS[name](value)
 
-    found = {name: check(find, name, name, text) for name, text in expressions.items()}
+    values = {name: check(find, name, name, text) for name, text in expressions.items()}
     if check.errors.keys() & _INDISPENSABLE:
         raise Invalid(check.errors)
-    payload = {name: value for name, value in found.items() if value is not None}
+    payload = {name: value for name, value in values.items() if value is not None}
     order = payload.pop(BUYER_OF_ORDER, None)
     if ("fingerprint" in payload) != ("ip" in payload):
         payload.pop("fingerprint", None)
         payload.pop("ip", None)
     if payload.keys() & {"email", "trk_token", "fingerprint"}:
         order = None
-    return MappedPayload(
-        payload, order, [told for errors in check.errors.values() for told in errors]
-    )
+    left_out = [rule for rules in check.errors.values() for rule in rules]
+    return MappedPayload(payload, order, left_out)
 
 
 def to_event(mapped: MappedPayload, default_key: str, currency: str, now: float) -> AcceptedEvent:
-    """The event of a payload; what had to be left out is added to `mapped.left_out`.
+    """Return the event of a payload; the reasons for fields left out go to `mapped.left_out`.
 
     `default_key` is the idempotency key unless one was mapped, `currency` the Space's. Raises
-    Invalid when it is none.
+    Invalid when the payload makes no event.
     """
     payload = mapped.payload
     payload.setdefault("idempotency_key", default_key)
-    given = payload.pop(CURRENCY, currency).strip().upper()
-    if given != currency and payload.pop("amount", None) is not None:
-        mapped.left_out.append(f"The amount is in {_code(given)}, the Space's currency {currency}.")
+    code = payload.pop(CURRENCY, currency).strip().upper()
+    if code != currency and payload.pop("amount", None) is not None:
+        mapped.left_out.append(
+            f"The amount is in {_quoted_code(code)}, the Space's currency {currency}."
+        )
     try:
         return accept(_encode(payload), now)
     except Invalid as invalid:
@@ -147,7 +148,9 @@ def to_event(mapped: MappedPayload, default_key: str, currency: str, now: float)
 
 
 def _accept_the_rest(mapped: MappedPayload, invalid: Invalid, now: float) -> AcceptedEvent:
-    """The event without the fields that cannot be kept, or else `invalid`."""
+    """Return the event without the fields that cannot be stored. Raises `invalid` when the rest
+    makes no event.
+    """
     errors: Errors = invalid.errors
     if not errors.keys() <= mapped.payload.keys() - _INDISPENSABLE:
         raise invalid
@@ -156,18 +159,18 @@ def _accept_the_rest(mapped: MappedPayload, invalid: Invalid, now: float) -> Acc
         event = accept(_encode(rest), now)
     except Invalid:
         raise invalid from None
-    mapped.left_out += [told for each in errors.values() for told in each]
+    mapped.left_out += [rule for rules in errors.values() for rule in rules]
     return event
 
 
 def key_of(kind: str, identity: str) -> str:
-    """An idempotency key made of a type and the sender's own id, however long that is."""
+    """Return the idempotency key made of a type and the sender's own id, however long that is."""
     key = f"{kind}:{identity}"
     if len(key) <= _LONGEST_KEY and "\0" not in key:
         return key
     return f"{kind}:{hashlib.sha256(identity.encode()).hexdigest()}"
 
 
-def _code(text: str) -> str:
-    """A currency as a sentence can quote it: anything else may be somebody's name."""
+def _quoted_code(text: str) -> str:
+    """Return a currency code as a sentence can quote it: any other text may be a person's name."""
     return text if len(text) == 3 and text.isascii() and text.isalpha() else "another currency"

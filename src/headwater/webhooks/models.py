@@ -1,4 +1,4 @@
-"""A webhook, a delivery to it, and what becomes of one."""
+"""A webhook, a delivery to it, and the outcome of one."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from headwater.events.accepted import AcceptedEvent
 
 @dataclass(frozen=True)
 class WebhookSettings:
-    """How one webhook's deliveries are read, beyond what its type says."""
+    """The settings of reading one webhook's deliveries, besides those of its type."""
 
     signature_header: str | None = None
-    """Lower case; generic webhooks only, as the others' is known."""
+    """In lower case; of generic webhooks only, as each other type has its own header."""
     topic: str | None = None
-    """Where a generic body says what happened, as an expression."""
+    """The expression that finds the topic in a generic body."""
     events: dict[str, str] = field(default_factory=dict[str, str])
-    """Topic to event name; an empty one has the topic ignored."""
+    """Topic to event name; with an empty name the topic is ignored."""
     mapping: dict[str, str] = field(default_factory=dict[str, str])
-    """`field` or `field@topic` to an expression; an empty one leaves the field out."""
+    """`field` or `field@topic` to an expression; an empty expression leaves the field out."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Webhook:
     hint: str
     """The last four characters of its URL."""
     signed: bool
-    """Whether deliveries have to carry a signature."""
+    """True when deliveries have to carry a signature."""
     settings: WebhookSettings
     created_at: datetime
     revoked_at: datetime | None
@@ -42,7 +42,7 @@ class Webhook:
 
 @dataclass(frozen=True)
 class ReadContext:
-    """What reading a delivery depends on."""
+    """The type and settings by which a delivery is read."""
 
     type: str
     settings: WebhookSettings
@@ -55,7 +55,7 @@ class WebhookRequest:
     """A delivery as it came in."""
 
     headers: dict[str, str]
-    """By lower-case name, of one given twice the first."""
+    """By lower-case name; of a repeated header the first."""
     body: bytes
     received_at: float
     """Unix seconds."""
@@ -63,33 +63,33 @@ class WebhookRequest:
 
 @dataclass(frozen=True)
 class MappingInput:
-    """What expressions look into: the body as a value, and the headers."""
+    """The input of expressions: the body as a value, and the headers."""
 
     body: Any
     headers: dict[str, str]
 
 
 class Status(StrEnum):
-    """What became of a delivery."""
+    """The status of a delivery."""
 
     ACCEPTED = "accepted"
     """It is an event now, or one that was there already."""
     IGNORED = "ignored"
     """Nothing is made of what it reports."""
     REFUSED = "refused"
-    """It could not be believed, or not be read."""
+    """Its signature is missing or wrong, or it could not be read."""
 
 
 @dataclass(frozen=True)
 class WebhookOutcome:
-    """What a delivery amounts to."""
+    """The outcome of a delivery."""
 
     status: Status
     detail: str
-    """In words, and without anything the body holds."""
+    """In words, without any value of the body."""
     event: AcceptedEvent | None = None
     errors: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    """Of a refused body: what is wrong with each field."""
+    """Of a refused body: the rules that each field breaks."""
 
 
 @dataclass(frozen=True)
@@ -108,4 +108,4 @@ class Delivery:
 
 
 class UnverifiedRequest(Exception):
-    """A delivery that nothing proves to be the sender's; says why."""
+    """The signature of a delivery is missing or wrong; the text says why."""

@@ -1,7 +1,7 @@
-"""POST /webhooks/{token}: where other services deliver. The token is the credential.
+"""POST /webhooks/{token}: the endpoint that other services deliver to. The token is the credential.
 
-It is answered with success once the event is on disk and not before, so that whoever tries again
-after a failure loses nothing; the idempotency key drops what comes twice.
+It answers with success once the event is on disk and not before, so that a sender that tries again
+after a failure loses nothing; by the idempotency key a repeated event is dropped.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from headwater.inbox.inbox import Inbox, Request
 from headwater.spaces.encryption import Unsealable
 from headwater.webhooks.deliveries import (
     begin_delivery,
+    delivery_columns,
     finish_delivery,
     forget_delivery,
-    note,
     outcome_of,
 )
 from headwater.webhooks.interpretation import check_signature
@@ -37,56 +37,60 @@ log = structlog.get_logger()
 
 
 async def receive(inbox: Inbox, request: HttpRequest) -> Response:
-    """Take a delivery."""
+    """Receive a delivery."""
     shared = services(request)
     async with shared.database.connection() as connection:
-        found = await find_webhook(connection, request.path_params["token"])
-    if found is None:
+        webhook = await find_webhook(connection, request.path_params["token"])
+    if webhook is None:
         raise plain(404)
-    found.caller.authorize(SCOPE)
+    webhook.caller.authorize(SCOPE)
     refuse_encoding(request.headers.get("content-encoding"))
     message = await _read(request)
-    await _count(request, inbox, found)
-    message, distrust = _believe(found, shared.sealing_key, message)
+    await _count(request, inbox, webhook)
+    message, distrust = _believe(webhook, shared.sealing_key, message)
     async with shared.database.transaction() as connection:
-        space_id = found.caller.space_id
-        outcome = distrust or await outcome_of(connection, space_id, found.reader, message)
-        noted = note(found.reader, message, outcome, believed=distrust is None)
-        delivery_id = await begin_delivery(connection, space_id, found.id, noted)
-    receipt_id = await _accept(shared, inbox, found, outcome, delivery_id)
+        space_id = webhook.caller.space_id
+        outcome = distrust or await outcome_of(connection, space_id, webhook.reader, message)
+        columns = delivery_columns(webhook.reader, message, outcome, believed=distrust is None)
+        delivery_id = await begin_delivery(connection, space_id, webhook.id, columns)
+    receipt_id = await _accept(shared, inbox, webhook, outcome, delivery_id)
     if distrust is not None:
         raise Problem(outcome.detail, 401)
-    if outcome.status is Status.REFUSED and PROVIDERS[found.reader.type].refuses_unmappable:
+    if outcome.status is Status.REFUSED and PROVIDERS[webhook.reader.type].refuses_unmappable:
         raise Invalid(outcome.errors)
-    told = {"status": outcome.status.value, "message": outcome.detail}
-    return JSONResponse(told if receipt_id is None else {**told, "receipt_id": str(receipt_id)})
+    content = {"status": outcome.status.value, "message": outcome.detail}
+    return JSONResponse(
+        content if receipt_id is None else {**content, "receipt_id": str(receipt_id)}
+    )
 
 
 async def _read(request: HttpRequest) -> WebhookRequest:
-    # Of a header given twice the first counts, as everywhere else.
+    # Of a repeated header the first counts, as everywhere else.
     headers = dict(reversed(request.headers.items()))
     return WebhookRequest(headers, await read_body(request.receive, MAX_BODY), time.time())
 
 
 def _believe(
-    found: ActiveWebhook, sealing_key: bytes, message: WebhookRequest
+    webhook: ActiveWebhook, sealing_key: bytes, message: WebhookRequest
 ) -> tuple[WebhookRequest, WebhookOutcome | None]:
-    """What of a message is believed, and why it is not, if it is not. Raises Unavailable when that
-    cannot be told.
+    """Return the part of a message that its signature covers, and the outcome when the signature is
+    missing or wrong. Raises Unavailable when the signing secret cannot be opened.
     """
     try:
-        return check_signature(found.reader, found.secret(sealing_key), message), None
+        return check_signature(webhook.reader, webhook.secret(sealing_key), message), None
     except UnverifiedRequest as refusal:
         return message, WebhookOutcome(Status.REFUSED, str(refusal))
     except Unsealable:
-        log.warning("webhook_secret_unreadable", space_id=found.caller.space_id, webhook=found.id)
+        log.warning(
+            "webhook_secret_unreadable", space_id=webhook.caller.space_id, webhook=webhook.id
+        )
         raise Unavailable from None
 
 
-async def _count(request: HttpRequest, inbox: Inbox, found: ActiveWebhook) -> None:
+async def _count(request: HttpRequest, inbox: Inbox, webhook: ActiveWebhook) -> None:
     """Count a delivery against the Space's minute, before anything of it is stored or read."""
-    limit = services(request).keys.limit(found.caller, inbox.limit)
-    counted = Request(found.caller.space_id, limit, 1, [])
+    limit = services(request).keys.limit(webhook.caller, inbox.limit)
+    counted = Request(webhook.caller.space_id, limit, 1, [])
     try:
         await inbox.put(counted)
     finally:
@@ -96,28 +100,28 @@ async def _count(request: HttpRequest, inbox: Inbox, found: ActiveWebhook) -> No
 async def _accept(
     shared: Services,
     inbox: Inbox,
-    found: ActiveWebhook,
+    webhook: ActiveWebhook,
     outcome: WebhookOutcome,
     delivery_id: int,
 ) -> int | None:
-    """Have the delivery's event stored, if it is one, and return the receipt. One that cannot be
-    stored leaves nothing behind: it will come again.
+    """Have the delivery's event stored, if there is one, and return the receipt. A delivery whose
+    event cannot be stored is deleted: it will be sent again.
     """
     if outcome.event is None:
         return None
-    space_id = found.caller.space_id
-    limit = shared.keys.limit(found.caller, inbox.limit)
+    space_id = webhook.caller.space_id
+    limit = shared.keys.limit(webhook.caller, inbox.limit)
     rows = [msgspec.json.encode(outcome.event)]
-    wanted = Request(space_id, limit, 0, rows, sender=Sender.WEBHOOK)
+    accepted = Request(space_id, limit, 0, rows, sender=Sender.WEBHOOK)
     try:
-        await inbox.put(wanted)
+        await inbox.put(accepted)
     except Problem:
         async with shared.database.connection() as connection:
             await forget_delivery(connection, space_id, delivery_id)
         raise
     async with shared.database.connection() as connection:
-        await finish_delivery(connection, space_id, delivery_id, outcome, wanted.receipts[0])
-    return wanted.receipts[0]
+        await finish_delivery(connection, space_id, delivery_id, outcome, accepted.receipts[0])
+    return accepted.receipts[0]
 
 
 def webhook_routes(inbox: Inbox) -> list[Route]:

@@ -1,4 +1,4 @@
-"""A webhook's settings as an operator writes them: KEY=VALUE pairs, checked when they are given
+"""A webhook's settings as an operator writes them: KEY=VALUE pairs, checked when they are written
 and not when a delivery comes.
 """
 
@@ -26,7 +26,7 @@ _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 
 
 def check_type(kind: str, *, has_secret: bool) -> None:
-    """Raise Invalid for a type that there is not, or one that cannot be without a secret."""
+    """Raise Invalid for an unknown type, or for one that needs a secret and has none."""
     if kind not in PROVIDERS:
         raise Invalid({"type": [f"type: {kind} is none of {', '.join(PROVIDERS)}"]})
     if PROVIDERS[kind].needs_secret and not has_secret:
@@ -37,12 +37,12 @@ def check_type(kind: str, *, has_secret: bool) -> None:
 def read_settings(
     kind: str, pairs: Mapping[str, str], before: WebhookSettings | None = None
 ) -> WebhookSettings:  # fmt: skip
-    """`before` with the changes that the pairs say. Raises Invalid, naming each bad key."""
+    """Return `before` with the changes in the pairs. Raises Invalid, naming each bad key."""
     settings = before or WebhookSettings()
 
     def take(key: str, text: str) -> None:
         nonlocal settings
-        settings = _with(kind, settings, key, text)
+        settings = _with_setting(kind, settings, key, text)
 
     read_pairs(pairs, take)
     if kind == GENERIC.type and not any(settings.events.values()):
@@ -53,7 +53,7 @@ def read_settings(
     return settings
 
 
-def _with(kind: str, settings: WebhookSettings, key: str, text: str) -> WebhookSettings:
+def _with_setting(kind: str, settings: WebhookSettings, key: str, text: str) -> WebhookSettings:
     group, _, name = key.partition(".")
     if group == "map" and name:
         _check_mapping(name, text)
@@ -95,7 +95,7 @@ def _check_mapping(name: str, text: str) -> None:
 
 
 def _check_expression(text: str) -> None:
-    """Raise ValueError unless it can be used; without any, a field or topic is left out."""
+    """Raise ValueError unless an expression can be used. An empty one is: it leaves a field out."""
     if not text:
         return
     modern = modernise(text)

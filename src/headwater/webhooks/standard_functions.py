@@ -1,7 +1,7 @@
 """The functions that the JMESPath specification defines, on exact numbers. Pure.
 
 The package's own functions use binary fractions and quote the values they refuse, which may be
-somebody's address; these do neither. https://jmespath.org/specification.html#built-in-functions
+a person's address; these do neither. https://jmespath.org/specification.html#built-in-functions
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Pick = Callable[[Any], Any]
 
 
 def same(left: Any, right: Any) -> bool:
-    """Whether two values are equal; true is not 1."""
+    """Return whether two values are equal; true is not 1."""
     return isinstance(left, bool) is isinstance(right, bool) and left == right
 
 
@@ -61,15 +61,15 @@ def _floor(number: Any) -> int:
 def _contains(subject: Any, wanted: Any) -> bool:
     if isinstance(subject, str):
         return isinstance(wanted, str) and wanted in subject
-    return any(same(each, wanted) for each in subject)
+    return any(same(item, wanted) for item in subject)
 
 
 def _merge(*objects: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for each in objects for key, value in each.items()}
+    return {key: value for members in objects for key, value in members.items()}
 
 
 def _not_null(*values: Any) -> Any:
-    return next((each for each in values if each is not None), None)
+    return next((value for value in values if value is not None), None)
 
 
 def _to_number(value: Any) -> Any:
@@ -123,7 +123,7 @@ def _map(pick: Pick, items: list[Any]) -> list[Any]:
 
 
 def _keys_of(items: list[Any], pick: Pick, name: str) -> list[Any]:
-    """The values to compare items by. Raises ValueError unless all are numbers or all texts."""
+    """Return the values to compare items by. Raises ValueError for mixed kinds of values."""
     keys = [pick(item) for item in items]
     if not (all(map(is_number, keys)) or all(map(is_text, keys))):
         raise ValueError(f"cannot be evaluated: {name}() compares by numbers or by texts.")

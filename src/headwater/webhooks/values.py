@@ -1,6 +1,5 @@
-"""The values of a delivery: numbers kept exactly as they were written, text, and what counts as
-blank. Pure. A value that does not fit raises ValueError with the rest of the sentence
-"The <field> …".
+"""The values of a delivery: numbers, kept exactly as they were written, and text. Pure. A value
+that does not fit raises ValueError with the rest of the sentence "The <field> …".
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ _LARGEST_EXPONENT = 30
 
 
 def to_number(value: Any) -> Decimal:
-    """A number, from one or from text holding one."""
+    """Return a number, from a number or from text that holds one. Raises ValueError."""
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
         return Decimal(value.strip())
     if is_number(value):
@@ -27,7 +26,7 @@ def to_number(value: Any) -> Decimal:
 
 
 def to_text(value: Any) -> str:
-    """Text, from text or a number."""
+    """Return text, from text or a number. Raises ValueError."""
     if isinstance(value, str):
         return value
     if is_number(value):
@@ -36,7 +35,7 @@ def to_text(value: Any) -> str:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a number; true and false are none."""
+    """Return whether a value is a number; true and false are none."""
     return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
 
@@ -83,18 +82,18 @@ class Function:
     call: Callable[..., Any]
     takes: tuple[ValueKind, ...]
     least: int | None = None
-    """How many arguments there must be, where the last of them may be left out."""
+    """The number of arguments that are required, where the last ones may be left out."""
     repeats: bool = False
-    """Whether the last kind may come any number of times more."""
+    """True when the last argument may be repeated."""
     deep: bool = False
-    """Whether its work grows with all that its arguments contain, not only with their length."""
+    """True when its work grows with all that its arguments contain, not only with their length."""
     lazy: bool = False
-    """Whether it is passed one iterator that evaluates each argument when it is reached."""
+    """True when it is passed one iterator that evaluates each argument when it is reached."""
     reads_headers: bool = False
-    """Whether it is passed the delivery's headers first; its argument has to be a literal."""
+    """True when it is passed the delivery's headers first; its argument has to be a literal."""
 
     def kind(self, index: int) -> ValueKind:
-        """The kind of one argument."""
+        """Return the kind of one argument."""
         return self.takes[min(index, len(self.takes) - 1)]
 
     def check_count(self, name: str, count: int) -> None:
@@ -104,7 +103,7 @@ class Function:
             raise ValueError(f"gives {name}() {count} arguments; {self._usage(name)}.")
 
     def check_kinds(self, name: str, arguments: list[Any]) -> None:
-        """Raise ValueError, which quotes no argument, unless they are of the kinds it takes."""
+        """Raise ValueError, which quotes no argument, unless all are of the kinds that it takes."""
         for index, argument in enumerate(arguments):
             if not self.kind(index).fits(argument):
                 raise ValueError(f"cannot be evaluated: {self._usage(name)}.")
@@ -112,5 +111,5 @@ class Function:
     def _usage(self, name: str) -> str:
         words = [kind.words for kind in self.takes]
         if self.least is not None:
-            words[self.least :] = [f"optionally {each}" for each in words[self.least :]]
+            words[self.least :] = [f"optionally {kind}" for kind in words[self.least :]]
         return f"{name}() takes {', '.join(words)}{' and more of that' if self.repeats else ''}"

@@ -1,5 +1,5 @@
-"""Webhooks: made, listed, changed, revoked, and found by the token in their URL. The token is
-shown once; only its hash is stored.
+"""Webhooks: created, listed, changed, revoked, and looked up by the token in their URL. The token
+is returned once; only its hash is stored.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ SCOPE = "events:write"
 
 _LANGUAGE = "jmespath"
 _FORMER_LANGUAGE = "paths"
-"""That of rows which 0.1.0 wrote; they are translated as they are read."""
+"""The language of rows that 0.1.0 wrote; they are translated as they are read."""
 
 
 @dataclass(frozen=True)
 class NewWebhook:
-    """A webhook to be made; `secret` is what its sender signs with."""
+    """A webhook to be created; `secret` is its sender's signing secret."""
 
     type: str
     name: str
@@ -45,7 +45,7 @@ class NewWebhook:
 
 @dataclass(frozen=True)
 class ActiveWebhook:
-    """The webhook that a token opens."""
+    """The webhook that a token authenticates."""
 
     id: int
     caller: Caller
@@ -55,15 +55,15 @@ class ActiveWebhook:
     sealed: bytes | None
 
     def secret(self, key: bytes) -> bytes | None:
-        """The signing secret. Raises Unsealable."""
+        """Return the signing secret. Raises Unsealable."""
         return None if self.sealed is None else unseal(key, self.sealed, self.token_hash)
 
 
 async def create_webhook(
     connection: AsyncConnection, space_id: int, new: NewWebhook, key: bytes
 ) -> tuple[str, int]:
-    """A new webhook as (its token, its id); `key` seals its secret. Raises Invalid for a name that
-    cannot be used, NotFound for an unknown Space.
+    """Create a webhook and return its token and its id; `key` seals its secret. Raises Invalid for
+    a name that cannot be used, NotFound for an unknown Space.
     """
     token = secrets.token_urlsafe(32)
     token_hash = hash_secret(token)
@@ -81,23 +81,23 @@ async def create_webhook(
 
 
 async def list_webhooks(connection: AsyncConnection, space_id: int) -> list[Webhook]:
-    """A Space's webhooks, revoked ones included, the oldest first. Raises NotFound."""
+    """Return a Space's webhooks, revoked ones included, the oldest first. Raises NotFound."""
     await fetch_space(connection, space_id)
     return await _read(connection, space_id, None)
 
 
 async def fetch_webhook(connection: AsyncConnection, space_id: int, webhook_id: int) -> Webhook:
-    """One of them. Raises NotFound."""
-    found = await _read(connection, space_id, webhook_id)
-    if not found:
+    """Return one of them. Raises NotFound."""
+    webhooks = await _read(connection, space_id, webhook_id)
+    if not webhooks:
         raise NotFound("Webhook")
-    return found[0]
+    return webhooks[0]
 
 
 async def change_webhook(
     connection: AsyncConnection, space_id: int, webhook_id: int, settings: WebhookSettings
 ) -> None:
-    """Have its deliveries read otherwise from now on."""
+    """Replace the settings that its deliveries are read by, from the commit on."""
     values = {"space_id": space_id, "webhook_id": webhook_id, **_columns(settings)}
     await connection.execute(queries["change"], values)
 
@@ -110,7 +110,7 @@ async def revoke_webhook(connection: AsyncConnection, space_id: int, webhook_id:
 
 
 async def find_webhook(connection: AsyncConnection, token: str) -> ActiveWebhook | None:
-    """The webhook of a token that is not revoked."""
+    """Return the webhook of a token, unless it is revoked."""
     token_hash = hash_secret(token)
     cursor = connection.cursor(row_factory=dict_row)
     row = await fetch_optional(cursor, queries["find"], {"token_hash": token_hash})
@@ -123,7 +123,7 @@ async def find_webhook(connection: AsyncConnection, token: str) -> ActiveWebhook
 
 
 async def find_buyer(connection: AsyncConnection, space_id: int, order_id: str) -> dict[str, str]:
-    """What identifies the contact who placed an order, as payload fields; nothing if unknown."""
+    """Return the identifier of the contact who placed an order, as payload fields, or {}."""
     cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "order_id": order_id, "event_names": list(EVENT_NAMES)}
     row = await fetch_optional(cursor, queries["buyer"], values) or {}
@@ -136,9 +136,9 @@ async def _read(
 ) -> list[Webhook]:
     cursor = connection.cursor(row_factory=dict_row)
     await cursor.execute(queries["list"], {"space_id": space_id, "webhook_id": webhook_id})
-    shown = ("id", "type", "name", "hint", "signed", "created_at", "revoked_at")
+    columns = ("id", "type", "name", "hint", "signed", "created_at", "revoked_at")
     return [
-        Webhook(settings=_settings(row), **{name: row[name] for name in shown})
+        Webhook(settings=_settings(row), **{name: row[name] for name in columns})
         for row in await cursor.fetchall()
     ]
 

@@ -30,7 +30,7 @@ _TEXT = {"type": "string"}
 async def _list_deliveries(context: ToolContext, arguments: Arguments) -> Any:
     query = JsonInput(paged(arguments))
     destination_id = _DESTINATION_ID.read(query)
-    sought = replace(parameters.read_sought(query, 0), destination_id=destination_id)
+    sought = replace(parameters.read_filter(query, 0), destination_id=destination_id)
     cursors = parameters.cursors(context.service.signing_key, context.space_id, sought)
     per_page, at = parameters.read_page(query, cursors)
     async with context.transaction() as connection:

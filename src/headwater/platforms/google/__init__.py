@@ -1,7 +1,7 @@
 """Google: Data Manager API, for ads on Google and YouTube. Pure.
 
-A part is an event with the conversion action it is for as its only destination reference. A call
-lists the actions of its parts as destinations; where there is one only, events need not name it.
+A part is an event whose only destination reference is its conversion action. A call lists the
+actions of its parts as destinations; with a single action, events need not name it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ class Google(Platform):
     })  # fmt: skip
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """A click is enough; of somebody who refused, nothing else may be sent."""
+        """Return the reason when identifiers are missing. A click is enough; without consent it is
+        the only one that may be sent.
+        """
         if _click(conversion):
             return None
         if is_refused(conversion):
@@ -60,7 +62,7 @@ class Google(Platform):
         return None if _identifiers(conversion) else SkipReason.NO_IDENTIFIER
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
-        """Return an event, with the conversion action it is for."""
+        """Return an event with its conversion action."""
         settings: GoogleSettings = destination.settings
         amount, consent = conversion.amount, conversion.consent
         identifiers = [] if is_refused(conversion) else _identifiers(conversion)
@@ -80,7 +82,7 @@ class Google(Platform):
         )
 
     def count_fitting(self, parts: Sequence[dict[str, Any]]) -> int:
-        """Count the first parts with no more conversion actions than a call can name."""
+        """Return the number of first parts whose conversion actions fit into one call."""
         actions: set[str] = set()
         for position, part in enumerate(parts):
             actions.update(part["destinationReferences"])
@@ -129,9 +131,7 @@ def _unaddressed(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _click(conversion: Conversion) -> dict[str, str]:
-    """Return one click id: of the credited touchpoint before the event's own URL, and the most
-    exact.
-    """
+    """Return the most exact click id, of the credited touchpoint or else of the event's own URL."""
     credited = conversion.click.ids if conversion.click is not None else {}
     for ids in (credited, conversion.url_click_ids):
         for name in _CLICK_IDS:
@@ -158,6 +158,6 @@ def _consent(agreed: bool | None) -> str | None:
 
 
 def _timestamp(milliseconds: int) -> str:
-    whole, rest = divmod(milliseconds, 1000)
+    seconds, rest = divmod(milliseconds, 1000)
     fraction = f".{rest:03}" if rest else ""
-    return f"{datetime.fromtimestamp(whole, UTC):%Y-%m-%dT%H:%M:%S}{fraction}Z"
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}{fraction}Z"

@@ -1,7 +1,7 @@
 """Answers of Google's Data Manager API. Pure.
 
-One bad event has the whole call refused, but the answer names the fields at fault. HTTP 200 says
-that the events were accepted, not that they were matched to a click.
+One invalid event makes Google refuse the whole call, but the answer names the fields at fault. HTTP
+200 says that the events were accepted, not that they were matched to a click.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from headwater.platforms.models import (
 )
 from headwater.platforms.responses import (
     by_status,
+    error_text,
     objects,
     read_object,
     refused,
     succeeded,
     unreadable,
-    words,
 )
 
 CREDENTIALS = frozenset({"UNAUTHENTICATED", "PERMISSION_DENIED"})
@@ -44,7 +44,7 @@ ACCOUNT_REASONS = frozenset({
     "DESTINATION_ACCOUNT_DATA_POLICY_PROHIBITS_ENHANCED_CONVERSIONS",
     "DESTINATION_ACCOUNT_ENHANCED_CONVERSIONS_TERMS_NOT_SIGNED",
 })  # fmt: skip
-"""Faults of the account and of no event."""
+"""Reasons that concern the account and not an event."""
 LATER_REASONS = frozenset({"CONVERSION_ACTION_TOO_RECENTLY_CREATED"})
 
 _EVENT = re.compile(r"\bevents\[([0-9]{1,5})\]")
@@ -58,7 +58,7 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
         return unreadable(answer, count)
     error = body.get("error")
     if not isinstance(error, dict):
-        return by_status(answer, count, words(error), confirmed=_confirms(body, answer))
+        return by_status(answer, count, error_text(error), confirmed=_confirms(body, answer))
     return _judge(cast("dict[str, Any]", error), answer, count)
 
 
@@ -74,14 +74,16 @@ def _judge(error: dict[str, Any], answer: EgressResponse, count: int) -> Verdict
     name = error.get("status")
     details = objects(error.get("details"))
     reasons = [detail["reason"] for detail in details if isinstance(detail.get("reason"), str)]
-    text = words(name or f"HTTP {answer.status}", *reasons, error.get("message"))
+    text = error_text(name or f"HTTP {answer.status}", *reasons, error.get("message"))
     if name in CREDENTIALS or answer.status == 401 or not ACCOUNT_REASONS.isdisjoint(reasons):
         return CredentialsRefused(text)
     if name in LATER or not LATER_REASONS.isdisjoint(reasons):
         return CallDeferred(text, wait_seconds=_delay(details))
-    if named := _named(details, reasons, count):
+    if errors := _event_errors(details, reasons, count):
         return (
-            CallRefused(next(iter(named.values()))) if count == 1 else PartlyAccepted(named, False)
+            CallRefused(next(iter(errors.values())))
+            if count == 1
+            else PartlyAccepted(errors, False)
         )
     if name in PERMANENT:
         return refused(text, count)
@@ -89,8 +91,8 @@ def _judge(error: dict[str, Any], answer: EgressResponse, count: int) -> Verdict
     return CallDeferred(text) if succeeded(answer) else verdict
 
 
-def _named(details: list[dict[str, Any]], reasons: list[str], count: int) -> dict[int, str]:
-    """Return the events at fault by position, each with the first thing that is wrong with it."""
+def _event_errors(details: list[dict[str, Any]], reasons: list[str], count: int) -> dict[int, str]:
+    """Return the first error of each event at fault, by position."""
     errors: dict[int, str] = {}
     for detail in details:
         for violation in objects(detail.get("fieldViolations")):
@@ -99,7 +101,9 @@ def _named(details: list[dict[str, Any]], reasons: list[str], count: int) -> dic
             if event is None or int(event[1]) >= count:
                 continue
             reason = violation.get("reason") or " ".join(reasons)
-            errors.setdefault(int(event[1]), words(reason, field, violation.get("description")))
+            errors.setdefault(
+                int(event[1]), error_text(reason, field, violation.get("description"))
+            )
     return errors
 
 

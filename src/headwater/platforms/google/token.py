@@ -1,5 +1,5 @@
-"""Access tokens of Google's Data Manager API: a service account signs for one itself, a user's
-refresh token is exchanged for one. Pure.
+"""Access tokens of Google's Data Manager API: a service account signs a request
+for one, or a user's refresh token is exchanged for one. Pure.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NEEDED = "Give service_account_json, or all of client_id, client_secret and ref
 
 
 def secrets_problem(secrets: Mapping[str, str]) -> str | None:
-    """Return what keeps these secrets from being exchanged for a token, in words."""
+    """Return the reason why these secrets cannot be exchanged for a token, or None."""
     if secrets.get(_ACCOUNT):
         try:
             _signer(_account(secrets[_ACCOUNT]))
@@ -62,7 +62,7 @@ def _assertion(text: str, now: int) -> str:
     claims = {
         "iss": account["client_email"],
         "scope": SCOPE,
-        # Who is to accept it, wherever the call goes by way of.
+        # The server that accepts it, even if the call goes through another host.
         "aud": account.get("token_uri") or TOKEN_URL,
         "iat": now,
         "exp": now + LIFE,

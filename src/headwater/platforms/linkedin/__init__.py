@@ -26,7 +26,7 @@ _SECRETS = {
 
 
 class LinkedIn(Platform):
-    """Conversion rules of an ad account. LinkedIn has no field for consent, so an event of somebody
+    """Conversion rules of an ad account. LinkedIn has no field for consent, so an event of a person
     who refused is not sent. The token is in a header.
     """
 
@@ -84,7 +84,7 @@ class LinkedIn(Platform):
         return token.secrets_problem(secrets)
 
     def test_event_problem(self, destination: Destination) -> str | None:
-        """There is no way to send what does not count."""
+        """Return the reason why there are no test events."""
         return "LinkedIn has no test mode: a trial would be a conversion."
 
 

@@ -10,9 +10,7 @@ from headwater.platforms.settings import PlatformSettings, TokenUrl, matching
 
 
 class LinkedInSettings(PlatformSettings, frozen=True, kw_only=True):
-    """Settings of an ad account. Which conversion rule an event is for is a matter of the mapping
-    of its name.
-    """
+    """Settings of an ad account. The mapping of an event's name decides its conversion rule."""
 
     api_version: Annotated[
         str,

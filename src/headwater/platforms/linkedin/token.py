@@ -1,4 +1,4 @@
-"""Access tokens of LinkedIn: used as they are, or had in exchange for a refresh token. Pure."""
+"""Access tokens of LinkedIn: used as they are, or issued in exchange for a refresh token. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NEEDED = "Give access_token, or all of client_id, client_secret and refresh_tok
 
 
 def secrets_problem(secrets: Mapping[str, str]) -> str | None:
-    """Return what keeps a call from carrying a token, in words."""
+    """Return the reason why a call cannot carry a token, or None."""
     if all(secrets.get(name) for name in _REFRESHING):
         return None
     if secrets.get("refresh_token") or not secrets.get("access_token"):

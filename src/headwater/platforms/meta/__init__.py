@@ -20,8 +20,8 @@ CLICK_LIFE = 90 * 86_400_000
 """Milliseconds after which Meta does not take a click id any more."""
 
 _NEEDS_AMOUNT = "Purchase"
-# Each of these alone may tell who somebody is; a user agent or a country does not.
-_TELLING = frozenset({"em", "ph", "external_id", "client_ip_address", "fbc", "fbp"})
+# Each of these alone may identify a person; a user agent or a country does not.
+_IDENTIFIERS = frozenset({"em", "ph", "external_id", "client_ip_address", "fbc", "fbp"})
 _COOKIE = re.compile(r"fb\.[0-9]\.([0-9]{10,13})\..+", re.DOTALL)
 
 
@@ -63,11 +63,11 @@ class Meta(Platform):
     test_code_place = "Events Manager, Test events"
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Return what is missing of an amount, or of something to recognise the person by."""
+        """Return the reason when a required amount or an identifier of the person is missing."""
         if conversion.amount is None and self.name_of(conversion, destination) == _NEEDS_AMOUNT:
             return SkipReason.NO_AMOUNT
         known = _user_data(conversion).keys()
-        return None if known & _TELLING or known >= {"fn", "ln"} else SkipReason.NO_IDENTIFIER
+        return None if known & _IDENTIFIERS or known >= {"fn", "ln"} else SkipReason.NO_IDENTIFIER
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         """Return one element of `data`."""
@@ -76,7 +76,7 @@ class Meta(Platform):
             event_name=self.name_of(conversion, destination),
             event_time=event_seconds(conversion),
             event_id=conversion.dedup_id,
-            # What happened on a page has both; what a server did alone, such as a renewal, has not.
+            # An event on a page has both; one of a server alone, such as a renewal, has neither.
             action_source="website" if on_page else "system_generated",
             event_source_url=conversion.url,
             user_data=_user_data(conversion),
@@ -117,8 +117,8 @@ def _limited_data_use(conversion: Conversion, settings: MetaSettings) -> dict[st
 
 
 def _fbc(conversion: Conversion) -> str | None:
-    """Return the click as Meta's own cookie has it, else put together from the click id and the
-    time of the click. A click id is kept byte for byte and never dated anew.
+    """Return the click as Meta's own cookie has it, else built from the click id and the time of
+    the click. A click id is kept byte for byte and never gets a new time.
     """
     cookie = conversion.cookie("fbc")
     written = _COOKIE.fullmatch(cookie) if cookie else None

@@ -1,7 +1,7 @@
 """Answers of the Meta Conversions API. Pure.
 
-A call with one event that Meta does not like is refused as a whole, and the answer does not say
-which event it was. Most errors come with a code; a status says less and is looked at last.
+A call with one invalid event is refused as a whole, and the answer does not say which event it
+was. Most errors have a code; the status is less precise and is read last.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from headwater.egress.models import EgressResponse
 from headwater.platforms.models import CallDeferred, CredentialsRefused, Verdict
 from headwater.platforms.responses import (
     by_status,
+    error_text,
     is_number,
     read_object,
     refused,
     succeeded,
-    words,
 )
 
 PERMANENT = frozenset({3, 100, 105, 294})
@@ -24,27 +24,27 @@ THROTTLED = frozenset({4, 17, 80003})
 CREDENTIALS = frozenset({190, 200})
 """The token is not valid, or may not send to this dataset."""
 NO_SUCH_DATASET = 33
-"""Subcode of 100, about every event: there is no such dataset, or the token may not see it."""
+"""Subcode of 100, for the whole call: the dataset does not exist, or the token may not see it."""
 PAUSE_WHEN_THROTTLED = 300.0
-"""Seconds. Meta counts calls by the hour and does not say when it takes the next."""
+"""Seconds. Meta counts calls by the hour and does not say when it accepts the next."""
 
-_TELLING = frozenset({401, 403, 413})
-"""Statuses that say enough when there is no code."""
+_CLEAR_STATUSES = frozenset({401, 403, 413})
+"""Statuses whose meaning is clear without a code."""
 
 
 def classify(answer: EgressResponse, count: int) -> Verdict:
     """Return the verdict on a call with so many events."""
     body = read_object(answer)
     if body is None:
-        return CallDeferred(words(f"HTTP {answer.status} with a body that cannot be read."))
+        return CallDeferred(error_text(f"HTTP {answer.status} with a body that cannot be read."))
     error = body.get("error")
     if isinstance(error, dict):
         return _judge(cast("dict[str, Any]", error), answer, count)
     if error is None and succeeded(answer):
         return _by_number(body, answer, count)
-    if error is None and answer.status in _TELLING:
+    if error is None and answer.status in _CLEAR_STATUSES:
         return by_status(answer, count)
-    return CallDeferred(words(f"HTTP {answer.status} without an error code", error))
+    return CallDeferred(error_text(f"HTTP {answer.status} without an error code", error))
 
 
 def _by_number(body: dict[str, Any], answer: EgressResponse, count: int) -> Verdict:
@@ -58,7 +58,7 @@ def _judge(error: dict[str, Any], answer: EgressResponse, count: int) -> Verdict
     code, subcode = error.get("code"), error.get("error_subcode")
     numbers = "/".join(str(number) for number in (code, subcode) if number is not None)
     messages = (error.get("message"), error.get("error_user_msg"))
-    text = words(f"HTTP {answer.status}, code {numbers or 'unknown'}", *messages)
+    text = error_text(f"HTTP {answer.status}, code {numbers or 'unknown'}", *messages)
     if code in CREDENTIALS or (code == 100 and subcode == NO_SUCH_DATASET):
         return CredentialsRefused(text)
     if code in THROTTLED:

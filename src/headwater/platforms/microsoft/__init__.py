@@ -37,7 +37,7 @@ _PAGE_TYPES = {
     "purchase": "purchase",
     "upsell_purchase": "purchase",
 }
-_TELLING = frozenset({"msclkid", "em", "ph", "externalId"})
+_IDENTIFIERS = frozenset({"msclkid", "em", "ph", "externalId"})
 
 
 class Microsoft(Platform):
@@ -60,11 +60,11 @@ class Microsoft(Platform):
     quoted_fields = frozenset({"attemptedValue"})
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Microsoft recognises a person by a click, an e-mail address, a phone number or an id; an
-        IP address with its browser is not enough.
+        """Return the reason when Microsoft cannot recognise the person: it needs a click, an e-mail
+        address, a phone number or an id; an IP address with its browser is not enough.
         """
         known = _user(conversion, destination.settings).keys()
-        return None if known & _TELLING else SkipReason.NO_IDENTIFIER
+        return None if known & _IDENTIFIERS else SkipReason.NO_IDENTIFIER
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         """Return one element of `data`."""
@@ -97,20 +97,20 @@ class Microsoft(Platform):
         return classify(answer, count)
 
     def test_event_problem(self, destination: Destination) -> str | None:
-        """Nothing marks an event as a test."""
+        """Return the reason why there are no test events."""
         return "Microsoft Advertising has no test mode: a trial counts as a conversion."
 
 
 def _type(name: str, conversion: Conversion) -> dict[str, str]:
-    """Return an event's type and name. A page load has no name, and is none without the page."""
+    """Return an event's type and name: a page load, if it has a URL, or a named event."""
     if name == PAGE_LOAD and conversion.url:
         return {"eventType": PAGE_LOAD}
-    named = conversion.event_name if name == PAGE_LOAD else name
-    return {"eventType": "custom", "eventName": named}
+    event_name = conversion.event_name if name == PAGE_LOAD else name
+    return {"eventType": "custom", "eventName": event_name}
 
 
 def _consent(conversion: Conversion) -> str | None:
-    """Return None, which leaves the field out, where nobody said."""
+    """Return the consent; None, which leaves the field out, where it is not known."""
     if is_limited(conversion):
         return "D"
     return "G" if conversion.consent.ad_user_data else None
@@ -131,14 +131,14 @@ def _user(conversion: Conversion, settings: MicrosoftSettings) -> dict[str, Any]
 
 
 def canonical_email(text: str) -> str | None:
-    """Return the address as plain, of any domain without dots and without `+…` before the @."""
+    """Return an address like `plain_email`; at any domain without dots and `+…` before the @."""
     if (address := plain_email(text)) is None:
         return None
     user, _, domain = address.rpartition("@")
-    box = user.partition("+")[0].replace(".", "")
-    return f"{box}@{domain}" if box else None
+    mailbox = user.partition("+")[0].replace(".", "")
+    return f"{mailbox}@{domain}" if mailbox else None
 
 
 def _external_id(text: str | None) -> str | None:
-    """Return the id in clear, as Microsoft takes it: so not one that is an e-mail address."""
+    """Return the id, which Microsoft takes unhashed; None for one that is an e-mail address."""
     return None if text is None or "@" in text else text

@@ -1,5 +1,5 @@
 """Answers of Microsoft: the number of events it received, and an error for each invalid one. It
-quotes the value it objects to, which may be personal and is not kept.
+quotes the invalid value, which may be personal and is not kept.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from headwater.platforms.models import PartlyAccepted, Verdict
 from headwater.platforms.responses import (
     at,
     by_status,
+    error_text,
     is_number,
     objects,
     read_object,
@@ -18,7 +19,6 @@ from headwater.platforms.responses import (
     succeeded,
     unreadable,
     without_quoted,
-    words,
 )
 
 
@@ -38,22 +38,24 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
         return by_status(answer, count, message)
     if _is_sound(body) and (not is_number(received) or received >= count):
         return by_status(answer, count, confirmed=is_number(received))
-    return refused(words(message, f"eventsReceived {received} of {count}"), count)
+    return refused(error_text(message, f"eventsReceived {received} of {count}"), count)
 
 
 def _errors(body: dict[str, Any], count: int) -> dict[int, str]:
-    """Return position → error; what is only a warning did not keep an event from being taken."""
+    """Return errors by position; an event with a mere warning was taken."""
     errors: dict[int, list[str]] = {}
     for detail in objects(at(body, "error", "details")):
         index = detail.get("index")
         if is_number(index) and 0 <= index < count and not _is_warning(detail):
             message = without_quoted(detail.get("errorMessage"), detail.get("attemptedValue"))
-            errors.setdefault(index, []).append(words(detail.get("propertyName"), message))
-    return {index: words("; ".join(messages)) or "invalid" for index, messages in errors.items()}
+            errors.setdefault(index, []).append(error_text(detail.get("propertyName"), message))
+    return {
+        index: error_text("; ".join(messages)) or "invalid" for index, messages in errors.items()
+    }
 
 
 def _is_sound(body: dict[str, Any]) -> bool:
-    """Return whether there is no error, or only warnings."""
+    """Return whether the body has no error, or only warnings."""
     details = objects(at(body, "error", "details"))
     return body.get("error") is None or (bool(details) and all(map(_is_warning, details)))
 

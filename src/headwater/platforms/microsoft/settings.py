@@ -10,7 +10,7 @@ from headwater.platforms.settings import ConsentDenied, ConsentSettings, Version
 
 
 class MicrosoftSettings(ConsentSettings, frozen=True, kw_only=True):
-    """A UET tag and how events go to it."""
+    """A UET tag and the rules of sending events to it."""
 
     tag_id: Annotated[
         str,

@@ -58,7 +58,9 @@ class Pinterest(Platform):
     kept_urls = frozenset({"event_source_url"})
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Pinterest recognises a person by an e-mail address, or an IP address with its browser."""
+        """Return the reason when Pinterest cannot recognise the person: it needs an e-mail address,
+        or an IP address with its browser.
+        """
         known = _user(conversion).keys()
         if "em" in known or known >= {"client_ip_address", "client_user_agent"}:
             return None
@@ -94,7 +96,7 @@ class Pinterest(Platform):
 
 
 def _opt_out(conversion: Conversion) -> bool | None:
-    """Return None, which leaves the field out, where nobody said."""
+    """Return the refusal; None, which leaves the field out, where it is not known."""
     if is_limited(conversion):
         return True
     return False if conversion.consent.ad_user_data else None

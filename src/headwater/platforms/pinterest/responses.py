@@ -11,13 +11,13 @@ from headwater.platforms.models import CallAccepted, PartlyAccepted, Verdict
 from headwater.platforms.responses import (
     at,
     by_status,
+    error_text,
     is_number,
     objects,
     read_object,
     refused,
     succeeded,
     unreadable,
-    words,
 )
 
 TAKEN = "processed"
@@ -42,11 +42,13 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
 
 
 def _by_number(body: dict[str, Any], answer: EgressResponse, count: int) -> Verdict:
-    """Return the verdict of an answer that succeeded and does not tell the events apart."""
+    """Return the verdict of an answer that succeeded and has no status for each event."""
     taken = body.get("num_events_processed")
     if not is_number(taken) or taken >= count:
         return by_status(answer, count, confirmed=is_number(taken))
-    return refused(words(f"{taken} of {count} events were processed", body.get("message")), count)
+    return refused(
+        error_text(f"{taken} of {count} events were processed", body.get("message")), count
+    )
 
 
 def _events(body: dict[str, Any]) -> list[dict[str, Any]]:
@@ -56,4 +58,4 @@ def _events(body: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _error(event: dict[str, Any]) -> str:
-    return words(event.get("error_message")) or "not processed"
+    return error_text(event.get("error_message")) or "not processed"

@@ -10,7 +10,7 @@ from headwater.platforms.settings import ConsentDenied, ConsentSettings, Version
 
 
 class PinterestSettings(ConsentSettings, frozen=True, kw_only=True):
-    """A Pinterest ad account and how events go to it."""
+    """A Pinterest ad account and the rules of sending events to it."""
 
     ad_account_id: Annotated[
         str,

@@ -27,7 +27,7 @@ TRACKING_TYPES = frozenset({
 })  # fmt: skip
 
 _LONGEST_CUSTOM_NAME = 64
-_TELLING = frozenset({"email", "phone_number", "external_id", "uuid"})
+_IDENTIFIERS = frozenset({"email", "phone_number", "external_id", "uuid"})
 
 
 class Reddit(Platform):
@@ -68,11 +68,11 @@ class Reddit(Platform):
     test_code_place = "Events Manager, Event Testing"
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Reddit recognises a person by one identifier; an IP address counts together with its
-        browser.
+        """Return the reason when Reddit cannot recognise the person: it needs one identifier, and
+        an IP address counts only with its browser.
         """
         known = _user(conversion, destination.settings).keys()
-        if conversion.click_id("rdt_cid") or known & _TELLING:
+        if conversion.click_id("rdt_cid") or known & _IDENTIFIERS:
             return None
         return None if known >= {"ip_address", "user_agent"} else SkipReason.NO_IDENTIFIER
 

@@ -10,7 +10,7 @@ from headwater.platforms.settings import LimitedDataUseSettings, Version, code, 
 
 
 class RedditSettings(LimitedDataUseSettings, frozen=True, kw_only=True):
-    """A Reddit pixel and how events go to it."""
+    """A Reddit pixel and the rules of sending events to it."""
 
     pixel_id: Annotated[
         str,

@@ -62,8 +62,8 @@ class Snapchat(Platform):
     kept_urls = frozenset({"event_source_url"})
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Snap recognises a person by an e-mail address, a phone number, or an IP address with its
-        browser.
+        """Return the reason when Snap cannot recognise the person: it needs an e-mail address, a
+        phone number, or an IP address with its browser.
         """
         known = _user(conversion).keys()
         if known & {"em", "ph"} or known >= {"client_ip_address", "client_user_agent"}:

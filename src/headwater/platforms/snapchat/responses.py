@@ -1,5 +1,5 @@
 """Answers of Snap. The form of its bodies is not published, so the status decides, unless
-the body is no object at all, or itself says that the call failed.
+the body is no object at all, or has an error itself.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from headwater.egress.models import EgressResponse
 from headwater.platforms.models import Verdict
 from headwater.platforms.responses import (
     by_status,
+    error_text,
     read_object,
     refused,
     succeeded,
     unreadable,
-    words,
 )
 
 FAILED = frozenset({"INVALID", "FAILED", "FAILURE", "ERROR"})
@@ -27,5 +27,5 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
     message = next((reason for reason in reasons if isinstance(reason, str) and reason), "")
     status = body.get("status")
     if succeeded(answer) and isinstance(status, str) and status.upper() in FAILED:
-        return refused(words(status, message), count)
+        return refused(error_text(status, message), count)
     return by_status(answer, count, message, confirmed=bool(body))

@@ -16,7 +16,7 @@ from headwater.platforms.settings import (
 
 
 class SnapchatSettings(LimitedDataUseSettings, frozen=True, kw_only=True):
-    """A Snap pixel and how events go to it."""
+    """A Snap pixel and the rules of sending events to it."""
 
     pixel_id: Annotated[
         str,

@@ -27,7 +27,7 @@ from headwater.platforms.tiktok.currencies import CURRENCIES
 from headwater.platforms.tiktok.responses import classify
 from headwater.platforms.tiktok.settings import TikTokSettings
 
-_TELLING = frozenset({"email", "phone", "external_id", "ttclid", "ttp"})
+_IDENTIFIERS = frozenset({"email", "phone", "external_id", "ttclid", "ttp"})
 
 
 class TikTok(Platform):
@@ -66,9 +66,11 @@ class TikTok(Platform):
     test_code_place = "Events Manager, Test events"
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """TikTok recognises a person by an identifier, or by an IP address with its browser."""
+        """Return the reason when TikTok cannot recognise the person: it needs an identifier, or an
+        IP address with its browser.
+        """
         known = _user(conversion).keys()
-        if known & _TELLING or known >= {"ip", "user_agent"}:
+        if known & _IDENTIFIERS or known >= {"ip", "user_agent"}:
             return None
         return SkipReason.NO_IDENTIFIER
 

@@ -1,7 +1,7 @@
 """Answers of TikTok's Events API. Pure.
 
-Errors come as HTTP 200 with a code in the body that is not 0, so the status says nothing where
-there is a code.
+Errors come as HTTP 200 with a code in the body that is not 0, so the status counts only
+without a code.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from headwater.platforms.models import (
 )
 from headwater.platforms.responses import (
     by_status,
+    error_text,
     read_object,
     refused,
     succeeded,
     unreadable,
-    words,
 )
 
 OK = 0
@@ -37,15 +37,15 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
         return unreadable(answer, count)
     code = body.get("code")
     if not isinstance(code, int):
-        return by_status(answer, count, words(body.get("message")))
-    text = words(f"Code {code}", body.get("message"))
+        return by_status(answer, count, error_text(body.get("message")))
+    text = error_text(f"Code {code}", body.get("message"))
     taken = by_status(answer, count, text, confirmed=code in {OK, PARTLY})
     if code == PARTLY and count > 1 and isinstance(taken, CallAccepted):
-        # Which were taken is not said. Sent again in smaller calls they tell it themselves, and
-        # those that were taken are known by their id.
+        # The answer does not name the events that were taken. Smaller calls find the others, and
+        # TikTok knows those that it took by their ids.
         return Bisect(text)
     if code in {OK, PARTLY}:
-        # A status of its own, such as a gateway's 502, says that nothing was taken.
+        # An error status, such as a gateway's 502, means that nothing was taken.
         return taken
     return _judge(code, text, answer, count)
 

@@ -1,5 +1,5 @@
-"""The types of webhooks: what each sender signs, how it names what happened, and what is made of
-it. A module of this package that defines a Provider is a type; nothing else lists them.
+"""The types of webhooks: each sender's signature, topics and fields. Every module of this package
+that defines a Provider is a type; nothing else lists them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["PROVIDERS", "Provider"]
 
 
 def _find_providers() -> dict[str, Provider]:
-    """Every type by its name, in alphabetical order."""
+    """Return every type by its name, in alphabetical order."""
     modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
     providers = [
         value

@@ -1,4 +1,4 @@
-"""Anything that can post JSON. What it means is for the webhook's own settings to say."""
+"""Anything that can post JSON. The webhook's own settings say what it means."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headwater.webhooks.signatures import (
 from headwater.webhooks.values import to_text
 
 ANYTHING = "*"
-"""The topic of every delivery, where the settings do not say what tells them apart."""
+"""The topic of every delivery, where the settings have no expression for topics."""
 DEFAULT_HEADER = "x-signature"
 TOLERANCE_SECONDS = 300
 
@@ -29,15 +29,15 @@ def _check(secret: bytes, message: WebhookRequest, settings: WebhookSettings) ->
 
 
 def _is_standard(message: WebhookRequest, settings: WebhookSettings) -> bool:
-    """Whether a message is to be checked by the scheme that signs the delivery's id as well."""
+    """Return whether a message is checked by the scheme that signs the delivery's id as well."""
     header = settings.signature_header or STANDARD_SIGNATURE
     # Others may use a header of that name for a signature of the body in a form of their own.
     return header == STANDARD_SIGNATURE and "v1," in message.headers.get(STANDARD_SIGNATURE, "")
 
 
 def _believed(message: WebhookRequest, settings: WebhookSettings) -> WebhookRequest:
-    """Where only the body is signed, the id is anybody's: with another one for each copy, a single
-    delivery that somebody got hold of would make any number of events.
+    """Return a message without the delivery's id where that is not signed: with another id for each
+    copy, a single delivery that an attacker got hold of would make any number of events.
     """
     if _is_standard(message, settings):
         return message
@@ -49,8 +49,8 @@ def _topic(document: MappingInput, settings: WebhookSettings) -> str | None:
     if settings.topic is None:
         return ANYTHING
     try:
-        found = parse(settings.topic).find(document)
-        topic = None if found is None else to_text(found)
+        value = parse(settings.topic).find(document)
+        topic = None if value is None else to_text(value)
     except ValueError:
         topic = None
     return topic if topic in settings.events or ANYTHING not in settings.events else ANYTHING

@@ -35,9 +35,9 @@ def _topic(document: MappingInput, _: WebhookSettings) -> str | None:
 
 
 def _identity(document: MappingInput, topic: str) -> str | None:
-    """The body's own id where the topic happens once to it. Of one that happens again and again,
-    such as orders/updated, only the body tells one time from another. The header with the event's
-    id is not signed.
+    """Return the body's own id for topics that occur once for each object. Of a topic that occurs
+    again and again, such as orders/updated, only the body distinguishes one delivery from another.
+    The header with the event's id is not signed.
     """
     number = parse("id").find(document)
     return f"{topic}:{number}" if number is not None and topic.endswith(_ONCE) else None

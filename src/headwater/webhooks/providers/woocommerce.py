@@ -1,7 +1,7 @@
 """WooCommerce: https://developer.woocommerce.com/docs/webhooks.
 
-An order is reported each time anything of it changes. What it then means is its status, which is
-why the topics of orders are order.processing, order.completed and so on; each counts once.
+An order is reported each time anything of it changes. Its status says what that means, so the
+topics of orders are order.processing, order.completed and so on; each counts once.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _identity(document: MappingInput, topic: str) -> str | None:
 
 
 def _attribution(name: str, member: str) -> str:
-    """Our own note on the order, or what WooCommerce's order attribution kept."""
+    """Return an expression for our own note on the order, else WooCommerce's own attribution."""
     return first(listed(*_META, name), listed(*_META, f"_wc_order_attribution_{member}"))
 
 
