@@ -237,7 +237,6 @@ SPEECH = frozenset({"told", "tell", "asked", "asking", "given", "shown", "found"
 """Words that no part of a name may be: a request, a result or a message has a name of its own."""
 NAMED_BY_OTHERS: dict[str, str] = {
     "NotFound": "HTTP's name of the status 404",
-    "_not_found": "likewise",
 }
 """Names with such a word, each with its reason."""
 

@@ -11,7 +11,7 @@ import msgspec
 from psycopg import AsyncConnection
 from psycopg.sql import SQL
 
-from headwater.database.json_rows import rows
+from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
 from headwater.http.pagination import Page, Position, page_of, to_key
 

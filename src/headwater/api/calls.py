@@ -11,9 +11,9 @@ from starlette.responses import Response
 
 from headwater.api.services import Services
 from headwater.http.bodies import read_json
-from headwater.http.ids import parse_id
 from headwater.http.pagination import Cursors, PageLink
 from headwater.http.parameters import Query
+from headwater.http.path_parameters import parse_id
 from headwater.http.rate_limits import QuotaRequest, RateLimit, take
 from headwater.spaces.access import Caller
 

@@ -12,7 +12,7 @@ from psycopg import AsyncConnection, Connection
 
 from headwater.browsing.clicks import Clicks
 from headwater.browsing.views import ViewOrigin
-from headwater.database.json_rows import rows
+from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
 from headwater.identity.moves import ContactSplit
 

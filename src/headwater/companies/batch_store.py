@@ -8,7 +8,7 @@ from typing import Any
 from psycopg import Connection
 
 from headwater.companies.assignment import Companies
-from headwater.database.json_rows import rows
+from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
 
 queries = Queries(__name__, "assignment.sql")

@@ -20,7 +20,7 @@ from headwater.console import (
 )
 from headwater.console.pages import pages_app, redirect
 from headwater.console.visitor import HOME, LOGIN
-from headwater.http.paths import REST
+from headwater.http.path_parameters import REST
 
 ICON = "/favicon.ico"
 

@@ -10,7 +10,7 @@ from psycopg import AsyncConnection
 from psycopg.sql import SQL, Identifier
 
 from headwater.contacts.inputs import COLLECTIONS
-from headwater.database.json_rows import rows
+from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all
 from headwater.spaces.custom_fields import SLOTS
 

@@ -10,7 +10,7 @@ from psycopg import Connection
 from headwater.companies.assignment import Companies
 from headwater.contacts.names import Parts
 from headwater.contacts.profiles import DETAILS, Profile
-from headwater.database.json_rows import rows
+from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
 from headwater.identity.directory import Contact, Directory
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from psycopg import Connection
 
-from headwater.database.json_rows import rows
+from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
 from headwater.identity.directory import Directory, Merge
 

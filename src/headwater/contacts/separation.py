@@ -12,7 +12,7 @@ from psycopg import AsyncConnection
 
 from headwater.contacts import batch_store
 from headwater.contacts.profiles import Profile
-from headwater.database.json_rows import rows
+from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all
 from headwater.identity.moves import ContactSplit
 

@@ -11,7 +11,7 @@ from headwater.contacts.additions import create_contacts
 from headwater.contacts.inputs import COLLECTIONS, ContactValues
 from headwater.contacts.lookup import resolve
 from headwater.contacts.profiles import instant
-from headwater.database.json_rows import rows
+from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
 from headwater.spaces.custom_fields import DATE_SLOTS, SLOTS
 from headwater.spaces.models import Space

@@ -12,7 +12,7 @@ from uuid import UUID, uuid5
 import msgspec
 from psycopg import AsyncConnection, Connection
 
-from headwater.database.json_rows import rows
+from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
 from headwater.events.batch_store import Replaced, StoredEvent
 from headwater.platforms import registry

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from psycopg import AsyncConnection, Connection
 
-from headwater.database.json_rows import rows
+from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_one
 from headwater.deliveries.retry_policy import DestinationBackoff, DestinationSuspension
 from headwater.destinations import leases

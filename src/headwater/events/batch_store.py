@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from psycopg import Connection, Cursor
 
-from headwater.database.json_rows import rows
+from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
 from headwater.identity.senders import Sender
 

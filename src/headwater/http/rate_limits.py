@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from psycopg import AsyncConnection
 
-from headwater.database.arrays import array
+from headwater.database.bulk_values import array
 from headwater.database.queries import Queries
 from headwater.http.errors import RateLimited
 

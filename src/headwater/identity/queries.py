@@ -9,7 +9,7 @@ from typing import Any
 
 from psycopg import Connection
 
-from headwater.database.json_rows import rows
+from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
 from headwater.identity.directory import CROWD, EMAIL, Contact, Directory, IdentifierLink, Merge
 

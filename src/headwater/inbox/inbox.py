@@ -21,7 +21,7 @@ from prometheus_client import Counter, Histogram
 from psycopg import AsyncConnection
 
 from headwater.database.allowance import charge, seconds_left
-from headwater.database.arrays import array
+from headwater.database.bulk_values import array
 from headwater.database.pool import bounded, connect
 from headwater.database.queries import Queries
 from headwater.failpoints import failpoint

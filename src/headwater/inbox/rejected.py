@@ -13,7 +13,7 @@ from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 from psycopg.sql import Identifier
 
-from headwater.database.json_rows import rows
+from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all
 from headwater.http.pagination import Page, Position, page_of, to_key
 from headwater.inbox.queue import spaces_with_rows

@@ -12,7 +12,7 @@ from psycopg.rows import class_row
 
 from headwater.contacts.batch_store import Profiles
 from headwater.contacts.lookup import resolve
-from headwater.database.json_rows import rows
+from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all
 from headwater.identity.directory import EMAIL, TRK_TOKEN, Merge
 

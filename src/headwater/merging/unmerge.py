@@ -24,7 +24,7 @@ from headwater.contacts.separation import (
     restore_contact,
     restore_identifiers,
 )
-from headwater.database.json_rows import rows
+from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.http.errors import Conflict
 from headwater.identity.directory import Directory

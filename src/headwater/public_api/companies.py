@@ -10,8 +10,8 @@ from headwater.companies import parameters
 from headwater.companies.queries import fetch_company, list_companies
 from headwater.companies.schemas import BODY_OF_CHANGE, CHANGED, CLAIMED, COMPANY, PAGE
 from headwater.companies.updates import read_change, update_company
-from headwater.http.ids import INTEGER_ID
 from headwater.http.pagination import envelope
+from headwater.http.path_parameters import INTEGER_ID
 from headwater.http.rate_limits import RateLimit
 from headwater.spaces.spaces import fetch_space
 

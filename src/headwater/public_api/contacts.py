@@ -13,9 +13,8 @@ from headwater.contacts.lookup import find_by_email, resolve
 from headwater.contacts.queries import fetch_contact, list_contacts, queries
 from headwater.contacts.schemas import CONTACT, PAGE, SEVERAL
 from headwater.contacts.updates import create_contact, update_contact
-from headwater.http.ids import INTEGER_ID
 from headwater.http.pagination import envelope
-from headwater.http.paths import REST
+from headwater.http.path_parameters import INTEGER_ID, REST
 from headwater.http.rate_limits import RateLimit
 from headwater.merging.membership import REASSIGNMENT_SECONDS, attach_company, detach_company
 from headwater.spaces.spaces import fetch_space

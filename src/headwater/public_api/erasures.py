@@ -10,7 +10,7 @@ from headwater.api.operations import Operation, PathParameter
 from headwater.contacts.lookup import find_by_any_email, resolve
 from headwater.contacts.schemas import SEVERAL
 from headwater.http.errors import Invalid
-from headwater.http.ids import INTEGER_ID
+from headwater.http.path_parameters import INTEGER_ID
 from headwater.http.rate_limits import RateLimit
 from headwater.privacy.erasures import request_erasure
 from headwater.privacy.schemas import EMAIL, QUEUED

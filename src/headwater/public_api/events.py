@@ -13,8 +13,8 @@ from headwater.events import parameters
 from headwater.events.queries import fetch_event, list_events, queries
 from headwater.events.schemas import BODY_OF_CHANGE, CHANGED, DELETED, EVENT, PAGE
 from headwater.events.updates import delete_event, read_change, update_event
-from headwater.http.ids import INTEGER_ID, TEXT_ID
 from headwater.http.pagination import envelope
+from headwater.http.path_parameters import INTEGER_ID, TEXT_ID
 from headwater.http.rate_limits import RateLimit
 from headwater.spaces.spaces import fetch_space
 

@@ -16,7 +16,7 @@ from headwater.exports.kinds import KINDS
 from headwater.exports.links import Download
 from headwater.exports.models import ExportJob, download_name
 from headwater.exports.schemas import JOB, QUEUED, body_of
-from headwater.http.ids import INTEGER_ID
+from headwater.http.path_parameters import INTEGER_ID
 from headwater.http.rate_limits import RateLimit
 from headwater.spaces.spaces import fetch_space
 

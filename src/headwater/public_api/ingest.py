@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 
 from headwater.api.calls import Call, json_response
 from headwater.api.operations import Operation, PathParameter
-from headwater.http.ids import TEXT_ID
+from headwater.http.path_parameters import TEXT_ID
 from headwater.http.rate_limits import RateLimit
 from headwater.ingest import schemas
 from headwater.ingest.endpoints import (

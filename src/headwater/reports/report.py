@@ -13,7 +13,7 @@ from psycopg.sql import SQL, Composable
 
 from headwater.attribution.query import Attribution, EventCondition, narrow
 from headwater.database.allowance import seconds_left
-from headwater.database.json_rows import rows
+from headwater.database.bulk_values import rows
 from headwater.events.models import EventSelection
 from headwater.events.queries import conditions_of
 from headwater.http.timerange import between

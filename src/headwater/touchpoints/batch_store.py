@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 from psycopg import Connection
 
-from headwater.database.json_rows import rows
+from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
 from headwater.identity.senders import Sender
 from headwater.sources.outcomes import Ad

@@ -1,9 +1,11 @@
-"""Ids in paths."""
+"""Parameters of paths: ids, and the rest of a path as one, `{name:rest}`."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
+
+from starlette.convertors import Convertor, register_url_convertor
 
 from headwater.http.errors import Invalid
 
@@ -27,3 +29,22 @@ def parse_id(name: str, text: str) -> int:
     if not _ID.fullmatch(text):
         raise Invalid.of(name, "must be an integer of at most 18 digits.")
     return int(text) if text == "0" or text[0] != "0" else NOBODY
+
+
+REST = "rest"
+"""Takes whatever a path ends with. Starlette's own `path` stops at a line break, so an address with
+one would be answered that there is no such path instead of what is wrong with it.
+"""
+
+
+class _Rest(Convertor[str]):
+    regex = r"[\s\S]*"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor(REST, _Rest())
