@@ -130,8 +130,12 @@ class _Site(socketserver.ThreadingTCPServer):
 class _Handler(socketserver.BaseRequestHandler):
     def handle(self) -> None:
         site = cast("_Site", self.server)
-        with suppress(OSError, ssl.SSLError):
-            wire = site.tls.wrap_socket(cast("socket.socket", self.request), server_side=True)
+        request = cast("socket.socket", self.request)
+        # The client may hang up at any moment, and the socket is to be closed all the same.
+        with (
+            suppress(OSError, ssl.SSLError),
+            site.tls.wrap_socket(request, server_side=True) as wire,
+        ):
             head = b""
             while b"\r\n\r\n" not in head:
                 piece = wire.recv(4096)
@@ -143,7 +147,6 @@ class _Handler(socketserver.BaseRequestHandler):
             url = host + lines[0].split(" ")[1]
             site.internet.asked.append(url)
             site.internet.pages.get(url, page(b"{}", 404))(wire)
-            wire.close()
 
 
 def certify(folder: Path, name: str) -> Path:
