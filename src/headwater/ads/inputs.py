@@ -9,7 +9,7 @@ from typing import Any
 from headwater.ads.catalogue import KINDS, AdName
 from headwater.http.fields import REQUIRED, FieldType, Schema, text_up_to, word_of
 from headwater.http.objects import Property, array_of, object_of, parse_body
-from headwater.http.openapi import answer, body
+from headwater.http.openapi import TEXT, answer, body
 from headwater.http.pagination import CURSOR, Cursors, Position, envelope_schema, page_size
 from headwater.http.parameters import Input
 
@@ -106,14 +106,13 @@ def read_list(query: Input, cursors: Cursors) -> tuple[int, Position | None]:
 
 # ---------------------------------------------------------------------------------- documenting
 
-_TEXT: Schema = {"type": "string"}
 _ROW: Schema = {
     "type": "object",
     "required": ["kind", "id", "name", "platform", "updated_at"],
     "properties": {
         "kind": {"type": "string", "enum": list(KINDS)},
-        "id": _TEXT,
-        "name": _TEXT,
+        "id": TEXT,
+        "name": TEXT,
         "platform": {"type": ["string", "null"]},
         "updated_at": {"type": "string", "format": "date-time"},
     },
@@ -122,6 +121,6 @@ _ROW: Schema = {
 BODY: Schema = body(NAMES.schema)
 STORED: Schema = answer(
     "All names are stored.",
-    {"type": "object", "required": ["message"], "properties": {"message": _TEXT}},
+    {"type": "object", "required": ["message"], "properties": {"message": TEXT}},
 )
 PAGE: Schema = answer("One page.", envelope_schema(_ROW))

@@ -6,20 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from headwater.api.operations import Operation, PathParameter, Schema
-from headwater.http.openapi import CONFLICT, PROBLEMS
+from headwater.http.openapi import CONFLICT, PROBLEMS, TEXT
 
 TITLE = "v1"
 VERSION = "1.3.0"
 OF_ANY_REQUEST = (400, 414, 431)
 
 _ERRORS = {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}}
-_MESSAGE = {"type": "string"}
 _SCHEMAS: dict[str, Any] = {
-    "Error": {"type": "object", "required": ["message"], "properties": {"message": _MESSAGE}},
+    "Error": {"type": "object", "required": ["message"], "properties": {"message": TEXT}},
     "ValidationError": {
         "type": "object",
         "required": ["message", "errors"],
-        "properties": {"message": _MESSAGE, "errors": _ERRORS},
+        "properties": {"message": TEXT, "errors": _ERRORS},
     },
 }
 _WHOLE = {"type": "integer", "minimum": 0}

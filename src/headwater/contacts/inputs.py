@@ -13,8 +13,8 @@ import msgspec
 from headwater.contacts.profiles import format_date
 from headwater.http.fields import REQUIRED, FieldType, Schema, integer, text_up_to, unless_blank
 from headwater.http.objects import Property, array_of, map_of, object_of, parse_body
+from headwater.http.openapi import TEXT, body
 from headwater.http.openapi import answer as response
-from headwater.http.openapi import body
 from headwater.identity.emails import EMAIL
 from headwater.spaces.custom_fields import DATE_SLOTS, NAME_RULE, NUMBER_SLOTS, SLOT_FIELDS, SLOTS
 
@@ -145,7 +145,6 @@ def _field_value(slot: int, value: str, zone: ZoneInfo) -> str | msgspec.Raw:
 
 _NULL: Schema = {"type": "null"}
 _STRINGS: Schema = {"type": "array", "items": {"type": "string"}}
-_MESSAGE: Schema = {"type": "string"}
 _ID: Schema = {"type": "integer"}
 
 _FIELDS_SCHEMA: Schema = {
@@ -160,7 +159,7 @@ _CONTACT_PROPERTIES: Schema = {
     "id": _ID,
     **dict.fromkeys(COLLECTIONS, _STRINGS),
     CUSTOM_FIELDS: _FIELDS_SCHEMA,
-    "message": _MESSAGE,
+    "message": TEXT,
 }
 
 

@@ -5,25 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from headwater.contacts.journey import MOST_ITEMS
-from headwater.http.openapi import answer, conflict
+from headwater.http.openapi import (
+    MOMENT,
+    NUMBER_OR_NULL,
+    TEXT,
+    TEXT_OR_NULL,
+    WHOLE,
+    WHOLE_OR_NULL,
+    answer,
+    conflict,
+)
 from headwater.http.pagination import envelope_schema
 from headwater.sources.catalogue import SOURCES
 from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS, SLOTS
 
-_ID: dict[str, Any] = {"type": "integer"}
-_ID_OR_NULL: dict[str, Any] = {"type": ["integer", "null"]}
-_TEXT: dict[str, Any] = {"type": "string"}
-_TEXT_OR_NULL: dict[str, Any] = {"type": ["string", "null"]}
-_NUMBER_OR_NULL: dict[str, Any] = {"type": ["number", "null"]}
 _YES_OR_NO: dict[str, Any] = {"type": "boolean"}
-_MOMENT: dict[str, Any] = {"type": "string", "format": "date-time"}
 _SOURCE: dict[str, Any] = {"type": "string", "enum": list(SOURCES)}
-_TEXTS: dict[str, Any] = {"type": "array", "items": _TEXT}
+_TEXTS: dict[str, Any] = {"type": "array", "items": TEXT}
 _TOKENS: dict[str, Any] = {**_TEXTS, "maxItems": 5}
 
 _PRIMARY = {
-    "id": _ID, "email": _TEXT_OR_NULL, "name": _TEXT_OR_NULL, "phone": _TEXT_OR_NULL,
-    "location": _TEXT_OR_NULL,
+    "id": WHOLE, "email": TEXT_OR_NULL, "name": TEXT_OR_NULL, "phone": TEXT_OR_NULL,
+    "location": TEXT_OR_NULL,
 }  # fmt: skip
 _INCLUDED = {"trk_tokens": _TOKENS, "emails": _TEXTS}
 ROW_FIELDS = (*_PRIMARY, *_INCLUDED)
@@ -34,10 +37,10 @@ DAY_OR_MOMENT = "`YYYY-MM-DD` at midnight in the Space's zone, else a date-time 
 
 def _slot(number: int) -> dict[str, Any]:
     if number in NUMBER_SLOTS:
-        return _NUMBER_OR_NULL
+        return NUMBER_OR_NULL
     if number in DATE_SLOTS:
-        return {**_TEXT_OR_NULL, "description": DAY_OR_MOMENT}
-    return _TEXT_OR_NULL
+        return {**TEXT_OR_NULL, "description": DAY_OR_MOMENT}
+    return TEXT_OR_NULL
 
 
 def _object(members: dict[str, Any], *optional: str) -> dict[str, Any]:
@@ -48,29 +51,29 @@ def _object(members: dict[str, Any], *optional: str) -> dict[str, Any]:
 _AD = dict.fromkeys(
     ("ad_id", "ad_name", "adset_id", "adset_name",
      "campaign_id", "campaign_name", "account_id", "account_name"),
-    _TEXT_OR_NULL,
+    TEXT_OR_NULL,
 )  # fmt: skip
 TOUCHPOINT = _object(
     {
-        "type": {"const": "touchpoint"}, "id": _ID, "event_time_utc": _MOMENT,
-        "event_url": _TEXT_OR_NULL, "referrer_host": _TEXT_OR_NULL, "source": _SOURCE,
-        "is_paid": _YES_OR_NO, "is_direct": _YES_OR_NO, **_AD, "company_id": _ID_OR_NULL,
+        "type": {"const": "touchpoint"}, "id": WHOLE, "event_time_utc": MOMENT,
+        "event_url": TEXT_OR_NULL, "referrer_host": TEXT_OR_NULL, "source": _SOURCE,
+        "is_paid": _YES_OR_NO, "is_direct": _YES_OR_NO, **_AD, "company_id": WHOLE_OR_NULL,
     }
 )  # fmt: skip
 CONVERSION = _object(
     {
-        "type": {"const": "conversion"}, "id": _ID, "event_time_utc": _MOMENT,
-        "event_url": _TEXT_OR_NULL, "event_name": _TEXT, "configured_name": _TEXT,
-        "amount": _NUMBER_OR_NULL, "order_id": _TEXT_OR_NULL, "order_name": _TEXT_OR_NULL,
-        "is_upsell": _YES_OR_NO, "company_id": _ID_OR_NULL,
+        "type": {"const": "conversion"}, "id": WHOLE, "event_time_utc": MOMENT,
+        "event_url": TEXT_OR_NULL, "event_name": TEXT, "configured_name": TEXT,
+        "amount": NUMBER_OR_NULL, "order_id": TEXT_OR_NULL, "order_name": TEXT_OR_NULL,
+        "is_upsell": _YES_OR_NO, "company_id": WHOLE_OR_NULL,
     }
 )  # fmt: skip
 HIT = _object(
     {
-        "event_url": _TEXT_OR_NULL, "referrer_host": _TEXT_OR_NULL,
+        "event_url": TEXT_OR_NULL, "referrer_host": TEXT_OR_NULL,
         "source": {"anyOf": [_SOURCE, {"type": "null"}]},
-        "country": _TEXT_OR_NULL, "device_type": _TEXT_OR_NULL, "browser": _TEXT_OR_NULL,
-        "os": _TEXT_OR_NULL, "event_name": _TEXT, "event_time_utc": _MOMENT,
+        "country": TEXT_OR_NULL, "device_type": TEXT_OR_NULL, "browser": TEXT_OR_NULL,
+        "os": TEXT_OR_NULL, "event_name": TEXT, "event_time_utc": MOMENT,
     }
 )  # fmt: skip
 
@@ -83,7 +86,7 @@ CONTACT = answer(
     "The contact, under its canonical id.",
     _object(
         {
-            "id": _ID, "emails": _TEXTS, "phones": _TEXTS, "names": _TEXTS, "locations": _TEXTS,
+            "id": WHOLE, "emails": _TEXTS, "phones": _TEXTS, "names": _TEXTS, "locations": _TEXTS,
             "custom_fields": {
                 "type": "object",
                 "description": (
@@ -108,5 +111,5 @@ CONTACT = answer(
 )  # fmt: skip
 SEVERAL = conflict(
     "Several contacts match the e-mail address.",
-    contact_ids={"type": "array", "items": _ID, "minItems": 2},
+    contact_ids={"type": "array", "items": WHOLE, "minItems": 2},
 )

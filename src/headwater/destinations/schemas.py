@@ -17,7 +17,18 @@ from headwater.destinations.destinations import (
 from headwater.destinations.event_names import effective, warnings
 from headwater.destinations.inputs import LONGEST_NAME, LONGEST_SECRET
 from headwater.events.accepted import EVENT_NAMES
-from headwater.http.openapi import answer, body
+from headwater.http.openapi import (
+    MOMENT,
+    MOMENT_OR_NULL,
+    TEXT,
+    TEXT_OR_NULL,
+    WHOLE,
+    WHOLE_OR_NULL,
+    answer,
+    body,
+    data_schema,
+    object_schema,
+)
 from headwater.platforms import registry
 from headwater.platforms.platform import DAY, Platform
 
@@ -91,21 +102,7 @@ def _portable(schema: Any) -> Any:
 
 # ---------------------------------------------------------------------------------- documenting
 
-_TEXT: Schema = {"type": "string"}
-_WHOLE: Schema = {"type": "integer"}
 _OBJECT: Schema = {"type": "object"}
-_NULL_OR_TEXT: Schema = {"type": ["string", "null"]}
-_NULL_OR_WHOLE: Schema = {"type": ["integer", "null"]}
-_MOMENT: Schema = {"type": "string", "format": "date-time"}
-_NULL_OR_MOMENT: Schema = {"type": ["string", "null"], "format": "date-time"}
-
-
-def _all_of(properties: dict[str, Schema]) -> Schema:
-    return {"type": "object", "required": list(properties), "properties": properties}
-
-
-def _listed(row: Schema) -> Schema:
-    return _all_of({"data": {"type": "array", "items": row}})
 
 
 def _secrets_schema(platform: Platform) -> Schema:
@@ -176,47 +173,51 @@ BODY_OF_CHANGE: Schema = body(
      "anyOf": [{"required": [name]} for name in _CHANGEABLE]}
 )  # fmt: skip
 _COUNTS: Schema = {
-    **_all_of(dict.fromkeys(DELIVERY_STATUSES, _WHOLE)),
+    **object_schema(dict.fromkeys(DELIVERY_STATUSES, WHOLE)),
     "description": f"Deliveries by status; {MOST_COUNTED} stands for so many or more.",
 }
-_DESTINATION: Schema = _all_of({
-    "id": _WHOLE, "platform": _TEXT, "name": _TEXT,
+_DESTINATION: Schema = object_schema({
+    "id": WHOLE, "platform": TEXT, "name": TEXT,
     "status": {"type": "string", "enum": list(STATUSES)},
-    "status_reason": {**_NULL_OR_TEXT, "description": "Why it is held."},
+    "status_reason": {**TEXT_OR_NULL, "description": "Why it is held."},
     "all_events": _ALL_EVENTS, "settings": _OBJECT,
-    "secrets": {"type": "array", "items": _TEXT, "description": "The names of those it has."},
+    "secrets": {"type": "array", "items": TEXT, "description": "The names of those it has."},
     "event_names": _EVENT_NAMES,
     "mapping": {
         "type": "array",
-        "items": _all_of({
-            "event_name": _TEXT, "sent_as": _NULL_OR_TEXT,
+        "items": object_schema({
+            "event_name": TEXT, "sent_as": TEXT_OR_NULL,
             "own": {"type": "boolean", "description": "Whether it is not the platform's default."},
         }),
     },
-    "warnings": {"type": "array", "items": _TEXT},
+    "warnings": {"type": "array", "items": TEXT},
     "deliveries": _COUNTS,
-    "wait_until": {**_NULL_OR_MOMENT, "description": "Nothing is sent before."},
-    "created_at": _MOMENT,
+    "wait_until": {**MOMENT_OR_NULL, "description": "Nothing is sent before."},
+    "created_at": MOMENT,
 })  # fmt: skip
-_PLATFORM: Schema = _all_of({
-    "name": _TEXT, "title": _TEXT, "sources": {"type": "array", "items": _TEXT},
+_PLATFORM: Schema = object_schema({
+    "name": TEXT, "title": TEXT, "sources": {"type": "array", "items": TEXT},
     "settings": {**_OBJECT, "description": "A JSON schema."},
     "secrets": {
         "type": "array",
-        "items": _all_of({"name": _TEXT, "description": _TEXT, "required": {"type": "boolean"}}),
+        "items": object_schema({
+            "name": TEXT,
+            "description": TEXT,
+            "required": {"type": "boolean"},
+        }),
     },
     "event_names": {
-        "type": "object", "additionalProperties": _TEXT,
+        "type": "object", "additionalProperties": TEXT,
         "description": "Defaults: our event name to the platform's.",
     },
-    "limits": _all_of({"batch": _WHOLE, "age_days": {"type": "number"}}),
+    "limits": object_schema({"batch": WHOLE, "age_days": {"type": "number"}}),
 })  # fmt: skip
 
-PLATFORMS: Schema = answer("Every platform.", _listed(_PLATFORM))
-DESTINATIONS: Schema = answer("The Space's destinations.", _listed(_DESTINATION))
+PLATFORMS: Schema = answer("Every platform.", data_schema(_PLATFORM))
+DESTINATIONS: Schema = answer("The Space's destinations.", data_schema(_DESTINATION))
 DESTINATION: Schema = answer("The destination.", _DESTINATION)
 TRIED: Schema = answer(
     "How the trial went.",
-    _all_of({"ok": {"type": "boolean"}, "http_status": _NULL_OR_WHOLE, "message": _TEXT}),
+    object_schema({"ok": {"type": "boolean"}, "http_status": WHOLE_OR_NULL, "message": TEXT}),
 )
-REMOVED: Schema = answer("The destination is removed.", _all_of({"message": _TEXT}))
+REMOVED: Schema = answer("The destination is removed.", object_schema({"message": TEXT}))

@@ -14,12 +14,8 @@ from typing import Any, LiteralString
 from psycopg.sql import SQL, Composable, Identifier, Literal
 
 from headwater.ads.catalogue import KINDS as AD_KINDS
+from headwater.http.openapi import NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, WHOLE
 from headwater.sources.catalogue import SOURCES
-
-TEXT: dict[str, Any] = {"type": "string"}
-TEXT_OR_NULL: dict[str, Any] = {"type": ["string", "null"]}
-WHOLE: dict[str, Any] = {"type": "integer"}
-NUMBER_OR_NULL: dict[str, Any] = {"type": ["number", "null"]}
 
 
 @dataclass(frozen=True)

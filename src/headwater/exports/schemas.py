@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headwater.exports.kinds import KINDS
-from headwater.http.openapi import answer, body
-
-_TEXT = {"type": "string"}
-_MOMENT = {"type": "string", "format": "date-time"}
+from headwater.http.openapi import MOMENT, TEXT, answer, body
 
 
 def _answer(description: str, required: list[str], properties: dict[str, Any]) -> dict[str, Any]:
@@ -22,7 +19,7 @@ QUEUED = _answer(
     {
         "export_id": {"type": "integer"},
         "status": {"type": "string", "const": "queued"},
-        "message": _TEXT,
+        "message": TEXT,
     },
 )
 JOB = _answer(
@@ -31,15 +28,15 @@ JOB = _answer(
     {
         "export_id": {"type": "integer"},
         "status": {"type": "string", "enum": ["queued", "processing", "completed", "failed"]},
-        "created_at": _MOMENT,
-        "message": {**_TEXT, "description": "Unless completed: how far it is, or why it failed."},
+        "created_at": MOMENT,
+        "message": {**TEXT, "description": "Unless completed: how far it is, or why it failed."},
         "download_url": {
             "type": "string",
             "format": "uri",
             "description": "Once completed: gzip-compressed newline-delimited JSON.",
         },
-        "completed_at": _MOMENT,
-        "expires_at": {**_MOMENT, "description": "When the link ends; every answer has a new one."},
+        "completed_at": MOMENT,
+        "expires_at": {**MOMENT, "description": "When the link ends; every answer has a new one."},
     },
 )
 

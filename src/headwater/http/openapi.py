@@ -4,6 +4,7 @@ which a request can fail.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 PROBLEMS = {
@@ -25,7 +26,26 @@ it means.
 
 CONFLICT = 409
 
-_MESSAGE = {"type": "string"}
+Schema = dict[str, Any]
+
+TEXT: Schema = {"type": "string"}
+TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
+WHOLE: Schema = {"type": "integer"}
+WHOLE_OR_NULL: Schema = {"type": ["integer", "null"]}
+NUMBER_OR_NULL: Schema = {"type": ["number", "null"]}
+MOMENT: Schema = {"type": "string", "format": "date-time"}
+MOMENT_OR_NULL: Schema = {"type": ["string", "null"], "format": "date-time"}
+
+
+def object_schema(members: Mapping[str, Schema], *optional: str) -> Schema:
+    """Return the schema of an object with these members, all required but the optional ones."""
+    required = [name for name in members if name not in optional]
+    return {"type": "object", "required": required, "properties": dict(members)}
+
+
+def data_schema(row: Schema) -> Schema:
+    """Return the schema of an answer with all rows of a short list under `data`."""
+    return object_schema({"data": {"type": "array", "items": row}})
 
 
 def answer(description: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -42,9 +62,4 @@ def conflict(description: str, **properties: dict[str, Any]) -> dict[str, Any]:
     """Return an operation's `conflict`: when it comes, and what its body has beside `message`, each
     with its schema, as every operation's conflict is its own.
     """
-    schema = {
-        "type": "object",
-        "required": ["message", *properties],
-        "properties": {"message": _MESSAGE, **properties},
-    }
-    return answer(description, schema)
+    return answer(description, object_schema({"message": TEXT, **properties}))

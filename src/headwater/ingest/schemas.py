@@ -11,7 +11,7 @@ import msgspec
 from headwater.http.decimals import MAX_AMOUNT
 from headwater.http.fields import BLANK, NULL, Schema, number_within
 from headwater.http.instants import ISO_SCHEMA, UNIX_SCHEMA
-from headwater.http.openapi import answer, body
+from headwater.http.openapi import TEXT, answer, body
 from headwater.identity.senders import Sender
 from headwater.ingest.endpoints import MAX_BATCH
 from headwater.ingest.forms import MOST_WARNINGS
@@ -192,7 +192,6 @@ _RESULT = {
     },
 }
 _STATUS: Schema = {"type": "integer", "const": 202}
-_MESSAGE: Schema = {"type": "string"}
 
 
 def _batch_schema(name: str, item: str) -> Schema:
@@ -211,14 +210,14 @@ INGEST_SCHEMAS: dict[str, Any] = {
     "Accepted": {
         "type": "object",
         "required": ["status", "message"],
-        "properties": {"status": _STATUS, "message": _MESSAGE, "warnings": _WARNINGS},
+        "properties": {"status": _STATUS, "message": TEXT, "warnings": _WARNINGS},
     },
     "BatchAccepted": {
         "type": "object",
         "required": ["status", "message", "results"],
         "properties": {
             "status": _STATUS,
-            "message": _MESSAGE,
+            "message": TEXT,
             "results": {"type": "array", "items": _RESULT},
         },
     },

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from headwater.http.errors import MAX_FAULTS, Conflict, Invalid, NotFound, Problem, shorten
+from headwater.http.openapi import object_schema
 from headwater.http.parameters import ListParameter, Parameter
 from headwater.mcp.context import ToolContext
 from headwater.mcp.schemas import Schema, short_answer, short_arguments
@@ -117,19 +118,13 @@ def required_of(*parameters: Parameter[Any] | ListParameter[Any]) -> tuple[str, 
     return tuple(parameter.name for parameter in single if parameter.required)
 
 
-def object_of(members: Mapping[str, Schema], *optional: str) -> Schema:
-    """The schema of an object with these members."""
-    required = [name for name in members if name not in optional]
-    return {"type": "object", "required": required, "properties": dict(members)}
-
-
 def list_of(row: Schema) -> Schema:
     """The schema of one page of a list."""
     next_cursor = {
         "type": ["string", "null"],
         "description": "Give it as `cursor` for the next page; null on the last.",
     }
-    return object_of({"rows": {"type": "array", "items": row}, "next_cursor": next_cursor})
+    return object_schema({"rows": {"type": "array", "items": row}, "next_cursor": next_cursor})
 
 
 def schema_of(answer: Mapping[str, Any]) -> Schema:

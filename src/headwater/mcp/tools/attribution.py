@@ -7,10 +7,11 @@ from typing import Any
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.events.parameters import QUERY_MODE
 from headwater.http.fields import one_of
+from headwater.http.openapi import NUMBER_OR_NULL, TEXT_OR_NULL, object_schema
 from headwater.http.parameters import JsonInput, Parameter
 from headwater.identity.senders import Sender
 from headwater.mcp.context import ToolContext
-from headwater.mcp.tool import ID, Arguments, Tool, arguments_of, object_of
+from headwater.mcp.tool import ID, Arguments, Tool, arguments_of
 from headwater.reports.explanation import EventExplanation, explain_event
 
 WINDOW = Parameter(
@@ -18,8 +19,6 @@ WINDOW = Parameter(
     description="How many days before the event a touchpoint may lie; 0 is no limit.",
 )  # fmt: skip
 
-_TEXT_OR_NULL = {"type": ["string", "null"]}
-_NUMBER_OR_NULL = {"type": ["number", "null"]}
 _SENDER = {"enum": [*Sender, None]}
 
 
@@ -78,28 +77,28 @@ TOOLS = (
         arguments={"event_id": {**ID, "description": "The event's id, from list_events."}}
         | arguments_of(WINDOW, QUERY_MODE),
         required=("event_id",),
-        answer=object_of(
+        answer=object_schema(
             {
-                "event": object_of(
+                "event": object_schema(
                     {
                         "id": ID, "contact_id": ID, "company_id": {"type": ["integer", "null"]},
-                        "amount": _NUMBER_OR_NULL, "event_name": {"type": "string"},
+                        "amount": NUMBER_OR_NULL, "event_name": {"type": "string"},
                         "event_time_utc": {"type": "string"}, "sender": _SENDER,
                     }
                 ),
                 "attribution_window": {"type": "integer"},
                 "path": {
                     "type": "array",
-                    "items": object_of(
+                    "items": object_schema(
                         {
                             "id": ID, "event_time_utc": {"type": "string"}, "contact_id": ID,
                             "sender": _SENDER,
                             "source": {"type": "string"}, "source_rule": {"type": "string"},
-                            "is_paid": {"type": "boolean"}, "event_url": _TEXT_OR_NULL,
-                            "referrer_host": _TEXT_OR_NULL, "campaign_id": _TEXT_OR_NULL,
-                            "campaign_name": _TEXT_OR_NULL, "adset_id": _TEXT_OR_NULL,
-                            "adset_name": _TEXT_OR_NULL, "ad_id": _TEXT_OR_NULL,
-                            "ad_name": _TEXT_OR_NULL, "keyword": _TEXT_OR_NULL,
+                            "is_paid": {"type": "boolean"}, "event_url": TEXT_OR_NULL,
+                            "referrer_host": TEXT_OR_NULL, "campaign_id": TEXT_OR_NULL,
+                            "campaign_name": TEXT_OR_NULL, "adset_id": TEXT_OR_NULL,
+                            "adset_name": TEXT_OR_NULL, "ad_id": TEXT_OR_NULL,
+                            "ad_name": TEXT_OR_NULL, "keyword": TEXT_OR_NULL,
                         }
                     ),
                 },
@@ -109,7 +108,7 @@ TOOLS = (
                 },
                 "models": {
                     "type": "array",
-                    "items": object_of(
+                    "items": object_schema(
                         {
                             "model": {"enum": list(MODELS)},
                             "unattributed": {"type": "boolean"},
@@ -123,10 +122,10 @@ TOOLS = (
                             },
                             "credits": {
                                 "type": "array",
-                                "items": object_of(
+                                "items": object_schema(
                                     {
                                         "touchpoint_id": ID, "source": {"type": "string"},
-                                        "amount": _NUMBER_OR_NULL,
+                                        "amount": NUMBER_OR_NULL,
                                     }
                                 ),
                             },

@@ -15,6 +15,7 @@ from headwater.contacts.schemas import CONTACT, CONVERSION, PAGE, TOUCHPOINT
 from headwater.contacts.updates import create_contact, update_contact
 from headwater.http.fields import whole_number
 from headwater.http.json_decoder import refuse_bad_text
+from headwater.http.openapi import object_schema
 from headwater.http.parameters import JsonInput, Parameter
 from headwater.mcp.context import ToolContext
 from headwater.mcp.pages import PAGING, page_answer, paged
@@ -25,7 +26,6 @@ from headwater.mcp.tool import (
     Tool,
     arguments_of,
     list_of,
-    object_of,
     rows_schema,
     schema_of,
 )
@@ -190,7 +190,7 @@ READING = (
         ),
         arguments=_CONTACT_ID | arguments_of(parameters.HIDE_DIRECT, _MOST_ITEMS),
         required=("contact_id",),
-        answer=object_of(
+        answer=object_schema(
             {
                 "id": ID,
                 "items": {"type": "array", "items": {"oneOf": [CONVERSION, TOUCHPOINT]}},
@@ -267,7 +267,7 @@ WRITING = (
         ),
         arguments=_CONTACT_ID,
         required=("contact_id",),
-        answer=object_of(
+        answer=object_schema(
             {"contact_id": ID, "status": {"const": "queued"}, "message": {"type": "string"}}
         ),
         call=_delete_pii,

@@ -15,6 +15,7 @@ from headwater.events.queries import fetch_event, list_events, queries
 from headwater.events.schemas import BODY_OF_CHANGE, EVENT, PAGE
 from headwater.events.updates import delete_event, read_change, update_event
 from headwater.http.json_decoder import refuse_bad_text
+from headwater.http.openapi import object_schema
 from headwater.http.parameters import JsonInput
 from headwater.identity.senders import Sender
 from headwater.inbox.inbox import Request
@@ -29,14 +30,13 @@ from headwater.mcp.tool import (
     Tool,
     arguments_of,
     list_of,
-    object_of,
     required_of,
     rows_schema,
     schema_of,
 )
 
 _EVENT_ID = {"event_id": {**ID, "description": "The event's id, from list_events."}}
-_DONE = object_of({"message": {"type": "string"}})
+_DONE = object_schema({"message": {"type": "string"}})
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 _UNKNOWN = "Find the event's id with list_events."
 
@@ -119,7 +119,7 @@ TOOLS = (
         ),
         arguments=INGEST_SCHEMAS["TrackPayload"]["properties"],
         required=("event_name",),
-        answer=object_of({"message": {"type": "string"}, "receipt_id": {"type": "string"}}),
+        answer=object_schema({"message": {"type": "string"}, "receipt_id": {"type": "string"}}),
         call=_track_event,
         writes=True,
     ),

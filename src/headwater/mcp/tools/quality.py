@@ -10,21 +10,20 @@ from headwater.deliveries.delivery_log import list_deliveries
 from headwater.deliveries.schemas import PAGE as DELIVERIES
 from headwater.destinations.destinations import fetch_destination
 from headwater.http.fields import whole_number
+from headwater.http.openapi import TEXT, object_schema
 from headwater.http.pagination import Cursors
 from headwater.http.parameters import JsonInput, Parameter
 from headwater.inbox.rejected import list_rejected_events
 from headwater.inbox.rows import RejectReason
 from headwater.mcp.context import ToolContext
 from headwater.mcp.pages import PAGING, PER_PAGE, page_answer, paged
-from headwater.mcp.tool import Arguments, Tool, arguments_of, list_of, object_of, rows_schema
+from headwater.mcp.tool import Arguments, Tool, arguments_of, list_of, rows_schema
 
 _DESTINATION_ID = Parameter(
     name="destination_id", kind=whole_number(1, 10**18 - 1),
     description="Only what went, or should have gone, to this destination.",
 )  # fmt: skip
 _SOUGHT = (_DESTINATION_ID, parameters.EVENT_ID, parameters.STATUS, parameters.REASON)
-
-_TEXT = {"type": "string"}
 
 
 async def _list_deliveries(context: ToolContext, arguments: Arguments) -> Any:
@@ -72,11 +71,11 @@ TOOLS = (
         ),
         arguments=arguments_of(*PAGING),
         answer=list_of(
-            object_of(
+            object_schema(
                 {
-                    "receipt_id": _TEXT, "kind": _TEXT,
+                    "receipt_id": TEXT, "kind": TEXT,
                     "reason": {"enum": [str(reason) for reason in RejectReason]},
-                    "detail": _TEXT, "received_at": _TEXT, "rejected_at": _TEXT,
+                    "detail": TEXT, "received_at": TEXT, "rejected_at": TEXT,
                 }
             )
         ),

@@ -13,11 +13,12 @@ from headwater.contacts import filters
 from headwater.events.parameters import EVENT_NAMES_PARAMETER, QUERY_MODE
 from headwater.http.date_range import MOMENT_OR_BLANK, date_range
 from headwater.http.fields import one_of, whole_number, written
+from headwater.http.openapi import TEXT, object_schema
 from headwater.http.parameters import Input, JsonInput, ListParameter, Parameter
 from headwater.mcp.context import ToolContext
 from headwater.mcp.dates import EXAMPLES, read_dates
 from headwater.mcp.pages import MOST_ROWS
-from headwater.mcp.tool import Arguments, Schema, Tool, arguments_of, object_of
+from headwater.mcp.tool import Arguments, Schema, Tool, arguments_of
 from headwater.mcp.tools.attribution import WINDOW
 from headwater.reports.models import (
     CREDITED,
@@ -242,8 +243,7 @@ def _described() -> dict[str, Schema]:
     return arguments
 
 
-_TEXT: Schema = {"type": "string"}
-_DATES = object_of({"start_date": _TEXT, "end_date": _TEXT})
+_DATES = object_schema({"start_date": TEXT, "end_date": TEXT})
 _BY_MEASURE: Schema = {"type": "object", "additionalProperties": {"type": ["number", "null"]}}
 
 TOOLS = (
@@ -259,9 +259,9 @@ TOOLS = (
             "with: credited_revenue and unattributed revenue add up to all revenue."
         ),
         arguments=_described(),
-        answer=object_of(
+        answer=object_schema(
             {
-                "columns": {"type": "array", "items": _TEXT},
+                "columns": {"type": "array", "items": TEXT},
                 "rows": {
                     "type": "array",
                     "items": {"type": "array", "items": {"type": ["string", "number", "null"]}},
@@ -271,9 +271,9 @@ TOOLS = (
                 "unattributed": {**_BY_MEASURE, "type": ["object", "null"]},
                 "period": _DATES,
                 "compared_period": {**_DATES, "type": ["object", "null"]},
-                "timezone": _TEXT, "currency": _TEXT,
-                "attribution_model": _TEXT, "attribution_window": {"type": "integer"},
-                "query_mode": _TEXT,
+                "timezone": TEXT, "currency": TEXT,
+                "attribution_model": TEXT, "attribution_window": {"type": "integer"},
+                "query_mode": TEXT,
             }
         ),
         call=_query_report,

@@ -7,15 +7,15 @@ from typing import Any
 
 from headwater.events.accepted import CUSTOM_NAMES
 from headwater.http.fields import text_up_to
+from headwater.http.openapi import TEXT, object_schema
 from headwater.http.parameters import JsonInput
 from headwater.mcp.context import ToolContext
 from headwater.mcp.dates import EXAMPLES, LONGEST_WORDS, UNREADABLE, DateSpan, read_dates
 from headwater.mcp.descriptions import describe_space
-from headwater.mcp.tool import ID, Arguments, Tool, object_of
+from headwater.mcp.tool import ID, Arguments, Tool
 
 _WORDS = text_up_to(LONGEST_WORDS, rule="must be a string.", length_rule=UNREADABLE)
-_TEXT = {"type": "string"}
-_LABELS = {"type": "object", "additionalProperties": _TEXT}
+_LABELS = {"type": "object", "additionalProperties": TEXT}
 
 
 async def _get_space(context: ToolContext, _: Arguments) -> Any:
@@ -54,7 +54,7 @@ def _written(dates: DateSpan) -> dict[str, str]:
     return {"start_date": f"{dates.first} 00:00:00", "end_date": f"{dates.last} 23:59:59"}
 
 
-_DATES = {"start_date": _TEXT, "end_date": _TEXT}
+_DATES = {"start_date": TEXT, "end_date": TEXT}
 
 TOOLS = (
     Tool(
@@ -64,10 +64,10 @@ TOOLS = (
             "The Space's name, time zone, currency and the names people gave to custom events and "
             "fields. Call it first: all times and amounts are on its clock and in its currency."
         ),
-        answer=object_of(
+        answer=object_schema(
             {
-                "id": ID, "name": _TEXT, "timezone": _TEXT, "currency": _TEXT,
-                "company_identity_mode": _TEXT, "event_labels": _LABELS, "field_labels": _LABELS,
+                "id": ID, "name": TEXT, "timezone": TEXT, "currency": TEXT,
+                "company_identity_mode": TEXT, "event_labels": _LABELS, "field_labels": _LABELS,
                 "may_write": {"type": "boolean"},
             }
         ),
@@ -77,10 +77,10 @@ TOOLS = (
         name="list_custom_events",
         title="List custom events",
         description="What custom_event_1 to custom_event_50 are called in this Space.",
-        answer=object_of(
+        answer=object_schema(
             {
                 "custom_events": {
-                    "type": "array", "items": object_of({"name": _TEXT, "label": _TEXT})
+                    "type": "array", "items": object_schema({"name": TEXT, "label": TEXT})
                 },
                 "unnamed": {"type": "integer", "description": "Custom events without a name."},
             }
@@ -94,12 +94,12 @@ TOOLS = (
             "Turn words for a stretch of time into start_date and end_date on the Space's clock, "
             "as the other tools want them, with the same number of days before."
         ),
-        arguments={"words": {**_TEXT, "maxLength": 100, "description": f"One of: {EXAMPLES}."}},
+        arguments={"words": {**TEXT, "maxLength": 100, "description": f"One of: {EXAMPLES}."}},
         required=("words",),
-        answer=object_of(
+        answer=object_schema(
             {
-                **_DATES, "days": {"type": "integer"}, "timezone": _TEXT, "today": _TEXT,
-                "previous_period": object_of(_DATES),
+                **_DATES, "days": {"type": "integer"}, "timezone": TEXT, "today": TEXT,
+                "previous_period": object_schema(_DATES),
             }
         ),
         call=_resolve_date_range,
