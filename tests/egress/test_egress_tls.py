@@ -4,38 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from headwater.egress.client import Egress
 from headwater.egress.models import EgressRequest, EgressResponse, Unreachable
-
-
-def certificate(folder: Path, name: str) -> Path:
-    """A self-signed certificate for a name, with its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(subject).issuer_name(subject).public_key(key.public_key())
-        .serial_number(1).not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-        .sign(key, hashes.SHA256())
-    )  # fmt: skip
-    file = folder / f"{name}.pem"
-    secret = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    file.write_bytes(secret + made.public_bytes(serialization.Encoding.PEM))
-    return file
+from tests.support.certificates import certify
 
 
 async def _here(_: str, __: int) -> list[str]:
@@ -72,7 +47,7 @@ class TlsServer:
 
 
 def test_it_works(tmp_path: Path) -> None:
-    file = certificate(tmp_path, "platform.test")
+    file = certify(tmp_path, "platform.test")
     server = TlsServer(file)
     trusting = ssl.create_default_context(cafile=file)
     assert asyncio.run(server.call(trusting, "platform.test")).status == 200
