@@ -10,15 +10,25 @@ from enum import Enum
 
 from psycopg.sql import SQL, Composable
 
-from headwater.sources.catalogue import DIRECT_ID, PAID_IDS
+from headwater.sources.catalogue import DIRECT_ID, PAID_IDS, SOURCES
 
 WINDOWS = (0, 1, 7, 14, 30, 60, 90)
 """Lookback windows in days; 0 looks back over the whole path."""
 
-# Conditions on a touch `t`.
-ANY = SQL("true")
-PAID = SQL("t.source_id = ANY({})").format(PAID_IDS)
-NOT_DIRECT = SQL("t.source_id <> {}").format(DIRECT_ID)
+
+@dataclass(frozen=True)
+class CountingTouches:
+    """The touches that count for a model, by their source."""
+
+    sql: Composable
+    """The condition on a touch `t`."""
+    source_ids: frozenset[int]
+
+
+_EVERY_ID = frozenset(range(1, 1 + len(SOURCES)))
+ANY = CountingTouches(SQL("true"), _EVERY_ID)
+PAID = CountingTouches(SQL("t.source_id = ANY({})").format(PAID_IDS), frozenset(PAID_IDS))
+NOT_DIRECT = CountingTouches(SQL("t.source_id <> {}").format(DIRECT_ID), _EVERY_ID - {DIRECT_ID})
 
 
 # Three page views, two of them of campaigns, and a purchase of 100.00 with its credits. G and M are
@@ -38,10 +48,19 @@ NOT_DIRECT = SQL("t.source_id <> {}").format(DIRECT_ID)
 # Sources filter rows, never credits: filtered by M alone, linear still answers 33.33.
 
 
+class Spread(Enum):
+    """How what is shared out is spread over the credited touches."""
+
+    WHOLE = "whole"
+    LINEAR = "linear"
+    U_SHAPED = "u_shaped"
+
+
 @dataclass(frozen=True)
 class CreditShare:
     """The share of a row `c`, which has the touch's `place` among `touches`."""
 
+    spread: Spread
     credit: SQL
     """The share of its event's `amount`."""
     units: SQL
@@ -50,12 +69,14 @@ class CreditShare:
     """
 
 
-WHOLE = CreditShare(SQL("c.amount"), SQL("{units}"))
+WHOLE = CreditShare(Spread.WHOLE, SQL("c.amount"), SQL("{units}"))
 LINEAR = CreditShare(
+    Spread.LINEAR,
     SQL("linear_credit(c.amount, c.place, c.touches)"),
     SQL("linear_units({units}, c.place, c.touches)"),
 )
 U_SHAPED = CreditShare(
+    Spread.U_SHAPED,
     SQL("u_shaped_credit(c.amount, c.place, c.touches)"),
     SQL("u_shaped_units({units}, c.place, c.touches)"),
 )
@@ -75,8 +96,8 @@ class Model:
 
     take: CreditedTouches
     share: CreditShare
-    counting: tuple[Composable, ...] = (ANY,)
-    """Conditions on the touches that count; each only where those before it find no touch."""
+    counting: tuple[CountingTouches, ...] = (ANY,)
+    """The touches that count; each only where those before it find no touch."""
 
     @property
     def credit(self) -> SQL:

@@ -130,7 +130,7 @@ def credited_touches(attribution: Attribution) -> Composed:
 
 def _of_path(model: Model, owner: SQL, window: SQL) -> Composed:
     paths = [
-        queries["path"].format(owner=owner, counting=counting, window=window)
+        queries["path"].format(owner=owner, counting=counting.sql, window=window)
         for counting in model.counting
     ]
     if model.take is CreditedTouches.EACH:

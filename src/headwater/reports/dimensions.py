@@ -1,116 +1,177 @@
-"""The groups a report can have, as one table: the SQL of each group's key and label.
-
-An event is `e`, its contact `k`; a credited touch is `c`, and `t` the rest of it. A listed group
-is `s`; the table that its key refers to has the alias it is joined under.
+"""The groups of a report as numbers: each event or touch has a key, by which sums are made in bulk.
+Only the keys of groups that are listed get their names. Pure.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Protocol
+from zoneinfo import ZoneInfo
 
-from psycopg.sql import SQL, Composable, Identifier, Placeholder
+import numpy as np
+from numpy.typing import NDArray
 
-from headwater.reports.models import Group
-from headwater.sources.catalogue import DIRECT_ID, PAID_IDS, SOURCES
+from headwater.paths.path_data import Column, IntArray, PathData
+from headwater.reports.time_buckets import TimeBuckets
+from headwater.sources.catalogue import CHANNEL_IDS
 
-_CONTACT = SQL("LEFT JOIN contacts k ON k.space_id = %(space_id)s AND k.id = e.contact_id")
-_TOUCH = SQL("JOIN touchpoints t ON t.space_id = %(space_id)s AND t.id = c.id")
-_CAMPAIGN = SQL(
-    "LEFT JOIN ad_names a ON a.space_id = %(space_id)s AND a.kind = 'campaign'"
-    " AND a.id = t.campaign_id AND t.campaign_name IS NULL"
-)
+NO_KEY = -1
+"""The key of what has none: an event without a company, a touch without a campaign."""
 
-CAMPAIGN_FILTER = SQL(
-    "(strpos(lower(t.campaign_id), lower(%(campaign)s)) > 0"
-    " OR strpos(lower(coalesce(t.campaign_name, a.name)), lower(%(campaign)s)) > 0)"
-)
-CAMPAIGN_JOINS = (_TOUCH, _CAMPAIGN)
 
-_EVENT_LABEL = SQL(
-    "LEFT JOIN event_labels {alias}"
-    " ON {alias}.space_id = %(space_id)s AND {alias}.event_name = s.{key}"
-)
-_COMPANY_LABEL = SQL(
-    "LEFT JOIN companies {alias}"
-    " ON {alias}.space_id = %(space_id)s AND {alias}.id = s.{key}::bigint"
-)
-_AD_LABEL = SQL(
-    "LEFT JOIN ad_names {alias} ON {alias}.space_id = %(space_id)s"
-    " AND {alias}.kind = {kind} AND {alias}.id = s.{key}"
-)
+class Dimension(Protocol):
+    """One of a report's groups."""
+
+    @property
+    def of_touch(self) -> bool:
+        """True when touches have the keys, false when events have."""
+        ...
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that the keys are made of."""
+        ...
+
+    def keys(self, paths: PathData) -> IntArray:
+        """Return the key of every event, or of every touch."""
+        ...
 
 
 @dataclass(frozen=True)
-class Dimension:
-    """One group in SQL."""
+class Stored:
+    """A group whose keys are stored as they are."""
 
-    key: Composable
-    """The expression by which events or touches are grouped."""
+    column: Column
     of_touch: bool = False
-    joins: tuple[SQL, ...] = ()
-    """The joins that `key` needs."""
-    text: SQL = field(default_factory=lambda: SQL("{key}::text"))
-    """The key as text, for ordering and for the result."""
-    name: Composable | None = None
-    """The name of the key in the touch itself."""
-    label: SQL = field(default_factory=lambda: SQL("s.{key}"))
-    """May read the key, the `{name}` of a touch and the table joined as `{alias}`."""
-    label_join: SQL | None = None
-    """May also name the `{kind}` of thing on an ad platform."""
+    nothing: int | None = None
+    """The stored number that stands for no key."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (self.column,)
+
+    def keys(self, paths: PathData) -> IntArray:
+        stored = paths[self.column].astype(np.int64)
+        return stored if self.nothing is None else np.where(stored == self.nothing, NO_KEY, stored)
 
 
-def starts_of(group: Group) -> Placeholder:
-    """The placeholder of the instants at which the steps of a time begin."""
-    return Placeholder(f"starts_{group}")
+@dataclass(frozen=True)
+class Mapped:
+    """A group whose keys are looked up: those of tag sets, or of contacts, by their number."""
+
+    column: Column
+    numbers: IntArray
+    """The numbers that have a key, ascending."""
+    key_of: IntArray
+    """The key of each."""
+    of_touch: bool = False
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (self.column,)
+
+    def keys(self, paths: PathData) -> IntArray:
+        return look_up(paths[self.column], self.numbers, self.key_of)
 
 
-def _of_ads(kind: str) -> Dimension:
-    identity, name = Identifier("t", f"{kind}_id"), Identifier("t", f"{kind}_name")
-    return Dimension(
-        SQL("coalesce({}, {})").format(identity, name),
-        of_touch=True,
-        joins=(_TOUCH,),
-        name=name,
-        label=SQL("coalesce(s.{name}, {alias}.name, s.{key})"),
-        label_join=_AD_LABEL,
+@dataclass(frozen=True)
+class OfEventName:
+    """The event's name, by its place in a list of all."""
+
+    names: tuple[str, ...]
+    of_touch = False
+    columns = (Column.NAMES,)
+
+    def keys(self, paths: PathData) -> IntArray:
+        places = np.array([self.names.index(name) for name in paths.event_names], dtype=np.int64)
+        stored = paths[Column.NAMES]
+        return places[stored] if len(places) else stored.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Step:
+    """The day, week or month of the period, by its place in it, from 1."""
+
+    starts: IntArray
+    """The seconds at which the steps begin."""
+    of_touch: bool = False
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (time_column(of_touch=self.of_touch),)
+
+    def keys(self, paths: PathData) -> IntArray:
+        (column,) = self.columns
+        return np.searchsorted(self.starts, paths[column], "right").astype(np.int64)
+
+
+@dataclass(frozen=True)
+class ClockPart:
+    """The weekday (1 is Monday) or the hour of a time on the Space's clock."""
+
+    zone: ZoneInfo
+    weekday: bool
+    of_touch: bool = False
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (time_column(of_touch=self.of_touch),)
+
+    def keys(self, paths: PathData) -> IntArray:
+        (column,) = self.columns
+        local = local_seconds(paths[column].astype(np.int64), self.zone)
+        if self.weekday:
+            return (local // 86_400 + 3) % 7 + 1  # 1 January 1970 was a Thursday
+        return local // 3_600 % 24
+
+
+def time_column(*, of_touch: bool) -> Column:
+    return Column.TOUCH_SECONDS if of_touch else Column.SECONDS
+
+
+def steps(buckets: TimeBuckets, *, of_touch: bool) -> Step:
+    """Return the steps of a period."""
+    starts = np.array([int(start.timestamp()) for start in buckets.starts], dtype=np.int64)
+    return Step(starts, of_touch)
+
+
+def of_channels() -> Mapped:
+    """Return the channels, by their number."""
+    numbers = np.arange(1, 1 + len(CHANNEL_IDS), dtype=np.int64)
+    return Mapped(Column.SOURCES, numbers, np.array(CHANNEL_IDS, dtype=np.int64), of_touch=True)
+
+
+def look_up(values: NDArray[np.integer], numbers: IntArray, found: IntArray) -> IntArray:
+    """Return what is found for each value among ascending numbers; NO_KEY where it is not."""
+    if not len(numbers):
+        return np.full(len(values), NO_KEY, dtype=np.int64)
+    if numbers[0] >= 0 and numbers[-1] < 1 << 22:
+        table = np.full(int(numbers[-1]) + 2, NO_KEY, dtype=np.int64)
+        table[numbers] = found
+        return table[np.minimum(values, len(table) - 1)]
+    at = np.minimum(np.searchsorted(numbers, values), len(numbers) - 1)
+    return np.where(numbers[at] == values, found[at], NO_KEY)
+
+
+def local_seconds(seconds: IntArray, zone: ZoneInfo) -> IntArray:
+    """Return the seconds since 1970 on a zone's clock. A zone's offset is looked up once for every
+    hour that occurs; in an hour in which it changes, for every second.
+    """
+    hours, places = np.unique(seconds // 3_600, return_inverse=True)
+    first = _offsets(hours * 3_600, zone)
+    last = _offsets(hours * 3_600 + 3_599, zone)
+    offsets = first[places]
+    changing = np.flatnonzero((first != last)[places])
+    offsets[changing] = _offsets(seconds[changing], zone)
+    return seconds + offsets
+
+
+def _offsets(seconds: IntArray, zone: ZoneInfo) -> IntArray:
+    return np.array(
+        [
+            round(datetime.fromtimestamp(second, UTC).astimezone(zone).utcoffset().total_seconds())  # pyright: ignore[reportOptionalMemberAccess] - it has a zone
+            for second in seconds.tolist()
+        ],
+        dtype=np.int64,
     )
-
-
-def _of_time(group: Group) -> Dimension:
-    """The dimension of a time: its key is the place among the steps of the range."""
-    place = SQL("width_bucket(e.event_time, {}::timestamptz[])").format(starts_of(group))
-    return Dimension(place, text=SQL("lpad({key}::text, 6, '0')"))
-
-
-DIMENSIONS: dict[Group, Dimension] = {
-    Group.SOURCE: Dimension(
-        SQL("c.source_id"), of_touch=True, text=SQL("(%(source_names)s::text[])[{key}]")
-    ),
-    Group.CHANNEL: Dimension(SQL("(%(channels)s::text[])[c.source_id]"), of_touch=True),
-    Group.CAMPAIGN: _of_ads("campaign"),
-    Group.ADSET: _of_ads("adset"),
-    Group.AD: _of_ads("ad"),
-    Group.KEYWORD: Dimension(SQL("t.keyword"), of_touch=True, joins=(_TOUCH,)),
-    Group.EVENT: Dimension(
-        SQL("e.event_name"), label=SQL("coalesce({alias}.label, s.{key})"), label_join=_EVENT_LABEL
-    ),
-    Group.DAY: _of_time(Group.DAY),
-    Group.WEEK: _of_time(Group.WEEK),
-    Group.MONTH: _of_time(Group.MONTH),
-    Group.COUNTRY: Dimension(SQL("k.country"), joins=(_CONTACT,)),
-    Group.COMPANY: Dimension(
-        SQL("e.company_id"), label=SQL("{alias}.name"), label_join=_COMPANY_LABEL
-    ),
-}
-
-
-def _channel(number: int, source: str) -> str:
-    if number in PAID_IDS:
-        return "paid"
-    if number == DIRECT_ID:
-        return "direct"
-    return "organic" if source.endswith("_organic") else "other"
-
-
-CHANNELS = [_channel(number, source) for number, source in enumerate(SOURCES, start=1)]
-"""The channel of every source, in the order of their numbers."""

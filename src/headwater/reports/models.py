@@ -13,17 +13,34 @@ from headwater.contacts.filters import Condition
 
 
 class Measure(StrEnum):
-    """The measures that a report can add up."""
+    """The measures of a report. What each means: docs/reports.md."""
 
     EVENTS = "events"
+    ORDERS = "orders"
+    REFUND_COUNT = "refund_count"
     REVENUE = "revenue"
+    GROSS_REVENUE = "gross_revenue"
+    REFUNDS = "refunds"
+    AVERAGE_ORDER_VALUE = "average_order_value"
+    CONTACTS = "contacts"
+    NEW_CUSTOMERS = "new_customers"
     CREDITED_EVENTS = "credited_events"
     CREDITED_REVENUE = "credited_revenue"
-    CONTACTS = "contacts"
-    AVERAGE_ORDER_VALUE = "average_order_value"
+    TOUCHED_EVENTS = "touched_events"
+    TOUCHED_REVENUE = "touched_revenue"
+    DAYS_TO_CONVERSION = "days_to_conversion"
+    TOUCHES_TO_CONVERSION = "touches_to_conversion"
+    SHARE = "share"
 
 
 CREDITED = frozenset({Measure.CREDITED_EVENTS, Measure.CREDITED_REVENUE})
+"""Measures that depend on the model wherever they are."""
+TOUCHED = frozenset({Measure.TOUCHED_EVENTS, Measure.TOUCHED_REVENUE})
+ON_PATHS = CREDITED | TOUCHED | {Measure.DAYS_TO_CONVERSION, Measure.TOUCHES_TO_CONVERSION}
+"""Measures that need the touches before an event."""
+AVERAGES = frozenset({
+    Measure.AVERAGE_ORDER_VALUE, Measure.DAYS_TO_CONVERSION, Measure.TOUCHES_TO_CONVERSION,
+})  # fmt: skip
 
 
 class Group(StrEnum):
@@ -35,12 +52,33 @@ class Group(StrEnum):
     ADSET = "adset"
     AD = "ad"
     KEYWORD = "keyword"
+    LANDING_PAGE = "landing_page"
     EVENT = "event"
     DAY = "day"
     WEEK = "week"
     MONTH = "month"
+    WEEKDAY = "weekday"
+    HOUR = "hour"
     COUNTRY = "country"
     COMPANY = "company"
+    CONTACT = "contact"
+
+
+OF_TOUCHES = frozenset({
+    Group.SOURCE, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET, Group.AD, Group.KEYWORD,
+    Group.LANDING_PAGE,
+})  # fmt: skip
+STEPS = (Group.DAY, Group.WEEK, Group.MONTH)
+"""Groups into which a period is cut, one after the other."""
+CLOCK = (*STEPS, Group.WEEKDAY, Group.HOUR)
+"""Groups that are read off the Space's clock."""
+
+
+class DateBasis(StrEnum):
+    """Which date puts credit into a period: the event's, or the credited touch's."""
+
+    CONVERSION = "conversion"
+    TOUCH = "touch"
 
 
 class Comparison(StrEnum):
@@ -61,6 +99,9 @@ class Filters:
     sources: tuple[str, ...] = ()
     campaign: str | None = None
     """A part of the campaign's id or name, in any case."""
+    amount_min: Decimal | None = None
+    amount_max: Decimal | None = None
+    """Bounds of the event's amount, both included. With either, events without one are left out."""
 
     @property
     def of_touches(self) -> bool:
@@ -79,13 +120,14 @@ class ReportQuery:
     measures: tuple[Measure, ...]
     group_by: tuple[Group, ...] = ()
     """At most two."""
-    model: str = "last_touch"
-    """One of attribution's MODELS."""
+    models: tuple[str, ...] = ("last_touch",)
+    """Of attribution's MODELS, at least one; with several each has its own credited figures."""
     window_days: int = 30
     """One of attribution's WINDOWS."""
     by_company: bool = False
     """True when an event's path is that of its whole company, if it has one."""
     filters: Filters = Filters()
+    date_basis: DateBasis = DateBasis.CONVERSION
     compare: Comparison = Comparison.NONE
     limit: int = 50
     """The most groups to list, from 1 to MOST_ROWS."""
@@ -94,11 +136,49 @@ class ReportQuery:
     descending: bool = True
 
 
+    @property
+    def by_touch(self) -> bool:
+        """True when groups are of touches: then an event without any is in none of them."""
+        return not OF_TOUCHES.isdisjoint(self.group_by)
+
+    @property
+    def is_about_touches(self) -> bool:
+        """True when a group, a measure or a filter is about touches and their credit."""
+        return (
+            self.by_touch or self.filters.of_touches or self.date_basis is DateBasis.TOUCH
+            or not ON_PATHS.isdisjoint(self.measures)
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FigureColumn:
+    """One column of figures of a report."""
+
+    measure: Measure
+    model: str | None = None
+    """The model, where several are compared and the measure depends on it."""
+
+    def __str__(self) -> str:
+        return self.measure if self.model is None else f"{self.measure}.{self.model}"
+
+
+def columns_of(query: ReportQuery) -> tuple[FigureColumn, ...]:
+    """Return the columns of figures of a report, measure by measure, each model by model."""
+    columns: list[FigureColumn] = []
+    for measure in query.measures:
+        by_model = measure in CREDITED or (
+            measure is Measure.SHARE and query.measures[0] in CREDITED
+        )
+        models = query.models if by_model and len(query.models) > 1 else (None,)
+        columns += [FigureColumn(measure, model) for model in models]
+    return tuple(columns)
+
+
 Figure = int | Decimal | Fraction | None
-"""`events` and `contacts` are int, `credited_events` a Fraction, the others Decimal; None for the
-average of nothing.
+"""Counts are int, `credited_events` a Fraction, the others Decimal; None for the average, or the
+share, of nothing.
 """
-Figures = Mapping[Measure, Figure]
+Figures = Mapping[FigureColumn, Figure]
 
 
 @dataclass(frozen=True)
@@ -129,7 +209,7 @@ class ReportRow:
     figures: Figures
     compared: Figures | None = None
     """None without a comparison, and where the other time has no counterpart."""
-    changes: Mapping[Measure, MeasureChange] | None = None
+    changes: Mapping[FigureColumn, MeasureChange] | None = None
     """The changes of the measures that both have."""
 
 
@@ -141,18 +221,48 @@ class DateTimeSpan:
     end: datetime
 
 
+class NoCredit(StrEnum):
+    """Why no touch of an event gets credit."""
+
+    NO_TOUCH = "no_touch"
+    """No touch came before it."""
+    OUTSIDE_WINDOW = "outside_window"
+    """All touches came before the window."""
+    NOT_COUNTED = "not_counted"
+    """The model counts none of the touches in the window."""
+
+
+@dataclass(frozen=True)
+class Unattributed:
+    """The events without a credited touch."""
+
+    row: ReportRow
+    reasons: Mapping[NoCredit, ReportRow]
+    """Its parts by reason; those that add up, add up to it."""
+
+
 @dataclass(frozen=True)
 class Report:
     """The result of a query, the listed groups first."""
 
+    columns: tuple[FigureColumn, ...]
     rows: tuple[ReportRow, ...]
     left_out: int
     """Groups beyond the limit."""
     total: ReportRow
-    """Over everything, listed or not, and each event once."""
-    unattributed: ReportRow | None
-    """The events without a credited touch; None when the query is not about credit, or only about
-    that of some touches. The total's `credited_revenue` and this row's `revenue` are its `revenue`.
+    """Over everything that counts, listed or not, and each event once."""
+    unattributed: Mapping[str, Unattributed] | None
+    """None when the query is not about credit, is only about that of some touches, compares several
+    models, or has a period of touches. Otherwise credit in total and this row's are the overall.
+    """
+    overall: ReportRow | None
+    """Over every event of the period, whatever its touches; None for a period of touches."""
+    event_counts: Mapping[str, int]
+    """The names of the events that were added up, and how many there are of each."""
+    first_event: datetime | None
+    last_event: datetime | None
+    """The times of the Space's first and last event where the range reaches past them, on its
+    clock.
     """
     span: DateTimeSpan
     compared_span: DateTimeSpan | None

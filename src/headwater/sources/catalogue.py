@@ -25,6 +25,27 @@ SOURCE_IDS = {name: number for number, name in enumerate(SOURCES, start=1)}
 PAID_IDS = [number for name, number in SOURCE_IDS.items() if name.endswith("_ads")]
 DIRECT_ID = SOURCE_IDS["direct"]
 
+CHANNELS = ("paid", "ai", "organic", "email", "sms", "referral", "direct")
+"""Kinds of sources, in the order of their numbers, from 1."""
+_CHANNEL_OF = {
+    "email": "email", "substack": "email", "sms": "sms", "direct": "direct",
+    "referral": "referral", "shop_app": "referral", "capterra": "referral",
+    "trustpilot": "referral", "g2": "referral", "yelp": "referral",
+}  # fmt: skip
+
+
+def channel_of(source: str) -> str:
+    """Return the channel of a source."""
+    if source.endswith("_ads"):
+        return "paid"
+    if source.endswith("_organic"):
+        return "organic"
+    return "ai" if source.startswith("ai_") else _CHANNEL_OF[source]
+
+
+CHANNEL_IDS = [1 + CHANNELS.index(channel_of(source)) for source in SOURCES]
+"""The channel of every source, in the order of their numbers."""
+
 
 def mask(source_ids: list[int]) -> int:
     """A set of sources as bits, bit n for source number n; fits PostgreSQL's bigint."""

@@ -1,0 +1,40 @@
+-- name: events
+-- Events that are new or have another amount, or that are about to go.
+INSERT INTO pending_paths (space_id, day, event_id)
+SELECT %(space_id)s, (e.event_time AT TIME ZONE 'UTC')::date, e.id
+FROM events e
+WHERE e.space_id = %(space_id)s AND e.id = ANY(%(event_ids)s::bigint[]);
+
+-- name: new_events
+-- The same, of events whose times are known: microseconds since 1970.
+INSERT INTO pending_paths (space_id, day, event_id)
+SELECT %(space_id)s, ('epoch'::timestamp + r.event_time * interval '1 microsecond')::date, r.id
+FROM json_to_recordset(%(events)s::json) AS r (id bigint, event_time bigint);
+
+-- name: contact
+-- Every event of a contact.
+INSERT INTO pending_paths (space_id, day, event_id)
+SELECT %(space_id)s, (e.event_time AT TIME ZONE 'UTC')::date, e.id
+FROM events e
+WHERE e.space_id = %(space_id)s AND e.contact_id = %(contact_id)s;
+
+-- name: after_touches
+-- The events that touches precede, by contact and time in microseconds since 1970. There are hardly
+-- ever any.
+INSERT INTO pending_paths (space_id, day, event_id)
+SELECT %(space_id)s, (later.event_time AT TIME ZONE 'UTC')::date, later.id
+FROM json_to_recordset(%(touches)s::json) AS t (contact_id bigint, occurred_at bigint)
+CROSS JOIN LATERAL (
+    SELECT known.id, known.event_time
+    FROM events known
+    WHERE known.space_id = %(space_id)s AND known.contact_id = t.contact_id
+      AND known.event_time >= 'epoch'::timestamptz + t.occurred_at * interval '1 microsecond'
+    OFFSET 0
+) later;
+
+-- name: every_event
+-- All events of a Space, or those of one day of it.
+INSERT INTO pending_paths (space_id, day, event_id)
+SELECT %(space_id)s, (e.event_time AT TIME ZONE 'UTC')::date, e.id
+FROM events e
+WHERE e.space_id = %(space_id)s AND {only};

@@ -1,0 +1,108 @@
+"""Paths straight from the tables: what segments are made of, and what stands in for them while they
+are missing or behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from psycopg.sql import SQL, Composed
+
+from headwater.database.queries import Queries
+from headwater.paths.path_data import (
+    NO_AMOUNT,
+    OLDER,
+    Column,
+    IntArray,
+    PathData,
+)
+
+queries = Queries(__name__, "live.sql")
+
+OF_IDS = SQL("e.id = ANY(%(event_ids)s::bigint[])")
+OF_DAY = SQL(
+    "e.event_time >= %(day)s::timestamp AT TIME ZONE 'UTC'"
+    " AND e.event_time < (%(day)s::timestamp + interval '1 day') AT TIME ZONE 'UTC'"
+)
+
+_OWN = SQL("e.contact_id")
+_COMPANYS = SQL("coalesce(-e.company_id, e.contact_id)")
+_2000 = 946_684_800
+_MICROSECONDS = 1_000_000
+_DAY = 86_400 * _MICROSECONDS
+
+
+def live_paths(only: SQL | Composed, *, by_company: bool = False) -> Composed:
+    """The query of the paths to the events `e` that meet `only`, for `assemble`. It binds
+    `space_id` and `no_amount` besides what `only` binds. `by_company` is as in an attribution.
+    """
+    return queries["paths"].format(
+        only=only,
+        owner=_COMPANYS if by_company else _OWN,
+        touches=queries["by_company" if by_company else "by_contact"],
+    )
+
+
+def live_values(space_id: int, **only: Any) -> dict[str, Any]:
+    """The values that `live_paths` binds."""
+    return {"space_id": space_id, "no_amount": NO_AMOUNT, **only}
+
+
+def assemble(record: Sequence[Any]) -> PathData:
+    """Return the paths in the one row of `live_paths`, fetched in binary."""
+    events, ids, contacts, companies, times, amounts, owners, names, *touches = record
+    event_times, event_owners = _numbers(times), _numbers(owners)
+    touch_owners, touch_times = _numbers(touches[0]), _numbers(touches[1])
+    order = _Order(np.unique(event_owners), touch_owners, touch_times)
+    starts = np.searchsorted(touch_owners, event_owners, "left")
+    ends = order.count_through(event_owners, event_times)
+    event_names = tuple(dict.fromkeys(names or ()))
+    place = {name: number for number, name in enumerate(event_names)}
+    columns = {
+        Column.EVENT_IDS: _numbers(ids),
+        Column.CONTACTS: _numbers(contacts),
+        Column.COMPANIES: _numbers(companies),
+        Column.NAMES: np.array([place[name] for name in names or ()], dtype=np.int64),
+        Column.SECONDS: event_times // _MICROSECONDS + _2000,
+        Column.AMOUNTS: _numbers(amounts),
+        Column.STARTS: starts,
+        Column.LENGTHS: ends - starts,
+        Column.TOUCH_SECONDS: touch_times // _MICROSECONDS + _2000,
+        Column.SOURCES: _numbers(touches[2], ">i2"),
+        Column.TAG_SETS: _numbers(touches[3], ">i4"),
+    }
+    for days, column in OLDER.items():
+        columns[column] = order.count_before(event_owners, event_times - days * _DAY) - starts
+    return PathData(columns, event_names, events, len(touch_times))
+
+
+class _Order:
+    """Touches in the order of their owner and time, and how many come before a moment of an
+    owner. Times are ranked, so that owner and time fit one number together.
+    """
+
+    def __init__(self, all_owners: IntArray, owners: IntArray, times: IntArray) -> None:
+        """`owners` and `times` are those of the touches; `all_owners` may have none."""
+        self._times = np.sort(times)
+        self._owners = all_owners
+        self._ranks = len(times) + 1
+        self._places = self._place(owners, np.searchsorted(self._times, times, "left"))
+
+    def count_before(self, owners: IntArray, times: IntArray) -> IntArray:
+        """Return, for each owner and time, the touches of earlier owners and this one's before."""
+        ranks = np.searchsorted(self._times, times, "left")
+        return np.searchsorted(self._places, self._place(owners, ranks), "left")
+
+    def count_through(self, owners: IntArray, times: IntArray) -> IntArray:
+        """Return the same with the touches at that very time."""
+        ranks = np.searchsorted(self._times, times, "right")
+        return np.searchsorted(self._places, self._place(owners, ranks), "left")
+
+    def _place(self, owners: IntArray, ranks: IntArray) -> IntArray:
+        return np.searchsorted(self._owners, owners, "left") * self._ranks + ranks
+
+
+def _numbers(packed: bytes | None, kind: str = ">i8") -> IntArray:
+    return np.frombuffer(packed or b"", dtype=kind).astype(np.int64)

@@ -1,0 +1,58 @@
+-- name: paths
+-- Events `e` with the touches before them, straight from the tables, a packed column each: numbers of
+-- eight octets (a source of two, a tag set of four), highest octet first, as PostgreSQL sends them.
+-- Times are microseconds since 2000. `owner` is whose path it is.
+WITH chosen AS MATERIALIZED (
+    SELECT e.id, e.contact_id, e.company_id, e.event_name, e.event_time, e.amount, {owner} AS owner
+    FROM events e
+    WHERE e.space_id = %(space_id)s AND {only}
+), of_events AS (
+    SELECT count(*) AS events,
+           string_agg(int8send(e.id), '' ORDER BY e.owner, e.event_time, e.id) AS event_ids,
+           string_agg(int8send(e.contact_id), '' ORDER BY e.owner, e.event_time, e.id) AS contacts,
+           string_agg(int8send(coalesce(e.company_id, 0)), ''
+                      ORDER BY e.owner, e.event_time, e.id) AS companies,
+           string_agg(timestamptz_send(e.event_time), ''
+                      ORDER BY e.owner, e.event_time, e.id) AS times,
+           string_agg(int8send(coalesce((e.amount * 10000)::bigint, %(no_amount)s)), ''
+                      ORDER BY e.owner, e.event_time, e.id) AS amounts,
+           string_agg(int8send(e.owner), '' ORDER BY e.owner, e.event_time, e.id) AS owners,
+           array_agg(e.event_name ORDER BY e.owner, e.event_time, e.id) AS names
+    FROM chosen e
+), owners AS MATERIALIZED (
+    SELECT e.owner, max(e.event_time) AS latest FROM chosen e GROUP BY e.owner
+), of_touches AS (
+    SELECT string_agg(int8send(t.owner), '') AS owners,
+           string_agg(timestamptz_send(t.occurred_at), '') AS times,
+           string_agg(int2send(t.source_id), '') AS sources,
+           string_agg(int4send(t.tag_set_id), '') AS tag_sets
+    FROM (
+        SELECT o.owner, t.occurred_at, t.id, t.source_id, t.tag_set_id
+        FROM owners o
+        CROSS JOIN LATERAL ({touches}) t
+        ORDER BY o.owner, t.occurred_at, t.id
+    ) t
+)
+SELECT e.events, e.event_ids, e.contacts, e.companies, e.times, e.amounts, e.owners, e.names,
+       t.owners, t.times, t.sources, t.tag_sets
+FROM of_events e, of_touches t;
+
+-- name: by_contact
+-- The touches of a contact.
+SELECT t.occurred_at, t.id, t.source_id, t.tag_set_id
+FROM touchpoints t
+WHERE t.space_id = %(space_id)s AND t.contact_id = o.owner AND t.occurred_at <= o.latest
+ORDER BY t.occurred_at, t.id
+OFFSET 0;
+
+-- name: by_company
+-- The touches of a company, whose number is below zero, or of a contact without one.
+SELECT t.occurred_at, t.id, t.source_id, t.tag_set_id
+FROM touchpoints t
+WHERE o.owner < 0 AND t.space_id = %(space_id)s AND t.company_id = -o.owner
+  AND t.occurred_at <= o.latest
+UNION ALL
+SELECT t.occurred_at, t.id, t.source_id, t.tag_set_id
+FROM touchpoints t
+WHERE o.owner > 0 AND t.space_id = %(space_id)s AND t.contact_id = o.owner
+  AND t.occurred_at <= o.latest;

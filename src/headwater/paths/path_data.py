@@ -1,0 +1,145 @@
+"""Paths as columns of numbers: many events, and the touches before each. Pure.
+
+Reports compute on them in bulk, whether they come out of segments or straight from the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+AnyIntArray = NDArray[np.int64] | NDArray[np.integer]
+"""Integers of any width."""
+
+NO_AMOUNT = -(2**63)
+"""In the column of amounts: the event has none."""
+
+
+class Column(StrEnum):
+    """The columns: those of events, then those of touches."""
+
+    EVENT_IDS = "event_ids"
+    CONTACTS = "contacts"
+    COMPANIES = "companies"
+    """0 is none."""
+    NAMES = "names"
+    """Places in `event_names`."""
+    SECONDS = "seconds"
+    """The whole seconds since 1970 of the event."""
+    AMOUNTS = "amounts"
+    """In ten-thousandths; NO_AMOUNT is none."""
+    STARTS = "starts"
+    """The place among the touches at which the event's path begins."""
+    LENGTHS = "lengths"
+    """The number of touches on the whole path."""
+    OLDER_1 = "older_1"
+    OLDER_7 = "older_7"
+    OLDER_14 = "older_14"
+    OLDER_30 = "older_30"
+    OLDER_60 = "older_60"
+    OLDER_90 = "older_90"
+    """The number of touches at the path's beginning that are before a window of so many days."""
+    TOUCH_SECONDS = "touch_seconds"
+    SOURCES = "sources"
+    TAG_SETS = "tag_sets"
+
+
+TOUCH_COLUMNS = (Column.TOUCH_SECONDS, Column.SOURCES, Column.TAG_SETS)
+EVENT_COLUMNS = tuple(column for column in Column if column not in TOUCH_COLUMNS)
+OLDER = {
+    1: Column.OLDER_1, 7: Column.OLDER_7, 14: Column.OLDER_14,
+    30: Column.OLDER_30, 60: Column.OLDER_60, 90: Column.OLDER_90,
+}  # fmt: skip
+"""The column by the days of the window."""
+
+
+# Two purchases of one contact and one of another, with their touches:
+#
+#     touches     0 1 2 3 | 4 5            starts   lengths   path
+#     purchase A  ──────▲                  0        3         0 1 2
+#     purchase B  ────────▲                0        4         0 1 2 3
+#     purchase C            ────▲          4        2         4 5
+#
+# A contact's touches are there once for all its events of a segment, so what is stored and read
+# grows with events and touches, never with their product. With `older_30` of B being 2, its path
+# within 30 days is 2 3.
+
+
+@dataclass(frozen=True)
+class PathData:
+    """Events with their paths. Some columns may be left out."""
+
+    columns: Mapping[Column, AnyIntArray]
+    event_names: tuple[str, ...]
+    events: int
+    """The number of events."""
+    touches: int
+    """The number of touches."""
+
+    def __getitem__(self, column: Column) -> AnyIntArray:
+        return self.columns[column]
+
+    @classmethod
+    def join(cls, pieces: Sequence[Self]) -> PathData:
+        """Return several as one. All have the same columns."""
+        if len(pieces) == 1:
+            return pieces[0]
+        event_names = tuple(dict.fromkeys(name for piece in pieces for name in piece.event_names))
+        first = [0, *np.cumsum([piece.touches for piece in pieces[:-1]]).tolist()]
+        columns = {
+            column: np.concatenate(
+                [
+                    _adapted(piece, column, start, event_names)
+                    for piece, start in zip(pieces, first, strict=True)
+                ]
+            )
+            for column in (pieces[0].columns if pieces else ())
+        }
+        events, touches = (sum(getattr(p, size) for p in pieces) for size in ("events", "touches"))
+        return PathData(columns, event_names, events, touches)
+
+    def select(self, chosen: BoolArray | IntArray) -> PathData:
+        """Return some of the events, with all touches."""
+        columns = {
+            column: values[chosen] if column in _OF_EVENTS else values
+            for column, values in self.columns.items()
+        }
+        events = int(np.count_nonzero(chosen)) if chosen.dtype == np.bool_ else len(chosen)
+        return PathData(columns, self.event_names, events, self.touches)
+
+    def without_unused(self) -> PathData:
+        """Return the same events without the touches that are on none of their paths."""
+        starts, ends = self[Column.STARTS], self[Column.STARTS] + self[Column.LENGTHS]
+        edges = np.bincount(starts, minlength=self.touches + 1)
+        edges = edges - np.bincount(ends, minlength=self.touches + 1)
+        used = np.cumsum(edges)[: self.touches] > 0
+        places = np.concatenate([[0], np.cumsum(used)])
+        columns = {
+            column: values[used] if column in TOUCH_COLUMNS else values
+            for column, values in self.columns.items()
+        }
+        columns[Column.STARTS] = places[starts]
+        return PathData(columns, self.event_names, self.events, int(places[-1]))
+
+
+_OF_EVENTS = frozenset(EVENT_COLUMNS)
+
+
+def _adapted(
+    piece: PathData, column: Column, start: int, event_names: tuple[str, ...]
+) -> AnyIntArray:
+    """Return a column of a piece as it is among all: places moved to where the piece is."""
+    values = piece[column]
+    if column is Column.STARTS:
+        return values.astype(np.int64) + start
+    if column is Column.NAMES and piece.event_names != event_names:
+        places = np.array([event_names.index(name) for name in piece.event_names], dtype=np.int64)
+        return places[values] if len(places) else values
+    return values

@@ -1,0 +1,95 @@
+"""Segments: the packed paths of a day's events, as stored and as read back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from psycopg.sql import SQL, Composed, Identifier, Placeholder
+
+from headwater.database.queries import Queries
+from headwater.paths.packing import (
+    DamagedColumn,
+    PackedColumn,
+    pack,
+    pack_amounts,
+    unpack,
+    unpack_amounts,
+)
+from headwater.paths.path_data import TOUCH_COLUMNS, Column, PathData
+
+queries = Queries(__name__, "segments.sql")
+
+MOST_EVENTS = 20_000
+"""The events that a segment is filled up to: small enough to be rewritten for some hundred changes,
+large enough for arithmetic in bulk.
+"""
+
+ALL_COLUMNS = tuple(Column)
+_PLACE = {column: place for place, column in enumerate(Column)}
+_COMMA = SQL(", ")
+
+
+class DamagedSegment(Exception):
+    """A segment is not what was stored."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A part of a day's events."""
+
+    day: date
+    """Of the events' times, in UTC."""
+    part: int
+    paths: PathData
+
+
+def read_query(name: str, columns: Sequence[Column]) -> Composed:
+    """The query `name` of segments with some of their columns, for `unpacked`."""
+    return queries[name].format(
+        columns=_COMMA.join(Identifier("s", column) for column in columns)
+    )
+
+
+def unpacked(record: Sequence[Any], columns: Sequence[Column]) -> Segment:
+    """Return the segment of a row of `read_query`, fetched in binary. Raises DamagedSegment."""
+    day, part, events, touches, event_names, bases, checksums, *packed = record
+    values = {}
+    try:
+        for column, data in zip(columns, packed, strict=True):
+            at = _PLACE[column]
+            stored = PackedColumn(bases[at], data)
+            if stored.checksum != checksums[at]:
+                raise DamagedColumn
+            read = unpack_amounts if column is Column.AMOUNTS else unpack
+            values[column] = read(stored, touches if column in TOUCH_COLUMNS else events)
+    except (DamagedColumn, IndexError):
+        raise DamagedSegment from None
+    return Segment(day, part, PathData(values, tuple(event_names), events, touches))
+
+
+def write_query() -> Composed:
+    """The statement that stores a segment, binding `write_values`."""
+    return queries["write"].format(
+        names=_COMMA.join(Identifier(column) for column in Column),
+        values=_COMMA.join(Placeholder(column) for column in Column),
+        excluded=_COMMA.join(Identifier("excluded", column) for column in Column),
+    )
+
+
+def write_values(space_id: int, segment: Segment) -> dict[str, Any]:
+    """Return what `write_query` binds, all columns packed."""
+    paths = segment.paths
+    packed = {
+        column: (pack_amounts if column is Column.AMOUNTS else pack)(paths[column])
+        for column in Column
+    }
+    return {
+        "space_id": space_id, "day": segment.day, "part": segment.part,
+        "events": paths.events, "touches": paths.touches, "event_names": list(paths.event_names),
+        "bases": [column.base for column in packed.values()],
+        "checksums": [column.checksum for column in packed.values()],
+        **{str(name): column.data for name, column in packed.items()},
+    }  # fmt: skip

@@ -1,0 +1,76 @@
+-- name: read
+-- Some columns of the segments of some days, each with where it belongs.
+SELECT s.day, s.part, s.events, s.touches, s.event_names, s.bases, s.checksums, {columns}
+FROM path_segments s
+WHERE s.space_id = %(space_id)s AND s.day BETWEEN %(first_day)s AND %(last_day)s
+ORDER BY s.day, s.part;
+
+-- name: read_part
+-- One segment, whole.
+SELECT s.day, s.part, s.events, s.touches, s.event_names, s.bases, s.checksums, {columns}
+FROM path_segments s
+WHERE s.space_id = %(space_id)s AND s.day = %(day)s AND s.part = %(part)s;
+
+-- name: days
+-- The days that have segments, and how many each.
+SELECT d.day, d.parts FROM path_days d
+WHERE d.space_id = %(space_id)s AND d.day BETWEEN %(first_day)s AND %(last_day)s;
+
+-- name: bounds
+-- The days of the first and the last event; NULL without any.
+SELECT (min(e.event_time) AT TIME ZONE 'UTC')::date, (max(e.event_time) AT TIME ZONE 'UTC')::date
+FROM events e WHERE e.space_id = %(space_id)s;
+
+-- name: days_with_events
+-- Those of some days on which there are events.
+SELECT d.day
+FROM unnest(%(days)s::date[]) AS d (day)
+WHERE EXISTS (
+    SELECT FROM events e
+    WHERE e.space_id = %(space_id)s AND e.event_time >= d.day::timestamp AT TIME ZONE 'UTC'
+      AND e.event_time < (d.day::timestamp + interval '1 day') AT TIME ZONE 'UTC'
+    LIMIT 1);
+
+-- name: events_of_days
+-- The events of some days.
+SELECT e.id
+FROM unnest(%(days)s::date[]) AS d (day)
+JOIN events e
+  ON e.space_id = %(space_id)s AND e.event_time >= d.day::timestamp AT TIME ZONE 'UTC'
+ AND e.event_time < (d.day::timestamp + interval '1 day') AT TIME ZONE 'UTC';
+
+-- name: pending
+-- The events whose segments are not to be believed.
+SELECT DISTINCT p.day, p.event_id
+FROM pending_paths p
+WHERE p.space_id = %(space_id)s AND p.day BETWEEN %(first_day)s AND %(last_day)s;
+
+-- name: write
+-- A segment, new or instead of what it was.
+INSERT INTO path_segments
+    (space_id, day, part, events, touches, event_names, bases, checksums, {names})
+VALUES (%(space_id)s, %(day)s, %(part)s, %(events)s, %(touches)s, %(event_names)s,
+        %(bases)s::bigint[], %(checksums)s::bigint[], {values})
+ON CONFLICT (space_id, day, part) DO UPDATE
+SET (events, touches, event_names, bases, checksums, {names}) =
+    (excluded.events, excluded.touches, excluded.event_names, excluded.bases,
+     excluded.checksums, {excluded});
+
+-- name: write_day
+-- How many segments a day has now.
+INSERT INTO path_days (space_id, day, parts) VALUES (%(space_id)s, %(day)s, %(parts)s)
+ON CONFLICT (space_id, day) DO UPDATE SET parts = excluded.parts;
+
+-- name: delete_day
+-- Everything that is derived of a day.
+DELETE FROM path_segments s WHERE s.space_id = %(space_id)s AND s.day = %(day)s;
+
+-- name: delete_all
+-- Everything that is derived of a Space.
+DELETE FROM path_segments s WHERE s.space_id = %(space_id)s;
+
+-- name: delete_days
+DELETE FROM path_days d WHERE d.space_id = %(space_id)s;
+
+-- name: delete_pending
+DELETE FROM pending_paths p WHERE p.space_id = %(space_id)s;

@@ -1,0 +1,260 @@
+"""Adding up a piece of the paths: its events and their credit, by group. Pure, and without Python
+objects per event or touch, so that a million events take a blink.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import lcm
+
+import numpy as np
+
+from headwater.attribution.credits import Credited, TouchSlices, credit, every_touch
+from headwater.paths.path_data import NO_AMOUNT, OLDER, BoolArray, Column, IntArray, PathData
+from headwater.reports.cells import Cells, event_cells, paired, touch_cells
+from headwater.reports.models import CREDITED, DateBasis, Measure, NoCredit
+from headwater.reports.plan import Plan, Sum, contains
+from headwater.reports.tally import NO_PAIRS, Tally
+
+WHOLE_EVENT = 5 * lcm(*range(1, 41))
+"""The units in which an event itself is shared out, as its amount is. Every model's shares of a path
+of up to 40 touches are whole numbers of them, and of a longer one nearly so; either way they add
+up to the event.
+"""
+
+TOUCHED_EVENTS, TOUCHED_REVENUE = "touched_events", "touched_revenue"
+
+STATUSES = (None, *NoCredit, "left_out")
+"""What becomes of an event: None is that it counts; `left_out`, that no touch whose credit counts
+is credited.
+"""
+_LEFT_OUT = len(STATUSES) - 1
+_NO_TOUCH, _OUTSIDE_WINDOW, _NOT_COUNTED = 1, 2, 3
+
+
+def credit_sum(measure: Measure, model: str) -> str:
+    """Return the name of the sum of a credited measure."""
+    return f"{measure}.{model}"
+
+
+@dataclass(frozen=True)
+class PieceSums:
+    """The sums of a piece of the paths."""
+
+    groups: Tally
+    statuses: Mapping[str, Tally]
+    """By model: whole events by what became of them, keyed by the place in STATUSES."""
+    names: Mapping[str, int]
+    """How many events have each name."""
+
+
+def add_up(plan: Plan, paths: PathData) -> PieceSums:
+    """Add up the events of a piece that the report is about."""
+    events = _Events(plan, paths.select(_chosen(plan, paths)))
+    models = plan.query.models
+    credits = {model: _Credit(events, model) for model in models} if plan.is_about_touches else {}
+    statuses = {
+        model: events.by_status(credits.get(model)) for model in models
+    }  # fmt: skip
+    return PieceSums(_groups(events, credits), statuses, events.names())
+
+
+def _chosen(plan: Plan, paths: PathData) -> BoolArray:
+    """Return which events meet the conditions on events."""
+    filters = plan.query.filters
+    chosen = np.ones(paths.events, dtype=np.bool_)
+    seconds, amounts = paths[Column.SECONDS], paths[Column.AMOUNTS]
+    if plan.query.date_basis is DateBasis.CONVERSION:
+        chosen &= (seconds >= plan.start) & (seconds < plan.end)
+    if filters.event_names:
+        wanted = np.array([name in filters.event_names for name in paths.event_names], dtype=bool)
+        chosen &= wanted[paths[Column.NAMES]] if len(wanted) else False
+    if plan.contacts is not None:
+        chosen &= contains(plan.contacts, paths[Column.CONTACTS])
+    if filters.amount_min is not None:
+        chosen &= amounts >= -int(-filters.amount_min.scaleb(4) // 1)
+    if filters.amount_max is not None:
+        chosen &= amounts <= int(filters.amount_max.scaleb(4) // 1)
+    if filters.amount_min is not None or filters.amount_max is not None:
+        chosen &= amounts != NO_AMOUNT
+    return chosen
+
+
+class _Events:
+    """The chosen events of a piece."""
+
+    def __init__(self, plan: Plan, paths: PathData) -> None:
+        self.plan, self.paths = plan, paths
+        self.count = paths.events
+
+    @cached_property
+    def amounts(self) -> IntArray:
+        """In ten-thousandths, 0 where there is none."""
+        stored = self.paths[Column.AMOUNTS].astype(np.int64)
+        return np.where(stored == NO_AMOUNT, 0, stored)
+
+    @cached_property
+    def slices(self) -> TouchSlices:
+        """The touches in the window."""
+        starts = self.paths[Column.STARTS].astype(np.int64)
+        days = self.plan.query.window_days
+        begins = starts + self.paths[OLDER[days]] if days else starts
+        return TouchSlices(begins, starts + self.paths[Column.LENGTHS])
+
+    @cached_property
+    def counted_touches(self) -> BoolArray | None:
+        """Which touches' credit counts; None is all."""
+        plan, paths = self.plan, self.paths
+        if not plan.of_touches:
+            return None
+        counted = np.ones(paths.touches, dtype=np.bool_)
+        if plan.source_ids:
+            counted &= np.isin(paths[Column.SOURCES], list(plan.source_ids))
+        if plan.tag_sets is not None:
+            counted &= contains(plan.tag_sets, paths[Column.TAG_SETS])
+        if plan.query.date_basis is DateBasis.TOUCH:
+            seconds = paths[Column.TOUCH_SECONDS]
+            counted &= (seconds >= plan.start) & (seconds < plan.end)
+        return counted
+
+    @cached_property
+    def touched(self) -> Credited:
+        """Every touch in the windows whose credit counts, if a model gives it any."""
+        return self.only_counted(every_touch(self.slices))
+
+    def only_counted(self, credited: Credited) -> Credited:
+        """Leave out touches whose credit does not count. Shares are not to be had of the rest."""
+        counted = self.counted_touches
+        return credited if counted is None else credited.only(counted[credited.touches])
+
+    def values(self, part: Sum) -> IntArray:
+        """Return what an event adds to a sum."""
+        match part:
+            case Sum.EVENTS:
+                return np.ones(self.count, dtype=np.int64)
+            case Sum.ORDERS:
+                return (self.amounts > 0).astype(np.int64)
+            case Sum.REFUND_COUNT:
+                return (self.amounts < 0).astype(np.int64)
+            case Sum.GROSS:
+                return np.maximum(self.amounts, 0)
+            case Sum.REFUNDS:
+                return np.maximum(-self.amounts, 0)
+            case Sum.FIRST_ORDERS:
+                return self._first_orders().astype(np.int64)
+            case Sum.REACHED:
+                return (self.slices.lengths > 0).astype(np.int64)
+            case Sum.TOUCHES:
+                return np.maximum(self.slices.lengths, 0)
+            case Sum.SECONDS:
+                return self._seconds_since_touch()
+
+    def by_status(self, credited: _Credit | None) -> Tally:
+        """Return the sums of whole events by what became of them."""
+        statuses = np.zeros(self.count, dtype=np.int64) if credited is None else credited.statuses
+        places = np.arange(len(STATUSES))
+        cells = Cells(statuses, len(STATUSES), {0: places})
+        every = np.arange(self.count)
+        return _whole_events(self, cells, every, self.plan.status_sums)
+
+    def names(self) -> dict[str, int]:
+        counts = np.bincount(self.paths[Column.NAMES], minlength=len(self.paths.event_names))
+        named = zip(self.paths.event_names, counts.tolist(), strict=False)
+        return {name: count for name, count in named if count}
+
+    def _first_orders(self) -> BoolArray:
+        orders = self.plan.first_orders
+        assert orders is not None
+        if not len(orders.contacts):
+            return np.zeros(self.count, dtype=np.bool_)
+        contacts = self.paths[Column.CONTACTS]
+        at = np.minimum(np.searchsorted(orders.contacts, contacts), len(orders.contacts) - 1)
+        first = orders.event_ids[at] == self.paths[Column.EVENT_IDS]
+        return first & (orders.contacts[at] == contacts)
+
+    def _seconds_since_touch(self) -> IntArray:
+        reached = np.flatnonzero(self.slices.lengths > 0)
+        seconds = np.zeros(self.count, dtype=np.int64)
+        first = self.paths[Column.TOUCH_SECONDS][self.slices.begins[reached]]
+        seconds[reached] = self.paths[Column.SECONDS][reached].astype(np.int64) - first
+        return seconds
+
+
+class _Credit:
+    """The credit that a model gives in a piece."""
+
+    def __init__(self, events: _Events, model: str) -> None:
+        self._events, self.model = events, model
+        paths = events.paths
+        self.credited = credit(model, events.slices, paths[Column.SOURCES])
+        self.counted = events.only_counted(self.credited)
+
+    @cached_property
+    def statuses(self) -> IntArray:
+        """What becomes of every event, by the place in STATUSES."""
+        events = self._events
+        if events.counted_touches is not None:
+            statuses = np.full(events.count, _LEFT_OUT)
+            statuses[self.counted.events] = 0
+            return statuses
+        outside = np.where(events.paths[Column.LENGTHS] == 0, _NO_TOUCH, _OUTSIDE_WINDOW)
+        without = np.where(events.slices.lengths > 0, _NOT_COUNTED, outside)
+        return np.where(self.credited.counts > 0, 0, without)
+
+    def values(self, measure: Measure) -> IntArray:
+        """Return what each touch that counts adds to the sum of a credited measure."""
+        events = self._events
+        if measure is Measure.CREDITED_EVENTS:
+            whole = np.full(events.count, WHOLE_EVENT, dtype=np.int64)
+            return self._of_counted(self.credited.shares(whole))
+        amounts = events.amounts
+        step = np.where(amounts % 100 == 0, 100, np.where(amounts % 10 == 0, 10, 1))
+        shares = self.credited.shares(np.abs(amounts) // step)
+        return self._of_counted(shares * (np.sign(amounts) * step)[self.credited.events])
+
+    def _of_counted(self, values: IntArray) -> IntArray:
+        counted = self._events.counted_touches
+        return values if counted is None else values[counted[self.credited.touches]]
+
+
+def _groups(events: _Events, credits: Mapping[str, _Credit]) -> Tally:
+    """Return all sums by the groups of the report."""
+    plan = events.plan
+    by_event = event_cells(plan.dimensions, events.paths)
+    by_touch = touch_cells(plan.dimensions, events.paths)
+    first = next(iter(credits.values()), None)
+    tallies: list[Tally] = []
+    if first is None or (not plan.query.by_touch and events.counted_touches is None):
+        every = np.arange(events.count)
+        tallies.append(_whole_events(events, by_event, every, plan.event_sums))
+    elif plan.event_sums or plan.needs(Measure.CONTACTS) or not plan.credits:
+        cells = paired(by_event, by_touch, first.counted)
+        members, cells = cells.each_once(first.counted.events)
+        tallies.append(_whole_events(events, cells, members, plan.event_sums))
+    for credited in credits.values() if plan.credits else ():
+        cells = paired(by_event, by_touch, credited.counted)
+        values = {
+            credit_sum(measure, credited.model): credited.values(measure)
+            for measure in plan.query.measures
+            if measure in CREDITED
+        }
+        tallies.append(cells.tally(values))
+    if credits and plan.touched:
+        cells = paired(by_event, by_touch, events.touched)
+        members, cells = cells.each_once(events.touched.events)
+        values = {TOUCHED_EVENTS: events.values(Sum.EVENTS), TOUCHED_REVENUE: events.amounts}
+        tallies.append(cells.tally({name: of[members] for name, of in values.items()}))
+    return Tally.join(tallies)
+
+
+def _whole_events(
+    events: _Events, cells: Cells, members: IntArray, parts: tuple[Sum, ...]
+) -> Tally:
+    """Return sums over events, each in a cell or in several."""
+    contacts = NO_PAIRS
+    if events.plan.needs(Measure.CONTACTS):
+        buying = events.amounts[members] >= 0
+        contacts = (cells.codes[buying], events.paths[Column.CONTACTS][members[buying]])
+    return cells.tally({part: events.values(part)[members] for part in parts}, contacts)

@@ -1,0 +1,103 @@
+"""Cells: events and touches numbered by the groups that they are in, so that sums can be made in
+bulk. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from headwater.attribution.credits import Credited
+from headwater.paths.path_data import IntArray, PathData
+from headwater.reports.dimensions import Dimension
+from headwater.reports.tally import NO_PAIRS, Tally, WideSums, distinct
+
+_DENSE = 1 << 16
+"""Keys that span no more than this are their own numbers; others are sorted first."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of some events or touches, or of pairs of them."""
+
+    codes: IntArray
+    """The cell of each."""
+    size: int
+    """The number of cells, of which some may be empty."""
+    keys: Mapping[int, IntArray]
+    """The key of every cell, by the place of the group in the report."""
+
+    def tally(
+        self, values: Mapping[str, IntArray], contacts: tuple[IntArray, IntArray] = NO_PAIRS
+    ) -> Tally:
+        """Return the sums by cell; `contacts` are pairs of a cell and a contact."""
+        present = np.flatnonzero(np.bincount(self.codes, minlength=self.size))
+        places = np.zeros(self.size, dtype=np.int64)
+        places[present] = np.arange(len(present))
+        sums = {
+            name: WideSums.by_cell(self.codes, of, self.size)[present]
+            for name, of in values.items()
+        }
+        keys = tuple(self.keys[place][present] for place in sorted(self.keys))
+        return Tally(keys, len(present), sums, distinct(places[contacts[0]], contacts[1]))
+
+    def each_once(self, events: IntArray) -> tuple[IntArray, Cells]:
+        """Return every pair of an event and a cell once; `events` has the event of each code, in
+        order.
+        """
+        if len(events) < 2 or (events[1:] > events[:-1]).all():
+            return events, self
+        pairs = np.unique(events * self.size + self.codes)
+        events, codes = np.divmod(pairs, self.size)
+        return events, Cells(codes, self.size, self.keys)
+
+
+def event_cells(dimensions: Sequence[Dimension], paths: PathData) -> Cells:
+    """Return the cells of events, by those groups that are of events."""
+    return _cells(dimensions, paths, paths.events, of_touch=False)
+
+
+def touch_cells(dimensions: Sequence[Dimension], paths: PathData) -> Cells:
+    """Return the cells of touches, by those groups that are of touches."""
+    return _cells(dimensions, paths, paths.touches, of_touch=True)
+
+
+def paired(by_event: Cells, by_touch: Cells, credited: Credited) -> Cells:
+    """Return the cells of credited touches, by the groups of both the events and the touches."""
+    codes = by_event.codes[credited.events] * by_touch.size + by_touch.codes[credited.touches]
+    return _compressed(codes, by_event, by_touch)
+
+
+def _cells(
+    dimensions: Sequence[Dimension], paths: PathData, count: int, *, of_touch: bool
+) -> Cells:
+    cells = Cells(np.zeros(count, dtype=np.int64), 1, {})
+    for place, dimension in enumerate(dimensions):
+        if dimension.of_touch is of_touch:
+            single = _numbered(place, dimension.keys(paths))
+            cells = _compressed(cells.codes * single.size + single.codes, cells, single)
+    return cells
+
+
+def _numbered(place: int, keys: IntArray) -> Cells:
+    """Return the cells of single keys."""
+    if not len(keys):
+        return Cells(keys, 1, {place: np.zeros(1, dtype=np.int64)})
+    least, span = int(keys.min()), int(keys.max()) - int(keys.min()) + 1
+    if span <= _DENSE:
+        return Cells(keys - least, span, {place: np.arange(least, least + span)})
+    distinct_keys, codes = np.unique(keys, return_inverse=True)
+    return Cells(codes, len(distinct_keys), {place: distinct_keys})
+
+
+def _compressed(codes: IntArray, first: Cells, second: Cells) -> Cells:
+    """Return the cells of codes that count the cells of two in rows and columns."""
+    used = np.arange(first.size * second.size) if first.size * second.size <= _DENSE else None
+    if used is None:
+        used, codes = np.unique(codes, return_inverse=True)
+    rows, columns = np.divmod(used, second.size)
+    keys = {place: key[rows] for place, key in first.keys.items()}
+    keys |= {place: key[columns] for place, key in second.keys.items()}
+    return Cells(codes, max(1, len(used)), keys)

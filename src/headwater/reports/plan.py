@@ -1,0 +1,140 @@
+"""A report made ready: everything that adding up needs, once for all pieces of the data. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater.paths.path_data import OLDER, Column, IntArray
+from headwater.reports.dimensions import Dimension, time_column
+from headwater.reports.models import CREDITED, TOUCHED, DateBasis, Measure, ReportQuery
+
+
+class Sum(StrEnum):
+    """What is added up of whole events, for measures to be made of."""
+
+    EVENTS = "events"
+    ORDERS = "orders"
+    REFUND_COUNT = "refund_count"
+    GROSS = "gross"
+    """Of the amounts above zero, in ten-thousandths like all amounts."""
+    REFUNDS = "refunds"
+    """Of the amounts below zero, as a number above zero."""
+    FIRST_ORDERS = "first_orders"
+    REACHED = "reached"
+    """Events with a touch in the window."""
+    SECONDS = "seconds"
+    """From the first touch in the window to the event."""
+    TOUCHES = "touches"
+    """In the window."""
+
+
+MADE_OF: dict[Measure, tuple[Sum, ...]] = {
+    Measure.EVENTS: (Sum.EVENTS,),
+    Measure.ORDERS: (Sum.ORDERS,),
+    Measure.REFUND_COUNT: (Sum.REFUND_COUNT,),
+    Measure.REVENUE: (Sum.GROSS, Sum.REFUNDS),
+    Measure.GROSS_REVENUE: (Sum.GROSS,),
+    Measure.REFUNDS: (Sum.REFUNDS,),
+    Measure.AVERAGE_ORDER_VALUE: (Sum.GROSS, Sum.ORDERS),
+    Measure.NEW_CUSTOMERS: (Sum.FIRST_ORDERS,),
+    Measure.DAYS_TO_CONVERSION: (Sum.SECONDS, Sum.REACHED),
+    Measure.TOUCHES_TO_CONVERSION: (Sum.TOUCHES, Sum.REACHED),
+}
+OF_PATHS = frozenset({Sum.REACHED, Sum.SECONDS, Sum.TOUCHES})
+"""Sums that need the touches before an event."""
+
+
+@dataclass(frozen=True)
+class FirstOrders:
+    """The first order of every contact."""
+
+    contacts: IntArray
+    """Ascending."""
+    event_ids: IntArray
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a report adds up over one period."""
+
+    query: ReportQuery
+    start: int
+    """The first second of the period, since 1970."""
+    end: int
+    """One past its last second."""
+    dimensions: tuple[Dimension, ...]
+    source_ids: frozenset[int] = frozenset()
+    """The sources whose credit counts; empty is all."""
+    tag_sets: IntArray | None = None
+    """The tag sets whose credit counts, ascending; None is all."""
+    contacts: IntArray | None = None
+    """The contacts whose events count, ascending; None is all."""
+    first_orders: FirstOrders | None = None
+    """Only for counting new customers."""
+
+    @property
+    def of_touches(self) -> bool:
+        """True when the credit of only some touches counts."""
+        filters = self.query.filters
+        return filters.of_touches or self.query.date_basis is DateBasis.TOUCH
+
+    @property
+    def is_about_touches(self) -> bool:
+        return self.query.is_about_touches
+
+    def needs(self, *measures: Measure) -> bool:
+        """Return whether the report has any of these measures."""
+        return not set(measures).isdisjoint(self.query.measures)
+
+    @property
+    def event_sums(self) -> tuple[Sum, ...]:
+        """The sums of whole events that its measures are made of."""
+        made_of = [part for measure in self.query.measures for part in MADE_OF.get(measure, ())]
+        return tuple(dict.fromkeys(made_of))
+
+    @property
+    def status_sums(self) -> tuple[Sum, ...]:
+        """The same for everything together, where credit is also that of nobody."""
+        basis = (Sum.EVENTS, Sum.GROSS, Sum.REFUNDS)
+        return tuple(dict.fromkeys([*self.event_sums, *basis]))
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of paths that the report reads."""
+        columns = [
+            Column.SECONDS, Column.AMOUNTS, Column.NAMES,
+            *(column for dimension in self.dimensions for column in dimension.columns),
+        ]  # fmt: skip
+        if self.contacts is not None or self.needs(Measure.CONTACTS, Measure.NEW_CUSTOMERS):
+            columns.append(Column.CONTACTS)
+        if self.is_about_touches:
+            columns += [Column.STARTS, Column.LENGTHS, Column.SOURCES]
+            columns += [OLDER[self.query.window_days]] if self.query.window_days else []
+        if self.tag_sets is not None:
+            columns.append(Column.TAG_SETS)
+        if self.needs(Measure.DAYS_TO_CONVERSION):
+            columns.append(Column.TOUCH_SECONDS)
+        if self.query.date_basis is DateBasis.TOUCH:
+            columns.append(time_column(of_touch=True))
+        return tuple(dict.fromkeys(columns))
+
+    @property
+    def credits(self) -> bool:
+        """True when credit is added up."""
+        return self.needs(*CREDITED)
+
+    @property
+    def touched(self) -> bool:
+        return self.needs(*TOUCHED)
+
+
+def contains(ascending: IntArray, values: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Return which values are among ascending numbers."""
+    if not len(ascending):
+        return np.zeros(len(values), dtype=np.bool_)
+    at = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    return ascending[at] == values

@@ -1,0 +1,177 @@
+"""Exact sums by group, over any number of pieces: no float is ever rounded, and no sum overflows.
+Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+
+_BITS = 52
+_LOW = (1 << _BITS) - 1
+_HALF_BITS = _BITS // 2
+_HALF = (1 << _HALF_BITS) - 1
+_EXACT = 1 << 53
+"""Doubles hold every whole number up to here, so sums of them that stay below it are exact."""
+
+
+@dataclass(frozen=True)
+class WideSums:
+    """Whole numbers of any size that Headwater meets: `high * 2**52 + low`, `low` in that range."""
+
+    high: IntArray
+    low: IntArray
+
+    @classmethod
+    def of(cls, values: IntArray) -> Self:
+        """Return numbers that fit 64 bits."""
+        return cls(values >> _BITS, values & _LOW)
+
+    @classmethod
+    def by_cell(cls, cells: IntArray, values: IntArray, size: int) -> Self:
+        """Return the sums of values by their cell, of `size` cells. At most 2**26 values."""
+        largest = int(np.abs(values).max()) if len(values) else 0
+        if largest * len(values) < _EXACT:
+            return cls.of(_sums(cells, values, size))
+        low = _sums(cells, values & _HALF, size)
+        middle = _sums(cells, values >> _HALF_BITS & _HALF, size)
+        high = _sums(cells, values >> _BITS, size)
+        return cls._carried(
+            high + (middle >> _HALF_BITS), low + ((middle & _HALF) << _HALF_BITS)
+        )
+
+    def runs(self, starts: IntArray) -> Self:
+        """Return the sums of the runs of neighbours that begin at `starts`."""
+        if not len(starts):
+            return self
+        high, low = (np.add.reduceat(part, starts) for part in (self.high, self.low))
+        return self._carried(high, low)
+
+    def __getitem__(self, chosen: IntArray) -> Self:
+        return type(self)(self.high[chosen], self.low[chosen])
+
+    def number(self, at: int) -> int:
+        """Return one of the numbers."""
+        return (int(self.high[at]) << _BITS) + int(self.low[at])
+
+    def total(self) -> int:
+        return (int(self.high.sum()) << _BITS) + sum(
+            int(part.sum()) << shift
+            for part, shift in ((self.low & _HALF, 0), (self.low >> _HALF_BITS, _HALF_BITS))
+        )
+
+    @classmethod
+    def joined(cls, several: Sequence[Self]) -> Self:
+        """Return all numbers of several."""
+        high, low = (
+            np.concatenate([getattr(sums, part) for sums in several]) for part in ("high", "low")
+        )
+        return cls(high, low)
+
+    @classmethod
+    def _carried(cls, high: IntArray, low: IntArray) -> Self:
+        return cls(high + (low >> _BITS), low & _LOW)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Sums by group. A group is identified by as many keys as the report has groups."""
+
+    keys: tuple[IntArray, ...]
+    """The keys of the groups, one array for each place."""
+    groups: int
+    sums: Mapping[str, WideSums]
+    contacts: tuple[IntArray, IntArray]
+    """Pairs of a group's place in `keys` and a contact, each once; empty unless counted."""
+
+    @classmethod
+    def join(cls, pieces: Sequence[Tally]) -> Tally:
+        """Return several as one, in which each group is once, ordered by its keys. What some lack is
+        0 there.
+        """
+        if not pieces:
+            return Tally((), 0, {}, NO_PAIRS)
+        keys = tuple(
+            np.concatenate([piece.keys[place] for piece in pieces])
+            for place in range(len(pieces[0].keys))
+        )
+        count = sum(piece.groups for piece in pieces)
+        order, starts = _runs(keys, count)
+        names = dict.fromkeys(name for piece in pieces for name in piece.sums)
+        sums = {
+            name: WideSums.joined([piece.sum(name) for piece in pieces])[order].runs(starts)
+            for name in names
+        }
+        new_places = np.empty(count, dtype=np.int64)
+        new_places[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, count)))
+        return Tally(
+            tuple(key[order][starts] for key in keys), len(starts), sums,
+            _joined_pairs(pieces, new_places),
+        )  # fmt: skip
+
+    def sum(self, name: str) -> WideSums:
+        """Return the sums of a name, zeros if there are none."""
+        if name in self.sums:
+            return self.sums[name]
+        zeros = np.zeros(self.groups, dtype=np.int64)
+        return WideSums(zeros, zeros)
+
+    def contact_counts(self) -> IntArray:
+        """Return how many contacts each group has."""
+        return np.bincount(self.contacts[0], minlength=self.groups)
+
+    def contact_total(self) -> int:
+        """Return how many contacts there are in all groups together."""
+        return len(np.unique(self.contacts[1]))
+
+
+_NOTHING = np.array([], dtype=np.int64)
+NO_PAIRS = (_NOTHING, _NOTHING)
+
+
+def distinct(places: IntArray, values: IntArray) -> tuple[IntArray, IntArray]:
+    """Return each pair of a place and a value once, ordered."""
+    if not len(places):
+        return NO_PAIRS
+    order = np.lexsort((values, places))
+    places, values = places[order], values[order]
+    first = np.ones(len(places), dtype=np.bool_)
+    first[1:] = (places[1:] != places[:-1]) | (values[1:] != values[:-1])
+    return places[first], values[first]
+
+
+def _runs(keys: tuple[IntArray, ...], count: int) -> tuple[IntArray, IntArray]:
+    """Return an order in which equal keys are neighbours, and where each run of them begins."""
+    if not count:
+        return _NOTHING, _NOTHING
+    if not keys:
+        return np.arange(count), np.array([0])
+    order = np.lexsort(keys[::-1])
+    changes = np.zeros(count, dtype=np.bool_)
+    changes[0] = True
+    for key in keys:
+        sorted_key = key[order]
+        changes[1:] |= sorted_key[1:] != sorted_key[:-1]
+    return order, np.flatnonzero(changes)
+
+
+def _joined_pairs(pieces: Sequence[Tally], new_places: IntArray) -> tuple[IntArray, IntArray]:
+    starts = np.cumsum([0, *(piece.groups for piece in pieces)])
+    places = [
+        new_places[piece.contacts[0] + start]
+        for piece, start in zip(pieces, starts[:-1].tolist(), strict=True)
+    ]
+    return distinct(
+        np.concatenate(places), np.concatenate([piece.contacts[1] for piece in pieces])
+    )
+
+
+def _sums(cells: IntArray, values: IntArray, size: int) -> IntArray:
+    """Return sums that are known to be exact in doubles."""
+    return np.bincount(cells, values, minlength=size).astype(np.int64)
