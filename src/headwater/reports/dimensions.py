@@ -1,6 +1,6 @@
 """The groups a report can have, as one table: the SQL of each group's key and label.
 
-An event is `e`, its contact `k`; a credited touch is `c`, and `t` the rest of it. A listed group
+An event is `e`, its contact `k`; a credited touch is `c`, and `t` its tag set. A listed group
 is `s`; the table that its key refers to has the alias it is joined under.
 """
 
@@ -14,7 +14,7 @@ from headwater.reports.models import Group
 from headwater.sources.catalogue import DIRECT_ID, PAID_IDS, SOURCES
 
 _CONTACT = SQL("LEFT JOIN contacts k ON k.space_id = %(space_id)s AND k.id = e.contact_id")
-_TOUCH = SQL("JOIN touchpoints t ON t.space_id = %(space_id)s AND t.id = c.id")
+_TAGS = SQL("LEFT JOIN tag_sets t ON t.space_id = %(space_id)s AND t.id = c.tag_set_id")
 _CAMPAIGN = SQL(
     "LEFT JOIN ad_names a ON a.space_id = %(space_id)s AND a.kind = 'campaign'"
     " AND a.id = t.campaign_id AND t.campaign_name IS NULL"
@@ -24,7 +24,7 @@ CAMPAIGN_FILTER = SQL(
     "(strpos(lower(t.campaign_id), lower(%(campaign)s)) > 0"
     " OR strpos(lower(coalesce(t.campaign_name, a.name)), lower(%(campaign)s)) > 0)"
 )
-CAMPAIGN_JOINS = (_TOUCH, _CAMPAIGN)
+CAMPAIGN_JOINS = (_TAGS, _CAMPAIGN)
 
 _EVENT_LABEL = SQL(
     "LEFT JOIN event_labels {alias}"
@@ -52,9 +52,9 @@ class Dimension:
     text: SQL = field(default_factory=lambda: SQL("{key}::text"))
     """The key as text, for ordering and for the result."""
     name: Composable | None = None
-    """The name of the key in the touch itself."""
+    """The name of the key in the tag set itself."""
     label: SQL = field(default_factory=lambda: SQL("s.{key}"))
-    """May read the key, the `{name}` of a touch and the table joined as `{alias}`."""
+    """May read the key, the `{name}` of a tag set and the table joined as `{alias}`."""
     label_join: SQL | None = None
     """May also name the `{kind}` of thing on an ad platform."""
 
@@ -69,7 +69,7 @@ def _of_ads(kind: str) -> Dimension:
     return Dimension(
         SQL("coalesce({}, {})").format(identity, name),
         of_touch=True,
-        joins=(_TOUCH,),
+        joins=(_TAGS,),
         name=name,
         label=SQL("coalesce(s.{name}, {alias}.name, s.{key})"),
         label_join=_AD_LABEL,
@@ -90,7 +90,7 @@ DIMENSIONS: dict[Group, Dimension] = {
     Group.CAMPAIGN: _of_ads("campaign"),
     Group.ADSET: _of_ads("adset"),
     Group.AD: _of_ads("ad"),
-    Group.KEYWORD: Dimension(SQL("t.keyword"), of_touch=True, joins=(_TOUCH,)),
+    Group.KEYWORD: Dimension(SQL("t.keyword"), of_touch=True, joins=(_TAGS,)),
     Group.EVENT: Dimension(
         SQL("e.event_name"), label=SQL("coalesce({alias}.label, s.{key})"), label_join=_EVENT_LABEL
     ),
