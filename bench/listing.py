@@ -30,11 +30,15 @@ INSERT INTO contacts (space_id, id, created_at)
 SELECT %(space_id)s, %(base)s + n, now() - interval '180 days'
 FROM generate_series(1, %(events)s / 2) n;
 
-INSERT INTO touchpoints (space_id, id, contact_id, occurred_at, source_id, source_rule, campaign_id)
+INSERT INTO tag_sets (space_id, id, digest, campaign_id)
+SELECT %(space_id)s, n, decode(md5('campaign ' || n), 'hex'), n
+FROM generate_series(1, 40) n;
+
+INSERT INTO touchpoints (space_id, id, contact_id, occurred_at, source_id, source_rule, tag_set_id)
 SELECT %(space_id)s, %(base)s + n, %(base)s + 1 + n %% (%(events)s / 2),
        now() - interval '180 days' * random(),
        CASE WHEN chance < 0.001 THEN %(tenth)s WHEN chance < 0.011 THEN %(one_percent)s
-            ELSE (%(common)s::smallint[])[1 + floor(random() * 8)::int] END, 'bench', n %% 40
+            ELSE (%(common)s::smallint[])[1 + floor(random() * 8)::int] END, 'bench', 1 + n %% 40
 FROM (SELECT n, random() AS chance FROM generate_series(1, %(events)s * %(touches)s) n) drawn;
 
 INSERT INTO events

@@ -70,9 +70,13 @@ FROM (
     SELECT 'email', %(big_email)s, %(big)s, 1
 ) drawn;
 
-INSERT INTO touchpoints (space_id, id, contact_id, occurred_at, source_id, source_rule, campaign_id)
+INSERT INTO tag_sets (space_id, id, digest, campaign_id)
+SELECT %(space_id)s, n, decode(md5('campaign ' || n), 'hex'), n
+FROM generate_series(1, 40) n;
+
+INSERT INTO touchpoints (space_id, id, contact_id, occurred_at, source_id, source_rule, tag_set_id)
 SELECT %(space_id)s, %(base)s + n, %(big)s, %(now)s - %(span)s * random(),
-       (%(sources)s::smallint[])[1 + n %% 4], 'bench', n %% 40
+       (%(sources)s::smallint[])[1 + n %% 4], 'bench', 1 + n %% 40
 FROM generate_series(1, %(many)s) n;
 
 INSERT INTO events

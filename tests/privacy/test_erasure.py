@@ -145,7 +145,8 @@ def test_what_stays(shop: Shop) -> None:
         "contacts": "id, created_at, merged_into, company_id, source_mask",
         "merges": "*",
         "touchpoints": "id, contact_id, origin_id, company_id, occurred_at, source_id,"
-        " source_rule, campaign_name, keyword, url, referrer_host, sent, by_hit",
+        " source_rule, tag_set_id, url, referrer_host, sent, by_hit",
+        "tag_sets": "*",
         "duplicates": "*",
         "rejected": "id, kind, reason, detail",
     }

@@ -18,7 +18,9 @@ from psycopg.sql import SQL, Identifier, Placeholder
 
 from headwater.public_api.operations import RATE_LIMITS
 from headwater.sources.catalogue import SOURCE_IDS, mask
+from headwater.sources.outcomes import Ad
 from headwater.spaces.keys import SCOPES
+from headwater.touchpoints.tag_sets import digest_of, landing_page
 
 NOON = datetime(2026, 5, 13, 12, tzinfo=UTC)
 
@@ -73,9 +75,28 @@ class Stage:
         return self._insert("events", {**defaults, "contact_id": contact_id, **columns})
 
     def touchpoint(self, contact_id: int, source: str, **columns: Any) -> int:
+        """A touchpoint; what its tag set has may stand among its columns."""
         defaults = {"id": self._next("receipt_ids"), "occurred_at": NOON, "source_rule": "test"}
+        ad = {name: columns.pop(name) for name in Ad.__struct_fields__ if name in columns}
         given = {"contact_id": contact_id, "source_id": SOURCE_IDS[source], **columns}
-        return self._insert("touchpoints", {**defaults, **given})
+        tag_set_id = self.tag_set(landing_page(columns.get("url")), **ad)
+        return self._insert("touchpoints", {"tag_set_id": tag_set_id, **defaults, **given})
+
+    def tag_set(self, page: str | None = None, **ad: str | None) -> int:
+        """The number of a tag set, made if need be."""
+        if (Ad(**ad), page) == (Ad(), None):
+            return 0
+        digest = bytes.fromhex(digest_of(Ad(**ad), page))
+        numbers = dict(
+            self.connection.execute(
+                "SELECT digest, id FROM tag_sets WHERE space_id = %s", (self.space_id,)
+            ).fetchall()
+        )
+        if digest in numbers:
+            return numbers[digest]
+        number = max(numbers.values(), default=0) + 1
+        columns = {"id": number, "digest": digest, "landing_page": page, **ad}
+        return self._insert("tag_sets", columns)
 
     def ad(self, kind: str, ad_id: str, name: str) -> int:
         """What the catalogue calls an id; returns its number."""

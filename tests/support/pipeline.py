@@ -39,7 +39,7 @@ TABLES = {
                "order_id", "idempotency_key", "source_mask", "warnings", "sender"),
     "touchpoints": ("id", "contact_id", "origin_id", "company_id", "occurred_at", "source_id",
                     "source_rule", "campaign_id", "campaign_name", "adset_id", "ad_id", "keyword",
-                    "sent", "by_hit", "warnings", "sender"),
+                    "landing_page", "sent", "by_hit", "warnings", "sender"),
     "visits": ("id", "contact_id", "origin_id", "company_id", "started_at", "last_hit_at"),
     "hits": ("id", "contact_id", "origin_id", "visit_id", "occurred_at", "source_id", "campaign",
              "touch::text"),
@@ -47,6 +47,14 @@ TABLES = {
     "rejected": ("id", "kind", "reason", "detail"),
     "inbox": ("id",),
 }  # fmt: skip
+
+WITH_TAGS = {
+    "touchpoints": "(SELECT t.*, g.account_id, g.account_name, g.campaign_id, g.campaign_name,"
+                   " g.adset_id, g.adset_name, g.ad_id, g.ad_name, g.keyword, g.landing_page"
+                   " FROM touchpoints t"
+                   " LEFT JOIN tag_sets g ON g.space_id = t.space_id AND g.id = t.tag_set_id) t",
+}  # fmt: skip
+"""Tables with what their rows refer to."""
 
 RECEIPT_COLUMNS = {
     ("events", "id"), ("touchpoints", "id"), ("duplicates", "id"), ("duplicates", "event_id"),
@@ -162,9 +170,11 @@ class Stage:
         return receipts
 
     def rows(self, table: str, *columns: str) -> list[tuple[Any, ...]]:
-        """This Space's rows of a table, in the order of the columns."""
-        names = ", ".join(columns)
-        query = f"SELECT {names} FROM {table} WHERE space_id = %s ORDER BY {names}"
+        """This Space's rows of a table, in the order of the columns; touchpoints have those of
+        their tag sets too.
+        """
+        names, relation = ", ".join(columns), WITH_TAGS.get(table, table)
+        query = f"SELECT {names} FROM {relation} WHERE space_id = %s ORDER BY {names}"
         return self.connection.execute(query, (self.space_id,)).fetchall()
 
     def values(self, table: str, column: str) -> list[Any]:

@@ -132,7 +132,8 @@ def add_twins(mine: Stage, other: Stage) -> None:
     changes = {**twin, "space_id": other.space_id, "amount": 77}
     for table in (
         "companies", "contacts", "contact_identifiers", "events", "touchpoints", "visits", "hits",
-        "inbox", "exports", "ad_names", "destinations", "deliveries", "delivery_attempts",
+        "tag_sets", "inbox", "exports", "ad_names", "destinations", "deliveries",
+        "delivery_attempts",
     ):  # fmt: skip
         other.connection.execute(
             f"INSERT INTO {table} OVERRIDING SYSTEM VALUE"

@@ -2,7 +2,7 @@
 -- Every credited row: an event `e` with each touch `t` that gets a part of it. The sources filter
 -- what has been weighted: they never change a credit.
 SELECT e.id AS event_id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount,
-       t.id AS touchpoint_id, t.occurred_at, t.source_id, t.place, t.touches
+       t.id AS touchpoint_id, t.occurred_at, t.source_id, t.tag_set_id, t.place, t.touches
 FROM {events} e
 CROSS JOIN LATERAL ({credited_touches}) t
 WHERE e.space_id = %(space_id)s AND t.source_id = ANY(%(source_ids)s) AND {only};
@@ -16,7 +16,7 @@ WHERE t.space_id = %(space_id)s AND {owner} AND {counting}
 
 -- name: pick
 -- One touch of a path takes everything.
-(SELECT t.id, t.occurred_at, t.source_id, 1::bigint AS place, 1::bigint AS touches
+(SELECT t.id, t.occurred_at, t.source_id, t.tag_set_id, 1::bigint AS place, 1::bigint AS touches
 {path}
 ORDER BY t.occurred_at {direction}, t.id {direction} LIMIT 1);
 
@@ -28,7 +28,7 @@ ORDER BY t.occurred_at {direction}, t.id {direction} LIMIT 1);
 -- name: spread
 -- Every touch of a path gets a share, decided by its place among them. Place and count share one
 -- window, with the frame that the count needs, and so one pass.
-(SELECT t.id, t.occurred_at, t.source_id,
+(SELECT t.id, t.occurred_at, t.source_id, t.tag_set_id,
         row_number() OVER path AS place, count(*) OVER path AS touches
 {path}
 WINDOW path AS (

@@ -80,8 +80,8 @@ def credited_rows(
     attribution: Attribution, only: Composable, events: Composable = EVERY_EVENT
 ) -> Composed:
     """The credited rows of the events `e` that meet `only`, as a SELECT of `event_id, event_time,
-    contact_id, company_id, event_name, amount, touchpoint_id, occurred_at, source_id, place,
-    touches`, in no order. `only` may also name the touch as `t`. The model's `credit` turns
+    contact_id, company_id, event_name, amount, touchpoint_id, occurred_at, source_id, tag_set_id,
+    place, touches`, in no order. `only` may also name the touch as `t`. The model's `credit` turns
     `amount`, `place` and `touches` into the credit. `events` may be a part of all events.
     """
     return queries["credited"].format(
@@ -119,8 +119,8 @@ def narrowing(attribution: Attribution, holders: tuple[Any, ...] | None) -> Even
 
 def credited_touches(attribution: Attribution) -> Composed:
     """The touches of one event `e` that get a part of it, as a SELECT of `id, occurred_at,
-    source_id, place, touches` to be joined LATERAL. `e` needs `event_time`, `contact_id` and
-    `company_id`.
+    source_id, tag_set_id, place, touches` to be joined LATERAL. `e` needs `event_time`,
+    `contact_id` and `company_id`.
     """
     model = MODELS[attribution.model]
     window = _WITHIN_WINDOW if attribution.window_days else _LIFETIME

@@ -24,26 +24,27 @@ FROM (
                       (%(source_names)s::text[])[t.source_id] AS source,
                       t.source_id = ANY(%(paid)s::int[]) AS is_paid,
                       t.source_id = %(direct)s AS is_direct,
-                      t.ad_id, coalesce(t.ad_name, ad.name) AS ad_name,
-                      t.adset_id, coalesce(t.adset_name, adset.name) AS adset_name,
-                      t.campaign_id, coalesce(t.campaign_name, campaign.name) AS campaign_name,
-                      t.account_id, coalesce(t.account_name, account.name) AS account_name,
+                      g.ad_id, coalesce(g.ad_name, ad.name) AS ad_name,
+                      g.adset_id, coalesce(g.adset_name, adset.name) AS adset_name,
+                      g.campaign_id, coalesce(g.campaign_name, campaign.name) AS campaign_name,
+                      g.account_id, coalesce(g.account_name, account.name) AS account_name,
                       t.company_id
            ) line)
     FROM (SELECT * FROM touchpoints t
           WHERE t.space_id = %(space_id)s AND t.contact_id = %(contact_id)s
             AND t.source_id IS DISTINCT FROM %(hidden)s
           ORDER BY t.occurred_at DESC, t.id DESC LIMIT %(limit)s) t
+    LEFT JOIN tag_sets g ON g.space_id = %(space_id)s AND g.id = t.tag_set_id
     LEFT JOIN ad_names ad
-        ON ad.space_id = %(space_id)s AND ad.kind = 'ad' AND ad.id = t.ad_id
+        ON ad.space_id = %(space_id)s AND ad.kind = 'ad' AND ad.id = g.ad_id
     LEFT JOIN ad_names adset
-        ON adset.space_id = %(space_id)s AND adset.kind = 'adset' AND adset.id = t.adset_id
+        ON adset.space_id = %(space_id)s AND adset.kind = 'adset' AND adset.id = g.adset_id
     LEFT JOIN ad_names campaign
         ON campaign.space_id = %(space_id)s AND campaign.kind = 'campaign'
-        AND campaign.id = t.campaign_id
+        AND campaign.id = g.campaign_id
     LEFT JOIN ad_names account
         ON account.space_id = %(space_id)s AND account.kind = 'account'
-        AND account.id = t.account_id
+        AND account.id = g.account_id
 ) item
 ORDER BY item.at DESC, item.rank DESC, item.id DESC
 LIMIT %(limit)s;

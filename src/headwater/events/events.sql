@@ -70,11 +70,6 @@ FROM ({rows}) c
 {joins}
 ORDER BY {order};
 
--- name: as_stored
--- Credited rows in the order in which their touchpoints are stored: the rest of a million
--- touchpoints is read from neighbouring pages then, not from all over the table.
-{rows} ORDER BY touchpoint_id OFFSET 0
-
 -- name: count
 -- How many events a selection has.
 SELECT count(*) FROM events e WHERE e.space_id = %(space_id)s AND {only};

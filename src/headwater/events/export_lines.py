@@ -41,8 +41,6 @@ def event_lines(connection: Connection[Any], space_id: int, selection: EventSele
     narrowed = narrowing(attribution, holders)
     bound |= narrowed.parameters | attribution.parameters()
     rows = credited_rows(attribution, SQL(" AND ").join([*conditions, narrowed.only]))
-    if any("t" in fields.FIELDS[name].joins for name in selection.fields):
-        rows = queries["as_stored"].format(rows=rows)
     query = queries["credited_lines"].format(
         columns=fields.columns(selection.fields, MODELS[attribution.model].credit),
         rows=rows,

@@ -1,7 +1,7 @@
 """The fields an event row can show: each an SQL expression, and the tables it needs.
 
-A row of the page is `c`; `e`, `t` and `l` are the event, the touchpoint and the event's label, and
-`campaign`, `adset`, `ad` and `account` the catalogue's names of the touchpoint's ids: joined by
+A row of the page is `c`; `e`, `l` and `g` are the event, its label and the touchpoint's tag set;
+`campaign`, `adset`, `ad` and `account` are the catalogue's names of the tag set's ids: joined by
 primary key only when a chosen field reads them.
 """
 
@@ -36,11 +36,11 @@ JOINS: dict[str, Composable] = {
     "l": SQL(
         "LEFT JOIN event_labels l ON l.space_id = %(space_id)s AND l.event_name = c.event_name"
     ),
-    "t": SQL("JOIN touchpoints t ON t.space_id = %(space_id)s AND t.id = c.touchpoint_id"),
+    "g": SQL("LEFT JOIN tag_sets g ON g.space_id = %(space_id)s AND g.id = c.tag_set_id"),
     **{
         kind: SQL(
             "LEFT JOIN ad_names {alias} ON {alias}.space_id = %(space_id)s"
-            " AND {alias}.kind = {kind} AND {alias}.id = t.{id} AND t.{name} IS NULL"
+            " AND {alias}.kind = {kind} AND {alias}.id = g.{id} AND g.{name} IS NULL"
         ).format(
             alias=Identifier(kind),
             kind=Literal(kind),
@@ -58,24 +58,26 @@ _BY_KEY = (
 )
 
 
-def _by_key(alias: str, table: LiteralString, id_: LiteralString) -> Composable:
+def _by_key(
+    join: LiteralString, alias: str, table: LiteralString, id_: LiteralString
+) -> Composable:
     return SQL(_BY_KEY).format(
-        join=SQL("JOIN"), table=SQL(table), alias=Identifier(alias), also=SQL(""), id=SQL(id_)
+        join=SQL(join), table=SQL(table), alias=Identifier(alias), also=SQL(""), id=SQL(id_)
     )
 
 
 JOINS_BY_KEY: dict[str, Composable] = JOINS | {
-    "e": _by_key("e", "events", "c.event_id"),
-    "t": _by_key("t", "touchpoints", "c.touchpoint_id"),
+    "e": _by_key("JOIN", "e", "events", "c.event_id"),
+    "g": _by_key("LEFT JOIN", "g", "tag_sets", "c.tag_set_id"),
     **{
-        kind: SQL(_BY_KEY + " AND t.{name} IS NULL").format(
+        kind: SQL(_BY_KEY + " AND g.{name} IS NULL").format(
             join=SQL("LEFT JOIN"),
             table=SQL("ad_names"),
             alias=Identifier(kind),
             also=SQL(" AND {alias}.kind = {kind}").format(
                 alias=Identifier(kind), kind=Literal(kind)
             ),
-            id=SQL("t.{id}").format(id=Identifier(f"{kind}_id")),
+            id=SQL("g.{id}").format(id=Identifier(f"{kind}_id")),
             name=Identifier(f"{kind}_name"),
         )
         for kind in AD_KINDS
@@ -105,22 +107,22 @@ FIELDS = {
     "order_id": Field(SQL("e.order_id"), TEXT_OR_NULL, ("e",)),
     "order_name": Field(SQL("e.order_name"), TEXT_OR_NULL, ("e",)),
     "event_url": Field(SQL("e.event_url"), TEXT_OR_NULL, ("e",)),
-    "ad_id": Field(SQL("t.ad_id"), TEXT_OR_NULL, ("t",), of_touch=True),
-    "ad_name": Field(SQL("coalesce(t.ad_name, ad.name)"), TEXT_OR_NULL, ("t", "ad"), of_touch=True),
-    "adset_id": Field(SQL("t.adset_id"), TEXT_OR_NULL, ("t",), of_touch=True),
+    "ad_id": Field(SQL("g.ad_id"), TEXT_OR_NULL, ("g",), of_touch=True),
+    "ad_name": Field(SQL("coalesce(g.ad_name, ad.name)"), TEXT_OR_NULL, ("g", "ad"), of_touch=True),
+    "adset_id": Field(SQL("g.adset_id"), TEXT_OR_NULL, ("g",), of_touch=True),
     "adset_name": Field(
-        SQL("coalesce(t.adset_name, adset.name)"), TEXT_OR_NULL, ("t", "adset"), of_touch=True
+        SQL("coalesce(g.adset_name, adset.name)"), TEXT_OR_NULL, ("g", "adset"), of_touch=True
     ),
-    "campaign_id": Field(SQL("t.campaign_id"), TEXT_OR_NULL, ("t",), of_touch=True),
+    "campaign_id": Field(SQL("g.campaign_id"), TEXT_OR_NULL, ("g",), of_touch=True),
     "campaign_name": Field(
-        SQL("coalesce(t.campaign_name, campaign.name)"),
+        SQL("coalesce(g.campaign_name, campaign.name)"),
         TEXT_OR_NULL,
-        ("t", "campaign"),
+        ("g", "campaign"),
         of_touch=True,
     ),
-    "account_id": Field(SQL("t.account_id"), TEXT_OR_NULL, ("t",), of_touch=True),
+    "account_id": Field(SQL("g.account_id"), TEXT_OR_NULL, ("g",), of_touch=True),
     "account_name": Field(
-        SQL("coalesce(t.account_name, account.name)"), TEXT_OR_NULL, ("t", "account"), of_touch=True
+        SQL("coalesce(g.account_name, account.name)"), TEXT_OR_NULL, ("g", "account"), of_touch=True
     ),
     "touchpoint_id": Field(SQL("c.touchpoint_id"), WHOLE, of_touch=True),
     "source": Field(

@@ -30,6 +30,7 @@ from headwater.sources.addresses import read_address
 from headwater.sources.exclusions import Exclusions, exclusions_of
 from headwater.touchpoints.batch_store import TouchpointRange
 from headwater.touchpoints.models import Touch
+from headwater.touchpoints.tag_sets import TagSets
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,8 @@ class Batch:
         """Spans of time in which the batch's page views may change stored touches."""
         self.names: list[tuple[Contact, str, Parts]] = []
         """Names with their parts as events gave them, in order of arrival."""
+        self.tag_sets = TagSets()
+        """Of the touchpoints that it writes."""
         self.bots: dict[int, int] = {}
         """Page views by bots, by site."""
 

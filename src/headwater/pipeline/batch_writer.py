@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec.structs import asdict
 from psycopg import Connection
 
 from headwater.browsing import batch_store as browsing
@@ -70,7 +69,7 @@ def write_touchpoints(connection: Connection[Any], batch: Batch) -> None:
     """
     add_sources(connection, batch.space.id, batch.late_sources)
     touches = [_of_item(batch, item, item.touch) for item in batch.items if item.touch is not None]
-    touchpoints.write_touchpoints(connection, batch.space.id, touches)
+    touchpoints.write_touchpoints(connection, batch.space.id, touches, batch.tag_sets)
 
 
 def write_page_views(connection: Connection[Any], batch: Batch) -> None:
@@ -87,7 +86,7 @@ def write_page_views(connection: Connection[Any], batch: Batch) -> None:
     withdrawn = [view.id for view in views if view.was_touch and not view.is_touch]
     touchpoints.delete_touchpoints(connection, space_id, withdrawn)
     made = [_of_view(batch, view) for view in views if view.is_touch and not view.was_touch]
-    touchpoints.write_touchpoints(connection, space_id, made)
+    touchpoints.write_touchpoints(connection, space_id, made, batch.tag_sets)
 
 
 def write_events(connection: Connection[Any], batch: Batch) -> None:
@@ -168,7 +167,7 @@ def _columns(batch: Batch, owner: Contact, touch: Touch) -> dict[str, Any]:
         "url": touch.url,
         "referrer_host": touch.referrer_host,
         "cookies": touch.cookies,
-        **asdict(touch.ad),
+        "tag_set": batch.tag_sets.add(touch),
     }
 
 

@@ -15,16 +15,17 @@ WHERE c.place <= %(ends)s OR c.place > c.touches - %(ends)s
 SELECT t.id, iso_utc(t.occurred_at) AS event_time_utc, t.contact_id, t.sender,
        (%(source_names)s::text[])[t.source_id] AS source, t.source_rule,
        t.source_id = ANY(%(paid)s::int[]) AS is_paid, t.url AS event_url, t.referrer_host,
-       t.campaign_id, coalesce(t.campaign_name, campaign.name) AS campaign_name,
-       t.adset_id, coalesce(t.adset_name, adset.name) AS adset_name,
-       t.ad_id, coalesce(t.ad_name, ad.name) AS ad_name, t.keyword
+       g.campaign_id, coalesce(g.campaign_name, campaign.name) AS campaign_name,
+       g.adset_id, coalesce(g.adset_name, adset.name) AS adset_name,
+       g.ad_id, coalesce(g.ad_name, ad.name) AS ad_name, g.keyword
 FROM touchpoints t
+LEFT JOIN tag_sets g ON g.space_id = %(space_id)s AND g.id = t.tag_set_id
 LEFT JOIN ad_names ad
-    ON ad.space_id = %(space_id)s AND ad.kind = 'ad' AND ad.id = t.ad_id
+    ON ad.space_id = %(space_id)s AND ad.kind = 'ad' AND ad.id = g.ad_id
 LEFT JOIN ad_names adset
-    ON adset.space_id = %(space_id)s AND adset.kind = 'adset' AND adset.id = t.adset_id
+    ON adset.space_id = %(space_id)s AND adset.kind = 'adset' AND adset.id = g.adset_id
 LEFT JOIN ad_names campaign
     ON campaign.space_id = %(space_id)s AND campaign.kind = 'campaign'
-    AND campaign.id = t.campaign_id
+    AND campaign.id = g.campaign_id
 WHERE t.space_id = %(space_id)s AND t.id = ANY(%(ids)s::bigint[])
 ORDER BY t.occurred_at, t.id;

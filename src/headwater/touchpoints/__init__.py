@@ -1,1 +1,1 @@
-"""Moments at which a source brought somebody: their model and their table."""
+"""Moments at which a source brought somebody: their model and their tables."""

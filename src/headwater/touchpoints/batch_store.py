@@ -13,8 +13,8 @@ from psycopg import Connection
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
 from headwater.identity.senders import Sender
-from headwater.sources.outcomes import Ad
 from headwater.touchpoints.models import DIRECTLY, TouchpointKey
+from headwater.touchpoints.tag_sets import TagSets
 
 queries = Queries(__name__, "batch_store.sql")
 
@@ -24,7 +24,7 @@ RESTORE = queries["restore"]
 """Binds a ContactSplit."""
 
 
-class StoredTouchpoint(Ad, omit_defaults=True, frozen=True, kw_only=True, gc=False):
+class StoredTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, gc=False):
     """A touchpoint's row as it is first written. Times are µs since 1970."""
 
     id: int
@@ -32,6 +32,8 @@ class StoredTouchpoint(Ad, omit_defaults=True, frozen=True, kw_only=True, gc=Fal
     occurred_at: int
     source_id: int
     source_rule: str
+    tag_set: str | None = None
+    """The digest of its tag set; None for the set of nothing at all."""
     origin_id: int | None = None
     company_id: int | None = None
     url: str | None = None
@@ -85,9 +87,15 @@ def delete_touchpoints(connection: Connection[Any], space_id: int, ids: Collecti
 
 
 def write_touchpoints(
-    connection: Connection[Any], space_id: int, touchpoints: Collection[StoredTouchpoint]
+    connection: Connection[Any],
+    space_id: int,
+    touchpoints: Collection[StoredTouchpoint],
+    tag_sets: TagSets,
 ) -> None:
-    """Store new touchpoints."""
+    """Store new touchpoints, whose tag sets are among `tag_sets`."""
+    if unwritten := tag_sets.take_unwritten():
+        values = {"space_id": space_id, "tag_sets": rows(unwritten)}
+        connection.execute(queries["write_tag_sets"], values)
     if touchpoints:
         values = {"space_id": space_id, "touchpoints": rows(touchpoints)}
         connection.execute(queries["write"], values)

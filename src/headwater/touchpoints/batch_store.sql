@@ -3,9 +3,9 @@
 -- they are told apart.
 SELECT s.contact_id, t.id, (extract(epoch FROM t.occurred_at) * 1000000)::bigint AS occurred_at,
        t.by_hit AND t.source_rule = %(directly)s AS is_direct_view, t.source_id,
-       t.campaign_id, CASE WHEN t.campaign_id IS NULL THEN t.campaign_name END AS campaign_name,
-       t.adset_id, CASE WHEN t.adset_id IS NULL THEN t.adset_name END AS adset_name,
-       t.ad_id, CASE WHEN t.ad_id IS NULL THEN t.ad_name END AS ad_name, t.keyword
+       g.campaign_id, CASE WHEN g.campaign_id IS NULL THEN g.campaign_name END AS campaign_name,
+       g.adset_id, CASE WHEN g.adset_id IS NULL THEN g.adset_name END AS adset_name,
+       g.ad_id, CASE WHEN g.ad_id IS NULL THEN g.ad_name END AS ad_name, g.keyword
 FROM json_to_recordset(%(spans)s::json) AS s (contact_id bigint, first bigint, last bigint)
 CROSS JOIN LATERAL (
     SELECT known.*
@@ -14,25 +14,47 @@ CROSS JOIN LATERAL (
       AND known.occurred_at >= 'epoch'::timestamptz + s.first * interval '1 microsecond'
       AND known.occurred_at <= 'epoch'::timestamptz + s.last * interval '1 microsecond'
     OFFSET 0
-) t;
+) t
+LEFT JOIN LATERAL (
+    SELECT known.* FROM tag_sets known
+    WHERE known.space_id = %(space_id)s AND known.id = t.tag_set_id
+    OFFSET 0
+) g ON true;
+
+-- name: write_tag_sets
+-- The tag sets that the Space does not have yet get its next numbers: the Space is locked, so nobody
+-- else gives out the same.
+INSERT INTO tag_sets
+    (space_id, id, digest, account_id, account_name, campaign_id, campaign_name, adset_id,
+     adset_name, ad_id, ad_name, keyword, landing_page)
+SELECT %(space_id)s,
+       (SELECT coalesce(max(g.id), 0) FROM tag_sets g WHERE g.space_id = %(space_id)s)
+       + row_number() OVER (ORDER BY r.digest),
+       decode(r.digest, 'hex'), r.account_id, r.account_name, r.campaign_id, r.campaign_name,
+       r.adset_id, r.adset_name, r.ad_id, r.ad_name, r.keyword, r.landing_page
+FROM json_to_recordset(%(tag_sets)s::json)
+     AS r (digest text, account_id text, account_name text, campaign_id text, campaign_name text,
+           adset_id text, adset_name text, ad_id text, ad_name text, keyword text,
+           landing_page text)
+WHERE (SELECT g.id FROM tag_sets g
+       WHERE g.space_id = %(space_id)s AND g.digest = decode(r.digest, 'hex')) IS NULL;
 
 -- name: write
--- New touchpoints.
+-- New touchpoints. Each of their tag sets is there, or the column's constraint ends the batch.
 INSERT INTO touchpoints
-    (space_id, id, contact_id, origin_id, company_id, occurred_at, source_id, source_rule,
-     campaign_id, campaign_name, adset_id, adset_name, ad_id, ad_name, account_id, account_name,
-     keyword, url, referrer_host, sent, by_hit, cookies, warnings, sender)
+    (space_id, id, contact_id, origin_id, company_id, occurred_at, tag_set_id, source_id,
+     source_rule, url, referrer_host, sent, by_hit, cookies, warnings, sender)
 SELECT %(space_id)s, r.id, r.contact_id, r.origin_id, r.company_id,
-       'epoch'::timestamptz + r.occurred_at * interval '1 microsecond', r.source_id,
-       r.source_rule, r.campaign_id, r.campaign_name, r.adset_id, r.adset_name, r.ad_id, r.ad_name,
-       r.account_id, r.account_name, r.keyword, r.url, r.referrer_host, coalesce(r.sent, false),
+       'epoch'::timestamptz + r.occurred_at * interval '1 microsecond',
+       CASE WHEN r.tag_set IS NULL THEN 0
+            ELSE (SELECT g.id FROM tag_sets g
+                  WHERE g.space_id = %(space_id)s AND g.digest = decode(r.tag_set, 'hex')) END,
+       r.source_id, r.source_rule, r.url, r.referrer_host, coalesce(r.sent, false),
        coalesce(r.by_hit, false), r.cookies, r.warnings, coalesce(r.sender, 'browser')
 FROM json_to_recordset(%(touchpoints)s::json)
      AS r (id bigint, contact_id bigint, origin_id bigint, company_id bigint, occurred_at bigint,
-           source_id smallint, source_rule text, campaign_id text, campaign_name text,
-           adset_id text, adset_name text, ad_id text, ad_name text, account_id text,
-           account_name text, keyword text, url text, referrer_host text, sent boolean,
-           by_hit boolean, cookies jsonb, warnings text[], sender text);
+           tag_set text, source_id smallint, source_rule text, url text, referrer_host text,
+           sent boolean, by_hit boolean, cookies jsonb, warnings text[], sender text);
 
 -- name: delete
 -- Touchpoints that page views made and no longer make.

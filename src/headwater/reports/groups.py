@@ -1,0 +1,165 @@
+"""The groups of a report made ready: how events and touches are numbered by them, and what their
+keys are called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from psycopg import AsyncConnection
+from psycopg.sql import SQL, Composable
+
+from headwater.database.queries import Queries, fetch_all
+from headwater.events.accepted import EVENT_NAMES
+from headwater.paths.path_data import Column, IntArray
+from headwater.reports.dimensions import (
+    NO_KEY,
+    ClockPart,
+    Dimension,
+    Mapped,
+    OfEventName,
+    Stored,
+    of_channels,
+)
+from headwater.reports.models import Group
+from headwater.sources.catalogue import CHANNELS, SOURCES
+from headwater.spaces.models import Space
+
+queries = Queries(__name__, "labels.sql")
+
+_NO_NAME = SQL("NULL::text")
+
+
+@dataclass(frozen=True)
+class TagProperty:
+    """A property of tag sets that is a group."""
+
+    key: Composable
+    name: Composable = _NO_NAME
+    kind: str | None = None
+    """What the Space's catalogue calls such things."""
+
+
+def _of_ads(kind: str) -> TagProperty:
+    key = SQL("coalesce(s.{id}, s.{name})").format(
+        id=SQL(f"{kind}_id"), name=SQL(f"{kind}_name")  # pyright: ignore[reportArgumentType]
+    )
+    return TagProperty(key, SQL(f"s.{kind}_name"), kind)  # pyright: ignore[reportArgumentType]
+
+
+TAG_PROPERTIES = {
+    Group.CAMPAIGN: _of_ads("campaign"),
+    Group.ADSET: _of_ads("adset"),
+    Group.AD: _of_ads("ad"),
+    Group.KEYWORD: TagProperty(SQL("s.keyword")),
+    Group.LANDING_PAGE: TagProperty(SQL("s.landing_page")),
+}
+
+
+@dataclass(frozen=True)
+class ReportDimension:
+    """A group of a report: how it numbers events or touches, and what its numbers stand for."""
+
+    group: Group
+    dimension: Dimension
+    text: Callable[[int], str]
+    """Returns what a key other than NO_KEY is written as."""
+    names: Sequence[str | None] | None = None
+    """The name that goes with each key, for those that tag sets name."""
+
+    def key_text(self, key: int) -> str | None:
+        return None if key == NO_KEY else self.text(key)
+
+
+async def load_dimension(
+    connection: AsyncConnection, space: Space, group: Group, *, of_touch_dates: bool
+) -> ReportDimension:
+    """Return a group other than a step of the period, made ready for a Space."""
+    match group:
+        case Group.SOURCE:
+            stored = Stored(Column.SOURCES, of_touch=True)
+            return ReportDimension(group, stored, lambda key: SOURCES[key - 1])
+        case Group.CHANNEL:
+            return ReportDimension(group, of_channels(), lambda key: CHANNELS[key - 1])
+        case Group.EVENT:
+            return ReportDimension(group, OfEventName(EVENT_NAMES), lambda key: EVENT_NAMES[key])
+        case Group.WEEKDAY | Group.HOUR:
+            part = ClockPart(space.zone, group is Group.WEEKDAY, of_touch_dates)
+            width = 1 if group is Group.WEEKDAY else 2
+            return ReportDimension(group, part, lambda key: f"{key:0{width}}")
+        case Group.COMPANY:
+            return ReportDimension(group, Stored(Column.COMPANIES, nothing=0), str)
+        case Group.CONTACT:
+            return ReportDimension(group, Stored(Column.CONTACTS), str)
+        case Group.COUNTRY:
+            return await _countries(connection, space)
+        case _:
+            return await _of_tag_sets(connection, space, group)
+
+
+async def _countries(connection: AsyncConnection, space: Space) -> ReportDimension:
+    cursor = connection.cursor(binary=True)
+    rows = await fetch_all(cursor, queries["countries"], {"space_id": space.id})
+    countries = [country for country, _ in rows]
+    members = [np.frombuffer(packed, ">i8").astype(np.int64) for _, packed in rows]
+    numbers, keys = _ascending(members)
+    return ReportDimension(
+        Group.COUNTRY, Mapped(Column.CONTACTS, numbers, keys), lambda key: countries[key]
+    )
+
+
+async def _of_tag_sets(
+    connection: AsyncConnection, space: Space, group: Group
+) -> ReportDimension:
+    part = TAG_PROPERTIES[group]
+    query = queries["tag_sets"].format(key=part.key, name=part.name)
+    rows = await fetch_all(connection, query, {"space_id": space.id})
+    values = [value for value, _, _ in rows]
+    numbers, keys = _ascending([np.array(ids, dtype=np.int64) for *_, ids in rows])
+    mapped = Mapped(Column.TAG_SETS, numbers, keys, of_touch=True)
+    return ReportDimension(
+        group, mapped, lambda key: values[key], [name for _, name, _ in rows]
+    )
+
+
+def _ascending(members: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
+    """Return the numbers of all members, ascending, and of each the place of its set."""
+    numbers = np.concatenate([np.array([], dtype=np.int64), *members])
+    keys = np.repeat(np.arange(len(members)), [len(ids) for ids in members])
+    order = np.argsort(numbers)
+    return numbers[order], keys[order]
+
+
+async def fetch_labels(
+    connection: AsyncConnection, space_id: int, dimension: ReportDimension, keys: Sequence[int]
+) -> dict[int, str | None]:
+    """Return what people call the groups with some keys."""
+    texts = {key: dimension.text(key) for key in set(keys) if key != NO_KEY}
+    names = await _names(connection, space_id, dimension, list(texts.values()))
+    own = dimension.names
+    return {
+        key: (own[key] if own is not None else None) or names.get(text) or text
+        for key, text in texts.items()
+    }
+
+
+async def _names(
+    connection: AsyncConnection, space_id: int, dimension: ReportDimension, keys: list[str]
+) -> dict[str, str | None]:
+    bound: dict[str, Any] = {"space_id": space_id, "keys": keys}
+    match dimension.group:
+        case Group.EVENT:
+            name = "event_labels"
+        case Group.COMPANY:
+            name = "company_labels"
+        case Group.CONTACT:
+            name = "contact_labels"
+        case Group.CAMPAIGN | Group.ADSET | Group.AD:
+            name = "ad_labels"
+            bound["kind"] = TAG_PROPERTIES[dimension.group].kind
+        case _:
+            return {}
+    return dict(await fetch_all(connection, queries[name], bound))

@@ -1,0 +1,52 @@
+-- name: tag_sets
+-- The tag sets by one property of theirs: its values, the least name that goes with each, and the
+-- tag sets that have it.
+SELECT {key} AS key, min({name} COLLATE "C"), array_agg(s.id ORDER BY s.id)
+FROM tag_sets s
+WHERE s.space_id = %(space_id)s AND {key} IS NOT NULL
+GROUP BY {key};
+
+-- name: tag_sets_of_campaign
+-- The tag sets of campaigns whose id or name contains a text, in any case.
+SELECT s.id
+FROM tag_sets s
+LEFT JOIN ad_names a
+    ON a.space_id = %(space_id)s AND a.kind = 'campaign' AND a.id = s.campaign_id
+    AND s.campaign_name IS NULL
+WHERE s.space_id = %(space_id)s
+  AND (strpos(lower(s.campaign_id), lower(%(campaign)s)) > 0
+       OR strpos(lower(coalesce(s.campaign_name, a.name)), lower(%(campaign)s)) > 0)
+ORDER BY s.id;
+
+-- name: countries
+-- The contacts by their country, eight octets each.
+SELECT k.country, string_agg(int8send(k.id), '' ORDER BY k.id)
+FROM contacts k
+WHERE k.space_id = %(space_id)s AND k.country IS NOT NULL
+GROUP BY k.country;
+
+-- name: contacts
+-- The contacts that meet conditions on their custom fields, eight octets each.
+SELECT string_agg(int8send(k.id), '' ORDER BY k.id)
+FROM contacts k
+WHERE k.space_id = %(space_id)s AND {conditions};
+
+-- name: ad_labels
+-- What the Space's catalogue calls ads, ad sets or campaigns.
+SELECT a.id, a.name FROM ad_names a
+WHERE a.space_id = %(space_id)s AND a.kind = %(kind)s AND a.id = ANY(%(keys)s::text[]);
+
+-- name: event_labels
+-- What the Space calls events.
+SELECT l.event_name, l.label FROM event_labels l
+WHERE l.space_id = %(space_id)s AND l.event_name = ANY(%(keys)s::text[]);
+
+-- name: company_labels
+-- The names of companies.
+SELECT c.id::text, c.name FROM companies c
+WHERE c.space_id = %(space_id)s AND c.id = ANY(%(keys)s::bigint[]);
+
+-- name: contact_labels
+-- The names of contacts, or else their addresses.
+SELECT k.id::text, coalesce(k.name, k.email) FROM contacts k
+WHERE k.space_id = %(space_id)s AND k.id = ANY(%(keys)s::bigint[]);
