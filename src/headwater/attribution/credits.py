@@ -5,6 +5,7 @@ shares as the functions of the database, whose place among the touches these tak
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +39,6 @@ class Credited:
     events: IntArray
     """The event of each credited touch."""
     touches: IntArray
-    places: IntArray
-    """The place of each among the touches that count for its event, from 1."""
     counts: IntArray
     """Of each event, how many of its touches are credited."""
     spread: Spread
@@ -52,19 +51,22 @@ class Credited:
             case Spread.WHOLE:
                 return units[self.events]
             case Spread.LINEAR:
-                return self._even(units)
+                each, left_over = np.divmod(units, np.maximum(self.counts, 1))
+                return self._even(each, left_over)
             case Spread.U_SHAPED:
                 return self._u_shaped(units)
 
-    def only(self, chosen: NDArray[np.bool_]) -> Credited:
-        """Return some of the touches. Their shares are to be had from all."""
-        return Credited(
-            self.events[chosen], self.touches[chosen], self.places[chosen], self.counts, self.spread
-        )
+    @cached_property
+    def _places(self) -> IntArray:
+        """The place of each touch among those of its event, from 1."""
+        before = np.cumsum(self.counts) - self.counts
+        return np.arange(1, 1 + len(self.events)) - before[self.events]
 
-    def _even(self, units: IntArray) -> IntArray:
-        each, left_over = np.divmod(units, np.maximum(self.counts, 1))
-        return each[self.events] + (self.places <= left_over[self.events])
+    def _even(self, each: IntArray, left_over: IntArray) -> IntArray:
+        """Return the share of each touch; the first ones get one more, as many as are left over."""
+        if not left_over.any():
+            return each[self.events]
+        return each[self.events] + (self._places <= left_over[self.events])
 
     def _u_shaped(self, units: IntArray) -> IntArray:
         # As in the database: over the denominator 5m an end has 2m parts and each of the m touches
@@ -79,7 +81,7 @@ class Credited:
         served = left + np.where(ends > middles, -1, np.where(ends < middles, 1, 0))
         each, left_over = np.divmod(units, np.maximum(self.counts, 1))
         base, extra = np.where(few, each, middle), np.where(few, left_over, served)
-        shares = base[self.events] + (self.places <= extra[self.events])
+        shares = self._even(base, extra)
         stops = np.cumsum(self.counts)
         many = ~few
         shares[(stops - self.counts)[many]] = (end + (first_rank <= left))[many]
@@ -99,20 +101,15 @@ def credit(model: str, paths: TouchSlices, sources: NDArray[np.integer]) -> Cred
         picks = np.where(picks < 0, found, picks)
     has = picks >= 0
     events = np.flatnonzero(has)
-    return Credited(
-        events, picks[events], np.ones(len(events), dtype=np.int64), has.astype(np.int64),
-        rule.share.spread,
-    )  # fmt: skip
+    return Credited(events, picks[events], has.astype(np.int64), rule.share.spread)
 
 
 def every_touch(paths: TouchSlices) -> Credited:
     """Return every touch of the paths."""
     counts = np.maximum(paths.lengths, 0)
     events = np.repeat(np.arange(len(counts)), counts)
-    places = np.arange(1, len(events) + 1) - np.repeat(np.cumsum(counts) - counts, counts)
-    return Credited(
-        events, np.repeat(paths.begins, counts) + places - 1, places, counts, Spread.LINEAR
-    )
+    offsets = paths.begins - (np.cumsum(counts) - counts)
+    return Credited(events, np.arange(len(events)) + offsets[events], counts, Spread.LINEAR)
 
 
 def _each(
@@ -121,7 +118,7 @@ def _each(
     narrowed, touches = _only(counting, paths, sources)
     credited = every_touch(narrowed)
     at = credited.touches if touches is None else touches[credited.touches]
-    return Credited(credited.events, at, credited.places, credited.counts, spread)
+    return Credited(credited.events, at, credited.counts, spread)
 
 
 def _pick(

@@ -153,9 +153,7 @@ class PathReader:
         try:
             return [unpacked(record, self._columns) for record in records]
         except DamagedSegment:
-            log.warning(
-                "damaged path segment", space_id=self._space_id, day=str(records[0][0])
-            )
+            log.warning("damaged path segment", space_id=self._space_id, day=str(records[0][0]))
             return None
 
     def _own(self, paths: PathData) -> PathData:

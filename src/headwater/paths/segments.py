@@ -48,9 +48,7 @@ class Segment:
 
 def read_query(name: str, columns: Sequence[Column]) -> Composed:
     """The query `name` of segments with some of their columns, for `unpacked`."""
-    return queries[name].format(
-        columns=_COMMA.join(Identifier("s", column) for column in columns)
-    )
+    return queries[name].format(columns=_COMMA.join(Identifier("s", column) for column in columns))
 
 
 def unpacked(record: Sequence[Any], columns: Sequence[Column]) -> Segment:

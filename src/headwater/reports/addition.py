@@ -13,10 +13,10 @@ import numpy as np
 
 from headwater.attribution.credits import Credited, TouchSlices, credit, every_touch
 from headwater.paths.path_data import NO_AMOUNT, OLDER, BoolArray, Column, IntArray, PathData
-from headwater.reports.cells import Cells, event_cells, paired, touch_cells
+from headwater.reports.cells import Cells, Pairs, event_cells, paired, touch_cells
 from headwater.reports.models import CREDITED, DateBasis, Measure, NoCredit
 from headwater.reports.plan import Plan, Sum, contains
-from headwater.reports.tally import NO_PAIRS, Tally
+from headwater.reports.tally import NO_PAIRS, Tally, WideSums
 
 WHOLE_EVENT = 5 * lcm(*range(1, 41))
 """The units in which an event itself is shared out, as its amount is. Every model's shares of a path
@@ -120,14 +120,17 @@ class _Events:
         return counted
 
     @cached_property
-    def touched(self) -> Credited:
+    def touched(self) -> Pairs:
         """Every touch in the windows whose credit counts, if a model gives it any."""
         return self.only_counted(every_touch(self.slices))
 
-    def only_counted(self, credited: Credited) -> Credited:
-        """Leave out touches whose credit does not count. Shares are not to be had of the rest."""
+    def only_counted(self, credited: Credited) -> Pairs:
+        """Return the touches whose credit counts."""
         counted = self.counted_touches
-        return credited if counted is None else credited.only(counted[credited.touches])
+        if counted is None:
+            return Pairs(credited.events, credited.touches)
+        chosen = counted[credited.touches]
+        return Pairs(credited.events[chosen], credited.touches[chosen])
 
     def values(self, part: Sum) -> IntArray:
         """Return what an event adds to a sum."""
@@ -203,20 +206,32 @@ class _Credit:
         without = np.where(events.slices.lengths > 0, _NOT_COUNTED, outside)
         return np.where(self.credited.counts > 0, 0, without)
 
-    def values(self, measure: Measure) -> IntArray:
-        """Return what each touch that counts adds to the sum of a credited measure."""
-        events = self._events
+    def sums(self, measure: Measure, cells: Cells) -> WideSums:
+        """Return the sums of a credited measure by the cells of the touches that count."""
         if measure is Measure.CREDITED_EVENTS:
-            whole = np.full(events.count, WHOLE_EVENT, dtype=np.int64)
-            return self._of_counted(self.credited.shares(whole))
-        amounts = events.amounts
+            unit = self._event_unit()
+            shares = self.credited.shares(np.full(self._events.count, unit, dtype=np.int64))
+            return self._summed(cells, shares, unit).times(WHOLE_EVENT // unit)
+        amounts = self._events.amounts
         step = np.where(amounts % 100 == 0, 100, np.where(amounts % 10 == 0, 10, 1))
-        shares = self.credited.shares(np.abs(amounts) // step)
-        return self._of_counted(shares * (np.sign(amounts) * step)[self.credited.events])
+        units, factor = np.abs(amounts) // step, np.sign(amounts) * step
+        shares, largest = self.credited.shares(units), int(units.max(initial=0))
+        if (alike := np.unique(factor[factor != 0])).size <= 1:  # as of orders without mills
+            return self._summed(cells, shares, largest).times(int(alike.max(initial=-100)))
+        return self._summed(cells, shares * factor[self.credited.events], 100 * largest)
 
-    def _of_counted(self, values: IntArray) -> IntArray:
+    def _event_unit(self) -> int:
+        """Return the number of units for an event that gives the same shares as WHOLE_EVENT, and is
+        as small as the longest path allows.
+        """
+        longest = int(self.credited.counts.max(initial=1))
+        return 5 * lcm(*range(1, 1 + longest)) if longest <= 40 else WHOLE_EVENT
+
+    def _summed(self, cells: Cells, values: IntArray, largest: int) -> WideSums:
         counted = self._events.counted_touches
-        return values if counted is None else values[counted[self.credited.touches]]
+        if counted is not None:
+            values = values[counted[self.credited.touches]]
+        return WideSums.by_cell(cells.codes, values, cells.size, largest)
 
 
 def _groups(events: _Events, credits: Mapping[str, _Credit]) -> Tally:
@@ -235,17 +250,16 @@ def _groups(events: _Events, credits: Mapping[str, _Credit]) -> Tally:
         tallies.append(_whole_events(events, cells, members, plan.event_sums))
     for credited in credits.values() if plan.credits else ():
         cells = paired(by_event, by_touch, credited.counted)
-        values = {
-            credit_sum(measure, credited.model): credited.values(measure)
+        tallies.append(cells.tally({
+            credit_sum(measure, credited.model): credited.sums(measure, cells)
             for measure in plan.query.measures
             if measure in CREDITED
-        }
-        tallies.append(cells.tally(values))
+        }))  # fmt: skip
     if credits and plan.touched:
         cells = paired(by_event, by_touch, events.touched)
         members, cells = cells.each_once(events.touched.events)
         values = {TOUCHED_EVENTS: events.values(Sum.EVENTS), TOUCHED_REVENUE: events.amounts}
-        tallies.append(cells.tally({name: of[members] for name, of in values.items()}))
+        tallies.append(cells.tally(cells.sums({name: of[members] for name, of in values.items()})))
     return Tally.join(tallies)
 
 
@@ -257,4 +271,6 @@ def _whole_events(
     if events.plan.needs(Measure.CONTACTS):
         buying = events.amounts[members] >= 0
         contacts = (cells.codes[buying], events.paths[Column.CONTACTS][members[buying]])
-    return cells.tally({part: events.values(part)[members] for part in parts}, contacts)
+    return cells.tally(
+        cells.sums({part: events.values(part)[members] for part in parts}), contacts
+    )

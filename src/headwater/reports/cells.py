@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headwater.attribution.credits import Credited
 from headwater.paths.path_data import IntArray, PathData
 from headwater.reports.dimensions import Dimension
 from headwater.reports.tally import NO_PAIRS, Tally, WideSums, distinct
@@ -29,19 +28,25 @@ class Cells:
     keys: Mapping[int, IntArray]
     """The key of every cell, by the place of the group in the report."""
 
+    def sums(self, values: Mapping[str, IntArray]) -> dict[str, WideSums]:
+        """Return the sums by cell of what each adds."""
+        return {
+            name: WideSums.by_cell(self.codes, of, self.size, int(np.abs(of).max(initial=0)))
+            for name, of in values.items()
+        }
+
     def tally(
-        self, values: Mapping[str, IntArray], contacts: tuple[IntArray, IntArray] = NO_PAIRS
+        self, sums: Mapping[str, WideSums], contacts: tuple[IntArray, IntArray] = NO_PAIRS
     ) -> Tally:
-        """Return the sums by cell; `contacts` are pairs of a cell and a contact."""
+        """Return sums by cell as those by group; `contacts` are pairs of a cell and a contact."""
         present = np.flatnonzero(np.bincount(self.codes, minlength=self.size))
         places = np.zeros(self.size, dtype=np.int64)
         places[present] = np.arange(len(present))
-        sums = {
-            name: WideSums.by_cell(self.codes, of, self.size)[present]
-            for name, of in values.items()
-        }
         keys = tuple(self.keys[place][present] for place in sorted(self.keys))
-        return Tally(keys, len(present), sums, distinct(places[contacts[0]], contacts[1]))
+        return Tally(
+            keys, len(present), {name: of[present] for name, of in sums.items()},
+            distinct(places[contacts[0]], contacts[1]),
+        )  # fmt: skip
 
     def each_once(self, events: IntArray) -> tuple[IntArray, Cells]:
         """Return every pair of an event and a cell once; `events` has the event of each code, in
@@ -54,6 +59,14 @@ class Cells:
         return events, Cells(codes, self.size, self.keys)
 
 
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of an event and a touch on its path, by event."""
+
+    events: IntArray
+    touches: IntArray
+
+
 def event_cells(dimensions: Sequence[Dimension], paths: PathData) -> Cells:
     """Return the cells of events, by those groups that are of events."""
     return _cells(dimensions, paths, paths.events, of_touch=False)
@@ -64,9 +77,12 @@ def touch_cells(dimensions: Sequence[Dimension], paths: PathData) -> Cells:
     return _cells(dimensions, paths, paths.touches, of_touch=True)
 
 
-def paired(by_event: Cells, by_touch: Cells, credited: Credited) -> Cells:
-    """Return the cells of credited touches, by the groups of both the events and the touches."""
-    codes = by_event.codes[credited.events] * by_touch.size + by_touch.codes[credited.touches]
+def paired(by_event: Cells, by_touch: Cells, pairs: Pairs) -> Cells:
+    """Return the cells of pairs of an event and a touch, by the groups of both."""
+    if by_event.size == 1:
+        codes = by_touch.codes[pairs.touches]
+    else:
+        codes = by_event.codes[pairs.events] * by_touch.size + by_touch.codes[pairs.touches]
     return _compressed(codes, by_event, by_touch)
 
 

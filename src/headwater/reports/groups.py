@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 from psycopg import AsyncConnection
-from psycopg.sql import SQL, Composable
+from psycopg.sql import SQL, Composable, Identifier
 
-from headwater.database.queries import Queries, fetch_all
+from headwater.contacts.filters import Condition
+from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.events.accepted import EVENT_NAMES
 from headwater.paths.path_data import Column, IntArray
 from headwater.reports.dimensions import (
@@ -30,32 +31,34 @@ from headwater.spaces.models import Space
 
 queries = Queries(__name__, "labels.sql")
 
-_NO_NAME = SQL("NULL::text")
-
 
 @dataclass(frozen=True)
 class TagProperty:
     """A property of tag sets that is a group."""
 
-    key: Composable
-    name: Composable = _NO_NAME
-    kind: str | None = None
+    key: str
+    """The column that tells one from another."""
+    name: str | None = None
+    """The column that stands for the key where there is none, and names it where there is one."""
+    kind: str = ""
     """What the Space's catalogue calls such things."""
 
-
-def _of_ads(kind: str) -> TagProperty:
-    key = SQL("coalesce(s.{id}, s.{name})").format(
-        id=SQL(f"{kind}_id"), name=SQL(f"{kind}_name")  # pyright: ignore[reportArgumentType]
-    )
-    return TagProperty(key, SQL(f"s.{kind}_name"), kind)  # pyright: ignore[reportArgumentType]
+    @property
+    def sql(self) -> tuple[Composable, Composable]:
+        """The key and its name, of a tag set `s`."""
+        key = Identifier("s", self.key)
+        if self.name is None:
+            return key, SQL("NULL::text")
+        name = Identifier("s", self.name)
+        return SQL("coalesce({}, {})").format(key, name), name
 
 
 TAG_PROPERTIES = {
-    Group.CAMPAIGN: _of_ads("campaign"),
-    Group.ADSET: _of_ads("adset"),
-    Group.AD: _of_ads("ad"),
-    Group.KEYWORD: TagProperty(SQL("s.keyword")),
-    Group.LANDING_PAGE: TagProperty(SQL("s.landing_page")),
+    Group.CAMPAIGN: TagProperty("campaign_id", "campaign_name", "campaign"),
+    Group.ADSET: TagProperty("adset_id", "adset_name", "adset"),
+    Group.AD: TagProperty("ad_id", "ad_name", "ad"),
+    Group.KEYWORD: TagProperty("keyword"),
+    Group.LANDING_PAGE: TagProperty("landing_page"),
 }
 
 
@@ -111,18 +114,14 @@ async def _countries(connection: AsyncConnection, space: Space) -> ReportDimensi
     )
 
 
-async def _of_tag_sets(
-    connection: AsyncConnection, space: Space, group: Group
-) -> ReportDimension:
-    part = TAG_PROPERTIES[group]
-    query = queries["tag_sets"].format(key=part.key, name=part.name)
+async def _of_tag_sets(connection: AsyncConnection, space: Space, group: Group) -> ReportDimension:
+    key, name = TAG_PROPERTIES[group].sql
+    query = queries["tag_sets"].format(key=key, name=name)
     rows = await fetch_all(connection, query, {"space_id": space.id})
     values = [value for value, _, _ in rows]
     numbers, keys = _ascending([np.array(ids, dtype=np.int64) for *_, ids in rows])
     mapped = Mapped(Column.TAG_SETS, numbers, keys, of_touch=True)
-    return ReportDimension(
-        group, mapped, lambda key: values[key], [name for _, name, _ in rows]
-    )
+    return ReportDimension(group, mapped, lambda key: values[key], [name for _, name, _ in rows])
 
 
 def _ascending(members: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
@@ -163,3 +162,27 @@ async def _names(
         case _:
             return {}
     return dict(await fetch_all(connection, queries[name], bound))
+
+
+async def fetch_contacts_meeting(
+    connection: AsyncConnection, space_id: int, conditions: Sequence[Condition]
+) -> IntArray:
+    """Return the contacts that meet conditions on their custom fields, ascending."""
+    composed = [condition.compose(number) for number, condition in enumerate(conditions)]
+    query = queries["contacts"].format(
+        conditions=SQL(" AND ").join(fragment for fragment, _ in composed)
+    )
+    bound: dict[str, Any] = {"space_id": space_id}
+    for _, values in composed:
+        bound |= values
+    (packed,) = await fetch_one(connection.cursor(binary=True), query, bound)
+    return np.frombuffer(packed or b"", ">i8").astype(np.int64)
+
+
+async def fetch_tag_sets_of_campaign(
+    connection: AsyncConnection, space_id: int, campaign: str
+) -> IntArray:
+    """Return the tag sets of campaigns whose id or name contains a text, ascending."""
+    bound = {"space_id": space_id, "campaign": campaign}
+    rows = await fetch_all(connection, queries["tag_sets_of_campaign"], bound)
+    return np.array([number for (number,) in rows], dtype=np.int64)

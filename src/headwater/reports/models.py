@@ -135,7 +135,6 @@ class ReportQuery:
     """One of the query's measures and groups; None is the first measure."""
     descending: bool = True
 
-
     @property
     def by_touch(self) -> bool:
         """True when groups are of touches: then an event without any is in none of them."""

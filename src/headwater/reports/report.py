@@ -1,53 +1,71 @@
 """A report: the groups of a time, the unattributed events, and everything; and the same of the time
-it is compared with. One statement for each time, both in one snapshot.
+it is compared with. Paths are read piece by piece in one snapshot, and added up in threads.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
-from typing import Any
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime
 
 from psycopg import AsyncConnection
 from psycopg.errors import QueryCanceled
-from psycopg.sql import SQL, Composable
 
-from headwater.attribution.query import Attribution, EventCondition, narrow
 from headwater.database.allowance import seconds_left
-from headwater.database.bulk_values import rows
-from headwater.events.models import EventSelection
-from headwater.events.queries import conditions_of
+from headwater.database.queries import Queries, fetch_one
 from headwater.http.timerange import between
-from headwater.reports.dimensions import CHANNELS
+from headwater.paths.path_data import Column, IntArray
+from headwater.paths.reader import PathReader
+from headwater.reports.addition import PieceSums, add_up
+from headwater.reports.dimensions import steps
 from headwater.reports.errors import ReportTooLarge
-from headwater.reports.measures import MeasureSums, sums_of
-from headwater.reports.models import Comparison, DateTimeSpan, Report, ReportQuery
+from headwater.reports.first_orders import first_of, orders_in
+from headwater.reports.groups import (
+    ReportDimension,
+    fetch_contacts_meeting,
+    fetch_labels,
+    fetch_tag_sets_of_campaign,
+    load_dimension,
+)
+from headwater.reports.measures import Sums
+from headwater.reports.models import (
+    STEPS,
+    Comparison,
+    DateBasis,
+    DateTimeSpan,
+    GroupKey,
+    Measure,
+    Report,
+    ReportQuery,
+    columns_of,
+)
+from headwater.reports.plan import FirstOrders, Plan
 from headwater.reports.result import (
-    Keys,
-    PeriodResult,
-    ReportGroup,
+    PeriodSums,
+    Ranking,
     ReportPeriod,
     counterparts,
-    make_report,
+    make_row,
+    make_unattributed,
 )
-from headwater.reports.statement import (
-    WHOLE_EVENT,
-    StatementShape,
-    first_groups,
-    needs_touches,
-    queries,
-    report,
-    same_groups,
-)
-from headwater.reports.time_buckets import SHORTEST, compared_span, cut
+from headwater.reports.tally import Tally
+from headwater.reports.time_buckets import compared_span, cut, named
 from headwater.reports.validation import check
-from headwater.sources.catalogue import SOURCE_IDS, SOURCES
+from headwater.sources.catalogue import SOURCE_IDS
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
+
+queries = Queries(__name__, "reports.sql")
 
 SECONDS = 19.0
 """The longest time of a report, with the time its request has spent on the database before."""
 CONNECTION_SECONDS = SECONDS + 0.5
 """The time for which a caller should have its connection."""
+_AT_ONCE = 3
+"""Pieces of the paths that are in memory at once: in work, and read ahead."""
+_threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="reports")
 
 
 async def query_report(connection: AsyncConnection, space_id: int, query: ReportQuery) -> Report:
@@ -60,111 +78,191 @@ async def query_report(connection: AsyncConnection, space_id: int, query: Report
     check(query)
     await connection.execute(queries["snapshot"])
     space = await fetch_space(connection, space_id)
-    reader = _PeriodReader(connection, space, query, time.monotonic() + seconds_left(SECONDS))
-    period = _period(DateTimeSpan(query.start, query.end), query, space)
-    answer = await reader.first(period)
-    if query.compare is Comparison.NONE:
-        return make_report(query, space, answer, None, ())
-    other = _period(compared_span(period.span, query.compare), query, space)
-    keys = counterparts(query.compare, answer, other)
-    return make_report(query, space, answer, await reader.same(other, keys), keys)
+    builder = _ReportBuilder(connection, space, query, time.monotonic() + seconds_left(SECONDS))
+    try:
+        return await builder.build()
+    except QueryCanceled:
+        raise ReportTooLarge from None
 
 
-class _PeriodReader:
-    """The reader of one report's periods from the database, until a deadline."""
+class _ReportBuilder:
+    """Makes one report out of what the database has, until a deadline."""
 
     def __init__(
         self, connection: AsyncConnection, space: Space, query: ReportQuery, deadline: float
     ) -> None:
         self._connection, self._space, self._query = connection, space, query
         self._deadline = deadline
-        self._shape = StatementShape(query, _attribution(query))
+        self._of_touch_dates = query.date_basis is DateBasis.TOUCH
+        self._loaded: dict[int, ReportDimension] = {}
+        """The groups other than steps of the period, by their place."""
+        self._contacts: IntArray | None = None
+        self._tag_sets: IntArray | None = None
 
-    async def first(self, period: ReportPeriod) -> PeriodResult:
-        """The groups that come first in a period."""
-        groups = first_groups(self._query)
-        return await self._read(period, groups, {"limit": self._query.limit})
+    async def build(self) -> Report:
+        """Return the report. Raises QueryCanceled or ReportTooLarge when it takes too long."""
+        query = self._query
+        await self._load()
+        now = await self._add_up(DateTimeSpan(query.start, query.end))
+        then = None
+        if query.compare is not Comparison.NONE:
+            then = await self._add_up(compared_span(now.period.span, query.compare))
+        dimensions = self._dimensions(now.period)
+        places = Ranking(now, dimensions).first() if query.group_by else []
+        labels = [await self._labels(now, at, places) for at in range(len(dimensions))]
+        keys = {
+            place: tuple(
+                labels_of_group[key]
+                for labels_of_group, key in zip(labels, now.keys(place), strict=True)
+            )
+            for place in places
+        }
+        compared = _compared(now, then, places)
+        first, last = await self._bounds(now.period.span)
+        return Report(
+            columns=columns_of(query),
+            rows=tuple(
+                make_row(query, keys[place], now.at(place), now.whole, compared.get(place))
+                for place in places
+            ),
+            left_out=max(0, now.groups.groups - len(places)) if query.group_by else 0,
+            total=make_row(query, (), now.total, now.whole, then and (then.total, then.whole)),
+            unattributed=make_unattributed(query, now, then),
+            overall=None if self._of_touch_dates else make_row(
+                query, (), now.overall, now.whole, then and (then.overall, then.whole)
+            ),
+            event_counts=now.names,
+            first_event=first,
+            last_event=last,
+            span=now.period.span,
+            compared_span=then and then.period.span,
+            timezone=self._space.timezone,
+            currency=self._space.currency,
+        )  # fmt: skip
 
-    async def same(self, period: ReportPeriod, keys: dict[int, Keys]) -> PeriodResult:
-        """The groups of a period with these keys, by the places of the keys."""
-        lines = [
-            {"place": place, "key_1": key_1, "key_2": key_2}
-            for place, (key_1, key_2) in keys.items()
-        ]
-        return await self._read(period, same_groups(), {"wanted": rows(lines)})
+    async def _load(self) -> None:
+        """Load what both periods need."""
+        await self._bound_time()
+        query, space = self._query, self._space
+        for place, group in enumerate(query.group_by):
+            if group not in STEPS:
+                self._loaded[place] = await load_dimension(
+                    self._connection, space, group, of_touch_dates=self._of_touch_dates
+                )
+        filters = query.filters
+        if filters.conditions:
+            self._contacts = await fetch_contacts_meeting(
+                self._connection, space.id, filters.conditions
+            )
+        if filters.campaign is not None:
+            self._tag_sets = await fetch_tag_sets_of_campaign(
+                self._connection, space.id, filters.campaign
+            )
 
-    async def _read(
-        self, period: ReportPeriod, groups: Composable, bound: dict[str, Any]
-    ) -> PeriodResult:
-        conditions, selected = conditions_of(self._selection(period))
-        bound = bound | selected | self._tables(period)
-        try:
+    async def _add_up(self, span: DateTimeSpan) -> PeriodSums:
+        query, zone = self._query, self._space.zone
+        buckets = {
+            place: cut(span, group, zone)
+            for place, group in enumerate(query.group_by)
+            if group in STEPS
+        }
+        period = ReportPeriod(span, buckets)
+        instants = between(span.start, span.end, zone)
+        first_day = instants.start.astimezone(UTC).date()
+        last_day = date.max if self._of_touch_dates else instants.end.astimezone(UTC).date()
+        plan = Plan(
+            query,
+            int(instants.start.timestamp()), int(instants.end.timestamp()),
+            tuple(dimension.dimension for dimension in self._dimensions(period)),
+            frozenset(SOURCE_IDS[name] for name in query.filters.sources),
+            self._tag_sets, self._contacts,
+            await self._first_orders(last_day) if self._counts_new_customers else None,
+        )  # fmt: skip
+        pieces = await self._pieces(plan, first_day, last_day)
+        names: dict[str, int] = {}
+        for piece in pieces:
+            for name, count in piece.names.items():
+                names[name] = names.get(name, 0) + count
+        return PeriodSums(
+            query, period, Tally.join([piece.groups for piece in pieces]),
+            {model: Tally.join([piece.statuses[model] for piece in pieces])
+             for model in query.models},
+            names,
+        )  # fmt: skip
+
+    async def _pieces(self, plan: Plan, first_day: date, last_day: date) -> list[PieceSums]:
+        reader = PathReader(
+            self._connection, self._space.id, plan.columns,
+            by_company=self._query.by_company and plan.is_about_touches,
+        )  # fmt: skip
+        loop = asyncio.get_running_loop()
+        under_way: set[asyncio.Future[PieceSums]] = set()
+        finished: set[asyncio.Future[PieceSums]] = set()
+        async for paths in reader.read(first_day, last_day):
             await self._bound_time()
-            narrowed = await self._narrowing()
-            if narrowed is not None:
-                conditions.append(narrowed.only)
-                bound |= narrowed.parameters
-            statement = report(self._shape, SQL(" AND ").join(conditions), groups)
-            # Not prepared: a plan for any range would be a bad one for most.
-            cursor = await self._connection.execute(statement, bound, prepare=False)
-        except QueryCanceled:
-            raise ReportTooLarge from None
-        return _answer(period, await cursor.fetchall())
+            under_way.add(loop.run_in_executor(_threads, add_up, plan, paths))
+            if len(under_way) >= _AT_ONCE:
+                done, under_way = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
+                finished |= done
+        return await asyncio.gather(*finished, *under_way)
 
-    def _selection(self, period: ReportPeriod) -> EventSelection:
-        filters, zone = self._query.filters, self._space.zone
-        instants = between(period.span.start, period.span.end, zone)
-        return EventSelection(instants, filters.event_names, None, filters.conditions, ())
+    async def _first_orders(self, last_day: date) -> FirstOrders:
+        """Return the first order of every contact, of all time."""
+        columns = (Column.CONTACTS, Column.NAMES, Column.AMOUNTS, Column.SECONDS)
+        reader = PathReader(self._connection, self._space.id, columns)
+        names = self._query.filters.event_names
+        found = [orders_in(paths, names) async for paths in reader.read(date.min, last_day)]
+        return first_of(found)
 
-    def _tables(self, period: ReportPeriod) -> dict[str, Any]:
-        attribution = self._shape.attribution
-        return {
-            "space_id": self._space.id, "source_names": list(SOURCES), "channels": CHANNELS,
-            "campaign": self._query.filters.campaign, "whole_event": WHOLE_EVENT,
-            **(attribution.parameters() if attribution else {}),
-            **{f"starts_{steps.group}": steps.starts for steps in period.steps if steps},
-        }  # fmt: skip
+    @property
+    def _counts_new_customers(self) -> bool:
+        return Measure.NEW_CUSTOMERS in self._query.measures
+
+    def _dimensions(self, period: ReportPeriod) -> list[ReportDimension]:
+        """Return the groups in their order, steps as the period is cut."""
+        return [
+            self._loaded[place] if place in self._loaded else ReportDimension(
+                group, steps(period.steps[place], of_touch=self._of_touch_dates), str
+            )
+            for place, group in enumerate(self._query.group_by)
+        ]  # fmt: skip
+
+    async def _labels(self, now: PeriodSums, at: int, places: Sequence[int]) -> dict[int, GroupKey]:
+        """Return the keys of one group in words, for the groups that are listed."""
+        keys = {now.keys(place)[at] for place in places}
+        if at in now.period.steps:
+            return {key: GroupKey(*named(key, now.period.steps[at])) for key in keys}
+        dimension = self._loaded[at]
+        labels = await fetch_labels(self._connection, self._space.id, dimension, list(keys))
+        return {key: GroupKey(dimension.key_text(key), labels.get(key)) for key in keys}
+
+    async def _bounds(self, span: DateTimeSpan) -> tuple[datetime | None, datetime | None]:
+        """Return the times of the first and the last event, where a period reaches past them."""
+        values = {"space_id": self._space.id}
+        first, last = await fetch_one(self._connection, queries["bounds"], values)
+        zone = self._space.zone
+        first, last = (at and at.astimezone(zone).replace(tzinfo=None) for at in (first, last))
+        return (
+            first if first is None or first > span.start else None,
+            last if last is None or last < span.end else None,
+        )
 
     async def _bound_time(self) -> None:
-        patience = max(1, round(1_000 * (self._deadline - time.monotonic())))
+        """Let the statements from now on take as long as the report still may."""
+        patience = round(1_000 * (self._deadline - time.monotonic()))
+        if patience <= 0:
+            raise ReportTooLarge
         await self._connection.execute(queries["patience"], {"patience": str(patience)})
 
-    async def _narrowing(self) -> EventCondition | None:
-        """The condition on events that can have the query's sources. Without a filter on sources
-        there is none, as events without a source count as well.
-        """
-        attribution = self._shape.attribution
-        if attribution is None or not self._query.filters.sources:
-            return None
-        return await narrow(self._connection, self._space.id, attribution)
 
-
-def _attribution(query: ReportQuery) -> Attribution | None:
-    """The attribution by which credit is shared out; None for a query without credit."""
-    if not needs_touches(query):
-        return None
-    names = query.filters.sources or SOURCES
-    ids = tuple(SOURCE_IDS[name] for name in dict.fromkeys(names))
-    return Attribution(query.model, query.window_days, ids, query.by_company)
-
-
-def _period(span: DateTimeSpan, query: ReportQuery, space: Space) -> ReportPeriod:
-    steps = [
-        cut(span, group, space.zone) if group in SHORTEST else None for group in query.group_by
-    ]
-    first, second, *_ = (*steps, None, None)
-    return ReportPeriod(span, (first, second))
-
-
-def _answer(period: ReportPeriod, records: list[tuple[Any, ...]]) -> PeriodResult:
-    groups: dict[int, ReportGroup] = {}
-    others: dict[str, tuple[int, MeasureSums]] = {}
-    for part, place, key_1, label_1, key_2, label_2, *sums in records:
-        if part == "group":
-            groups[place] = ReportGroup((key_1, key_2), (label_1, label_2), sums_of(sums))
-        else:
-            others[part] = (place, sums_of(sums))
-    count, total = others["total"]
-    return PeriodResult(
-        period, dict(sorted(groups.items())), count, others["unattributed"][1], total
-    )
+def _compared(
+    now: PeriodSums, then: PeriodSums | None, places: Sequence[int]
+) -> dict[int, tuple[Sums, Sums]]:
+    """Return, for each listed group that is compared with one, the sums of that and what shares of
+    them are of.
+    """
+    if then is None:
+        return {}
+    wanted = counterparts(now, then.period, places)
+    found = then.find(list(wanted.values()))
+    return {place: (found.get(keys, Sums({})), then.whole) for place, keys in wanted.items()}

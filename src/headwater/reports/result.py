@@ -1,25 +1,44 @@
-"""Turn the rows of the database into a report: name keys, compare figures. Pure."""
+"""Turn the sums of one or two periods into a report: choose and order the groups, name their keys,
+compare figures. Pure.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import dataclasses
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from headwater.reports.measures import MeasureSums, changes_between, figures_of, nobodys
+import numpy as np
+
+from headwater.reports.addition import STATUSES, TOUCHED_EVENTS, TOUCHED_REVENUE, credit_sum
+from headwater.reports.groups import ReportDimension
+from headwater.reports.measures import (
+    Sums,
+    changes_between,
+    figure_of,
+    figures_of,
+    rough_figures,
+    sums_at,
+    total_of,
+)
 from headwater.reports.models import (
-    Comparison,
+    CREDITED,
+    DateBasis,
     DateTimeSpan,
+    FigureColumn,
+    Group,
     GroupKey,
-    Report,
+    NoCredit,
     ReportQuery,
     ReportRow,
+    Unattributed,
 )
-from headwater.reports.statement import needs_touches
-from headwater.reports.time_buckets import TimeBuckets, counterpart, named
-from headwater.spaces.models import Space
+from headwater.reports.tally import IntArray, Tally
+from headwater.reports.time_buckets import TimeBuckets, counterpart
 
-Keys = tuple[str | None, str | None]
-"""Keys as the database returns them: days, weeks and months by their place among the steps."""
+Keys = tuple[int, ...]
+"""The keys of a group, in numbers; steps of the period by their place in it."""
 
 
 @dataclass(frozen=True)
@@ -27,108 +46,222 @@ class ReportPeriod:
     """A time, and the days, weeks or months it is cut into where those are the groups."""
 
     span: DateTimeSpan
-    steps: tuple[TimeBuckets | None, TimeBuckets | None]
-    """The steps of the first and of the second key."""
+    steps: Mapping[int, TimeBuckets]
+    """By the place of the group."""
 
 
 @dataclass(frozen=True)
-class ReportGroup:
-    """A group as the database returned it."""
+class PeriodSums:
+    """Everything that was added up over a period."""
 
-    keys: Keys
-    labels: Keys
-    sums: MeasureSums
-
-
-@dataclass(frozen=True)
-class PeriodResult:
-    """The result of the statement of one period."""
-
+    query: ReportQuery
     period: ReportPeriod
-    groups: dict[int, ReportGroup]
-    """The groups by their place in the report, in order."""
-    count: int
-    """The number of groups there are."""
-    unattributed: MeasureSums
-    total: MeasureSums
+    groups: Tally
+    statuses: Mapping[str, Tally]
+    """By model: sums by what became of the events."""
+    names: Mapping[str, int]
+
+    @cached_property
+    def contacts(self) -> IntArray:
+        """How many contacts each group has."""
+        return self.groups.contact_counts()
+
+    @cached_property
+    def overall(self) -> Sums:
+        """Over every event that meets the filters on events."""
+        return total_of(self._statuses).with_credit_of_all(self.query.models)
+
+    @cached_property
+    def total(self) -> Sums:
+        """Over all events that count, with the credit of all groups together."""
+        by_status = self._statuses
+        counted = total_of(by_status)
+        if self._only_some:
+            at = np.flatnonzero(by_status.keys[0] == 0) if by_status.groups else []
+            contacts = by_status.contact_counts()
+            counted = sums_at(by_status, at[0], int(contacts[at[0]])) if len(at) else Sums({})
+        touched = total_of(by_status)
+        credit = total_of(self.groups)
+        names = [credit_sum(measure, model) for measure in CREDITED for model in self.query.models]
+        sums = {name: credit[name] for name in names}
+        sums |= {name: touched[name] for name in (TOUCHED_EVENTS, TOUCHED_REVENUE)}
+        return Sums({**counted.by_name, **sums}, counted.contacts)
+
+    @property
+    def whole(self) -> Sums:
+        """What shares are of."""
+        return self.total if self.query.date_basis is DateBasis.TOUCH else self.overall
+
+    def at(self, place: int) -> Sums:
+        return sums_at(self.groups, place, int(self.contacts[place]))
+
+    def keys(self, place: int) -> Keys:
+        return tuple(int(keys[place]) for keys in self.groups.keys)
+
+    def find(self, wanted: Sequence[Keys]) -> dict[Keys, Sums]:
+        """Return the sums of the groups with these keys, as far as there are any."""
+        near = np.ones(self.groups.groups, dtype=np.bool_)
+        for at, keys in enumerate(self.groups.keys):
+            near &= np.isin(keys, [group[at] for group in wanted])
+        places = {self.keys(place): place for place in np.flatnonzero(near).tolist()}
+        return {keys: self.at(places[keys]) for keys in wanted if keys in places}
+
+    def unattributed(self, model: str) -> dict[NoCredit, Sums]:
+        """Return the sums of the events without credit by the reason, as credited to nobody."""
+        tally = self.statuses[model]
+        contacts = tally.contact_counts()
+        reasons = {reason: Sums({}) for reason in NoCredit}
+        for at, status in enumerate(tally.keys[0].tolist() if tally.groups else []):
+            reason = STATUSES[status]
+            if isinstance(reason, NoCredit):
+                sums = sums_at(tally, at, int(contacts[at]))
+                reasons[reason] = sums.with_credit_of_all([model])
+        return reasons
+
+    def unattributed_contacts(self, model: str) -> int:
+        """Return how many contacts the events without credit are of."""
+        tally = self.statuses[model]
+        if not tally.groups:
+            return 0
+        uncredited = tally.keys[0][tally.contacts[0]] != 0
+        return len(np.unique(tally.contacts[1][uncredited]))
+
+    @property
+    def _only_some(self) -> bool:
+        return self.query.filters.of_touches or self.query.date_basis is DateBasis.TOUCH
+
+    @property
+    def _statuses(self) -> Tally:
+        return next(iter(self.statuses.values()))
 
 
-def counterparts(compare: Comparison, answer: PeriodResult, other: ReportPeriod) -> dict[int, Keys]:
-    """The keys that an answer's groups are compared with, by their places; groups that are compared
-    with nothing are left out.
-    """
-    counterpart_keys: dict[int, Keys] = {}
-    for place, group in answer.groups.items():
-        keys = list(group.keys)
-        for at, (steps, others) in enumerate(zip(answer.period.steps, other.steps, strict=True)):
-            if steps is not None and others is not None:
-                number = counterpart(int(keys[at] or 0), compare, steps, others)
-                keys[at] = None if number is None else f"{number:06}"
-        if all(
-            steps is None or key is not None
-            for steps, key in zip(answer.period.steps, keys, strict=True)
-        ):
-            counterpart_keys[place] = (keys[0], keys[1])
-    return counterpart_keys
+class Ranking:
+    """The order of a report's groups."""
+
+    def __init__(self, sums: PeriodSums, dimensions: Sequence[ReportDimension]) -> None:
+        self._sums, self._dimensions = sums, dimensions
+        self._query = sums.query
+        self._by = self._query.order_by or self._query.measures[0]
+
+    def first(self) -> list[int]:
+        """Return the places of the groups to list, in order; of a tie those whose keys come first,
+        compared octet by octet.
+        """
+        texts = {place: self._texts(place) for place in self._candidates()}
+        places = sorted(texts, key=lambda place: [_last_if_none(text) for text in texts[place]])
+        if isinstance(self._by, Group):
+            at = self._query.group_by.index(self._by)
+            values = {place: _octets(texts[place][at]) for place in places}
+        else:
+            column = FigureColumn(self._by, self._query.models[0])
+            values = {
+                place: figure_of(self._query, column, self._sums.at(place), self._sums.whole)
+                for place in places
+            }
+        having = [place for place in places if values[place] is not None]
+        having.sort(key=values.__getitem__, reverse=self._query.descending)
+        rest = [place for place in places if values[place] is None]
+        return [*having, *rest][: self._query.limit]
+
+    def _texts(self, place: int) -> list[str | None]:
+        """Return a group's keys as they are ordered by."""
+        return [
+            _key_order(self._sums.period, at, dimension, key)
+            for at, (dimension, key) in enumerate(
+                zip(self._dimensions, self._sums.keys(place), strict=True)
+            )
+        ]
+
+    def _candidates(self) -> list[int]:
+        """Return the places of all groups that could be among the first. Of very many, those whose
+        figure, roughly, is not too small.
+        """
+        groups, limit = self._sums.groups, self._query.limit
+        every = list(range(groups.groups))
+        if groups.groups <= _MANY or isinstance(self._by, Group):
+            return every
+        rough = rough_figures(self._query, self._by, groups)
+        rough = rough if self._query.descending else -rough
+        known = rough[~np.isnan(rough)]
+        if len(known) < limit:
+            return every
+        least = np.partition(known, len(known) - limit)[len(known) - limit]
+        return np.flatnonzero(rough >= least - abs(least) * _ROUGHLY).tolist()
 
 
-def make_report(
-    query: ReportQuery,
-    space: Space,
-    now: PeriodResult,
-    then: PeriodResult | None,
-    wanted: Collection[int],
-) -> Report:
-    """The report of a period and of the one it is compared with, whose groups are those at the
-    `wanted` places.
-    """
-    return Report(
-        rows=tuple(
-            _row(query, _keys(query, group, now.period), group.sums, _then(then, place, wanted))
-            for place, group in now.groups.items()
-        )
-        if query.group_by
-        else (),
-        left_out=max(0, now.count - len(now.groups)),
-        total=_row(query, (), now.total, then and then.total),
-        unattributed=_unattributed(query, now, then),
-        span=now.period.span,
-        compared_span=then and then.period.span,
-        timezone=space.timezone,
-        currency=space.currency,
-    )
+_MANY = 5_000
+_ROUGHLY = 1e-9
 
 
-def _then(then: PeriodResult | None, place: int, wanted: Collection[int]) -> MeasureSums | None:
-    if then is None or place not in wanted:
-        return None
-    return then.groups[place].sums if place in then.groups else MeasureSums()
-
-
-def _unattributed(
-    query: ReportQuery, now: PeriodResult, then: PeriodResult | None
-) -> ReportRow | None:
-    if not needs_touches(query) or query.filters.of_touches:
-        return None
-    return _row(query, (), nobodys(now.unattributed), then and nobodys(then.unattributed))
-
-
-def _row(
-    query: ReportQuery, keys: tuple[GroupKey, ...], now: MeasureSums, then: MeasureSums | None
-) -> ReportRow:
-    figures = figures_of(now, query.measures)
+def make_row(
+    query: ReportQuery, keys: tuple[GroupKey, ...], now: Sums, whole: Sums,
+    then: tuple[Sums, Sums] | None,
+) -> ReportRow:  # fmt: skip
+    """Return a row; `then` has the compared sums, and what shares of them are of."""
+    figures = figures_of(query, now, whole)
     if then is None:
         return ReportRow(keys, figures)
-    compared = figures_of(then, query.measures)
+    compared = figures_of(query, *then)
     return ReportRow(keys, figures, compared, changes_between(figures, compared))
 
 
-def _keys(query: ReportQuery, group: ReportGroup, period: ReportPeriod) -> tuple[GroupKey, ...]:
-    keys: list[GroupKey] = []
-    for at, _ in enumerate(query.group_by):
-        steps, key = period.steps[at], group.keys[at]
-        if steps is not None:
-            keys.append(GroupKey(*named(int(key or 0), steps)))
-        else:
-            keys.append(GroupKey(key, group.labels[at]))
-    return tuple(keys)
+def counterparts(now: PeriodSums, other: ReportPeriod, places: Sequence[int]) -> dict[int, Keys]:
+    """Return the keys with which listed groups are compared; those that are compared with nothing
+    are left out.
+    """
+    keys_of: dict[int, Keys] = {}
+    for place in places:
+        keys: list[int | None] = list(now.keys(place))
+        for at, buckets in now.period.steps.items():
+            number = keys[at] or 0
+            keys[at] = counterpart(number, now.query.compare, buckets, other.steps[at])
+        if None not in keys:
+            keys_of[place] = tuple(key for key in keys if key is not None)
+    return keys_of
+
+
+def make_unattributed(
+    query: ReportQuery, now: PeriodSums, then: PeriodSums | None
+) -> dict[str, Unattributed] | None:
+    """Return the events without credit, by model."""
+    if not query.is_about_touches or query.filters.of_touches:
+        return None
+    if query.date_basis is DateBasis.TOUCH:
+        return None
+    return {model: _unattributed(query, model, now, then) for model in query.models}
+
+
+def _unattributed(
+    query: ReportQuery, model: str, now: PeriodSums, then: PeriodSums | None
+) -> Unattributed:
+    single = dataclasses.replace(query, models=(model,))
+    reasons, before = now.unattributed(model), then and then.unattributed(model)
+    rows = {
+        reason: make_row(
+            single, (), sums, now.whole, (before[reason], then.whole) if before and then else None
+        )
+        for reason, sums in reasons.items()
+    }
+    whole = make_row(
+        single, (), _together(reasons, now.unattributed_contacts(model)), now.whole,
+        (_together(before, then.unattributed_contacts(model)), then.whole)
+        if before and then else None,
+    )  # fmt: skip
+    return Unattributed(whole, rows)
+
+
+def _together(reasons: Mapping[NoCredit, Sums], contacts: int) -> Sums:
+    names = {name for sums in reasons.values() for name in sums.by_name}
+    return Sums({name: sum(sums[name] for sums in reasons.values()) for name in names}, contacts)
+
+
+def _key_order(period: ReportPeriod, at: int, dimension: ReportDimension, key: int) -> str | None:
+    return f"{key:06}" if at in period.steps else dimension.key_text(key)
+
+
+def _octets(text: str | None) -> bytes | None:
+    return None if text is None else text.encode()
+
+
+def _last_if_none(text: str | None) -> tuple[bool, bytes]:
+    return text is None, (text or "").encode()

@@ -34,17 +34,24 @@ class WideSums:
         return cls(values >> _BITS, values & _LOW)
 
     @classmethod
-    def by_cell(cls, cells: IntArray, values: IntArray, size: int) -> Self:
-        """Return the sums of values by their cell, of `size` cells. At most 2**26 values."""
-        largest = int(np.abs(values).max()) if len(values) else 0
+    def by_cell(cls, cells: IntArray, values: IntArray, size: int, largest: int) -> Self:
+        """Return the sums of values by their cell, of `size` cells. There are at most 2**26 values,
+        none of them larger than `largest`, above zero or below.
+        """
         if largest * len(values) < _EXACT:
             return cls.of(_sums(cells, values, size))
         low = _sums(cells, values & _HALF, size)
         middle = _sums(cells, values >> _HALF_BITS & _HALF, size)
         high = _sums(cells, values >> _BITS, size)
-        return cls._carried(
-            high + (middle >> _HALF_BITS), low + ((middle & _HALF) << _HALF_BITS)
-        )
+        return cls._carried(high + (middle >> _HALF_BITS), low + ((middle & _HALF) << _HALF_BITS))
+
+    def times(self, factor: int) -> Self:
+        """Return the numbers multiplied by a factor."""
+        high, low = np.zeros_like(self.high), np.zeros_like(self.low)
+        for at in np.flatnonzero(self.high | self.low).tolist():
+            product = self.number(at) * factor
+            high[at], low[at] = product >> _BITS, product & _LOW
+        return type(self)(high, low)
 
     def runs(self, starts: IntArray) -> Self:
         """Return the sums of the runs of neighbours that begin at `starts`."""
@@ -59,6 +66,10 @@ class WideSums:
     def number(self, at: int) -> int:
         """Return one of the numbers."""
         return (int(self.high[at]) << _BITS) + int(self.low[at])
+
+    def rough(self) -> NDArray[np.float64]:
+        """Return the numbers as doubles."""
+        return self.high * float(1 << _BITS) + self.low
 
     def total(self) -> int:
         return (int(self.high.sum()) << _BITS) + sum(
@@ -167,9 +178,7 @@ def _joined_pairs(pieces: Sequence[Tally], new_places: IntArray) -> tuple[IntArr
         new_places[piece.contacts[0] + start]
         for piece, start in zip(pieces, starts[:-1].tolist(), strict=True)
     ]
-    return distinct(
-        np.concatenate(places), np.concatenate([piece.contacts[1] for piece in pieces])
-    )
+    return distinct(np.concatenate(places), np.concatenate([piece.contacts[1] for piece in pieces]))
 
 
 def _sums(cells: IntArray, values: IntArray, size: int) -> IntArray:

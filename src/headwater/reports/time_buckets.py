@@ -59,6 +59,8 @@ def compared_span(span: DateTimeSpan, compare: Comparison) -> DateTimeSpan:
     """The time that a range is compared with. Raises Invalid when the calendar has none."""
     try:
         if compare is Comparison.PREVIOUS_PERIOD:
+            if months := _whole_months(span):
+                return DateTimeSpan(_months_before(span.start, months), span.start - _SECOND)
             length = span.end - span.start + _SECOND
             return DateTimeSpan(span.start - length, span.start - _SECOND)
         return DateTimeSpan(_year_before(span.start), _year_before(span.end))
@@ -114,6 +116,20 @@ def _next(day: date, group: Group) -> date | None:
         return day + timedelta(days=SHORTEST[group])
     except OverflowError:
         return None
+
+
+def _whole_months(span: DateTimeSpan) -> int:
+    """Return how many calendar months a range is; 0 when it is not of whole ones."""
+    first, after = span.start, span.end + _SECOND
+    if any(moment.day != 1 or moment.time() != time() for moment in (first, after)):
+        return 0
+    return 12 * (after.year - first.year) + after.month - first.month
+
+
+def _months_before(moment: datetime, months: int) -> datetime:
+    """Return the first of a month so many months earlier."""
+    years, month = divmod(moment.year * 12 + moment.month - 1 - months, 12)
+    return moment.replace(year=years, month=month + 1)
 
 
 def _year_before(moment: datetime) -> datetime:

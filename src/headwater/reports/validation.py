@@ -5,7 +5,14 @@ from __future__ import annotations
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.errors import Errors, Invalid
-from headwater.reports.models import ReportQuery
+from headwater.reports.models import (
+    AVERAGES,
+    CREDITED,
+    TOUCHED,
+    Filters,
+    Measure,
+    ReportQuery,
+)
 from headwater.sources.catalogue import SOURCES
 
 MOST_ROWS = 1_000
@@ -24,26 +31,53 @@ def check(query: ReportQuery) -> None:
 
 
 def _rules(query: ReportQuery) -> list[tuple[str, bool, str]]:
-    measures, groups, filters = query.measures, query.group_by, query.filters
+    return [*_time_rules(query), *_column_rules(query), *_filter_rules(query.filters)]
+
+
+def _time_rules(query: ReportQuery) -> list[tuple[str, bool, str]]:
     naive = query.start.tzinfo is None and query.end.tzinfo is None
-    campaign = filters.campaign
     return [
         ("start", naive, "must be on the clock of the Space, without an offset of its own."),
         ("end", not naive or query.end > query.start, "must be after start."),
+    ]
+
+
+def _column_rules(query: ReportQuery) -> list[tuple[str, bool, str]]:
+    measures, groups, models = query.measures, query.group_by, query.models
+    return [
         ("measures", bool(measures), "must name at least one measure."),
         ("measures", len(set(measures)) == len(measures), "must not name a measure twice."),
+        ("measures", not measures or measures[0] not in _WITHOUT_SHARE or Measure.SHARE not in
+         measures, "must begin with one that adds up, for share to be the share of it."),
+        ("measures", len(models) <= 1 or _OF_ANY_MODEL.issuperset(measures)
+         or not (query.by_touch or query.filters.of_touches),
+         "must not depend on the model without being credited, where several models are compared: "
+         f"take of {', '.join(sorted(_OF_ANY_MODEL))}."),
         ("group_by", len(groups) <= MOST_GROUPS, f"must not name more than {MOST_GROUPS} groups."),
         ("group_by", len(set(groups)) == len(groups), "must not name a group twice."),
-        ("model", query.model in MODELS, f"must be one of {', '.join(MODELS)}."),
+        ("models", bool(models), "must name at least one model."),
+        ("models", len(set(models)) == len(models), "must not name a model twice."),
+        ("models", set(models) <= set(MODELS), f"must be one of {', '.join(MODELS)}."),
         ("window_days", query.window_days in WINDOWS,
          f"must be one of {', '.join(map(str, WINDOWS))}."),
         ("limit", 1 <= query.limit <= MOST_ROWS, f"must be from 1 to {MOST_ROWS}."),
         ("order_by", query.order_by in {None, *measures, *groups},
          "must be one of the measures or groups that are asked for."),
-        ("event_names", set(filters.event_names) <= set(EVENT_NAMES),
-         "must be names of events."),
+    ]  # fmt: skip
+
+
+def _filter_rules(filters: Filters) -> list[tuple[str, bool, str]]:
+    campaign, low, high = filters.campaign, filters.amount_min, filters.amount_max
+    return [
+        ("event_names", set(filters.event_names) <= set(EVENT_NAMES), "must be names of events."),
         ("sources", set(filters.sources) <= set(SOURCES), "must be listed sources."),
         ("campaign", campaign is None or 0 < len(campaign.strip()) <= LONGEST_CAMPAIGN,
          f"must have 1 to {LONGEST_CAMPAIGN} characters."),
         ("campaign", "\0" not in (campaign or ""), "must not contain NUL."),
+        ("amount_max", low is None or high is None or low <= high,
+         "must not be less than amount_min."),
     ]  # fmt: skip
+
+
+_WITHOUT_SHARE = AVERAGES | {Measure.SHARE}
+_OF_ANY_MODEL = CREDITED | TOUCHED | {Measure.SHARE}

@@ -1,0 +1,33 @@
+"""The first order of every contact, by which new customers are known. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from headwater.paths.path_data import Column, IntArray, PathData
+from headwater.reports.plan import FirstOrders
+
+
+def orders_in(paths: PathData, event_names: Collection[str]) -> IntArray:
+    """Return the orders of a piece, as columns of contact, second and event; `event_names` empty is
+    all.
+    """
+    chosen = paths[Column.AMOUNTS] > 0
+    if event_names:
+        wanted = np.array([name in event_names for name in paths.event_names], dtype=np.bool_)
+        chosen &= wanted[paths[Column.NAMES]]
+    columns = (Column.CONTACTS, Column.SECONDS, Column.EVENT_IDS)
+    return np.stack([paths[column][chosen].astype(np.int64) for column in columns])
+
+
+def first_of(orders: Sequence[IntArray]) -> FirstOrders:
+    """Return the earliest of each contact's orders; in one second, that of the least id."""
+    nothing = np.empty((3, 0), dtype=np.int64)
+    contacts, seconds, event_ids = np.concatenate([nothing, *orders], axis=1)
+    order = np.lexsort((event_ids, seconds, contacts))
+    contacts, event_ids = contacts[order], event_ids[order]
+    first = np.ones(len(contacts), dtype=np.bool_)
+    first[1:] = contacts[1:] != contacts[:-1]
+    return FirstOrders(contacts[first], event_ids[first])
