@@ -39,6 +39,7 @@ COMMANDS = (
     CommandEntry("key", "create and revoke API keys", "keys:group"),
     CommandEntry("contact", "manage contacts", "contacts:group"),
     CommandEntry("queue", "manage accepted requests", "queue:group"),
+    CommandEntry("reports", "check or rebuild the data of reports", "reports:group"),
     CommandEntry("export", "write events, contacts or companies to a file", "exports:group"),
     CommandEntry("exporter", "work on exports of the API", "exporter:command"),
     CommandEntry("source", "see where visits come from", "source:group"),

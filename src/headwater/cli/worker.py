@@ -14,6 +14,7 @@ from headwater.files import keep_private
 from headwater.jobs import leash
 from headwater.jobs.worker import Worker
 from headwater.oauth.cleanup import make_cleanup_duty
+from headwater.paths.builder import make_paths_duty
 from headwater.pipeline.duty import make_pipeline_duty
 from headwater.privacy.erasure_job import ERASURE_DUTY
 from headwater.reports.backlog_watch import make_backlog_duty
@@ -39,6 +40,7 @@ def worker(settings: Settings, arguments: Namespace) -> int:
     duties = [
         make_pipeline_duty(merge_alert=settings.merge_alert),
         ERASURE_DUTY,
+        make_paths_duty(),
         make_forwarding_duty(settings),
         make_export_duty(settings),
         make_export_tidying_duty(settings),

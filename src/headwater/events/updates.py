@@ -15,6 +15,7 @@ from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT
 from headwater.http.errors import NotFound
 from headwater.http.fields import NULL, NUMBER, number, number_text
 from headwater.http.objects import Property, object_of, parse_body
+from headwater.paths.changes import NOTE_EVENTS
 
 
 def _round(amount: Decimal) -> Decimal:
@@ -63,8 +64,10 @@ async def update_event(
     )
     if cursor.rowcount == 0:
         raise NotFound("Event")
+    await connection.execute(NOTE_EVENTS, {"space_id": space_id, "event_ids": [event_id]})
 
 
 async def delete_event(connection: AsyncConnection, space_id: int, event_id: int) -> None:
     """Delete an event, if there is one by that id. Its deliveries are the caller's to withdraw."""
+    await connection.execute(NOTE_EVENTS, {"space_id": space_id, "event_ids": [event_id]})
     await connection.execute(queries["delete"], {"space_id": space_id, "event_id": event_id})

@@ -13,6 +13,7 @@ from psycopg import AsyncConnection, Connection
 from headwater.browsing import batch_store as browsing
 from headwater.events import batch_store as events
 from headwater.identity.moves import ContactMove, ContactSplit
+from headwater.paths.changes import NOTE_CONTACTS
 from headwater.touchpoints import batch_store as touchpoints
 
 # Statements, not functions: the pipeline's connection blocks, the API's is asynchronous, and both
@@ -22,6 +23,7 @@ _REASSIGN = (
     touchpoints.REASSIGN,
     browsing.REASSIGN_VISITS,
     browsing.REASSIGN_HITS,
+    NOTE_CONTACTS,
 )
 _RESTORE = {
     "events": events.RESTORE,
@@ -53,7 +55,9 @@ async def restore(
     of rows of each kind.
     """
     values = split.values(space_id)
-    return {
+    counts = {
         kind: (await connection.execute(statement, values)).rowcount
         for kind, statement in _RESTORE.items()
     }
+    await connection.execute(NOTE_CONTACTS, values)
+    return counts

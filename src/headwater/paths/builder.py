@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import structlog
 from psycopg import Connection
-from psycopg.sql import SQL
 
 from headwater.database.queries import Queries
 from headwater.jobs.duties import Duty, look_every
 from headwater.paths import changes, segments
-from headwater.paths.live import OF_IDS, assemble, live_paths, live_values
+from headwater.paths.live import OF_DAY, OF_IDS, assemble, live_paths, live_values
 from headwater.paths.path_data import Column, IntArray, PathData
 from headwater.paths.segments import (
     ALL_COLUMNS,
@@ -124,7 +123,7 @@ class _Day:
         """Drop the segments of the day, and note all its events as changed."""
         self._connection.execute(queries["delete_day"], self._values)
         self._connection.execute(segments.queries["write_day"], self._values | {"parts": 0})
-        every = changes.queries["every_event"].format(only=_OF_DAY)
+        every = changes.queries["every_event"].format(only=OF_DAY)
         self._connection.execute(every, self._values)
 
     def _event_ids(self) -> dict[int, IntArray]:
@@ -153,9 +152,3 @@ class _Day:
     def _write(self, part: int, paths: PathData) -> None:
         segment = Segment(self.day, part, paths.without_unused())
         self._connection.execute(write_query(), write_values(self._space_id, segment))
-
-
-_OF_DAY = SQL(
-    "e.event_time >= %(day)s::timestamp AT TIME ZONE 'UTC'"
-    " AND e.event_time < (%(day)s::timestamp + interval '1 day') AT TIME ZONE 'UTC'"
-)

@@ -18,8 +18,8 @@ queries = Queries(__name__, "changes.sql")
 # run the same statements.
 NOTE_EVENTS = queries["events"]
 """Binds `space_id` and `event_ids`. Run before events are deleted, after any other change."""
-NOTE_CONTACT = queries["contact"]
-"""Notes every event of a contact. Binds `space_id` and `contact_id`."""
+NOTE_CONTACTS = queries["contacts"]
+"""Notes every event of two contacts. Binds `space_id`, `contact_id` and `survivor_id`."""
 
 
 def note_new_events(
@@ -30,6 +30,12 @@ def note_new_events(
     if noted:
         values = {"space_id": space_id, "events": rows(noted)}
         connection.execute(queries["new_events"], values)
+
+
+def note_events(connection: Connection[Any], space_id: int, event_ids: list[int]) -> None:
+    """Note stored events that are about to go."""
+    if event_ids:
+        connection.execute(NOTE_EVENTS, {"space_id": space_id, "event_ids": event_ids})
 
 
 def note_touches(

@@ -11,12 +11,13 @@ INSERT INTO pending_paths (space_id, day, event_id)
 SELECT %(space_id)s, ('epoch'::timestamp + r.event_time * interval '1 microsecond')::date, r.id
 FROM json_to_recordset(%(events)s::json) AS r (id bigint, event_time bigint);
 
--- name: contact
--- Every event of a contact.
+-- name: contacts
+-- Every event of a contact that moved, and of the one that it moved to or left.
 INSERT INTO pending_paths (space_id, day, event_id)
 SELECT %(space_id)s, (e.event_time AT TIME ZONE 'UTC')::date, e.id
 FROM events e
-WHERE e.space_id = %(space_id)s AND e.contact_id = %(contact_id)s;
+WHERE e.space_id = %(space_id)s
+  AND e.contact_id = ANY(ARRAY[%(contact_id)s, %(survivor_id)s]::bigint[]);
 
 -- name: after_touches
 -- The events that touches precede, by contact and time in microseconds since 1970. There are hardly

@@ -21,6 +21,10 @@ WHERE d.space_id = %(space_id)s AND d.day BETWEEN %(first_day)s AND %(last_day)s
 SELECT (min(e.event_time) AT TIME ZONE 'UTC')::date, (max(e.event_time) AT TIME ZONE 'UTC')::date
 FROM events e WHERE e.space_id = %(space_id)s;
 
+-- name: stored_bounds
+-- The first and the last day that has segments; NULL without any.
+SELECT min(d.day), max(d.day) FROM path_days d WHERE d.space_id = %(space_id)s;
+
 -- name: days_with_events
 -- Those of some days on which there are events.
 SELECT d.day
@@ -61,16 +65,14 @@ SET (events, touches, event_names, bases, checksums, {names}) =
 INSERT INTO path_days (space_id, day, parts) VALUES (%(space_id)s, %(day)s, %(parts)s)
 ON CONFLICT (space_id, day) DO UPDATE SET parts = excluded.parts;
 
--- name: delete_day
--- Everything that is derived of a day.
-DELETE FROM path_segments s WHERE s.space_id = %(space_id)s AND s.day = %(day)s;
-
 -- name: delete_all
--- Everything that is derived of a Space.
+-- The segments of a Space.
 DELETE FROM path_segments s WHERE s.space_id = %(space_id)s;
 
 -- name: delete_days
+-- How many segments its days have.
 DELETE FROM path_days d WHERE d.space_id = %(space_id)s;
 
 -- name: delete_pending
+-- What is to be put into them.
 DELETE FROM pending_paths p WHERE p.space_id = %(space_id)s;

@@ -26,6 +26,7 @@ from headwater.pipeline.batch_loader import (
 from headwater.pipeline.batch_writer import (
     empty_inbox,
     forward_events,
+    note_changed_paths,
     write_contacts,
     write_duplicates,
     write_events,
@@ -75,6 +76,7 @@ def process(connection: Connection[Any], batch: Batch) -> None:
     write_touchpoints(connection, batch)
     write_page_views(connection, batch)
     write_events(connection, batch)
+    note_changed_paths(connection, batch)
     forward_events(connection, batch)
     write_duplicates(connection, batch)
     empty_inbox(connection, batch)

@@ -30,6 +30,7 @@ from headwater.inbox.queue import delete_rows
 from headwater.inbox.rejected import reject_rows
 from headwater.merging.merge_log import log_merges
 from headwater.merging.reassignment import reassign_all
+from headwater.paths.changes import note_events, note_new_events, note_touches
 from headwater.pipeline.batch import Batch, Item
 from headwater.pipeline.page_views import (
     hit_row,
@@ -93,6 +94,22 @@ def write_events(connection: Connection[Any], batch: Batch) -> None:
     """Store the events."""
     batch.events = [event for item in batch.items if (event := _event(batch, item))]
     record_events(connection, batch.space.id, batch.events)
+
+
+def note_changed_paths(connection: Connection[Any], batch: Batch) -> None:
+    """Note the events whose paths are new or changed: those of the batch, those after its touches,
+    and those that others replace.
+    """
+    space_id, views = batch.space.id, batch.views.values()
+    moved = [(view.owner, view.at) for view in views if view.was_touch != view.is_touch]
+    moved += [(item.contact, item.touch.at) for item in batch.items if item.touch is not None]
+    note_touches(
+        connection,
+        space_id,
+        [(owner.final().id, at) for owner, at in moved if not owner.final().is_new],
+    )
+    note_new_events(connection, space_id, [(event.id, event.event_time) for event in batch.events])
+    note_events(connection, space_id, [event.id for event in batch.replaced])
 
 
 def forward_events(connection: Connection[Any], batch: Batch) -> None:

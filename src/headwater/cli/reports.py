@@ -1,0 +1,57 @@
+"""`headwater reports …`: the derived data that reports are computed from."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import asdict
+from typing import Any
+
+from psycopg import Connection
+
+from headwater.paths.upkeep import check_space, rebuild_space
+from headwater.settings import Settings
+from headwater.spaces.spaces import queries
+from headwater.terminal.command import CommandGroup, Option
+from headwater.terminal.connection import autocommit_connection
+from headwater.terminal.options import JSON
+from headwater.terminal.output import print_output
+
+SPACES = Option("--space", type=int, metavar="ID", help="the Space's id (all Spaces)")
+
+group = CommandGroup()
+
+
+@group.command("check", "compare the data of reports with the events", SPACES, JSON)
+def check(settings: Settings, arguments: Namespace) -> int:
+    """Return 0 when every report is right, 1 when one would be wrong. Days that reports read
+    straight from the tables, as they are pending, damaged or missing, are not wrong.
+    """
+    lines: list[dict[str, object]] = []
+    with autocommit_connection(settings) as connection:
+        for space_id in _spaces(connection, arguments):
+            days = [asdict(day) for day in check_space(connection, space_id)]
+            lines.append({
+                "space_id": space_id, "days": len(days),
+                **{name: sum(day[name] for day in days)
+                   for name in ("events", "pending", "wrong", "damaged")},
+            })  # fmt: skip
+    print_output(lines, as_json=arguments.json)
+    return 1 if any(line["wrong"] for line in lines) else 0
+
+
+@group.command("rebuild", "make the data of reports anew from the events", SPACES, JSON)
+def rebuild(settings: Settings, arguments: Namespace) -> int:
+    """Build all segments from nothing; reports stay right meanwhile."""
+    lines: list[dict[str, object]] = []
+    with autocommit_connection(settings) as connection:
+        for space_id in _spaces(connection, arguments):
+            steps = sum(1 for _ in rebuild_space(connection, space_id))
+            lines.append({"space_id": space_id, "steps": steps})
+    print_output(lines, as_json=arguments.json)
+    return 0
+
+
+def _spaces(connection: Connection[Any], arguments: Namespace) -> list[int]:
+    if arguments.space:
+        return [arguments.space]
+    return [space_id for (space_id,) in connection.execute(queries["list_ids"])]

@@ -1,0 +1,134 @@
+"""Comparing segments with what they are derived from, and making them anew: for operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+from psycopg import Connection
+from psycopg.sql import SQL
+
+from headwater.paths import changes
+from headwater.paths.builder import build_next
+from headwater.paths.builder import queries as builder_queries
+from headwater.paths.live import OF_DAY, assemble, live_paths, live_values
+from headwater.paths.path_data import EVENT_COLUMNS, TOUCH_COLUMNS, Column, IntArray, PathData
+from headwater.paths.segments import (
+    ALL_COLUMNS,
+    DamagedSegment,
+    queries,
+    read_query,
+    unpacked,
+)
+
+
+@dataclass(frozen=True)
+class DayReport:
+    """What a check found on a day."""
+
+    day: date
+    """In UTC."""
+    events: int
+    """Events in the tables."""
+    pending: int
+    """Of those, or gone since: events that reports read from the tables until they are built."""
+    wrong: int
+    """Events that segments have and the tables do not, or differently, or that are missing from
+    segments, without being pending. Reports would be wrong by them.
+    """
+    damaged: bool
+    """Segments are damaged or missing: reports read the whole day from the tables."""
+
+
+def check_space(connection: Connection[Any], space_id: int) -> Iterator[DayReport]:
+    """Compare a Space's segments with its events and touchpoints, day by day. Needs a connection
+    without a transaction.
+    """
+    span = {"space_id": space_id}
+    with connection.transaction():
+        connection.execute(builder_queries["snapshot"])
+        first, last = connection.execute(queries["bounds"], span).fetchone() or (None, None)
+        stored = connection.execute(queries["stored_bounds"], span).fetchone() or (None, None)
+        days = [day for day in (first, last, *stored) if day is not None]
+        for number in range((max(days) - min(days)).days + 1 if days else 0):
+            report = _check_day(connection, space_id, min(days) + timedelta(number))
+            if report.events or report.wrong or report.damaged:
+                yield report
+
+
+def rebuild_space(connection: Connection[Any], space_id: int) -> Iterator[None]:
+    """Drop all segments of a Space and build them from nothing; yields after every step. Reports
+    stay right all the while. Needs a connection without a transaction.
+    """
+    forget_space(connection, space_id)
+    while build_next(connection, space_id):
+        yield
+
+
+def forget_space(connection: Connection[Any], space_id: int) -> None:
+    """Drop all segments of a Space and note all its events as changed."""
+    values = {"space_id": space_id}
+    with connection.transaction():
+        for name in ("delete_all", "delete_days", "delete_pending"):
+            connection.execute(queries[name], values)
+        every = changes.queries["every_event"].format(only=SQL("true"))
+        connection.execute(every, values)
+
+
+def _check_day(connection: Connection[Any], space_id: int, day: date) -> DayReport:
+    cursor = connection.cursor(binary=True)
+    span = {"space_id": space_id, "first_day": day, "last_day": day}
+    record = cursor.execute(live_paths(OF_DAY), live_values(space_id, day=day)).fetchone()
+    assert record is not None
+    live = assemble(record)
+    noted = connection.execute(queries["pending"], span).fetchall()
+    pending = np.array([event_id for _, event_id in noted], dtype=np.int64)
+    known = connection.execute(queries["days"], span).fetchone()
+    rows = cursor.execute(read_query("read", ALL_COLUMNS), span).fetchall()
+    try:
+        segments = [unpacked(row, ALL_COLUMNS) for row in rows]
+    except DamagedSegment:
+        segments = []
+    if len(segments) != (known[1] if known else 0) or (known is None and live.events):
+        return DayReport(day, live.events, len(pending), 0, damaged=True)
+    stored = PathData.join([live.select(np.array([], dtype=np.int64)),
+                            *(segment.paths for segment in segments)])  # fmt: skip
+    wrong = _differences(stored, live, pending)
+    return DayReport(day, live.events, len(pending), wrong, damaged=False)
+
+
+def _differences(stored: PathData, live: PathData, pending: IntArray) -> int:
+    """Return how many events are not the same in both, other than those that are pending."""
+    ours, theirs = (
+        _written(paths.select(~np.isin(paths[Column.EVENT_IDS], pending)))
+        for paths in (stored, live)
+    )
+    ids = {event_id for event_id, _ in ours} | {event_id for event_id, _ in theirs}
+    alike = {event_id for event_id, _ in set(ours) & set(theirs)}
+    return len(ids - alike) + len(ours) - len({event_id for event_id, _ in ours})
+
+
+def _written(paths: PathData) -> list[tuple[int, tuple[Any, ...]]]:
+    """Return each event with everything that a report could read of it."""
+    events = {
+        column: paths[column].tolist()
+        for column in EVENT_COLUMNS
+        if column not in (Column.STARTS, Column.NAMES)
+    }
+    names = [paths.event_names[place] for place in paths[Column.NAMES].tolist()]
+    starts = paths[Column.STARTS].tolist()
+    touches = list(zip(*(paths[column].tolist() for column in TOUCH_COLUMNS), strict=True))
+    return [
+        (
+            event_id,
+            (
+                names[at],
+                *(values[at] for values in events.values()),
+                *touches[starts[at] : starts[at] + events[Column.LENGTHS][at]],
+            ),
+        )
+        for at, event_id in enumerate(events[Column.EVENT_IDS])
+    ]
