@@ -1,0 +1,74 @@
+"""Where histories are carried out, and the product's answers are held against the model's."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import psycopg
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from psycopg import AsyncConnection
+
+from tests.reports import answers
+from tests.reports.histories import History, histories
+from tests.reports.playing import World, new_world, play
+from tests.reports.questions import some_question
+from tests.support.report_model import loading
+from tests.support.report_model.facts import Facts
+
+AT_THE_END = 8
+"""Questions after a history's last step; after each step before there is one."""
+
+
+class Different(AssertionError):
+    """The product and the model do not agree."""
+
+
+@dataclass
+class Case:
+    """A question in the middle of a history, and the product's answer."""
+
+    facts: Facts
+    question: dict[str, Any]
+    told: dict[str, Any]
+
+
+@dataclass
+class Court:
+    """Where histories are carried out and answers compared."""
+
+    connection: psycopg.Connection
+    runner: asyncio.Runner
+    reader: AsyncConnection
+    cases: list[Case] | None = None
+    """What was asked and answered, where it is to be kept."""
+
+    def judge(self, history: History, dice: Random) -> None:
+        """Raise Different at the first answer that is not the model's."""
+        world = new_world(self.connection, self.runner, self.reader, history)
+        play(world, history, lambda world, _: self.compare(world, dice, 1))
+        self.compare(world, dice, AT_THE_END)
+
+    def compare(self, world: World, dice: Random, count: int) -> None:
+        facts = loading.load(world.connection, world.space_id)
+        for _ in range(count):
+            question = some_question(dice, answers.ABLE)
+            told = self.runner.run(answers.answer(self.reader, world.space_id, question))
+            wrong = answers.differences(question, told, answers.expected(facts, question))
+            if self.cases is not None:
+                self.cases.append(Case(facts, question, told))
+            if wrong:
+                raise Different("\n".join([f"{question}", *wrong[:20]]))
+
+    def judge_many(self, count: int, **how: Any) -> None:
+        """Judge so many random histories."""
+
+        @given(history=histories, seed=st.integers(0, 2**16))
+        @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck), **how)
+        def judge(history: History, seed: int) -> None:
+            self.judge(history, Random(seed))
+
+        judge()

@@ -1,0 +1,214 @@
+"""Histories carried out by the product's own functions, as its edges call them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import psycopg
+from psycopg import AsyncConnection
+
+from headwater.ads.catalogue import AdName, put_names
+from headwater.contacts.inputs import read_changes
+from headwater.contacts.updates import update_contact
+from headwater.deliveries.outbox import withdraw_deliveries
+from headwater.events.updates import EventChange, delete_event, update_event
+from headwater.http.errors import Conflict, NotFound
+from headwater.inbox.rejected import replay_rejected
+from headwater.merging.membership import attach_company, detach_company
+from headwater.merging.unmerge import unmerge
+from headwater.privacy.erasure_job import erase_next
+from headwater.privacy.erasures import request_erasure
+from headwater.spaces.spaces import fetch_space
+from tests.reports.histories import Arrive, Change, Crash, History, Reject, Step
+from tests.support.pipeline import Stage, new_stage
+
+Work = Callable[[AsyncConnection], Awaitable[Any]]
+Between = Callable[["World", Step], None]
+"""Called after every step: to ask, to rebuild, to break something off."""
+
+
+@dataclass
+class World:
+    """A Space in which a history happens."""
+
+    connection: psycopg.Connection
+    stage: Stage
+    runner: asyncio.Runner
+    reader: AsyncConnection
+    """The connection of what is asynchronous."""
+    done: list[Step] = field(default_factory=list[Step])
+
+    @property
+    def space_id(self) -> int:
+        return self.stage.space_id
+
+    def ids(self, table: str, condition: str = "true") -> list[int]:
+        query = f"SELECT id FROM {table} WHERE space_id = %s AND {condition} ORDER BY id"
+        return [row[0] for row in self.connection.execute(query, (self.space_id,))]
+
+    def run(
+        self, work: Callable[[AsyncConnection], Awaitable[Any]], *, undone: bool = False
+    ) -> Any:
+        """Do something in a transaction of its own, which may be rolled back."""
+
+        async def in_a_transaction() -> Any:
+            async with self.reader.transaction(force_rollback=undone):
+                return await work(self.reader)
+
+        return self.runner.run(in_a_transaction())
+
+
+def new_world(
+    connection: psycopg.Connection,
+    runner: asyncio.Runner,
+    reader: AsyncConnection,
+    history: History,
+) -> World:
+    stage = new_stage(connection, timezone=history.zone, company_identity_mode=history.mode)
+    for number in (1, 16):
+        connection.execute(
+            "INSERT INTO field_labels (space_id, field, label) VALUES (%s, %s, 'Label')",
+            (stage.space_id, f"profile_field_{number}"),
+        )
+    world = World(connection, stage, runner, reader)
+    names = [AdName("campaign", campaign_id, name) for campaign_id, name in history.names]
+    world.run(lambda connection: put_names(connection, stage.space_id, names))
+    return world
+
+
+def play(world: World, history: History, between: Between) -> None:
+    """Carry out a history, step by step."""
+    for step in history.steps:
+        carry_out(world, step)
+        world.done.append(step)
+        between(world, step)
+
+
+def carry_out(world: World, step: Step, *, undone: bool = False) -> None:
+    if isinstance(step, Crash):
+        carry_out(world, step.step, undone=True)
+    elif isinstance(step, Arrive):
+        arrive(world, step, undone=undone)
+    elif isinstance(step, Reject):
+        world.stage.put(step.item)
+        world.stage.process()
+    elif isinstance(step, Change):
+        change(world, step, undone=undone)
+    else:
+        replay(world)
+
+
+def arrive(world: World, step: Arrive, *, undone: bool) -> None:
+    """A batch that breaks off leaves the items on the inbox, to be processed with the next."""
+    world.stage.put(*step.items)
+    with world.connection.transaction(force_rollback=True) if undone else nullcontext():
+        world.stage.process(step.batch)
+
+
+def replay(world: World) -> None:
+    replay_rejected(world.connection, world.space_id)
+    world.connection.execute(
+        "UPDATE inbox SET payload = replace(payload, '\"secret\"', '\"7\"') WHERE space_id = %s",
+        (world.space_id,),
+    )
+    world.stage.process()
+
+
+def change(world: World, step: Change, *, undone: bool) -> None:
+    """Do something to what there is; nothing, where there is nothing to do it to."""
+    if step.what == "erase":
+        erase(world, step, undone=undone)
+        return
+    work = _WORK[step.what](world, step)
+    if work is not None:
+        world.run(work, undone=undone)
+
+
+def erase(world: World, step: Change, *, undone: bool) -> None:
+    contact_id = _pick(world.ids("contacts", "merged_into IS NULL"), step.pick)
+    if contact_id is None:
+        return
+    world.run(lambda connection: request_erasure(connection, world.space_id, contact_id))
+    with world.connection.transaction(force_rollback=True) if undone else nullcontext():
+        while erase_next(world.connection, world.space_id):
+            pass
+
+
+def _pick(ids: list[int], pick: int) -> int | None:
+    return ids[pick % len(ids)] if ids else None
+
+
+def _unmerge(world: World, step: Change) -> Work | None:
+    contact_id = _pick(world.ids("contacts", "merged_into IS NOT NULL"), step.pick)
+
+    async def undo(connection: AsyncConnection) -> None:
+        assert contact_id is not None
+        try:
+            async with connection.transaction():
+                await unmerge(connection, world.space_id, contact_id)
+        except (Conflict, NotFound):
+            pass  # an erased one stays what it is
+
+    return undo if contact_id is not None else None
+
+
+def _attach(world: World, step: Change) -> Work | None:
+    contact_id = _pick(world.ids("contacts"), step.pick)
+    company_id = _pick(world.ids("companies"), step.other)
+    if contact_id is None or company_id is None:
+        return None
+    return lambda connection: attach_company(connection, world.space_id, contact_id, company_id)
+
+
+def _detach(world: World, step: Change) -> Work | None:
+    contact_id = _pick(world.ids("contacts"), step.pick)
+    if contact_id is None:
+        return None
+    return lambda connection: detach_company(connection, world.space_id, contact_id)
+
+
+def _amount(world: World, step: Change) -> Work | None:
+    event_id = _pick(world.ids("events"), step.pick)
+    if event_id is None:
+        return None
+    wanted = EventChange(None if step.value is None else Decimal(step.value))
+    return lambda connection: update_event(connection, world.space_id, event_id, wanted)
+
+
+def _delete(world: World, step: Change) -> Work | None:
+    event_id = _pick(world.ids("events"), step.pick)
+
+    async def delete(connection: AsyncConnection) -> None:
+        assert event_id is not None
+        await delete_event(connection, world.space_id, event_id)
+        await withdraw_deliveries(connection, world.space_id, event_id)
+
+    return delete if event_id is not None else None
+
+
+def _name(world: World, step: Change) -> Work | None:
+    name = AdName("campaign", ("11", "12")[step.pick % 2], ("Aardvark", "Zebra")[step.other % 2])
+    return lambda connection: put_names(connection, world.space_id, [name])
+
+
+def _fields(world: World, step: Change) -> Work | None:
+    contact_id = _pick(world.ids("contacts"), step.pick)
+    values = read_changes({"custom_fields": {"profile_field_1": step.value}})
+
+    async def update(connection: AsyncConnection) -> None:
+        assert contact_id is not None
+        space = await fetch_space(connection, world.space_id)
+        await update_contact(connection, space, contact_id, values)
+
+    return update if contact_id is not None else None
+
+
+_WORK: dict[str, Callable[[World, Change], Work | None]] = {
+    "unmerge": _unmerge, "attach": _attach, "detach": _detach, "amount": _amount,
+    "delete": _delete, "name": _name, "fields": _fields,
+}  # fmt: skip

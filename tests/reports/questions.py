@@ -1,0 +1,109 @@
+"""Random questions, under the names that the API has for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from headwater.attribution.models import MODELS, WINDOWS
+from tests.reports.histories import NAMES, SOURCES
+from tests.support.report_model.question import (
+    GROUPS,
+    MEASURES,
+    NOT_ADDING_UP,
+    read_question,
+)
+
+PERIODS = (
+    *[("2026-01-01 00:00:00", "2026-12-31 23:59:59")] * 3,
+    *[("2025-01-01 00:00:00", "2026-12-31 23:59:59")] * 3,
+    ("2026-04-01 00:00:00", "2026-06-30 23:59:59"),
+    ("2026-03-01 00:00:00", "2026-03-31 23:59:59"),
+    ("2026-04-01 00:00:00", "2026-04-30 23:59:59"),
+    ("2026-03-29 02:30:00", "2026-03-30 01:00:00"),
+    ("2026-03-20 00:00:00", "2026-04-03 23:59:59"),
+    *[("2026-10-25 00:00:00", "2026-10-25 02:30:00")] * 2,
+)
+
+
+@dataclass(frozen=True)
+class Abilities:
+    """What can be wanted of a report."""
+
+    measures: tuple[str, ...] = MEASURES
+    groups: tuple[str, ...] = GROUPS
+    several_models: bool = True
+    amounts: bool = True
+    touch_dates: bool = True
+    months_before: bool = True
+    """The period before whole months is as many months."""
+
+
+EVERYTHING = Abilities()
+
+
+def some_question(dice: Random, able: Abilities = EVERYTHING) -> dict[str, Any]:
+    """A question that fits together."""
+    while True:
+        question = _any_question(dice, able)
+        read = read_question(question)
+        if read.refusal() is None:
+            return question
+
+
+def _any_question(dice: Random, able: Abilities) -> dict[str, Any]:
+    start, end = dice.choice(PERIODS)
+    measures = dice.sample(able.measures, dice.randint(1, min(6, len(able.measures))))
+    groups = dice.sample(able.groups, dice.choice((0, 1, 1, 1, 2, 2)))
+    models = dice.sample(sorted(MODELS), dice.choice((1, 1, 2)) if able.several_models else 1)
+    if len(models) > 1 and dice.random() < 0.7:
+        measures = [name for name in measures if "credited" in name or "touched" in name]
+        measures = [*dict.fromkeys([*measures, "credited_revenue"])]
+    if "share" in measures and dice.random() < 0.8:
+        measures.sort(key=lambda name: name in NOT_ADDING_UP)
+    question: dict[str, Any] = {
+        "measures": measures, "group_by": groups, "start_date": start, "end_date": end,
+        "attribution_models": models, "attribution_window": dice.choice(WINDOWS),
+        "query_mode": dice.choice(("profile", "company")),
+        "compare": dice.choice(("none", "none", "previous_period", "previous_year")),
+        "limit": dice.choice((1, 3, 200)),
+    }  # fmt: skip
+    if dice.random() < 0.3:
+        question["order_by"] = dice.choice([*measures, *groups])
+    question |= _some_filters(dice, able)
+    if question["compare"] == "previous_period" and not able.months_before:
+        question["start_date"] = start.replace("00:00:00", "00:00:01")
+    return question
+
+
+def _some_filters(dice: Random, able: Abilities) -> dict[str, Any]:
+    filters: dict[str, Any] = {}
+    if dice.random() < 0.15:
+        filters["event_names"] = sorted(set(dice.sample(NAMES, 2)))
+    if dice.random() < 0.2:
+        filters["sources"] = dice.sample(SOURCES, 3)
+    if dice.random() < 0.25:
+        filters["campaign"] = dice.choice(
+            ("SPRING", "S", "11", "& s", "%", "ZEBRA", "aardvark", "r")
+        )
+    if dice.random() < 0.1:
+        filters["custom_field_filters"] = [dice.choice(CONDITIONS)]
+    if able.amounts and dice.random() < 0.1:
+        filters["amount_min"] = dice.choice((-30, 0, 0.01, 33.333))
+    if able.amounts and dice.random() < 0.1:
+        filters["amount_max"] = dice.choice((-0.0003, 0, 99.9999, 100))
+    if able.touch_dates and dice.random() < 0.2:
+        filters["date_basis"] = "touch"
+    return filters
+
+
+CONDITIONS: tuple[dict[str, str], ...] = (
+    {"field": "profile_field_1", "operator": "equal_to", "value": "gold"},
+    {"field": "profile_field_1", "operator": "not_equal_to", "value": "gold"},
+    {"field": "profile_field_1", "operator": "contains", "value": "l"},
+    {"field": "profile_field_1", "operator": "unknown"},
+    {"field": "profile_field_16", "operator": "greater_than", "value": "1"},
+    {"field": "profile_field_16", "operator": "any"},
+    {"field": "profile_field_16", "operator": "unknown"},
+)

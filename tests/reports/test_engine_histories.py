@@ -1,0 +1,46 @@
+"""The product's reports against the model's, in the middle of random histories and at their end.
+
+`HEADWATER_HISTORIES=10000` makes it a long run.
+"""
+
+from __future__ import annotations
+
+import os
+from copy import deepcopy
+
+import pytest
+from hypothesis import Phase
+
+from tests.reports import answers
+from tests.reports.court import Case, Court
+from tests.reports.faults import FAULTS, Plant
+
+HISTORIES = int(os.environ.get("HEADWATER_HISTORIES", "200"))
+
+
+def test_it_works(court: Court) -> None:
+    court.judge_many(HISTORIES)
+
+
+def test_a_fault_of_any_kind_is_found(court: Court) -> None:
+    """Faults are planted in the model, as the answers are the same either way round."""
+    court.cases = []
+    court.judge_many(50, derandomize=True, database=None, phases=[Phase.generate])
+    missed = [name for name, plant in FAULTS.items() if not is_found(plant, court.cases)]
+    assert missed == []
+
+
+def is_found(plant: Plant, cases: list[Case]) -> bool:
+    """True when a planted fault makes a difference to any answer."""
+    with pytest.MonkeyPatch.context() as patch:
+        plant(patch)
+        return any(map(is_different, cases))
+
+
+def is_different(case: Case) -> bool:
+    """True as well when the answer cannot even be put together."""
+    try:
+        right = answers.expected(case.facts, case.question)
+    except ValueError:
+        return True
+    return bool(answers.differences(case.question, deepcopy(case.told), right))

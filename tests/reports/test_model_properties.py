@@ -1,0 +1,100 @@
+"""What must hold for any answer of the model of reports, whatever the history and the question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from random import Random
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.reports.court import Court
+from tests.reports.histories import History, histories
+from tests.reports.playing import new_world, play
+from tests.reports.questions import some_question
+from tests.support.report_model import loading
+from tests.support.report_model.counting import Figures
+from tests.support.report_model.facts import Facts
+from tests.support.report_model.paths import Tally, make_paths
+from tests.support.report_model.question import CREDITED, Question, read_question
+from tests.support.report_model.report import Report, make_report
+
+QUESTIONS = 30
+
+
+def test_it_works(court: Court) -> None:
+    @given(history=histories, seed=st.integers(0, 2**16))
+    @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+    def check(history: History, seed: int) -> None:
+        world = new_world(court.connection, court.runner, court.reader, history)
+        play(world, history, lambda _world, _step: None)
+        facts, dice = loading.load(world.connection, world.space_id), Random(seed)
+        for _ in range(QUESTIONS):
+            question = read_question(some_question(dice))
+            report = make_report(facts, question)
+            check_money(report)
+            check_credit(question, report)
+            check_paths(facts, question)
+
+    check()
+
+
+def every_figures(report: Report) -> Iterable[Figures]:
+    for row in (*report.rows, report.total, *([report.overall] if report.overall else [])):
+        yield row.figures
+        if row.before is not None:
+            yield row.before
+
+
+def check_money(report: Report) -> None:
+    """Revenue is what was ordered without what was given back."""
+    for figures in every_figures(report):
+        if {"gross_revenue", "refunds", "revenue"} <= figures.keys():
+            gross, refunds = figures["gross_revenue"], figures["refunds"]
+            assert gross is not None
+            assert refunds is not None
+            assert figures["revenue"] == gross - refunds
+        for name in ("events", "orders", "contacts", "touched_events", "refunds"):
+            assert (figures.get(name) or 0) >= 0
+        assert not {"events", "orders"} <= figures.keys() or figures["orders"] <= figures["events"]  # type: ignore[operator]
+
+
+def check_credit(question: Question, report: Report) -> None:
+    """What is credited and what is not are together all there is; rows are together the total."""
+    for column in report.columns:
+        if not column.startswith(CREDITED):
+            continue
+        total = report.total.figures[column]
+        if report.rows and not report.left_out:
+            assert total == _sum(row.figures[column] for row in report.rows)
+        if report.unattributed is None:
+            continue
+        assert report.overall is not None
+        assert total is not None
+        nobodys = report.unattributed.row.figures[column]
+        assert nobodys is not None
+        assert report.overall.figures[column] == total + nobodys
+        reasons = report.unattributed.reasons.values()
+        assert nobodys == _sum(row.figures[column] for row in reasons)
+    if question.by_touch_date:
+        assert (report.overall, report.unattributed) == (None, None)
+
+
+def check_paths(facts: Facts, question: Question) -> None:
+    """Every event is on one way, in one length and one time, between one pair of ends."""
+    paths = make_paths(facts, question)
+    parts = [paths.touches.values(), paths.days.values(), paths.first_and_last.values()]
+    if not paths.left_out:
+        parts.append([tally for _, tally in paths.ways])
+    for part in parts:
+        assert _both(part) == _both([paths.total])
+
+
+def _both(tallies: Iterable[Tally | None]) -> tuple[int, Fraction]:
+    some = [tally for tally in tallies if tally is not None]
+    return sum(tally.events for tally in some), _sum(tally.revenue for tally in some)
+
+
+def _sum(figures: Iterable[Fraction | None]) -> Fraction:
+    return sum((figure for figure in figures if figure is not None), Fraction(0))

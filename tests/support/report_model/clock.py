@@ -1,0 +1,125 @@
+"""Periods on a Space's clock: which moments they hold, what they are compared with, which days,
+weeks and months they touch.
+"""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+SECOND = timedelta(seconds=1)
+STEPS = ("day", "week", "month")
+
+
+@dataclass(frozen=True)
+class Period:
+    """From one second to another, both included, as the clock shows them."""
+
+    start: datetime
+    end: datetime
+
+    def bounds(self, zone: ZoneInfo) -> tuple[datetime, datetime]:
+        """Its first instant, and the first after it.
+
+        A second that the clock shows twice begins a period the first time and ends it the second.
+        A second that it skips is as long after the skipped hour's beginning.
+        """
+        ends = [_instant(self.end, zone, fold) for fold in (0, 1)]
+        return _instant(self.start, zone, 0), max(ends) + SECOND
+
+    def holds(self, moment: datetime, zone: ZoneInfo) -> bool:
+        start, end = self.bounds(zone)
+        return start <= moment < end
+
+    def begins_before(self, moment: datetime, zone: ZoneInfo) -> bool:
+        """True when its first second is before that of a moment."""
+        return self.bounds(zone)[0] < moment.replace(microsecond=0)
+
+    def ends_after(self, moment: datetime, zone: ZoneInfo) -> bool:
+        """True when its last second is after that of a moment."""
+        return self.bounds(zone)[1] - SECOND > moment.replace(microsecond=0)
+
+    def steps(self, group: str) -> list[str]:
+        """The days, weeks or months with any date of the period, in order."""
+        count = (self.end.date() - self.start.date()).days + 1
+        dates = [self.start.date() + timedelta(days=number) for number in range(count)]
+        return list(dict.fromkeys(step_of(group, day) for day in dates))
+
+
+def _instant(local: datetime, zone: ZoneInfo, fold: int) -> datetime:
+    return local.replace(tzinfo=zone, fold=fold).astimezone(UTC)
+
+
+def step_of(group: str, day: date) -> str:
+    """The key of the day, week or month that a date is in."""
+    if group == "week":
+        return (day - timedelta(days=day.weekday())).isoformat()
+    return day.isoformat()[: 7 if group == "month" else 10]
+
+
+def time_key(group: str, moment: datetime, zone: ZoneInfo) -> str:
+    """The key of a moment: a step, the weekday from 1 (Monday) to 7, or the hour from 0 to 23."""
+    local = moment.astimezone(zone)
+    if group == "weekday":
+        return str(local.isoweekday())
+    if group == "hour":
+        return str(local.hour)
+    return step_of(group, local.date())
+
+
+def compared(period: Period, compare: str) -> Period | None:
+    """The period that another is compared with."""
+    if compare == "previous_period":
+        months = whole_months(period)
+        if months:
+            first = _months_before(period.start.date(), months)
+            last = period.start.date() - timedelta(days=1)
+            return Period(datetime.combine(first, time()), datetime.combine(last, time(23, 59, 59)))
+        length = period.end - period.start + SECOND
+        return Period(period.start - length, period.start - SECOND)
+    if compare == "previous_year":
+        return Period(_year_before(period.start), _year_before(period.end))
+    return None
+
+
+def whole_months(period: Period) -> int:
+    """The number of calendar months that a period is; 0 where it is not exactly some."""
+    start, end = period.start, period.end
+    last_day = monthrange(end.year, end.month)[1]
+    begins = start.day == 1 and start.time() == time()
+    if begins and end.day == last_day and end.time() == time(23, 59, 59) and end > start:
+        return 12 * (end.year - start.year) + end.month - start.month + 1
+    return 0
+
+
+def counterpart(group: str, key: str, period: Period, other: Period, compare: str) -> str | None:
+    """The key in the other period of a day, week or month; None where it has no such."""
+    theirs = other.steps(group)
+    if compare == "previous_period":
+        place = period.steps(group).index(key)
+        return theirs[place] if place < len(theirs) else None
+    try:
+        if group == "week":
+            year, week, _ = date.fromisoformat(key).isocalendar()
+            wanted = date.fromisocalendar(year - 1, week, 1).isoformat()
+        elif group == "month":
+            wanted = f"{int(key[:4]) - 1:04}{key[4:]}"
+        else:
+            day = date.fromisoformat(key)
+            wanted = day.replace(year=day.year - 1).isoformat()
+    except ValueError:  # a leap day, or a fifty-third week
+        return None
+    return wanted if wanted in theirs else None
+
+
+def _months_before(first: date, months: int) -> date:
+    place = 12 * first.year + first.month - 1 - months
+    return date(place // 12, place % 12 + 1, 1)
+
+
+def _year_before(moment: datetime) -> datetime:
+    if (moment.month, moment.day) == (2, 29):
+        moment = moment.replace(day=28)
+    return moment.replace(year=moment.year - 1)

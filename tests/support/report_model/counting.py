@@ -1,0 +1,208 @@
+"""Figures of a group: every measure by its definition, over its events and credits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from math import floor
+
+from tests.support.report_model.credit import Credit
+from tests.support.report_model.facts import Event, Facts, Touchpoint
+from tests.support.report_model.question import CREDITED, Question
+
+Figure = Fraction | None
+Figures = dict[str, Figure]
+
+
+@dataclass(eq=False)
+class Conversion:
+    """An event with the touches that led to it."""
+
+    event: Event
+    path: list[Touchpoint]
+    """All before it."""
+    window: list[Touchpoint]
+    """Those within the window."""
+    credits: dict[str, list[Credit]]
+    """By model."""
+
+    @property
+    def amount(self) -> Fraction:
+        return Fraction(self.event.amount or Decimal(0))
+
+    @property
+    def days(self) -> Fraction:
+        """From the second of the first touch in the window to the second of the event."""
+        first = self.window[0].occurred_at.replace(microsecond=0)
+        seconds = (self.event.event_time.replace(microsecond=0) - first).total_seconds()
+        return Fraction(int(seconds), 86_400)
+
+
+@dataclass
+class Group:
+    """What belongs to a row."""
+
+    counted: dict[int, Conversion] = field(default_factory=dict[int, Conversion])
+    """Events that count as a whole, by id."""
+    touched: dict[int, Conversion] = field(default_factory=dict[int, Conversion])
+    """Events with any touch of the group in the window."""
+    credits: dict[str, list[Credit]] = field(default_factory=dict[str, list[Credit]])
+    """By model."""
+
+    def count(self, conversion: Conversion) -> None:
+        self.counted[conversion.event.id] = conversion
+
+    def touch(self, conversion: Conversion) -> None:
+        self.touched[conversion.event.id] = conversion
+
+    def credit(self, model: str, credit: Credit) -> None:
+        self.credits.setdefault(model, []).append(credit)
+
+
+def whole(conversions: Iterable[Conversion]) -> Group:
+    """A group of whole events, credited as a whole to whoever it is the group of."""
+    group = Group()
+    for conversion in conversions:
+        group.count(conversion)
+        if conversion.window:
+            group.touch(conversion)
+    return group
+
+
+def columns_of(question: Question) -> list[str]:
+    """The figures of a row: measures, those of credit once for each of several models."""
+    return [
+        column for measure in question.measures for column in columns_of_measure(question, measure)
+    ]
+
+
+def columns_of_measure(question: Question, measure: str) -> list[str]:
+    models = question.models
+    base = question.measures[0] if measure == "share" else measure
+    if len(models) == 1 or base not in CREDITED:
+        return [measure]
+    return [f"{measure}_{model}" for model in models]
+
+
+def figures_of(group: Group, question: Question, facts: Facts) -> Figures:
+    """The figures of a group but its share, which needs the whole."""
+    figures: Figures = {}
+    for measure in question.measures:
+        if measure == "share":
+            continue
+        for model, column in _models_of(question, measure):
+            figures[column] = _figure(measure, group, group.credits.get(model, []), question, facts)
+    return figures
+
+
+def wholly_credited(group: Group, question: Question, facts: Facts) -> Figures:
+    """The same of a group whose events count as credited to it with all their amount."""
+    figures = figures_of(group, question, facts)
+    for measure in set(CREDITED) & set(question.measures):
+        amounts = [conversion.amount for conversion in group.counted.values()]
+        value = sum(amounts) if measure == "credited_revenue" else len(amounts)
+        for _, column in _models_of(question, measure):
+            figures[column] = Fraction(value)
+    return figures
+
+
+def with_share(figures: Figures, of: Figures, question: Question) -> Figures:
+    """The figures in the order of the columns, with the row's share of the first measure."""
+    done = dict(figures)
+    if "share" in question.measures:
+        shares = columns_of_measure(question, "share")
+        bases = columns_of_measure(question, question.measures[0])
+        for column, base in zip(shares, bases, strict=True):
+            if base in figures:
+                part, everything = figures[base], of[base]
+                assert part is not None
+                done[column] = rounded(part / everything) if everything else None
+    return {column: done[column] for column in columns_of(question) if column in done}
+
+
+def _models_of(question: Question, measure: str) -> list[tuple[str, str]]:
+    """The models and columns of a measure."""
+    columns = columns_of_measure(question, measure)
+    return list(zip(question.models, columns, strict=False))
+
+
+def _figure(
+    measure: str, group: Group, credits_: list[Credit], question: Question, facts: Facts
+) -> Figure:
+    match measure:
+        case "credited_events":
+            return sum((credit.part for credit in credits_), Fraction(0))
+        case "credited_revenue":
+            return sum((credit.amount for credit in credits_), Fraction(0))
+        case "touched_events":
+            return Fraction(len(group.touched))
+        case "touched_revenue":
+            return _sum(each.amount for each in group.touched.values())
+        case _:
+            return _whole_figure(measure, list(group.counted.values()), question, facts)
+
+
+def _whole_figure(
+    measure: str, conversions: list[Conversion], question: Question, facts: Facts
+) -> Figure:
+    orders = [each for each in conversions if each.amount > 0]
+    refunds = [each for each in conversions if each.amount < 0]
+    led = [each for each in conversions if each.window]
+    buyers = {each.event.contact_id for each in conversions if each.amount >= 0}
+    figures: dict[str, Callable[[], Figure]] = {
+        "events": lambda: Fraction(len(conversions)),
+        "orders": lambda: Fraction(len(orders)),
+        "refund_count": lambda: Fraction(len(refunds)),
+        "revenue": lambda: _sum(each.amount for each in conversions),
+        "gross_revenue": lambda: _sum(each.amount for each in orders),
+        "refunds": lambda: -_sum(each.amount for each in refunds),
+        "average_order_value": lambda: _average([each.amount for each in orders]),
+        "contacts": lambda: Fraction(len(buyers)),
+        "new_customers": lambda: Fraction(_new_customers(conversions, question, facts)),
+        "days_to_conversion": lambda: _average([each.days for each in led]),
+        "touches_to_conversion": lambda: _average([Fraction(len(each.window)) for each in led]),
+    }
+    return figures[measure]()
+
+
+def _new_customers(conversions: list[Conversion], question: Question, facts: Facts) -> int:
+    people = {each.event.contact_id for each in conversions}
+    ids = {each.event.id for each in conversions}
+    return len(ids & {first_order(person, question, facts) for person in people})
+
+
+def first_order(contact_id: int, question: Question, facts: Facts) -> int | None:
+    """The event that was a contact's first order of all time."""
+    orders = [
+        event
+        for event in facts.events
+        if event.contact_id == contact_id
+        and event.amount is not None
+        and event.amount > 0
+        and (not question.event_names or event.event_name in question.event_names)
+    ]
+    first = min(orders, key=lambda event: (event.event_time, event.id), default=None)
+    return None if first is None else first.id
+
+
+def change_of(now: Figure, then: Figure) -> Figure:
+    """The difference as a part of what was."""
+    if now is None or not then:
+        return None
+    return rounded((now - then) / abs(then))
+
+
+def rounded(value: Fraction) -> Fraction:
+    """To four decimals; what lies in the middle goes away from zero."""
+    whole_part = floor(abs(value) * 10_000 + Fraction(1, 2))
+    return Fraction(-whole_part if value < 0 else whole_part, 10_000)
+
+
+def _average(values: list[Fraction]) -> Figure:
+    return rounded(_sum(values) / len(values)) if values else None
+
+
+def _sum(values: Iterable[Fraction]) -> Fraction:
+    return sum(values, Fraction(0))

@@ -1,0 +1,126 @@
+"""Who is credited with an event, by the words of the rule.
+
+The amount is counted in whole units: hundredths, or the amount's own last decimal where that is
+finer. Every touch gets its exact share rounded down to whole units; the units left over go one each
+to the touches that lost most by the rounding, of equals to the earlier. A refund is shared like an
+order and then turned negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from fractions import Fraction
+
+from tests.support.report_model.facts import Event, Touchpoint
+
+EVENT_UNITS = 5 * 5342931457063200
+"""The units of an event itself: five times the least common multiple of 1 to 40. Shares of a path
+of up to 40 touches are whole numbers of them.
+"""
+
+
+@dataclass(frozen=True)
+class Credit:
+    """A touch's part of an event."""
+
+    touch: Touchpoint
+    part: Fraction
+    """Of the event itself; the parts of all its touches are 1."""
+    amount: Fraction
+    """Of its amount; 0 where it has none."""
+
+
+def path_of(
+    event: Event, touchpoints: Sequence[Touchpoint], *, by_company: bool
+) -> list[Touchpoint]:
+    """The touches before an event, or at its very moment, in order."""
+    if by_company and event.company_id is not None:
+        path = [touch for touch in touchpoints if touch.company_id == event.company_id]
+    else:
+        path = [touch for touch in touchpoints if touch.contact_id == event.contact_id]
+    path = [touch for touch in path if touch.occurred_at <= event.event_time]
+    return sorted(path, key=lambda touch: (touch.occurred_at, touch.id))
+
+
+def within(window: int, event: Event, path: Sequence[Touchpoint]) -> list[Touchpoint]:
+    """The touches of a path in a window of so many days of 86,400 seconds; 0 is a lifetime."""
+    if window == 0:
+        return list(path)
+    earliest = event.event_time - timedelta(seconds=window * 86_400)
+    return [touch for touch in path if touch.occurred_at >= earliest]
+
+
+def is_paid(touch: Touchpoint) -> bool:
+    return touch.source.endswith("_ads")
+
+
+def is_direct(touch: Touchpoint) -> bool:
+    return touch.source == "direct"
+
+
+def fractions_of(model: str, path: Sequence[Touchpoint]) -> list[tuple[Touchpoint, Fraction]]:
+    """The touches that a model credits, in order, each with its fraction of the whole."""
+    paid = [touch for touch in path if is_paid(touch)]
+    not_direct = [touch for touch in path if not is_direct(touch)]
+    match model:
+        case "first_touch":
+            picked = path[:1]
+        case "last_touch":
+            picked = path[-1:]
+        case "linear":
+            picked = path
+        case "first_platform_touch":
+            picked = paid[:1]
+        case "last_platform_touch":
+            picked = paid[-1:]
+        case "linear_paid":
+            picked = paid
+        case "last_non_direct_touch":
+            picked = not_direct[-1:] or path[-1:]
+        case "u_shaped" if len(path) > 2:
+            inner = Fraction(1, 5) / (len(path) - 2)
+            fractions = [Fraction(2, 5), *[inner] * (len(path) - 2), Fraction(2, 5)]
+            return list(zip(path, fractions, strict=True))
+        case "u_shaped":
+            picked = path
+        case _:
+            raise ValueError(model)
+    return [(touch, Fraction(1, len(picked))) for touch in picked]
+
+
+def credits_of(model: str, event: Event, path: Sequence[Touchpoint]) -> list[Credit]:
+    """The credited touches of an event whose path within the window this is."""
+    fractions = fractions_of(model, path)
+    parts = shared_out(EVENT_UNITS, [fraction for _, fraction in fractions])
+    amount = event.amount if event.amount is not None else Decimal(0)
+    unit = unit_of(amount)
+    units = abs(Fraction(amount)) / unit
+    assert units.denominator == 1
+    sign = -1 if amount < 0 else 1
+    amounts = shared_out(units.numerator, [fraction for _, fraction in fractions])
+    return [
+        Credit(touch, Fraction(part, EVENT_UNITS), sign * share * unit)
+        for (touch, _), part, share in zip(fractions, parts, amounts, strict=True)
+    ]
+
+
+def unit_of(amount: Decimal) -> Fraction:
+    """A hundredth, or the last decimal of an amount that has more of them."""
+    unit = Fraction(1, 100)
+    while (Fraction(amount) / unit).denominator != 1:
+        unit /= 10
+    return unit
+
+
+def shared_out(units: int, fractions: Sequence[Fraction]) -> list[int]:
+    """Whole units in these fractions, which add up to 1."""
+    shares = [int(units * fraction) for fraction in fractions]
+    lost = [units * fraction - share for fraction, share in zip(fractions, shares, strict=True)]
+    for _ in range(units - sum(shares) if fractions else 0):
+        most = lost.index(max(lost))  # the first of equals
+        shares[most] += 1
+        lost[most] = Fraction(-1)
+    return shares

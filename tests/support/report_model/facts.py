@@ -1,0 +1,70 @@
+"""What is stored of a Space, as plain lists: all that a report is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+from zoneinfo import ZoneInfo
+
+
+@dataclass(frozen=True)
+class TagSet:
+    """What a link says of its campaign."""
+
+    campaign_id: str | None = None
+    campaign_name: str | None = None
+    adset_id: str | None = None
+    adset_name: str | None = None
+    ad_id: str | None = None
+    ad_name: str | None = None
+    keyword: str | None = None
+
+
+@dataclass(frozen=True)
+class Touchpoint:
+    id: int
+    contact_id: int
+    company_id: int | None
+    occurred_at: datetime
+    source: str
+    tags: TagSet = TagSet()
+    url: str | None = None
+
+
+@dataclass(frozen=True)
+class Event:
+    id: int
+    contact_id: int
+    company_id: int | None
+    event_time: datetime
+    event_name: str = "purchase"
+    amount: Decimal | None = None
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A contact that lives; of those merged into it nothing is left to see."""
+
+    id: int
+    country: str | None = None
+    fields: dict[str, Any] = field(default_factory=dict[str, Any], hash=False)
+    """Filled custom fields by the names of their slots."""
+
+
+@dataclass
+class Facts:
+    """One Space."""
+
+    zone: ZoneInfo
+    events: list[Event] = field(default_factory=list[Event])
+    touchpoints: list[Touchpoint] = field(default_factory=list[Touchpoint])
+    contacts: dict[int, Contact] = field(default_factory=dict[int, Contact])
+    companies: dict[int, str] = field(default_factory=dict[int, str])
+    """Names by ids."""
+    tag_sets: list[TagSet] = field(default_factory=list[TagSet])
+    """Every one that is stored, also those that no touchpoint has any more."""
+    ad_names: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    """The catalogue: names by kind (campaign, adset, ad) and id."""
+    event_labels: dict[str, str] = field(default_factory=dict[str, str])

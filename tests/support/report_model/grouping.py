@@ -1,0 +1,136 @@
+"""The figures of one period: of its groups, of everything, and of what is credited to nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tests.support.report_model import counting
+from tests.support.report_model.clock import Period
+from tests.support.report_model.counting import Conversion, Figure, Figures, Group
+from tests.support.report_model.facts import Facts, Touchpoint
+from tests.support.report_model.groups import Keys, key_of
+from tests.support.report_model.question import TOUCHED, Question
+from tests.support.report_model.selection import conversions_of, keeps
+
+REASONS = ("no_touch", "outside_window", "not_counted")
+
+
+@dataclass
+class Sums:
+    """What a report says of one period, before it is put in order."""
+
+    rows: dict[Keys, Figures] = field(default_factory=dict[Keys, Figures])
+    total: Figures = field(default_factory=dict[str, Figure])
+    overall: Figures | None = None
+    unattributed: Figures | None = None
+    reasons: dict[str, Figures] = field(default_factory=dict[str, Figures])
+    event_names: dict[str, int] = field(default_factory=dict[str, int])
+    nothing: Figures = field(default_factory=dict[str, Figure])
+    """The figures of a group in which there is nothing."""
+
+
+def sums_of(facts: Facts, question: Question, period: Period) -> Sums:
+    conversions = conversions_of(facts, question, period)
+    grouping = _Grouping(facts, question, period)
+    for each in conversions:
+        grouping.add(each)
+    sums = Sums(event_names=_names(grouping.total))
+    figures = counting.figures_of(grouping.total, question, facts)
+    if question.by_touch_date:
+        base = figures
+    else:
+        base = counting.wholly_credited(counting.whole(conversions), question, facts)
+        sums.overall = counting.with_share(base, base, question)
+    sums.total = counting.with_share(figures, base, question)
+    for keys, group in grouping.groups.items():
+        of_group = counting.figures_of(group, question, facts)
+        sums.rows[keys] = counting.with_share(of_group, base, question)
+    nothing = counting.figures_of(Group(), question, facts)
+    sums.nothing = counting.with_share(nothing, base, question)
+    if question.is_about_touches and not question.filters_touches:
+        left = {model: _without(conversions, model) for model in question.models}
+        sums.unattributed = _of_nobody(left, question, facts, base)
+        for reason in REASONS:
+            some = {
+                model: [each for each in of_model if reason_of(each) == reason]
+                for model, of_model in left.items()
+            }
+            sums.reasons[reason] = _of_nobody(some, question, facts, base)
+    return sums
+
+
+@dataclass
+class _Grouping:
+    """Events and credits, put into the groups that they belong to."""
+
+    facts: Facts
+    question: Question
+    period: Period
+    total: Group = field(default_factory=Group)
+    groups: dict[Keys, Group] = field(default_factory=dict[Keys, Group])
+
+    def add(self, each: Conversion) -> None:
+        if not self.question.filters_touches:
+            # An event counts, whatever its touches; only a row of touches needs one.
+            for group in self._of(each, None):
+                group.count(each)
+        for model in self.question.models:
+            for credit in each.credits[model]:
+                for group in self._kept(each, credit.touch):
+                    group.credit(model, credit)
+                    group.count(each)
+        if {*TOUCHED} & {*self.question.measures}:
+            for touch in each.window:
+                for group in self._kept(each, touch):
+                    group.touch(each)
+
+    def _kept(self, each: Conversion, touch: Touchpoint) -> list[Group]:
+        kept = keeps(touch, self.facts, self.question, self.period)
+        return self._of(each, touch) if kept else []
+
+    def _of(self, each: Conversion, touch: Touchpoint | None) -> list[Group]:
+        """Everything, and the row that an event belongs to, by one of its touches or by itself."""
+        by = self.question
+        if not by.group_by or (touch is None and by.groups_touches):
+            return [self.total]
+        keys = tuple(
+            key_of(group, each.event, touch, self.facts, by_touch_date=by.by_touch_date)
+            for group in by.group_by
+        )
+        return [self.total, self.groups.setdefault(keys, Group())]
+
+
+def _names(total: Group) -> dict[str, int]:
+    """The events that were added up, by name."""
+    names = [each.event.event_name for each in (total.counted | total.touched).values()]
+    return {name: names.count(name) for name in sorted(names)}
+
+
+def _without(conversions: Iterable[Conversion], model: str) -> list[Conversion]:
+    """Events for which a model credits nobody."""
+    return [each for each in conversions if not each.credits[model]]
+
+
+def reason_of(conversion: Conversion) -> str:
+    """Why an event is credited to nobody."""
+    if not conversion.path:
+        return "no_touch"
+    return "not_counted" if conversion.window else "outside_window"
+
+
+def _of_nobody(
+    left: dict[str, list[Conversion]], question: Question, facts: Facts, base: Figures
+) -> Figures:
+    """Figures of the events that each model leaves. Of several models only those of credit have a
+    meaning, as every other would be about different events.
+    """
+    figures: Figures = {}
+    for number, conversions in enumerate(left.values()):
+        of_model = counting.wholly_credited(counting.whole(conversions), question, facts)
+        for measure in question.measures:
+            columns = counting.columns_of_measure(question, measure)
+            if measure != "share" and (len(left) == 1 or len(columns) > 1):
+                column = columns[number if len(columns) > 1 else 0]
+                figures[column] = of_model[column]
+    return counting.with_share(figures, base, question)

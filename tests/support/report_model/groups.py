@@ -1,0 +1,106 @@
+"""Keys of groups, and the labels that people know them by."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from tests.support.report_model.clock import time_key
+from tests.support.report_model.facts import Event, Facts, TagSet, Touchpoint
+from tests.support.report_model.question import EVENT_GROUPS, TIME_GROUPS
+
+Key = str | None
+Keys = tuple[Key, ...]
+
+REFERRALS = ("referral", "shop_app", "capterra", "trustpilot", "g2", "yelp")
+
+
+def channel_of(source: str) -> str:
+    """The kind of source that a source is of."""
+    if source.endswith("_ads"):
+        return "paid"
+    if source.startswith("ai_"):
+        return "ai"
+    if source.endswith("_organic"):
+        return "organic"
+    if source in ("email", "substack"):
+        return "email"
+    if source in REFERRALS:
+        return "referral"
+    assert source in ("sms", "direct"), source
+    return source
+
+
+def named_key(kind: str, tags: TagSet) -> Key:
+    """The key of a campaign, ad set or ad: its id, else its name."""
+    identity, name = getattr(tags, f"{kind}_id"), getattr(tags, f"{kind}_name")
+    return identity if identity is not None else name
+
+
+def page_of(url: str | None) -> Key:
+    """A URL without what follows a question mark or a hash."""
+    return None if url is None else url.partition("#")[0].partition("?")[0]
+
+
+def touch_key(group: str, touch: Touchpoint) -> Key:
+    match group:
+        case "source":
+            return touch.source
+        case "channel":
+            return channel_of(touch.source)
+        case "keyword":
+            return touch.tags.keyword
+        case "landing_page":
+            return page_of(touch.url)
+        case _:
+            return named_key(group, touch.tags)
+
+
+def event_key(group: str, event: Event, facts: Facts) -> Key:
+    match group:
+        case "event":
+            return event.event_name
+        case "country":
+            return facts.contacts[event.contact_id].country
+        case "company":
+            return None if event.company_id is None else str(event.company_id)
+        case _:
+            return str(event.contact_id)
+
+
+def key_of(
+    group: str, event: Event, touch: Touchpoint | None, facts: Facts, *, by_touch_date: bool
+) -> Key:
+    """The key that an event, or one of its touches, has in a group."""
+    if group in EVENT_GROUPS:
+        return event_key(group, event, facts)
+    if group in TIME_GROUPS and not by_touch_date:
+        return time_key(group, event.event_time, facts.zone)
+    assert touch is not None
+    if group in TIME_GROUPS:
+        return time_key(group, touch.occurred_at, facts.zone)
+    return touch_key(group, touch)
+
+
+def label_of(group: str, key: Key, facts: Facts) -> Key:
+    if key is None:
+        return None
+    if group in ("campaign", "adset", "ad"):
+        same = [tags for tags in facts.tag_sets if named_key(group, tags) == key]
+        names = [getattr(tags, f"{group}_name") for tags in same]
+        named = [name for name in names if name is not None]
+        least = min(named, key=str.encode) if named else None
+        return least or facts.ad_names.get((group, key)) or key
+    if group == "company":
+        return facts.companies[int(key)]
+    if group == "event":
+        return facts.event_labels.get(key, key)
+    if group == "week":
+        year, week, _ = date.fromisoformat(key).isocalendar()
+        return f"{year:04}-W{week:02}"
+    return key
+
+
+def order_of(group: str, key: Key) -> tuple[bool, bytes]:
+    """What keys are sorted by: their bytes, hours by their number, and none after all others."""
+    text = key or ""
+    return key is None, (text.zfill(2) if group == "hour" else text).encode()

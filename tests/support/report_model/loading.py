@@ -1,0 +1,64 @@
+"""The lists of a Space, read from the database."""
+
+from __future__ import annotations
+
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import psycopg
+
+from headwater.sources.catalogue import SOURCES
+from tests.support.report_model.facts import Contact, Event, Facts, TagSet, Touchpoint
+
+SLOTS = tuple(f"profile_field_{number}" for number in range(1, 26))
+"""Texts and numbers; dates are no part of the model."""
+TAGS = (
+    "campaign_id", "campaign_name", "adset_id", "adset_name", "ad_id", "ad_name", "keyword",
+)  # fmt: skip
+
+
+def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
+    """Everything of a Space that a report is made of, as it is now."""
+
+    def read(query: str) -> list[tuple[Any, ...]]:
+        return connection.execute(query, {"space_id": space_id}).fetchall()
+
+    [(zone,)] = read("SELECT timezone FROM spaces WHERE id = %(space_id)s")
+    facts = Facts(ZoneInfo(zone))
+    facts.contacts = {
+        row[0]: Contact(row[0], row[1], _filled(row[2:]))
+        for row in read(
+            f"SELECT id, country, {', '.join(SLOTS)} FROM contacts WHERE space_id = %(space_id)s"
+        )
+    }
+    facts.companies = dict(read("SELECT id, name FROM companies WHERE space_id = %(space_id)s"))
+    facts.events = [
+        Event(*row)
+        for row in read(
+            "SELECT id, contact_id, company_id, event_time, event_name, amount FROM events"
+            " WHERE space_id = %(space_id)s"
+        )
+    ]
+    facts.touchpoints = [
+        Touchpoint(*row[:4], SOURCES[row[4] - 1], TagSet(*row[6:]), row[5])
+        for row in read(
+            "SELECT id, contact_id, company_id, occurred_at, source_id, url,"
+            f" {', '.join(TAGS)} FROM touchpoints WHERE space_id = %(space_id)s"
+        )
+    ]
+    facts.tag_sets = list({touch.tags for touch in facts.touchpoints})
+    facts.ad_names = {
+        (kind, identity): name
+        for kind, identity, name in read(
+            "SELECT kind, id, name FROM ad_names WHERE space_id = %(space_id)s"
+        )
+    }
+    facts.event_labels = dict(
+        read("SELECT event_name, label FROM event_labels WHERE space_id = %(space_id)s")
+    )
+    return facts
+
+
+def _filled(values: tuple[Any, ...]) -> dict[str, Any]:
+    named = zip(SLOTS, values, strict=True)
+    return {slot: value for slot, value in named if value is not None}

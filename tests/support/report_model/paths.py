@@ -1,0 +1,112 @@
+"""The paths report: which ways lead to events, how long they are and how long they take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+
+from tests.support.report_model.clock import Period
+from tests.support.report_model.counting import Conversion, rounded
+from tests.support.report_model.facts import Facts
+from tests.support.report_model.groups import channel_of
+from tests.support.report_model.question import Question
+from tests.support.report_model.selection import conversions_of
+
+MOST_STEPS = 10
+TOUCHES = {
+    "1": (1, 1), "2": (2, 2), "3": (3, 3), "4": (4, 4), "5": (5, 5), "6-10": (6, 10),
+    "11-20": (11, 20), "21+": (21, None),
+}  # fmt: skip
+DAYS = {
+    "0": (0, 0), "1": (1, 1), "2-3": (2, 3), "4-7": (4, 7), "8-14": (8, 14), "15-30": (15, 30),
+    "31-60": (31, 60), "61-90": (61, 90), "90+": (91, None),
+}  # fmt: skip
+"""By whole days; an event within 86,400 seconds is of the same day."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """A sequence of sources or channels, equal neighbours being one."""
+
+    steps: tuple[str, ...]
+    """At most MOST_STEPS."""
+    more: int
+    """The number of further ones."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many events, their amounts, and the average of their days."""
+
+    events: int
+    revenue: Fraction
+    days: Fraction
+
+
+@dataclass
+class Paths:
+    """The answer."""
+
+    ways: list[tuple[Way, Tally]]
+    left_out: int
+    touches: dict[str, Tally | None]
+    days: dict[str, Tally | None]
+    first_and_last: dict[tuple[str, str], Tally]
+    total: Tally | None
+
+
+def make_paths(facts: Facts, question: Question, by: str = "source") -> Paths:
+    """The paths of the events of a question that have a touch in the window, by source or channel.
+    The ways are in order of their events, of equals by their steps.
+    """
+    period = Period(question.start, question.end)
+    led = [each for each in conversions_of(facts, question, period) if each.window]
+    ways: dict[Way, list[Conversion]] = {}
+    ends: dict[tuple[str, str], list[Conversion]] = {}
+    for each in led:
+        ways.setdefault(way_of(each, by), []).append(each)
+        first, last = each.window[0].source, each.window[-1].source
+        ends.setdefault((first, last), []).append(each)
+    order = sorted(
+        ways, key=lambda way: (-len(ways[way]), [s.encode() for s in way.steps], way.more)
+    )
+    return Paths(
+        ways=[(way, tally(ways[way])) for way in order[: question.limit]],
+        left_out=max(0, len(order) - question.limit),
+        touches={
+            name: _tally(each for each in led if _lies(len(each.window), *bounds))
+            for name, bounds in TOUCHES.items()
+        },
+        days={
+            name: _tally(each for each in led if _lies(floor(each.days), *bounds))
+            for name, bounds in DAYS.items()
+        },
+        first_and_last={pair: tally(some) for pair, some in ends.items()},
+        total=_tally(led),
+    )
+
+
+def way_of(conversion: Conversion, by: str) -> Way:
+    steps: list[str] = []
+    for touch in conversion.window:
+        step = touch.source if by == "source" else channel_of(touch.source)
+        if steps[-1:] != [step]:
+            steps.append(step)
+    return Way(tuple(steps[:MOST_STEPS]), max(0, len(steps) - MOST_STEPS))
+
+
+def tally(conversions: list[Conversion]) -> Tally:
+    revenue = sum((each.amount for each in conversions), Fraction(0))
+    days = sum((each.days for each in conversions), Fraction(0))
+    return Tally(len(conversions), revenue, rounded(days / len(conversions)))
+
+
+def _tally(conversions: Iterable[Conversion]) -> Tally | None:
+    some = list(conversions)
+    return tally(some) if some else None
+
+
+def _lies(number: int, least: int, most: int | None) -> bool:
+    return least <= number and (most is None or number <= most)

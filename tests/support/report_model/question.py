@@ -1,0 +1,106 @@
+"""What is wanted of a report, under the names that the API has for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+CREDITED = ("credited_events", "credited_revenue")
+TOUCHED = ("touched_events", "touched_revenue")
+OF_PATHS = ("days_to_conversion", "touches_to_conversion")
+WHOLE = (
+    "events", "orders", "refund_count", "revenue", "gross_revenue", "refunds",
+    "average_order_value", "contacts", "new_customers", *OF_PATHS,
+)  # fmt: skip
+MEASURES = (*WHOLE, *CREDITED, *TOUCHED, "share")
+NOT_ADDING_UP = ("average_order_value", *OF_PATHS, "share")
+"""Measures that no row can have a share of."""
+
+TOUCH_GROUPS = ("source", "channel", "campaign", "adset", "ad", "keyword", "landing_page")
+TIME_GROUPS = ("day", "week", "month", "weekday", "hour")
+EVENT_GROUPS = ("event", "country", "company", "contact")
+GROUPS = (*TOUCH_GROUPS, *TIME_GROUPS, *EVENT_GROUPS)
+
+
+@dataclass(frozen=True)
+class Question:
+    """One report."""
+
+    measures: tuple[str, ...]
+    start: datetime
+    """The first second, on the Space's clock, without a zone."""
+    end: datetime
+    """The last second, which belongs to it."""
+    group_by: tuple[str, ...] = ()
+    models: tuple[str, ...] = ("last_touch",)
+    window: int = 30
+    """In days; 0 is a lifetime."""
+    by_company: bool = False
+    event_names: tuple[str, ...] = ()
+    conditions: tuple[tuple[str, str, str | None], ...] = ()
+    """On custom fields: slot, operator, value."""
+    amount_min: Decimal | None = None
+    amount_max: Decimal | None = None
+    sources: tuple[str, ...] = ()
+    campaign: str | None = None
+    by_touch_date: bool = False
+    compare: str = "none"
+    limit: int = 50
+    order_by: str | None = None
+
+    @property
+    def filters_touches(self) -> bool:
+        """True when only some touches count: of some sources or campaigns, or of the period."""
+        return bool(self.sources) or self.campaign is not None or self.by_touch_date
+
+    @property
+    def groups_touches(self) -> bool:
+        """True when a row is of touches rather than of events."""
+        times = TIME_GROUPS if self.by_touch_date else ()
+        return any(group in (*TOUCH_GROUPS, *times) for group in self.group_by)
+
+    @property
+    def is_about_touches(self) -> bool:
+        measures = {*CREDITED, *TOUCHED, *OF_PATHS}
+        return self.groups_touches or self.filters_touches or bool(measures & set(self.measures))
+
+    def refusal(self) -> str | None:
+        """The parameter that a server has to refuse this for; None where all fits together."""
+        first = self.measures[0]
+        if "share" in self.measures and first in NOT_ADDING_UP:
+            return "measures"
+        of_models = (*CREDITED, *TOUCHED, "share")
+        depends = self.groups_touches or self.filters_touches
+        if len(self.models) > 1 and depends and set(self.measures) - set(of_models):
+            return "measures"
+        return None
+
+
+def read_question(values: dict[str, Any]) -> Question:
+    """A question written down as the arguments of query_report, with a start and an end date."""
+    one = values.get("attribution_model", "last_touch")
+    least, most = (values.get(name) for name in ("amount_min", "amount_max"))
+    return Question(
+        measures=tuple(values["measures"]),
+        start=datetime.fromisoformat(values["start_date"]),
+        end=datetime.fromisoformat(values["end_date"]),
+        group_by=tuple(values.get("group_by", ())),
+        models=tuple(values.get("attribution_models") or (one,)),
+        window=values.get("attribution_window", 30),
+        by_company=values.get("query_mode") == "company",
+        event_names=tuple(values.get("event_names", ())),
+        conditions=tuple(
+            (each["field"], each["operator"], each.get("value"))
+            for each in values.get("custom_field_filters", ())
+        ),
+        amount_min=None if least is None else Decimal(str(least)),
+        amount_max=None if most is None else Decimal(str(most)),
+        sources=tuple(values.get("sources", ())),
+        campaign=values.get("campaign"),
+        by_touch_date=values.get("date_basis") == "touch",
+        compare=values.get("compare", "none"),
+        limit=values.get("limit", 50),
+        order_by=values.get("order_by"),
+    )

@@ -1,0 +1,154 @@
+"""A report, worked out event by event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from tests.support.report_model import counting
+from tests.support.report_model.clock import STEPS, Period, compared, counterpart
+from tests.support.report_model.counting import Figures
+from tests.support.report_model.facts import Facts
+from tests.support.report_model.grouping import Sums, sums_of
+from tests.support.report_model.groups import Key, Keys, label_of, order_of
+from tests.support.report_model.question import Question
+
+
+@dataclass
+class Row:
+    """A group, or everything, and its figures."""
+
+    keys: Keys
+    labels: Keys
+    figures: Figures
+    before: Figures | None = None
+    """Of the period compared with; None where it has no counterpart."""
+    change: Figures | None = None
+
+
+@dataclass
+class Unattributed:
+    """Events that are credited to nobody, and the same by reason."""
+
+    row: Row
+    reasons: dict[str, Row]
+
+
+@dataclass
+class Report:
+    """The answer to a question."""
+
+    columns: list[str]
+    rows: list[Row]
+    left_out: int
+    total: Row
+    unattributed: Unattributed | None
+    overall: Row | None
+    period: Period
+    compared_period: Period | None
+    first_event: datetime | None
+    """Of the Space, where the period begins before it."""
+    last_event: datetime | None
+    """Of the Space, where the period ends after it."""
+    event_names: dict[str, int]
+
+
+def make_report(facts: Facts, question: Question) -> Report:
+    """The report. The question must fit together: see `Question.refusal`."""
+    assert question.refusal() is None, question.refusal()
+    period = Period(question.start, question.end)
+    other = compared(period, question.compare)
+    now = sums_of(facts, question, period)
+    then = None if other is None else sums_of(facts, question, other)
+    listed = in_order(now.rows, question)[: question.limit]
+    first, last = ends_of(facts)
+    return Report(
+        columns=counting.columns_of(question),
+        rows=[_row(keys, now, then, facts, question) for keys in listed],
+        left_out=len(now.rows) - len(listed),
+        total=_plain_row(now.total, then and then.total),
+        unattributed=_unattributed(now, then),
+        overall=None if now.overall is None else _plain_row(now.overall, then and then.overall),
+        period=period,
+        compared_period=other,
+        first_event=first if first and period.begins_before(first, facts.zone) else None,
+        last_event=last if last and period.ends_after(last, facts.zone) else None,
+        event_names=now.event_names,
+    )
+
+
+def in_order(rows: dict[Keys, Figures], question: Question) -> list[Keys]:
+    """By the first measure or what is asked for: measures the largest first, groups as they are;
+    what has no figure last; of equals those with the lesser keys.
+    """
+    listed = sorted(
+        rows,
+        key=lambda keys: [order_of(*pair) for pair in zip(question.group_by, keys, strict=True)],
+    )
+    by = question.order_by or question.measures[0]
+    if by in question.group_by:
+        place = question.group_by.index(by)
+        return sorted(listed, key=lambda keys: order_of(by, keys[place]))
+    column = counting.columns_of_measure(question, by)[0]
+
+    def largest_first(keys: Keys) -> tuple[bool, Any]:
+        figure = rows[keys][column]
+        return figure is None, 0 if figure is None else -figure
+
+    return sorted(listed, key=largest_first)
+
+
+def _row(keys: Keys, now: Sums, then: Sums | None, facts: Facts, question: Question) -> Row:
+    labels = tuple(
+        label_of(group, key, facts) for group, key in zip(question.group_by, keys, strict=True)
+    )
+    figures = now.rows[keys]
+    before: Figures | None = None
+    if then is not None:
+        theirs = _counterparts(keys, question)
+        before = None if theirs is None else then.rows.get(theirs, then.nothing)
+    return Row(keys, labels, figures, before, _changes(figures, before))
+
+
+def _counterparts(keys: Keys, question: Question) -> Keys | None:
+    period = Period(question.start, question.end)
+    other = compared(period, question.compare)
+    assert other is not None
+    theirs: list[Key] = []
+    for group, key in zip(question.group_by, keys, strict=True):
+        if group in STEPS:
+            assert key is not None
+            wanted = counterpart(group, key, period, other, question.compare)
+            if wanted is None:
+                return None
+            theirs.append(wanted)
+        else:
+            theirs.append(key)
+    return tuple(theirs)
+
+
+def _plain_row(figures: Figures, before: Figures | None) -> Row:
+    return Row((), (), figures, before, _changes(figures, before))
+
+
+def _changes(now: Figures, before: Figures | None) -> Figures | None:
+    if before is None:
+        return None
+    return {column: counting.change_of(now[column], before[column]) for column in now}
+
+
+def _unattributed(now: Sums, then: Sums | None) -> Unattributed | None:
+    if now.unattributed is None:
+        return None
+    reasons = {
+        reason: _plain_row(figures, then and then.reasons[reason])
+        for reason, figures in now.reasons.items()
+    }
+    return Unattributed(_plain_row(now.unattributed, then and then.unattributed), reasons)
+
+
+def ends_of(facts: Facts) -> tuple[datetime | None, datetime | None]:
+    """When the Space's first and last event were."""
+    times = [event.event_time for event in facts.events]
+    return (min(times), max(times)) if times else (None, None)

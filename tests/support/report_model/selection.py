@@ -1,0 +1,71 @@
+"""The events that a report is over, and the touches whose credit counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from tests.support.report_model.clock import Period
+from tests.support.report_model.counting import Conversion
+from tests.support.report_model.credit import credits_of, path_of, within
+from tests.support.report_model.facts import Event, Facts, Touchpoint
+from tests.support.report_model.question import Question
+
+
+def conversions_of(facts: Facts, question: Question, period: Period) -> list[Conversion]:
+    """The events that a report is over, with their paths."""
+    found: list[Conversion] = []
+    for event in facts.events:
+        if not question.by_touch_date and not period.holds(event.event_time, facts.zone):
+            continue
+        if meets_filters(event, facts, question):
+            path = path_of(event, facts.touchpoints, by_company=question.by_company)
+            window = within(question.window, event, path)
+            credits_ = {model: credits_of(model, event, window) for model in question.models}
+            found.append(Conversion(event, path, window, credits_))
+    return found
+
+
+def meets_filters(event: Event, facts: Facts, question: Question) -> bool:
+    if question.event_names and event.event_name not in question.event_names:
+        return False
+    for bound, sign in ((question.amount_min, 1), (question.amount_max, -1)):
+        if bound is not None and (event.amount is None or sign * (event.amount - bound) < 0):
+            return False
+    fields = facts.contacts[event.contact_id].fields
+    return all(meets(fields.get(slot), name, value) for slot, name, value in question.conditions)
+
+
+def meets(value: Any, operator: str, wanted: str | None) -> bool:
+    """A condition on a text (str) or on a number (Decimal); what is absent is only ever unknown."""
+    if operator == "unknown":
+        return not value
+    if operator == "any":
+        return value > 0 if isinstance(value, Decimal) else bool(value)
+    if value is None or wanted is None:
+        return False
+    other: Any = Decimal(wanted) if isinstance(value, Decimal) else wanted
+    holds: dict[str, Callable[[], bool]] = {
+        "equal_to": lambda: value == other,
+        "not_equal_to": lambda: value not in (other, ""),
+        "greater_than": lambda: value > other,
+        "less_than": lambda: value < other,
+        "contains": lambda: other in value,
+    }
+    return holds[operator]()
+
+
+def keeps(touch: Touchpoint, facts: Facts, question: Question, period: Period) -> bool:
+    """True when the credit of a touch counts."""
+    if question.sources and touch.source not in question.sources:
+        return False
+    if question.by_touch_date and not period.holds(touch.occurred_at, facts.zone):
+        return False
+    if question.campaign is None:
+        return True
+    identity, name = touch.tags.campaign_id, touch.tags.campaign_name
+    if name is None and identity is not None:
+        name = facts.ad_names.get(("campaign", identity))
+    part = question.campaign.lower()
+    return any(part in text.lower() for text in (identity, name) if text is not None)
