@@ -25,6 +25,10 @@ Arguments = dict[str, Any]
 Call = Callable[[ToolContext, Arguments], Awaitable[Any]]
 
 ID: Schema = {"type": "integer", "minimum": 1}
+NEXT_CURSOR: Schema = {
+    "type": ["string", "null"],
+    "description": "Give it as `cursor` for the next page; null on the last.",
+}
 
 
 @dataclass(frozen=True)
@@ -120,11 +124,7 @@ def required_of(*parameters: Parameter[Any] | ListParameter[Any]) -> tuple[str, 
 
 def list_of(row: Schema) -> Schema:
     """The schema of one page of a list."""
-    next_cursor = {
-        "type": ["string", "null"],
-        "description": "Give it as `cursor` for the next page; null on the last.",
-    }
-    return object_schema({"rows": {"type": "array", "items": row}, "next_cursor": next_cursor})
+    return object_schema({"rows": {"type": "array", "items": row}, "next_cursor": NEXT_CURSOR})
 
 
 def schema_of(answer: Mapping[str, Any]) -> Schema:

@@ -8,19 +8,21 @@ from typing import Any
 import msgspec
 
 from headwater.contacts import filters, inputs, parameters
-from headwater.contacts.journey import fetch_journey
+from headwater.contacts.journey import count_earlier, list_journey
 from headwater.contacts.lookup import find_by_email, resolve
 from headwater.contacts.queries import fetch_contact, list_contacts, queries
-from headwater.contacts.schemas import CONTACT, CONVERSION, PAGE, TOUCHPOINT
+from headwater.contacts.schemas import CONTACT, JOURNEY_ITEM, PAGE
 from headwater.contacts.updates import create_contact, update_contact
 from headwater.http.fields import whole_number
 from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.openapi import object_schema
+from headwater.http.pagination import CURSOR
 from headwater.http.parameters import JsonInput, Parameter
 from headwater.mcp.context import ToolContext
 from headwater.mcp.pages import PAGING, page_answer, paged
 from headwater.mcp.tool import (
     ID,
+    NEXT_CURSOR,
     Arguments,
     Schema,
     Tool,
@@ -80,18 +82,24 @@ async def _find_contact(context: ToolContext, arguments: Arguments) -> Any:
 
 
 async def _get_journey(context: ToolContext, arguments: Arguments) -> Any:
-    query = _but(arguments, "contact_id")
-    most = _MOST_ITEMS.read(query) or 0
-    hide = parameters.HIDE_DIRECT.read(query)
-    query.finish()
+    query, contact_id = _but(arguments, "contact_id"), arguments["contact_id"]
+    signing_key = context.service.signing_key
+    cursors = parameters.journey_cursors(query, signing_key, context.space_id, contact_id)
+    request = parameters.read_list_journey(query, cursors, _MOST_ITEMS)
     async with context.transaction() as connection:
         await connection.execute(queries["snapshot"])
-        canonical = await resolve(connection, context.space_id, arguments["contact_id"])
-        journey = await fetch_journey(
-            connection, context.space_id, canonical, direct=hide == 0, limit=most
+        canonical = await resolve(connection, context.space_id, contact_id)
+        page = await list_journey(connection, context.space_id, canonical, request)
+        left_out = await count_earlier(
+            connection, context.space_id, canonical, page.next, direct=request.direct
         )
-    items = [msgspec.json.decode(item) for item in journey.items]
-    return {"id": canonical, "items": items, "left_out": journey.left_out}
+    answer = page_answer(page, cursors)
+    return {
+        "id": canonical,
+        "items": answer["rows"],
+        "left_out": left_out,
+        "next_cursor": answer["next_cursor"],
+    }
 
 
 async def _create_contact(context: ToolContext, arguments: Arguments) -> Any:
@@ -188,13 +196,14 @@ READING = (
             "What a contact did, most recent first: touchpoints (where they came from) and "
             "conversions (what they did)."
         ),
-        arguments=_CONTACT_ID | arguments_of(parameters.HIDE_DIRECT, _MOST_ITEMS),
+        arguments=_CONTACT_ID | arguments_of(parameters.HIDE_DIRECT, _MOST_ITEMS, CURSOR),
         required=("contact_id",),
         answer=object_schema(
             {
                 "id": ID,
-                "items": {"type": "array", "items": {"oneOf": [CONVERSION, TOUCHPOINT]}},
+                "items": {"type": "array", "items": JOURNEY_ITEM},
                 "left_out": {"type": "integer", "description": "Older items that are not shown."},
+                "next_cursor": NEXT_CURSOR,
             }
         ),
         call=_get_journey,
