@@ -16,16 +16,16 @@ from headwater.contacts.updates import create_contact, update_contact
 from headwater.http.fields import whole_number
 from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.openapi import object_schema
-from headwater.http.pagination import CURSOR
 from headwater.http.parameters import JsonInput, Parameter
 from headwater.mcp.context import ToolContext
-from headwater.mcp.pages import PAGING, page_answer, paged
+from headwater.mcp.pages import NEXT_PAGE, PAGING, page_answer, paged
 from headwater.mcp.tool import (
     ID,
     NEXT_CURSOR,
     Arguments,
     Schema,
     Tool,
+    answer_of,
     arguments_of,
     list_of,
     rows_schema,
@@ -38,13 +38,11 @@ from headwater.merging.membership import (
 )
 from headwater.privacy.erasures import request_erasure
 
-_CONTACT_ID = {
-    "contact_id": {**ID, "description": "The contact's id, or that of one merged into it."}
-}
+_CONTACT_ID = {"contact_id": {**ID, "description": "The contact's id."}}
 _UNKNOWN = "Find the contact's id with find_contact_by_email or list_contacts."
 _MOST_ITEMS = Parameter(
     name="limit", kind=whole_number(1, 500), default=100,
-    description="How many of the latest items to get at most.",
+    description="How many items to get, at most 500.",
 )  # fmt: skip
 _INCLUDED = (parameters.TRK_TOKENS, parameters.ALL_EMAILS, parameters.CUSTOM_FIELDS)
 
@@ -151,7 +149,7 @@ def _but(arguments: Arguments, name: str) -> JsonInput:
 _LISTED = (*parameters.CREATED.parameters, *PAGING, *_INCLUDED, parameters.LABELS)
 _OPTIONS = (parameters.TRK_TOKENS, parameters.LABELS)
 _VALUES = schema_of(inputs.BODY_OF_NEW)["properties"]
-_WHOLE = schema_of(CONTACT)
+_WHOLE = answer_of(CONTACT)
 # A contact's own events and visits are left to get_contact_journey.
 _CONTACT: Schema = {
     **_WHOLE, "properties": {k: v for k, v in _WHOLE["properties"].items() if k != "events"}
@@ -196,7 +194,7 @@ READING = (
             "What a contact did, most recent first: touchpoints (where they came from) and "
             "conversions (what they did)."
         ),
-        arguments=_CONTACT_ID | arguments_of(parameters.HIDE_DIRECT, _MOST_ITEMS, CURSOR),
+        arguments=_CONTACT_ID | arguments_of(parameters.HIDE_DIRECT, _MOST_ITEMS, NEXT_PAGE),
         required=("contact_id",),
         answer=object_schema(
             {
@@ -220,7 +218,7 @@ WRITING = (
         ),
         arguments=_VALUES,
         required=("emails",),
-        answer=schema_of(inputs.CREATED),
+        answer=answer_of(inputs.CREATED),
         call=_create_contact,
         writes=True,
     ),
@@ -233,7 +231,7 @@ WRITING = (
         ),
         arguments=_CONTACT_ID | _VALUES,
         required=("contact_id",),
-        answer=schema_of(inputs.UPDATED),
+        answer=answer_of(inputs.UPDATED),
         call=_update_contact,
         writes=True,
         destructive=True,
@@ -247,7 +245,7 @@ WRITING = (
         arguments=_CONTACT_ID
         | {"company_id": {**ID, "description": "The company's id, from list_companies."}},
         required=("contact_id", "company_id"),
-        answer=schema_of(inputs.ATTACHED),
+        answer=answer_of(inputs.ATTACHED),
         call=_attach_company,
         writes=True,
         destructive=True,
@@ -260,7 +258,7 @@ WRITING = (
         description="Take a contact out of its company, with all it has done.",
         arguments=_CONTACT_ID,
         required=("contact_id",),
-        answer=schema_of(inputs.DETACHED),
+        answer=answer_of(inputs.DETACHED),
         call=_detach_company,
         writes=True,
         destructive=True,
