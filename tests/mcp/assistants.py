@@ -84,7 +84,7 @@ class Assistant:
         result = self.result(name, arguments)
         assert not result.get("isError"), result
         content = result["structuredContent"]
-        Draft202012Validator(BY_NAME[name].output_schema).validate(content)
+        Draft202012Validator(BY_NAME[name].answer).validate(content)
         return content
 
     def refused(self, name: str, /, **arguments: Any) -> str:

@@ -13,9 +13,10 @@ from mcp_types import CallToolResult
 from psycopg.errors import AdminShutdown, QueryCanceled, UniqueViolation
 from psycopg_pool import PoolTimeout
 
+from headwater.events.accepted import EVENT_NAMES
 from headwater.http.errors import Conflict, Invalid, NotFound, RateLimited
 from headwater.mcp.coercion import tidy
-from headwater.mcp.schemas import short_answer, short_arguments
+from headwater.mcp.schemas import LONG_LISTS, outline, short_arguments
 from headwater.mcp.tool import Tool
 from headwater.mcp.tool_calls import AWAY, TOO_LONG, call_tool
 from tests.mcp.assistants import Assistant
@@ -111,26 +112,40 @@ def test_arguments_are_tidied_only_where_there_is_no_doubt() -> None:
     assert tidy({"number": 1e300}, schemas)["number"] == 10**300
 
 
-def test_schemas_are_made_short() -> None:
-    text: dict[str, Any] = {"type": "string"}
-    numbered = {f"field_{n}": text for n in range(1, 8)}
-    schema = short_arguments(
-        {
-            "type": "object",
-            "properties": {**numbered, "field_8": {"type": "number"}, "name": {
-                "anyOf": [text, {"type": "string", "pattern": r"^\s*$"}], "description": "Who."}},
-        }
-    )  # fmt: skip
-    assert schema == {
+def test_arguments_are_listed_by_type_and_words() -> None:
+    text: dict[str, Any] = {"type": "string", "maxLength": 255}
+    numbered = {f"field_{n}": text for n in range(1, 8)} | {"field_8": {"type": "number"}}
+    choice: dict[str, Any] = {"anyOf": [text, {"type": "integer", "minimum": 1}, {"type": "null"}]}
+    names = {"type": "array", "maxItems": 9, "items": {"enum": [*EVENT_NAMES[::-1]]}}
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {**numbered, "who": {**choice, "description": "Who."}, "names": names},
+        "required": ["who"],
+    }
+    listed = short_arguments(schema, with_null=True)
+    assert listed == {
         "type": "object",
         "properties": {
-            "field_8": {"type": "number"}, "name": {"type": "string", "description": "Who."},
+            "who": {"type": ["string", "integer", "null"], "description": "Who."},
+            "names": {
+                "type": "array",
+                "items": {"type": "string", "description": LONG_LISTS[frozenset(EVENT_NAMES)]},
+            },
         },
-        "patternProperties": {"^field_(1|2|3|4|5|6|7)$": text},
-    }  # fmt: skip
-    words = ["plain", *(f"custom_{n}" for n in range(1, 30))]
-    folded = short_arguments({"enum": words, "description": "Which."})
-    assert folded["description"] == "Which."
-    assert folded["anyOf"][0] == {"enum": ["plain"]}
-    assert short_answer({"type": "string", "enum": words}) == text
-    assert short_answer({"enum": ["a", "b"]}) == {"enum": ["a", "b"]}
+        "required": ["who"],
+        "patternProperties": {"^field_[0-9]+$": {"type": ["string", "number"]}},
+    }
+    without = short_arguments({**schema, "required": []}, with_null=False)
+    assert without["properties"]["who"]["type"] == ["string", "integer"]
+    assert "required" not in without
+
+
+def test_an_answer_is_listed_where_it_needs_a_word() -> None:
+    plain: dict[str, Any] = {"type": "object", "properties": {"id": {"type": "integer"}}}
+    assert outline(plain) is None
+    told = {"type": "array", "items": {"type": "string"}, "description": "Others."}
+    listed = outline({**plain, "properties": {**plain["properties"], "left_out": told}})
+    assert listed == {
+        "type": "object",
+        "properties": {"left_out": {"type": "array", "description": "Others."}},
+    }

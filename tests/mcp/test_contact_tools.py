@@ -86,9 +86,14 @@ def test_a_journey_is_that_of_the_api(assistant: Assistant, stage: Stage, api: A
         items = api.get(f"/contacts/{contact_id}", params=params).json()["events"]
         asked = {"contact_id": contact_id, "hide_direct_touchpoints": hide}
         told = assistant.call("get_contact_journey", **asked)
-        assert told == {"id": contact_id, "items": items, "left_out": 0}
+        assert told == {"id": contact_id, "items": items, "left_out": 0, "next_cursor": None}
         few = assistant.call("get_contact_journey", **asked, limit=1)
+        cursor = few.pop("next_cursor")
         assert few == {"id": contact_id, "items": items[:1], "left_out": len(items) - 1}
+        rest = assistant.call("get_contact_journey", **asked, cursor=cursor)
+        assert rest == {
+            "id": contact_id, "items": items[1:], "left_out": 0, "next_cursor": None,
+        }  # fmt: skip
 
 
 def test_making_and_changing(assistant: Assistant, api: Api) -> None:

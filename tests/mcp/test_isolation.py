@@ -73,7 +73,10 @@ MATRIX = {
     ),
     "get_contact": Row({"contact_id": "contact"}, ({}, {"include_trk_tokens": 1})),
     "find_contact_by_email": Row({"email": "email"}),
-    "get_contact_journey": Row({"contact_id": "contact"}, ({"hide_direct_touchpoints": 0},)),
+    "get_contact_journey": Row(
+        {"contact_id": "contact", "cursor": "cursor"},
+        ({"hide_direct_touchpoints": 0}, {"hide_direct_touchpoints": 0, "limit": 1}),
+    ),
     "create_contact": Row(views=({"emails": ["ada@example.com"]},)),
     "update_contact": Row({"contact_id": "contact"}, ({"names": ["Eve"]},)),
     "attach_contact_company": Row({"contact_id": "contact", "company_id": "company"}),
@@ -174,7 +177,8 @@ def test_what_belongs_to_another_space_is_like_an_unknown_one(
 
 def cursor_of(side: Side, name: str) -> str:
     """The cursor that leads to the second page of a Space's list."""
-    cursor = side.result(name, per_page=1)["structuredContent"]["next_cursor"]
+    size = "limit" if name == "get_contact_journey" else "per_page"
+    cursor = side.result(name, **{size: 1})["structuredContent"]["next_cursor"]
     assert cursor
     return cursor
 

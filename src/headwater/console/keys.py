@@ -31,6 +31,7 @@ SCOPE_DESCRIPTIONS = {
     "exports:write": "create exports",
     "destinations:read": "see destinations (ad platforms) and their deliveries",
     "destinations:write": "create, change and remove destinations",
+    "reports:read": "read reports, attribution and journeys",
 }
 
 

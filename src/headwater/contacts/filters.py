@@ -237,20 +237,11 @@ ARGUMENT: dict[str, Any] = {
         "type": "array",
         "maxItems": MOST_CONDITIONS,
         "description": (
-            "Conditions on the contact's custom fields, all of which must hold. A field needs a "
-            "label in the Space. Operators by type of field: "
-            + "; ".join(f"{kind}: {', '.join(table)}" for kind, table in OPERATORS.items())
-            + ". `between` takes `start` and `end`, `any` and `unknown` take nothing, the others "
-            "`value`; days are YYYY-MM-DD, ages a number of days."
+            "Conditions on the contact's custom fields, all of which must hold, as "
+            '{"field": "profile_field_1", "operator": "contains", "value": "Pro"}. Fields and '
+            "operators: trk://profile-fields."
         ),
-        "items": {
-            "type": "object",
-            "required": ["field", "operator"],
-            "properties": {
-                "field": {"type": "string", "pattern": "^profile_field_[0-9]{1,2}$"},
-                **{name: {"type": "string"} for name in ("operator", "value", "start", "end")},
-            },
-        },
+        "items": {"type": "object"},
     }
 }
 """The conditions as a member of a JSON body."""

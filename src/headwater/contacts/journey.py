@@ -2,50 +2,59 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 from psycopg import AsyncConnection
+from psycopg.sql import SQL
 
+from headwater.contacts.models import ListJourney
 from headwater.database.queries import Queries, fetch_one
+from headwater.http.pagination import Page, Position, from_key, page_of, to_key
+from headwater.http.timerange import EVER
 from headwater.sources.catalogue import DIRECT_ID, PAID_IDS, SOURCES
 
 queries = Queries(__name__, "journey.sql")
 
-
 MOST_ITEMS = 10_000
-"""The most items of an answer: a journey itself has no bound."""
+"""The most items of one answer: a journey itself has no bound."""
+
+_NEWEST_FIRST, _OLDEST_FIRST = SQL("DESC"), SQL("ASC")
+_BEYOND_ALL = 2**63 - 1
 
 
-class Journey(NamedTuple):
-    """The latest part of a contact's journey, as JSON, most recent first."""
+async def list_journey(
+    connection: AsyncConnection, space_id: int, contact_id: int, request: ListJourney
+) -> Page:
+    """One page of the conversions and touchpoints of a contact, as JSON, most recent first. What it
+    reads and holds is bounded by the page, however long the journey is.
+    """
+    at = request.at
+    backward = at is not None and at.backward
+    values = {
+        **_of_contact(space_id, contact_id, direct=request.direct), **_places(at),
+        "source_names": list(SOURCES), "paid": PAID_IDS, "direct": DIRECT_ID,
+        "limit": request.per_page + 1,
+    }  # fmt: skip
+    statement = queries["journey"].format(order=_OLDEST_FIRST if backward else _NEWEST_FIRST)
+    # Not prepared: a plan that does not know the limit and the place may not stop early.
+    cursor = await connection.execute(statement, values, prepare=False)
+    return page_of(await cursor.fetchall(), request.per_page, at, to_key)
 
-    items: list[str]
-    left_out: int
-    """The number of earlier items."""
 
-
-async def fetch_journey(
+async def count_earlier(
     connection: AsyncConnection,
     space_id: int,
     contact_id: int,
+    place: Position | None,
     *,
     direct: bool,
-    limit: int = MOST_ITEMS,
-) -> Journey:
-    """The latest conversions and touchpoints; direct touchpoints only if `direct`. Needs a
-    transaction in which all statements see the same rows.
-    """
-    values = {
-        "space_id": space_id, "contact_id": contact_id, "source_names": list(SOURCES),
-        "paid": PAID_IDS, "direct": DIRECT_ID, "hidden": None if direct else DIRECT_ID,
-        "limit": limit,
-    }  # fmt: skip
-    cursor = await connection.execute(queries["journey"], values)
-    items = [line for (line,) in await cursor.fetchall()]
-    if len(items) < limit:
-        return Journey(items, 0)
-    row = await fetch_one(connection, queries["journey_length"], values)
-    return Journey(items, row[0] - len(items))
+) -> int:
+    """The number of items of a journey that come after a page whose `next` is `place`."""
+    if place is None:
+        return 0
+    values = {**_of_contact(space_id, contact_id, direct=direct), **_places(place)}
+    row = await fetch_one(connection, queries["count_earlier"], values)
+    return row[0]
 
 
 async def fetch_hits(connection: AsyncConnection, space_id: int, contact_id: int) -> list[str]:
@@ -53,3 +62,28 @@ async def fetch_hits(connection: AsyncConnection, space_id: int, contact_id: int
     values = {"space_id": space_id, "contact_id": contact_id, "source_names": list(SOURCES)}
     cursor = await connection.execute(queries["hits"], values)
     return [line for (line,) in await cursor.fetchall()]
+
+
+def _of_contact(space_id: int, contact_id: int, *, direct: bool) -> dict[str, Any]:
+    hidden = None if direct else DIRECT_ID
+    return {"space_id": space_id, "contact_id": contact_id, "hidden": hidden}
+
+
+def _places(at: Position | None) -> dict[str, Any]:
+    """The bound values between which a page lies. Its order is that of (time, rank, id), with
+    rank 1 for conversions and 0 for touchpoints: of the items at the place's own time, either all
+    of a kind are beyond it or none, or those beyond its id.
+    """
+    values: dict[str, Any] = {
+        "after_time": EVER.start, "after_event": 0, "after_touch": 0,
+        "before_time": EVER.end, "before_event": 0, "before_touch": 0,
+    }  # fmt: skip
+    if at is None:
+        return values
+    moment, rank, number = from_key(at.key[:1])[0], at.key[1], at.key[2]
+    side = "after" if at.backward else "before"
+    return values | {
+        f"{side}_time": moment,
+        f"{side}_event": number if rank else 0,
+        f"{side}_touch": _BEYOND_ALL if rank else number,
+    }

@@ -52,3 +52,14 @@ class GetContact:
     direct_touchpoints: bool = False
     """True when `events` includes them."""
     hits: bool = False
+
+
+@dataclass(frozen=True)
+class ListJourney:
+    """One page of a contact's journey."""
+
+    direct: bool
+    """True when it includes direct touchpoints."""
+    per_page: int
+    at: Position | None = None
+    """None for the first page."""

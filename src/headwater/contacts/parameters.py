@@ -11,7 +11,13 @@ from typing import Any
 
 from headwater.contacts import filters
 from headwater.contacts.field_labels import field_names
-from headwater.contacts.models import ContactRow, ContactSelection, GetContact, ListContacts
+from headwater.contacts.models import (
+    ContactRow,
+    ContactSelection,
+    GetContact,
+    ListContacts,
+    ListJourney,
+)
 from headwater.contacts.schemas import ROW_FIELDS
 from headwater.http.date_range import date_range
 from headwater.http.fields import TEXT, is_blank, one_of
@@ -79,7 +85,7 @@ EVENTS = Parameter(
 )  # fmt: skip
 HIDE_DIRECT = Parameter(
     name="hide_direct_touchpoints", kind=_FLAG, default=1,
-    description="1 leaves direct touchpoints out of `events`, 0 shows them.",
+    description="1 leaves direct touchpoints out, 0 shows them.",
 )  # fmt: skip
 HITS = Parameter(
     name="include_browsing_session_data", kind=_FLAG, default=0,
@@ -100,6 +106,10 @@ DOCUMENTATION_OF_LIST = [
 DOCUMENTATION_OF_GET = [
     parameter.openapi() for parameter in (TRK_TOKENS, EVENTS, HIDE_DIRECT, LABELS, HITS)
 ]  # fmt: skip
+JOURNEY_PER_PAGE = page_size(1000)
+DOCUMENTATION_OF_JOURNEY = [
+    parameter.openapi() for parameter in (HIDE_DIRECT, JOURNEY_PER_PAGE, CURSOR)
+]
 DOCUMENTATION_OF_FIND = [EMAIL.openapi(), *DOCUMENTATION_OF_GET]
 
 
@@ -109,6 +119,23 @@ def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
     conditions = list(query.objects(filters.PARAMETER).values())
     listed = [emails, CREATED.texts(query), conditions]
     return Cursors(signing_key, space_id, "/contacts", listed)
+
+
+def journey_cursors(query: Input, signing_key: bytes, space_id: int, contact_id: int) -> Cursors:
+    """The cursors of the journey that a contact's id names, with or without direct touchpoints."""
+    direct = query.texts(HIDE_DIRECT.name) == ["0"]
+    return Cursors(signing_key, space_id, f"/contacts/{contact_id}/journey", direct)
+
+
+def read_list_journey(
+    query: Input, cursors: Cursors, per_page: Parameter[int] = JOURNEY_PER_PAGE
+) -> ListJourney:
+    """Read the page of a journey from a query. Raises Invalid with every rule that it breaks."""
+    request = ListJourney(
+        HIDE_DIRECT.read(query) == 0, per_page.read(query) or 0, cursors.read_from(query)
+    )
+    query.finish()
+    return request
 
 
 def read_list_contacts(query: Input, space: Space, cursors: Cursors, now: datetime) -> ListContacts:

@@ -14,8 +14,14 @@ from psycopg.sql import SQL, Composable, Identifier, Literal, Placeholder
 
 from headwater.contacts.field_labels import field_names
 from headwater.contacts.inputs import COLLECTIONS
-from headwater.contacts.journey import fetch_hits, fetch_journey
-from headwater.contacts.models import ContactRow, ContactSelection, GetContact, ListContacts
+from headwater.contacts.journey import MOST_ITEMS, count_earlier, fetch_hits, list_journey
+from headwater.contacts.models import (
+    ContactRow,
+    ContactSelection,
+    GetContact,
+    ListContacts,
+    ListJourney,
+)
 from headwater.database.queries import Queries
 from headwater.http.pagination import Page, page_of, places, to_key
 from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS, SLOTS
@@ -63,10 +69,14 @@ async def fetch_contact(
     further: dict[str, str] = {}
     if request.events:
         direct = request.direct_touchpoints
-        journey = await fetch_journey(connection, space.id, contact_id, direct=direct)
-        further["events"] = _array(journey.items)
-        if journey.left_out:
-            further["events_left_out"] = str(journey.left_out)
+        latest = ListJourney(direct, MOST_ITEMS)
+        page = await list_journey(connection, space.id, contact_id, latest)
+        further["events"] = _array(page.lines)
+        if page.next is not None:
+            left_out = await count_earlier(
+                connection, space.id, contact_id, page.next, direct=direct
+            )
+            further["events_left_out"] = str(left_out)
     if request.hits:
         hits = await fetch_hits(connection, space.id, contact_id)
         further["browsing_session_hits"] = _array(hits)

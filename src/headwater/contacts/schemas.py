@@ -109,6 +109,8 @@ CONTACT = answer(
         "trk_tokens", "events", "events_left_out", "browsing_session_hits",
     ),
 )  # fmt: skip
+JOURNEY_ITEM: dict[str, Any] = {"oneOf": [CONVERSION, TOUCHPOINT]}
+JOURNEY = answer("One page.", envelope_schema(JOURNEY_ITEM))
 SEVERAL = conflict(
     "Several contacts match the e-mail address.",
     contact_ids={"type": "array", "items": WHOLE, "minItems": 2},

@@ -8,7 +8,7 @@ from datetime import datetime
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.attribution.query import Attribution
 from headwater.contacts import filters
-from headwater.events.accepted import EVENT_NAMES
+from headwater.events.accepted import EVENT_NAMES, EVENT_NAMES_IN_WORDS
 from headwater.events.fields import FIELDS, complete
 from headwater.events.models import EventSelection, ListEvents
 from headwater.http.date_range import date_range
@@ -29,7 +29,7 @@ QUERY_MODE = Parameter(
     description="Whether an event's path is its contact's, or its whole company's.",
 )  # fmt: skip
 EVENT_NAMES_PARAMETER = ListParameter(
-    name="event_names", kind=one_of(EVENT_NAMES), most=10,
+    name="event_names", kind=one_of(EVENT_NAMES, EVENT_NAMES_IN_WORDS), most=10,
     description="Only events with these names.",
 )  # fmt: skip
 SOURCES_PARAMETER = ListParameter(

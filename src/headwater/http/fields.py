@@ -130,10 +130,12 @@ def word_of(words: Sequence[str]) -> FieldType[str]:
     return FieldType({"type": "string", "enum": list(words)}, read)
 
 
-def one_of(values: Sequence[T]) -> FieldType[T]:
-    """One of a closed list of strings or integers."""
+def one_of(values: Sequence[T], in_words: str = "") -> FieldType[T]:
+    """One of a closed list of strings or integers; `in_words` is the list in words, where these
+    are shorter.
+    """
     by_text = {str(value): value for value in values}
-    names = Names(by_text)
+    names = Names(by_text, in_words)
 
     def parse(word: str) -> T:
         if word not in by_text:

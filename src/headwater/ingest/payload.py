@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
 
 from headwater.browsing.accepted import COOKIES
-from headwater.events.accepted import EVENT_NAMES, STANDARD_NAMES, AcceptedEvent
+from headwater.events.accepted import EVENT_NAMES, EVENT_NAMES_IN_WORDS, AcceptedEvent
 from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT, decimal_text
 from headwater.http.instants import FORMS
 from headwater.http.suggestions import Names
@@ -153,9 +153,7 @@ def profile_fields(payload: Any, check: Check) -> dict[int, str]:
     return fields
 
 
-_EVENT_NAMES = Names(
-    EVENT_NAMES, f"{', '.join(STANDARD_NAMES)}, or custom_event_1 to custom_event_50"
-)
+_EVENT_NAMES = Names(EVENT_NAMES, EVENT_NAMES_IN_WORDS)
 
 
 def _event_name_rule(value: Any) -> str:

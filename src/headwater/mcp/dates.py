@@ -7,14 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-EXAMPLES = (
+EXAMPLES = "today, this week, last month, last 30 days, 2026-Q3, 2026-03-01 to 2026-03-14"
+"""A few of the words."""
+ALL_WORDS = (
     "today, yesterday, this week, last week, this month, last month, this quarter, last quarter, "
     "this year, last year, last 30 days, last 12 weeks, last 6 months, 2026, 2026-Q3, 2026-03, "
     "2026-03-14, 2026-03-01 to 2026-03-14"
 )
 LONGEST_COUNT = 1000
 LONGEST_WORDS = 200
-UNREADABLE = f"cannot be read; there are: {EXAMPLES}."
+UNREADABLE = f"cannot be read; there are: {ALL_WORDS}."
 
 _ONE_DAY = timedelta(days=1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -11,10 +12,9 @@ from headwater.http.parameters import JsonInput
 
 MOST_ROWS = 200
 
-PER_PAGE = page_size(
-    MOST_ROWS, 50, "How many rows to get at most. Ask for few and page on when needed."
-)
-PAGING = (PER_PAGE, CURSOR)
+PER_PAGE = page_size(MOST_ROWS, 50, f"Rows of a page, at most {MOST_ROWS}.")
+NEXT_PAGE = replace(CURSOR, description="The next_cursor of the page before.")
+PAGING = (PER_PAGE, NEXT_PAGE)
 
 
 def paged(arguments: dict[str, Any]) -> dict[str, Any]:

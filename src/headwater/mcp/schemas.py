@@ -1,105 +1,144 @@
-"""The schemas of the public API made short, as a language model reads the list of all tools before
-its first question: the same values fit, described in fewer words. Pure.
+"""The schemas of tools made short, as a language model reads the list of all tools before its first
+question. What it needs to fill in an argument stays: types, short lists of values, defaults, and
+words. Long lists stand once, in a resource; and every rule that is left out here is enforced where
+the argument is read, and named by the refusal. Pure.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any, cast
+
+from headwater.events.accepted import EVENT_NAMES
+from headwater.http.fields import NULL
+from headwater.sources.catalogue import SOURCES
 
 Schema = dict[str, Any]
 
-LONGEST_ENUM = 25
-"""The most values of an answer that are listed; no reader needs a longer list."""
+LONG_LISTS: dict[frozenset[Any], str] = {
+    frozenset(EVENT_NAMES): "purchase, sign_up, lead_generated, subscribe, custom_event_1, …: "
+    "trk://event-names",
+    frozenset(SOURCES): "google_ads, facebook_ads, google_organic, ai_chat_gpt, email, direct, …: "
+    "trk://sources",
+}
+"""Lists of values that stand in a resource: the most usual ones, and where all are."""
 
-_NUMBERED = re.compile(r"([a-z_]+_)([1-9][0-9]?)")
+_RULES = {
+    "pattern", "format", "example", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems",
+    "minimum", "maximum",
+}  # fmt: skip
+"""What a value has to meet besides its type."""
+_NUMBERED = re.compile(r"([a-z_]+_)[1-9][0-9]?")
 _FEW = 3
-_BLANK = {"pattern": r"^\s*$"}
-_UNREAD = ("example",)
+"""Properties that differ in a number only are listed singly up to here."""
 
 
-def short_arguments(schema: Schema) -> Schema:
-    """The schema of arguments. Blank text, which counts as absent, is left out."""
-    return _walk(schema, _fold_enum)
+def short_arguments(schema: Schema, *, with_null: bool) -> Schema:
+    """The schema of an object of arguments, to be listed; `with_null` where null means something
+    else than leaving an argument out.
+    """
+    short = _short(schema)
+    if not short.get("required"):
+        del short["required"]
+    if not with_null:
+        short["properties"] = {
+            name: _without_null(part) for name, part in short["properties"].items()
+        }
+    return short
 
 
-def short_answer(schema: Schema) -> Schema:
-    """The schema of an answer: without long lists of the values that a text can have."""
-    return _walk(schema, _drop_enum)
+def outline(schema: Schema) -> Schema | None:
+    """The schema of an answer, to be listed: those of its members that need a word, which is not
+    what is inside them. None where all go without saying.
+    """
+    members = cast("dict[str, Schema]", schema["properties"])
+    described = {
+        name: {"type": _short(member)["type"], "description": member["description"]}
+        for name, member in members.items()
+        if "description" in member
+    }
+    return {"type": "object", "properties": described} if described else None
 
 
-def _walk(value: Any, shorten_enum: Callable[[Schema], Schema]) -> Any:
-    if isinstance(value, list):
-        return [_walk(item, shorten_enum) for item in cast("list[Any]", value)]
-    if not isinstance(value, dict):
-        return value
-    schema = cast("Schema", value)
+def _without_null(schema: Schema) -> Schema:
+    if "anyOf" in schema:
+        choices = [choice for choice in cast("list[Schema]", schema["anyOf"]) if choice != NULL]
+        rest = {name: part for name, part in schema.items() if name != "anyOf"}
+        return {**choices[0], **rest} if len(choices) == 1 else {**rest, "anyOf": choices}
+    if "type" in schema:
+        names = [name for name in _type_names(schema) if name != "null"]
+        return {**schema, "type": _one_or_list(names)}
+    return schema
+
+
+def _short(schema: Schema) -> Schema:
+    """A schema by its types, values and words."""
     if isinstance(schema.get("properties"), dict):
-        return _walk_object(schema, shorten_enum)
-    schema = {name: part for name, part in schema.items() if name not in _UNREAD}
-    schema = shorten_enum(_without_blank(schema))
-    return {name: _walk(part, shorten_enum) for name, part in schema.items()}
+        return _short_object(schema)
+    if (words := _long_list(schema)) is not None:
+        return {"type": "string", "description": words}
+    kept = {name: part for name, part in schema.items() if name not in _RULES}
+    if isinstance(kept.get("items"), dict):
+        kept["items"] = _short(kept["items"])
+    if isinstance(kept.get("anyOf"), list):
+        return _short_choice(kept)
+    return kept
 
 
-def _walk_object(schema: Schema, shorten_enum: Callable[[Schema], Schema]) -> Schema:
-    properties = {
-        name: _walk(part, shorten_enum)
-        for name, part in cast("dict[str, Schema]", schema["properties"]).items()
-    }
+def _long_list(schema: Schema) -> str | None:
+    values = schema.get("enum")
+    return (
+        LONG_LISTS.get(frozenset(cast("list[Any]", values))) if isinstance(values, list) else None
+    )
+
+
+def _short_choice(schema: Schema) -> Schema:
+    """A choice between types as one list of types, where nothing else tells them apart."""
+    choices = [_short(choice) for choice in cast("list[Schema]", schema["anyOf"])]
+    rest = {name: part for name, part in schema.items() if name != "anyOf"}
+    if any(choice.keys() != {"type"} for choice in choices):
+        return {**rest, "anyOf": _distinct(choices)}
+    return {"type": _types(choices), **rest}
+
+
+def _types(schemas: list[Schema]) -> str | list[str]:
+    """The types of schemas that have one each or a list of them."""
+    return _one_or_list([name for schema in schemas for name in _type_names(schema)])
+
+
+def _type_names(schema: Schema) -> list[str]:
+    types: str | list[str] = schema["type"]
+    return [types] if isinstance(types, str) else types
+
+
+def _one_or_list(names: list[str]) -> str | list[str]:
+    distinct = list(dict.fromkeys(names))
+    return distinct[0] if len(distinct) == 1 else distinct
+
+
+def _distinct(schemas: list[Schema]) -> list[Schema]:
+    return [schema for place, schema in enumerate(schemas) if schema not in schemas[:place]]
+
+
+def _short_object(schema: Schema) -> Schema:
+    members = cast("dict[str, Schema]", schema["properties"])
+    properties = {name: _short(part) for name, part in members.items()}
     plain, patterns = _fold(properties, set(schema.get("required", ())))
-    rest = {
-        name: _walk(part, shorten_enum) for name, part in schema.items() if name != "properties"
-    }
+    rest = {name: part for name, part in schema.items() if name not in ("properties", *_RULES)}
     return {**rest, "properties": plain, **({"patternProperties": patterns} if patterns else {})}
 
 
 def _fold(properties: dict[str, Schema], required: set[str]) -> tuple[dict[str, Schema], Schema]:
-    """Properties that differ in a number only, as patterns."""
-    families: dict[tuple[str, str], list[str]] = {}
-    for name, schema in properties.items():
+    """Properties that differ in a number only, as patterns with the types of all of them."""
+    families: dict[str, list[str]] = {}
+    for name in properties:
         match = _NUMBERED.fullmatch(name)
         if match is not None and name not in required:
-            families.setdefault((match[1], repr(schema)), []).append(name)
-    large = [names for names in families.values() if len(names) > _FEW]
-    folded = {name for names in large for name in names}
+            families.setdefault(match[1], []).append(name)
+    large = {stem: names for stem, names in families.items() if len(names) > _FEW}
+    folded = {name for names in large.values() for name in names}
     plain = {name: schema for name, schema in properties.items() if name not in folded}
-    return plain, {_pattern(names): properties[names[0]] for names in large}
-
-
-def _pattern(names: list[str]) -> str:
-    """The pattern of names with one stem; `names` has at least one."""
-    matches = [cast("re.Match[str]", _NUMBERED.fullmatch(name)) for name in names]
-    return f"^{matches[0][1]}({'|'.join(match[2] for match in matches)})$"
-
-
-def _fold_enum(schema: Schema) -> Schema:
-    """Values that differ in a number only, as a pattern."""
-    values = schema.get("enum")
-    if not isinstance(values, list):
-        return schema
-    words = cast("list[Any]", values)
-    numbered = [word for word in words if isinstance(word, str) and _NUMBERED.fullmatch(word)]
-    if len(numbered) <= _FEW or len({word.rstrip("0123456789") for word in numbered}) > 1:
-        return schema
-    rest = {name: part for name, part in schema.items() if name not in ("enum", "type")}
-    others = [word for word in words if word not in numbered]
-    numbers = sorted(numbered, key=lambda word: int(word.rpartition("_")[2]))
-    either = [{"enum": others}, {"type": "string", "pattern": _pattern(numbers)}]
-    return {**rest, "anyOf": either}
-
-
-def _drop_enum(schema: Schema) -> Schema:
-    if len(schema.get("enum", ())) <= LONGEST_ENUM:
-        return schema
-    return {name: part for name, part in schema.items() if name != "enum"}
-
-
-def _without_blank(schema: Schema) -> Schema:
-    either = schema.get("anyOf")
-    if not isinstance(either, list):
-        return schema
-    choices = cast("list[Schema]", either)
-    kept = [choice for choice in choices if not choice.items() >= _BLANK.items()]
-    rest = {name: part for name, part in schema.items() if name != "anyOf"}
-    return {**kept[0], **rest} if len(kept) == 1 else {**rest, "anyOf": kept}
+    return plain, {
+        f"^{stem}[0-9]+$": {"type": _types([properties[name] for name in names])}
+        for stem, names in large.items()
+    }

@@ -98,14 +98,18 @@ def _describe(tool: Tool) -> ToolDescription:
         description=tool.description,
         input_schema=tool.input_schema,
         output_schema=tool.output_schema,
-        annotations=ToolAnnotations(
-            title=tool.title,
-            read_only_hint=not tool.writes,
-            destructive_hint=tool.destructive,
-            idempotent_hint=tool.idempotent or not tool.writes,
-            open_world_hint=False,
-        ),
+        annotations=_annotate(tool),
     )
+
+
+def _annotate(tool: Tool) -> ToolAnnotations:
+    """The hints that mean something: of a tool that only reads, the others do not."""
+    if not tool.writes:
+        return ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    return ToolAnnotations(
+        read_only_hint=False, destructive_hint=tool.destructive, idempotent_hint=tool.idempotent,
+        open_world_hint=False,
+    )  # fmt: skip
 
 
 async def _list_resources(_: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:

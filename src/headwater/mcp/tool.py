@@ -19,12 +19,13 @@ from headwater.http.errors import MAX_FAULTS, Conflict, Invalid, NotFound, Probl
 from headwater.http.openapi import object_schema
 from headwater.http.parameters import ListParameter, Parameter
 from headwater.mcp.context import ToolContext
-from headwater.mcp.schemas import Schema, short_answer, short_arguments
+from headwater.mcp.schemas import Schema, outline, short_arguments
 
 Arguments = dict[str, Any]
 Call = Callable[[ToolContext, Arguments], Awaitable[Any]]
 
 ID: Schema = {"type": "integer", "minimum": 1}
+NEXT_CURSOR: Schema = {"type": ["string", "null"]}
 
 
 @dataclass(frozen=True)
@@ -44,25 +45,28 @@ class Tool:
     """True when a call may take something away that was there before."""
     idempotent: bool = False
     """True when the same call again changes nothing more."""
+    clears: bool = False
+    """True when null for an argument takes away what was there; else it is as if left out."""
     hint: str = ""
     """Advice for a call whose subject does not exist."""
 
     @cached_property
     def input_schema(self) -> Schema:
-        """The JSON schema of the arguments; there are no others."""
+        """The JSON schema of the arguments, as it is listed; there are no others."""
         return short_arguments(
             {
                 "type": "object",
                 "properties": dict(self.arguments),
                 "required": list(self.required),
                 "additionalProperties": False,
-            }
+            },
+            with_null=self.clears,
         )
 
     @cached_property
-    def output_schema(self) -> Schema:
-        """The JSON schema of the answer."""
-        return short_answer(self.answer)
+    def output_schema(self) -> Schema | None:
+        """The JSON schema of the answer, as it is listed: the members that need a word."""
+        return outline(self.answer)
 
     def check(self, arguments: Arguments) -> None:
         """Raise Invalid for arguments that are unknown or missing."""
@@ -120,16 +124,23 @@ def required_of(*parameters: Parameter[Any] | ListParameter[Any]) -> tuple[str, 
 
 def list_of(row: Schema) -> Schema:
     """The schema of one page of a list."""
-    next_cursor = {
-        "type": ["string", "null"],
-        "description": "Give it as `cursor` for the next page; null on the last.",
-    }
-    return object_schema({"rows": {"type": "array", "items": row}, "next_cursor": next_cursor})
+    return object_schema({"rows": {"type": "array", "items": row}, "next_cursor": NEXT_CURSOR})
 
 
 def schema_of(answer: Mapping[str, Any]) -> Schema:
-    """The schema of an answer of the public API."""
+    """The schema of a body or an answer of the public API."""
     return answer["content"]["application/json"]["schema"]
+
+
+def answer_of(answer: Mapping[str, Any]) -> Schema:
+    """The schema of an answer of the public API whose members go without saying."""
+    schema = schema_of(answer)
+    members: dict[str, Schema] = schema["properties"]
+    plain = {
+        name: {key: part for key, part in member.items() if key != "description"}
+        for name, member in members.items()
+    }
+    return {**schema, "properties": plain}
 
 
 def rows_schema(page: Mapping[str, Any]) -> Schema:

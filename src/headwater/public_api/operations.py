@@ -14,6 +14,7 @@ from headwater.http.rate_limits import RateLimit
 from headwater.ingest.schemas import INGEST_SCHEMAS
 from headwater.mcp.context import CALLING
 from headwater.public_api.ads import OPERATIONS as ADS
+from headwater.public_api.attribution import OPERATIONS as ATTRIBUTION
 from headwater.public_api.companies import OPERATIONS as COMPANIES
 from headwater.public_api.contacts import OPERATIONS as CONTACTS
 from headwater.public_api.deliveries import OPERATIONS as DELIVERIES
@@ -35,6 +36,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *EVENTS,
     *CONTACTS,
     *COMPANIES,
+    *ATTRIBUTION,
     *ADS,
     *EXPORTS,
     *PRIVACY,

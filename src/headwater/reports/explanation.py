@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
+from enum import StrEnum
 from typing import Any
 
 from psycopg import AsyncConnection
@@ -14,7 +15,7 @@ from psycopg.sql import SQL, Literal
 
 from headwater.attribution.models import MODELS
 from headwater.attribution.query import Attribution, credited_rows
-from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.http.errors import NotFound
 from headwater.sources.catalogue import PAID_IDS, SOURCE_IDS, SOURCES
 
@@ -24,6 +25,18 @@ MOST_PER_END = 100
 """The most touchpoints listed from either end of a path."""
 
 _THIS_EVENT = SQL("e.id = %(event_id)s")
+_EVERY_SOURCE = tuple(SOURCE_IDS.values())
+
+
+class UnattributedReason(StrEnum):
+    """The reason for which a model credits no touchpoint."""
+
+    NO_TOUCH = "no_touch"
+    """No touchpoint before the event."""
+    OUTSIDE_WINDOW = "outside_window"
+    """Touchpoints before it, none of them in the window."""
+    NOT_COUNTED = "not_counted"
+    """Touchpoints in the window, none of a kind that the model counts."""
 
 
 @dataclass
@@ -51,19 +64,34 @@ class EventExplanation:
     """The path to an event, and the credits of its touchpoints."""
 
     event: dict[str, Any]
-    """`contact_id, company_id, amount, event_name, event_time_utc, sender`."""
+    """`id, contact_id, contact_name, company_id, amount, event_name, event_time_utc, sender`."""
     path: list[dict[str, Any]]
     """Its touchpoints in the window, the earliest first; of a long path both ends."""
     left_out: int
     """The number of touchpoints of the path that are not listed."""
     credits: dict[str, Credits]
     """The credits by model."""
+    touched: bool
+    """True when there is a touchpoint before the event, in the window or not."""
+
+    def unattributed_reason(self, model: str) -> UnattributedReason | None:
+        """The reason for which a model credits nothing; None when it credits something."""
+        if self.credits[model].touches:
+            return None
+        if self.credits["linear"].touches:
+            return UnattributedReason.NOT_COUNTED
+        if self.touched:
+            return UnattributedReason.OUTSIDE_WINDOW
+        return UnattributedReason.NO_TOUCH
 
 
 async def explain_event(
     connection: AsyncConnection, space_id: int, event_id: int, window_days: int, *, by_company: bool
 ) -> EventExplanation:
-    """An event under every model. Raises NotFound."""
+    """An event under every model, as of one moment. Needs a transaction that has executed nothing
+    yet. Raises NotFound.
+    """
+    await connection.execute(queries["snapshot"])
     values = {"space_id": space_id, "event_id": event_id}
     cursor = connection.cursor(row_factory=dict_row)
     event = await fetch_optional(cursor, queries["event"], values)
@@ -77,15 +105,26 @@ async def explain_event(
         "paid": sorted(PAID_IDS),
     }
     path = await fetch_all(cursor, queries["touchpoints"], touches)
-    return EventExplanation(event, path, max(0, credited["linear"].touches - len(path)), credited)
+    within = credited["linear"].touches
+    touched = within > 0 or await _is_touched(connection, values, by_company=by_company)
+    return EventExplanation(event, path, max(0, within - len(path)), credited, touched)
+
+
+async def _is_touched(
+    connection: AsyncConnection, event: dict[str, int], *, by_company: bool
+) -> bool:
+    lifetime = Attribution("last_touch", 0, _EVERY_SOURCE, by_company=by_company)
+    statement = queries["any_touch"].format(rows=credited_rows(lifetime, _THIS_EVENT))
+    row = await fetch_one(connection, statement, event | lifetime.parameters())
+    return row[0]
 
 
 async def _credits(
     connection: AsyncConnection, event: dict[str, int], window_days: int, *, by_company: bool
 ) -> dict[str, Credits]:
-    every_source = tuple(SOURCE_IDS.values())
     attributions = {
-        name: Attribution(name, window_days, every_source, by_company=by_company) for name in MODELS
+        name: Attribution(name, window_days, _EVERY_SOURCE, by_company=by_company)
+        for name in MODELS
     }
     statement = SQL(" UNION ALL ").join(
         queries["of_model"].format(

@@ -1,14 +1,23 @@
+-- name: snapshot
+-- Event, credits and path must be of one moment, though a merge may commit between the statements.
+SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
+
 -- name: event
--- The event that is explained.
-SELECT e.contact_id, e.company_id, trim_scale(e.amount) AS amount, e.event_name,
-       iso_utc(e.event_time) AS event_time_utc, e.sender
+-- The event that is explained, and whose it is.
+SELECT e.id, e.contact_id, k.name AS contact_name, e.company_id, trim_scale(e.amount) AS amount,
+       e.event_name, iso_utc(e.event_time) AS event_time_utc, e.sender
 FROM events e
+JOIN contacts k ON k.space_id = %(space_id)s AND k.id = e.contact_id
 WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s;
 
 -- name: of_model
 -- Which touches of one event a model credits, and with how much. Of a long path only both ends.
 SELECT {model} AS model, c.touchpoint_id, {credit} AS credit, c.touches FROM ({rows}) c
 WHERE c.place <= %(ends)s OR c.place > c.touches - %(ends)s
+
+-- name: any_touch
+-- Whether there is a touch at all before the event, whatever its age.
+SELECT EXISTS ({rows})
 
 -- name: touchpoints
 -- Those touches, in the order of their path, with the names of their ads.

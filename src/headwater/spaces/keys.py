@@ -32,6 +32,7 @@ Scope = Literal[
     "exports:write",
     "destinations:read",
     "destinations:write",
+    "reports:read",
 ]
 """The permissions of keys; each operation of the API needs one of them."""
 SCOPES: tuple[Scope, ...] = get_args(Scope)

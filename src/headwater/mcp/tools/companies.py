@@ -14,7 +14,16 @@ from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.parameters import JsonInput
 from headwater.mcp.context import ToolContext
 from headwater.mcp.pages import PAGING, page_answer, paged
-from headwater.mcp.tool import ID, Arguments, Tool, arguments_of, list_of, rows_schema, schema_of
+from headwater.mcp.tool import (
+    ID,
+    Arguments,
+    Tool,
+    answer_of,
+    arguments_of,
+    list_of,
+    rows_schema,
+    schema_of,
+)
 
 _COMPANY_ID = {"company_id": {**ID, "description": "The company's id, from list_companies."}}
 _UNKNOWN = "Find the company's id with list_companies."
@@ -61,7 +70,7 @@ TOOLS = (
         description="One company by its id.",
         arguments=_COMPANY_ID,
         required=("company_id",),
-        answer=schema_of(COMPANY),
+        answer=answer_of(COMPANY),
         call=_get_company,
         hint=_UNKNOWN,
     ),
@@ -74,10 +83,11 @@ TOOLS = (
         ),
         arguments=_COMPANY_ID | schema_of(BODY_OF_CHANGE)["properties"],
         required=("company_id",),
-        answer=schema_of(CHANGED),
+        answer=answer_of(CHANGED),
         call=_update_company,
         writes=True,
         destructive=True,
+        clears=True,
         idempotent=True,
         hint=_UNKNOWN,
     ),

@@ -8,22 +8,24 @@ from typing import Any
 import msgspec
 
 from headwater.contacts import filters, inputs, parameters
-from headwater.contacts.journey import fetch_journey
+from headwater.contacts.journey import count_earlier, list_journey
 from headwater.contacts.lookup import find_by_email, resolve
 from headwater.contacts.queries import fetch_contact, list_contacts, queries
-from headwater.contacts.schemas import CONTACT, CONVERSION, PAGE, TOUCHPOINT
+from headwater.contacts.schemas import CONTACT, JOURNEY_ITEM, PAGE
 from headwater.contacts.updates import create_contact, update_contact
 from headwater.http.fields import whole_number
 from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.openapi import object_schema
 from headwater.http.parameters import JsonInput, Parameter
 from headwater.mcp.context import ToolContext
-from headwater.mcp.pages import PAGING, page_answer, paged
+from headwater.mcp.pages import NEXT_PAGE, PAGING, page_answer, paged
 from headwater.mcp.tool import (
     ID,
+    NEXT_CURSOR,
     Arguments,
     Schema,
     Tool,
+    answer_of,
     arguments_of,
     list_of,
     rows_schema,
@@ -36,13 +38,11 @@ from headwater.merging.membership import (
 )
 from headwater.privacy.erasures import request_erasure
 
-_CONTACT_ID = {
-    "contact_id": {**ID, "description": "The contact's id, or that of one merged into it."}
-}
+_CONTACT_ID = {"contact_id": {**ID, "description": "The contact's id."}}
 _UNKNOWN = "Find the contact's id with find_contact_by_email or list_contacts."
 _MOST_ITEMS = Parameter(
     name="limit", kind=whole_number(1, 500), default=100,
-    description="How many of the latest items to get at most.",
+    description="How many items to get, at most 500.",
 )  # fmt: skip
 _INCLUDED = (parameters.TRK_TOKENS, parameters.ALL_EMAILS, parameters.CUSTOM_FIELDS)
 
@@ -80,18 +80,24 @@ async def _find_contact(context: ToolContext, arguments: Arguments) -> Any:
 
 
 async def _get_journey(context: ToolContext, arguments: Arguments) -> Any:
-    query = _but(arguments, "contact_id")
-    most = _MOST_ITEMS.read(query) or 0
-    hide = parameters.HIDE_DIRECT.read(query)
-    query.finish()
+    query, contact_id = _but(arguments, "contact_id"), arguments["contact_id"]
+    signing_key = context.service.signing_key
+    cursors = parameters.journey_cursors(query, signing_key, context.space_id, contact_id)
+    request = parameters.read_list_journey(query, cursors, _MOST_ITEMS)
     async with context.transaction() as connection:
         await connection.execute(queries["snapshot"])
-        canonical = await resolve(connection, context.space_id, arguments["contact_id"])
-        journey = await fetch_journey(
-            connection, context.space_id, canonical, direct=hide == 0, limit=most
+        canonical = await resolve(connection, context.space_id, contact_id)
+        page = await list_journey(connection, context.space_id, canonical, request)
+        left_out = await count_earlier(
+            connection, context.space_id, canonical, page.next, direct=request.direct
         )
-    items = [msgspec.json.decode(item) for item in journey.items]
-    return {"id": canonical, "items": items, "left_out": journey.left_out}
+    answer = page_answer(page, cursors)
+    return {
+        "id": canonical,
+        "items": answer["rows"],
+        "left_out": left_out,
+        "next_cursor": answer["next_cursor"],
+    }
 
 
 async def _create_contact(context: ToolContext, arguments: Arguments) -> Any:
@@ -143,7 +149,7 @@ def _but(arguments: Arguments, name: str) -> JsonInput:
 _LISTED = (*parameters.CREATED.parameters, *PAGING, *_INCLUDED, parameters.LABELS)
 _OPTIONS = (parameters.TRK_TOKENS, parameters.LABELS)
 _VALUES = schema_of(inputs.BODY_OF_NEW)["properties"]
-_WHOLE = schema_of(CONTACT)
+_WHOLE = answer_of(CONTACT)
 # A contact's own events and visits are left to get_contact_journey.
 _CONTACT: Schema = {
     **_WHOLE, "properties": {k: v for k, v in _WHOLE["properties"].items() if k != "events"}
@@ -188,13 +194,14 @@ READING = (
             "What a contact did, most recent first: touchpoints (where they came from) and "
             "conversions (what they did)."
         ),
-        arguments=_CONTACT_ID | arguments_of(parameters.HIDE_DIRECT, _MOST_ITEMS),
+        arguments=_CONTACT_ID | arguments_of(parameters.HIDE_DIRECT, _MOST_ITEMS, NEXT_PAGE),
         required=("contact_id",),
         answer=object_schema(
             {
                 "id": ID,
-                "items": {"type": "array", "items": {"oneOf": [CONVERSION, TOUCHPOINT]}},
+                "items": {"type": "array", "items": JOURNEY_ITEM},
                 "left_out": {"type": "integer", "description": "Older items that are not shown."},
+                "next_cursor": NEXT_CURSOR,
             }
         ),
         call=_get_journey,
@@ -211,7 +218,7 @@ WRITING = (
         ),
         arguments=_VALUES,
         required=("emails",),
-        answer=schema_of(inputs.CREATED),
+        answer=answer_of(inputs.CREATED),
         call=_create_contact,
         writes=True,
     ),
@@ -224,7 +231,7 @@ WRITING = (
         ),
         arguments=_CONTACT_ID | _VALUES,
         required=("contact_id",),
-        answer=schema_of(inputs.UPDATED),
+        answer=answer_of(inputs.UPDATED),
         call=_update_contact,
         writes=True,
         destructive=True,
@@ -238,7 +245,7 @@ WRITING = (
         arguments=_CONTACT_ID
         | {"company_id": {**ID, "description": "The company's id, from list_companies."}},
         required=("contact_id", "company_id"),
-        answer=schema_of(inputs.ATTACHED),
+        answer=answer_of(inputs.ATTACHED),
         call=_attach_company,
         writes=True,
         destructive=True,
@@ -251,7 +258,7 @@ WRITING = (
         description="Take a contact out of its company, with all it has done.",
         arguments=_CONTACT_ID,
         required=("contact_id",),
-        answer=schema_of(inputs.DETACHED),
+        answer=answer_of(inputs.DETACHED),
         call=_detach_company,
         writes=True,
         destructive=True,

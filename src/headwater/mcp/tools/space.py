@@ -10,7 +10,7 @@ from headwater.http.fields import text_up_to
 from headwater.http.openapi import TEXT, object_schema
 from headwater.http.parameters import JsonInput
 from headwater.mcp.context import ToolContext
-from headwater.mcp.dates import EXAMPLES, LONGEST_WORDS, UNREADABLE, DateSpan, read_dates
+from headwater.mcp.dates import ALL_WORDS, LONGEST_WORDS, UNREADABLE, DateSpan, read_dates
 from headwater.mcp.descriptions import describe_space
 from headwater.mcp.tool import ID, Arguments, Tool
 
@@ -94,7 +94,7 @@ TOOLS = (
             "Turn words for a stretch of time into start_date and end_date on the Space's clock, "
             "as the other tools want them, with the same number of days before."
         ),
-        arguments={"words": {**TEXT, "maxLength": 100, "description": f"One of: {EXAMPLES}."}},
+        arguments={"words": {**TEXT, "maxLength": 100, "description": f"One of: {ALL_WORDS}."}},
         required=("words",),
         answer=object_schema(
             {

@@ -1,0 +1,85 @@
+"""The endpoints that show what led somewhere: the attribution of an event and the journey of a
+contact. They parse, call and answer; each handler owns its transaction.
+"""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from headwater.api.calls import Call, json_response
+from headwater.api.operations import Operation
+from headwater.contacts import parameters
+from headwater.contacts.journey import list_journey
+from headwater.contacts.lookup import resolve
+from headwater.contacts.queries import queries
+from headwater.contacts.schemas import JOURNEY
+from headwater.http.openapi import answer
+from headwater.http.pagination import envelope
+from headwater.http.rate_limits import RateLimit
+from headwater.public_api.contacts import CONTACT_ID
+from headwater.public_api.events import EVENT_ID
+from headwater.reports.explanation import explain_event
+from headwater.reports.explanation_answer import (
+    EXPLANATION,
+    PARAMETERS,
+    encode_explanation,
+    read_path,
+)
+
+
+async def get_event_attribution(call: Call) -> Response:
+    """Get the path to an event, with the rule that named each source, and the credit of each
+    touchpoint under every attribution model.
+    """
+    event_id = call.path_id("event_id")
+    window_days, by_company = read_path(call.query)
+    async with call.services.database.transaction() as connection:
+        explanation = await explain_event(
+            connection, call.space_id, event_id, window_days, by_company=by_company
+        )
+    return json_response(encode_explanation(explanation, window_days))
+
+
+async def get_contact_journey(call: Call) -> Response:
+    """List what a contact did: conversions and touchpoints, the most recent first."""
+    contact_id = call.path_id("id")
+    signing_key = call.services.signing_key
+    cursors = parameters.journey_cursors(call.query, signing_key, call.space_id, contact_id)
+    request = parameters.read_list_journey(call.query, cursors)
+    async with call.services.database.transaction() as connection:
+        await connection.execute(queries["snapshot"])
+        canonical = await resolve(connection, call.space_id, contact_id)
+        page = await list_journey(connection, call.space_id, canonical, request)
+    return json_response(envelope(page, request.per_page, call.page_link(cursors)))
+
+
+OPERATIONS = (
+    Operation(
+        id="get_event_attribution",
+        method="GET",
+        path="/events/{event_id}/attribution",
+        tag="Reports",
+        summary="Get Event Attribution",
+        scope="reports:read",
+        limit=RateLimit("get_event_attribution", 30),
+        path_parameters=[EVENT_ID],
+        parameters=[parameter.openapi() for parameter in PARAMETERS],
+        answer=answer("The event's path and credits.", EXPLANATION),
+        errors=[404],
+        handler=get_event_attribution,
+    ),
+    Operation(
+        id="get_contact_journey",
+        method="GET",
+        path="/contacts/{id}/journey",
+        tag="Reports",
+        summary="Get Contact Journey",
+        scope="reports:read",
+        limit=RateLimit("get_contact_journey", 30),
+        path_parameters=[CONTACT_ID],
+        parameters=parameters.DOCUMENTATION_OF_JOURNEY,
+        answer=JOURNEY,
+        errors=[404],
+        handler=get_contact_journey,
+    ),
+)
