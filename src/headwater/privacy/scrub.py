@@ -37,6 +37,7 @@ def scrub(connection: Connection[Any], space_id: int, contact_id: int) -> None:
     for statement in (_CLEAR_EVENTS, _CLEAR_TOUCHPOINTS, _CLEAR_ATTEMPTS, _CLEAR_DELIVERIES):
         connection.execute(statement, values)
     connection.execute(queries["delete_clicks"], values)
+    _delete_tag_sets(connection, values)
     connection.execute(queries["delete_hits"], values)
     connection.execute(queries["delete_visits"], values)
     connection.execute(queries["withdraw_exports"], {**values, "withdrawn": WITHDRAWN})
@@ -64,6 +65,15 @@ def _delete_deliveries(
     ids = [row_id for row_id, theirs, texts in rows if theirs or any(map(person.is_in, texts))]
     if ids:
         connection.execute(queries["delete_deliveries"], {"space_id": space_id, "ids": ids})
+
+
+def _delete_tag_sets(connection: Connection[Any], values: dict[str, Any]) -> None:
+    """Delete the tag sets that only touchpoints had which their page views have withdrawn. Until
+    then they say no more than the page views, which are still there, and go before these do.
+    """
+    withdrawn = [row[0] for row in connection.execute(queries["withdrawn_tag_sets"], values)]
+    if withdrawn:
+        connection.execute(queries["delete_tag_sets"], {**values, "ids": withdrawn})
 
 
 def _clear(statement: str, alias: str, columns: Iterable[str]) -> Composed:

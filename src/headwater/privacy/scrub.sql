@@ -92,6 +92,25 @@ USING visits v
 WHERE c.space_id = %(space_id)s AND v.space_id = %(space_id)s AND c.device = v.device
   AND v.contact_id = ANY(%(group)s::bigint[]);
 
+-- name: withdrawn_tag_sets
+-- Tag sets of the pages that they opened without a touchpoint that is still there: page views that
+-- made one and withdrew it may have left theirs behind.
+SELECT g.id
+FROM tag_sets g
+WHERE g.space_id = %(space_id)s AND g.landing_page IN (
+    SELECT left(split_part(split_part(h.url, '?', 1), '#', 1), 2048)
+    FROM hits h
+    LEFT JOIN touchpoints made ON made.space_id = %(space_id)s AND made.id = h.id
+    WHERE h.space_id = %(space_id)s AND h.contact_id = ANY(%(group)s::bigint[])
+      AND h.touch IS NOT NULL AND made.id IS NULL);
+
+-- name: delete_tag_sets
+-- Those of them that no touchpoint has: which reads all touchpoints of the Space, in an index.
+DELETE FROM tag_sets g
+WHERE g.space_id = %(space_id)s AND g.id = ANY(%(ids)s::int[])
+  AND NOT EXISTS (SELECT FROM touchpoints t
+                  WHERE t.space_id = %(space_id)s AND t.tag_set_id = g.id);
+
 -- name: delete_hits
 -- Page views.
 DELETE FROM hits h

@@ -4,10 +4,12 @@ combination of a Space. Pure.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import sha256
 
 import msgspec
 
+from headwater.sources.hierarchy import NO_AD
 from headwater.sources.outcomes import Ad
 from headwater.touchpoints.models import Touch
 
@@ -16,7 +18,7 @@ LONGEST_PAGE = 2048
 
 
 class StoredTagSet(Ad, omit_defaults=True, frozen=True, kw_only=True, gc=False):
-    """A tag set's row, without the number that the database gives it."""
+    """A tag set's row, without the number that it gets in the database."""
 
     digest: str
     """In hexadecimal digits; equal for equal values."""
@@ -27,18 +29,18 @@ class TagSets:
     """The distinct tag sets of the touchpoints that a batch writes."""
 
     def __init__(self) -> None:
-        self._digests: dict[tuple[Ad, str | None], str | None] = {_NOTHING: None}
+        self._digests: set[str] = set()
         self._unwritten: list[StoredTagSet] = []
 
     def add(self, touch: Touch) -> str | None:
         """Add the tag set of a touch and return its digest; None for the set of nothing at all."""
-        values = touch.ad, landing_page(touch.url)
-        digest = self._digests.get(values)
-        if digest is None and values != _NOTHING:
-            digest = self._digests[values] = digest_of(*values)
-            ad = msgspec.structs.asdict(touch.ad)
-            self._unwritten.append(StoredTagSet(digest=digest, landing_page=values[1], **ad))
-        return digest
+        tag_set = stored_tag_set(touch.ad, landing_page(touch.url))
+        if tag_set is None:
+            return None
+        if tag_set.digest not in self._digests:
+            self._digests.add(tag_set.digest)
+            self._unwritten.append(tag_set)
+        return tag_set.digest
 
     def take_unwritten(self) -> list[StoredTagSet]:
         """Return the tag sets added since this was called last."""
@@ -53,13 +55,19 @@ def landing_page(url: str | None) -> str | None:
     return url.partition("?")[0].partition("#")[0][:LONGEST_PAGE] or None
 
 
+@lru_cache(maxsize=4096)
+def stored_tag_set(ad: Ad, page: str | None) -> StoredTagSet | None:
+    """The row of a tag set; None for the set of nothing at all, which has none."""
+    if page is None and ad == NO_AD:
+        return None
+    digest = digest_of(ad, page)
+    return StoredTagSet(digest=digest, landing_page=page, **msgspec.structs.asdict(ad))
+
+
 def digest_of(ad: Ad, page: str | None) -> str:
     """The first 16 bytes of SHA-256 over the ten values, each after its length, in hexadecimal
     digits. Every tag set that is stored is known by it, so it can never change.
     """
     values = (*msgspec.structs.astuple(ad), page)
-    text = "".join("-" if value is None else f"{len(value)}:{value}" for value in values)
+    text = "".join(["-" if value is None else f"{len(value)}:{value}" for value in values])
     return sha256(text.encode()).hexdigest()[:32]
-
-
-_NOTHING = Ad(), None
