@@ -57,7 +57,7 @@ from headwater.logs import mask
 from headwater.masking import Mask
 from headwater.masking import _page as masked_page
 from headwater.mcp.coercion import tidy
-from headwater.mcp.dates import read_dates
+from headwater.http.period_words import read_dates
 from headwater.mcp.hosts import AllowedHosts
 from headwater.mcp.protocol_messages import check_message
 from headwater.mcp.tools import TOOLS

@@ -31,7 +31,7 @@ LOCAL: Mapping[tuple[str, str], list[str]] = {
     ("headwater.oauth.clients", 'rf"(?<!\\w){re.escape(brand)}(?!\\w)"'): [
         r"(?<!\w)Headwater(?!\w)"
     ],
-    ("headwater.mcp.dates", "pattern"): [],  # of the module's table, which is found there
+    ("headwater.http.period_words", "pattern"): [],  # of the module's table, which is found there
     ("headwater.destinations.inputs", "pattern"): [],  # of a platform, found as name_pattern
     ("headwater.platforms.settings", "pattern"): [],  # found in the platforms' settings
 }

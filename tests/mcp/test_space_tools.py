@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from headwater.attribution.models import MODELS
 from headwater.events.accepted import EVENT_NAMES
-from headwater.mcp.dates import DateSpan, read_dates
+from headwater.http.period_words import DateSpan, read_dates
 from headwater.mcp.prompts import PROMPTS
 from headwater.mcp.resources import RESOURCES
 from headwater.mcp.tools import TOOLS

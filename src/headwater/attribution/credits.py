@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headwater.attribution.models import ANY, MODELS, CountingTouches, CreditedTouches, Spread
 
-IntArray = NDArray[np.int64]
+IntArray = NDArray[np.integer[Any]]
 
 _MOST_SOURCES = 62
 """The highest number that a source can have in the database."""
@@ -89,7 +90,7 @@ class Credited:
         return shares
 
 
-def credit(model: str, paths: TouchSlices, sources: NDArray[np.integer]) -> Credited:
+def credit(model: str, paths: TouchSlices, sources: IntArray) -> Credited:
     """Return the touches that a model credits; `sources` are those of all touches."""
     rule = MODELS[model]
     if rule.take is CreditedTouches.EACH:
@@ -113,7 +114,7 @@ def every_touch(paths: TouchSlices) -> Credited:
 
 
 def _each(
-    counting: CountingTouches, paths: TouchSlices, sources: NDArray[np.integer], spread: Spread
+    counting: CountingTouches, paths: TouchSlices, sources: IntArray, spread: Spread
 ) -> Credited:
     narrowed, touches = _only(counting, paths, sources)
     credited = every_touch(narrowed)
@@ -122,7 +123,7 @@ def _each(
 
 
 def _pick(
-    counting: CountingTouches, paths: TouchSlices, sources: NDArray[np.integer], *, last: bool
+    counting: CountingTouches, paths: TouchSlices, sources: IntArray, *, last: bool
 ) -> IntArray:
     """Return the first or last touch that counts of each event; -1 where none does."""
     narrowed, touches = _only(counting, paths, sources)
@@ -134,7 +135,7 @@ def _pick(
 
 
 def _only(
-    counting: CountingTouches, paths: TouchSlices, sources: NDArray[np.integer]
+    counting: CountingTouches, paths: TouchSlices, sources: IntArray
 ) -> tuple[TouchSlices, IntArray | None]:
     """Return the paths among the touches that count, and where these are among all; None is
     everywhere.

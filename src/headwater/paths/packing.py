@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import struct
+import zlib
 from dataclasses import dataclass
 
 import numpy as np
-from isal import isal_zlib
 
-from headwater.paths.path_data import NO_AMOUNT, AnyIntArray, IntArray
+from headwater.paths.path_data import NO_AMOUNT, IntArray
 
 WIDTHS = {0: None, 1: "<u1", 2: "<u2", 4: "<u4", 8: "<u8"}
 """The types of numbers by how many octets each has. Without any, all are the base."""
@@ -31,10 +31,18 @@ class PackedColumn:
     @property
     def checksum(self) -> int:
         """A number that tells damage to the column."""
-        return isal_zlib.crc32(self.data, isal_zlib.crc32(struct.pack("<q", self.base)))
+        return zlib.crc32(self.data, zlib.crc32(struct.pack("<q", self.base)))
 
 
-def pack(values: AnyIntArray) -> PackedColumn:
+def checked(base: int, data: bytes, checksum: int) -> PackedColumn:
+    """Return a stored column. Raises DamagedColumn when it is not what the checksum was made of."""
+    column = PackedColumn(base, data)
+    if column.checksum != checksum:
+        raise DamagedColumn
+    return column
+
+
+def pack(values: IntArray) -> PackedColumn:
     """Pack a column."""
     if not len(values):
         return PackedColumn(0, b"")
@@ -42,7 +50,7 @@ def pack(values: AnyIntArray) -> PackedColumn:
     return PackedColumn(base, _narrow(values.astype(np.int64) - base))
 
 
-def unpack(column: PackedColumn, count: int) -> AnyIntArray:
+def unpack(column: PackedColumn, count: int) -> IntArray:
     """Return the values of a column. Raises DamagedColumn when it does not hold `count` of them."""
     numbers = _numbers(column, count)
     if numbers is None:
@@ -74,7 +82,7 @@ def _narrow(numbers: IntArray) -> bytes:
     return numbers.astype(f"<u{width}").tobytes() if width else b""
 
 
-def _numbers(column: PackedColumn, count: int) -> AnyIntArray | None:
+def _numbers(column: PackedColumn, count: int) -> IntArray | None:
     """Return the numbers of a column before its base is added; None when it stores none."""
     width, rest = divmod(len(column.data), count) if count else (0, len(column.data))
     if rest or width not in WIDTHS:

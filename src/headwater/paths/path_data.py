@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
-AnyIntArray = NDArray[np.int64] | NDArray[np.integer]
+IntArray = NDArray[np.integer[Any]]
 """Integers of any width."""
+BoolArray = NDArray[np.bool_]
 
 NO_AMOUNT = -(2**63)
 """In the column of amounts: the event has none."""
@@ -76,14 +75,14 @@ OLDER = {
 class PathData:
     """Events with their paths. Some columns may be left out."""
 
-    columns: Mapping[Column, AnyIntArray]
+    columns: Mapping[Column, IntArray]
     event_names: tuple[str, ...]
     events: int
     """The number of events."""
     touches: int
     """The number of touches."""
 
-    def __getitem__(self, column: Column) -> AnyIntArray:
+    def __getitem__(self, column: Column) -> IntArray:
         return self.columns[column]
 
     @classmethod
@@ -132,9 +131,7 @@ class PathData:
 _OF_EVENTS = frozenset(EVENT_COLUMNS)
 
 
-def _adapted(
-    piece: PathData, column: Column, start: int, event_names: tuple[str, ...]
-) -> AnyIntArray:
+def _adapted(piece: PathData, column: Column, start: int, event_names: tuple[str, ...]) -> IntArray:
     """Return a column of a piece as it is among all: places moved to where the piece is."""
     values = piece[column]
     if column is Column.STARTS:

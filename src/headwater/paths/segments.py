@@ -12,13 +12,13 @@ from psycopg.sql import SQL, Composed, Identifier, Placeholder
 from headwater.database.queries import Queries
 from headwater.paths.packing import (
     DamagedColumn,
-    PackedColumn,
+    checked,
     pack,
     pack_amounts,
     unpack,
     unpack_amounts,
 )
-from headwater.paths.path_data import TOUCH_COLUMNS, Column, PathData
+from headwater.paths.path_data import TOUCH_COLUMNS, Column, IntArray, PathData
 
 queries = Queries(__name__, "segments.sql")
 
@@ -54,13 +54,11 @@ def read_query(name: str, columns: Sequence[Column]) -> Composed:
 def unpacked(record: Sequence[Any], columns: Sequence[Column]) -> Segment:
     """Return the segment of a row of `read_query`, fetched in binary. Raises DamagedSegment."""
     day, part, events, touches, event_names, bases, checksums, *packed = record
-    values = {}
+    values: dict[Column, IntArray] = {}
     try:
         for column, data in zip(columns, packed, strict=True):
             at = _PLACE[column]
-            stored = PackedColumn(bases[at], data)
-            if stored.checksum != checksums[at]:
-                raise DamagedColumn
+            stored = checked(bases[at], data, checksums[at])
             read = unpack_amounts if column is Column.AMOUNTS else unpack
             values[column] = read(stored, touches if column in TOUCH_COLUMNS else events)
     except (DamagedColumn, IndexError):

@@ -118,9 +118,11 @@ def _written(paths: PathData) -> list[tuple[int, tuple[Any, ...]]]:
         for column in EVENT_COLUMNS
         if column not in (Column.STARTS, Column.NAMES)
     }
-    names = [paths.event_names[place] for place in paths[Column.NAMES].tolist()]
-    starts = paths[Column.STARTS].tolist()
-    touches = list(zip(*(paths[column].tolist() for column in TOUCH_COLUMNS), strict=True))
+    places: list[int] = paths[Column.NAMES].tolist()
+    names = [paths.event_names[place] for place in places]
+    starts: list[int] = paths[Column.STARTS].tolist()
+    of_touches: list[list[int]] = [paths[column].tolist() for column in TOUCH_COLUMNS]
+    touches = list(zip(*of_touches, strict=True))
     return [
         (
             event_id,

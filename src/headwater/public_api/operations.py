@@ -23,6 +23,7 @@ from headwater.public_api.erasures import OPERATIONS as PRIVACY
 from headwater.public_api.events import OPERATIONS as EVENTS
 from headwater.public_api.exports import OPERATIONS as EXPORTS
 from headwater.public_api.ingest import OPERATIONS as INGEST
+from headwater.public_api.reports import OPERATIONS as REPORTS
 from headwater.sites.sites import REPORTING
 
 PREFIX = "/public-api/v1"
@@ -36,6 +37,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *EVENTS,
     *CONTACTS,
     *COMPANIES,
+    *REPORTS,
     *ATTRIBUTION,
     *ADS,
     *EXPORTS,

@@ -4,7 +4,7 @@ objects per event or touch, so that a million events take a blink.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import lcm
@@ -19,9 +19,9 @@ from headwater.reports.plan import Plan, Sum, contains
 from headwater.reports.tally import NO_PAIRS, Tally, WideSums
 
 WHOLE_EVENT = 5 * lcm(*range(1, 41))
-"""The units in which an event itself is shared out, as its amount is. Every model's shares of a path
-of up to 40 touches are whole numbers of them, and of a longer one nearly so; either way they add
-up to the event.
+"""The units in which an event itself is shared out, as its amount is. Every model's shares of a
+path of up to 40 touches are whole numbers of them, and of a longer one nearly so; either way they
+add up to the event.
 """
 
 TOUCHED_EVENTS, TOUCHED_REVENUE = "touched_events", "touched_revenue"
@@ -54,11 +54,11 @@ def add_up(plan: Plan, paths: PathData) -> PieceSums:
     """Add up the events of a piece that the report is about."""
     events = _Events(plan, paths.select(_chosen(plan, paths)))
     models = plan.query.models
-    credits = {model: _Credit(events, model) for model in models} if plan.is_about_touches else {}
+    by_model = {model: _Credit(events, model) for model in models} if plan.is_about_touches else {}
     statuses = {
-        model: events.by_status(credits.get(model)) for model in models
+        model: events.by_status(by_model.get(model)) for model in models
     }  # fmt: skip
-    return PieceSums(_groups(events, credits), statuses, events.names())
+    return PieceSums(_groups(events, by_model), statuses, events.names())
 
 
 def _chosen(plan: Plan, paths: PathData) -> BoolArray:
@@ -133,26 +133,8 @@ class _Events:
         return Pairs(credited.events[chosen], credited.touches[chosen])
 
     def values(self, part: Sum) -> IntArray:
-        """Return what an event adds to a sum."""
-        match part:
-            case Sum.EVENTS:
-                return np.ones(self.count, dtype=np.int64)
-            case Sum.ORDERS:
-                return (self.amounts > 0).astype(np.int64)
-            case Sum.REFUND_COUNT:
-                return (self.amounts < 0).astype(np.int64)
-            case Sum.GROSS:
-                return np.maximum(self.amounts, 0)
-            case Sum.REFUNDS:
-                return np.maximum(-self.amounts, 0)
-            case Sum.FIRST_ORDERS:
-                return self._first_orders().astype(np.int64)
-            case Sum.REACHED:
-                return (self.slices.lengths > 0).astype(np.int64)
-            case Sum.TOUCHES:
-                return np.maximum(self.slices.lengths, 0)
-            case Sum.SECONDS:
-                return self._seconds_since_touch()
+        """Return what each event adds to a sum."""
+        return _VALUES[part](self)
 
     def by_status(self, credited: _Credit | None) -> Tally:
         """Return the sums of whole events by what became of them."""
@@ -167,7 +149,8 @@ class _Events:
         named = zip(self.paths.event_names, counts.tolist(), strict=False)
         return {name: count for name, count in named if count}
 
-    def _first_orders(self) -> BoolArray:
+    def first_orders(self) -> BoolArray:
+        """Return which events are the first order of their contact."""
         orders = self.plan.first_orders
         assert orders is not None
         if not len(orders.contacts):
@@ -177,12 +160,26 @@ class _Events:
         first = orders.event_ids[at] == self.paths[Column.EVENT_IDS]
         return first & (orders.contacts[at] == contacts)
 
-    def _seconds_since_touch(self) -> IntArray:
+    def seconds_since_touch(self) -> IntArray:
+        """Return the seconds from the first touch in the window; 0 without any."""
         reached = np.flatnonzero(self.slices.lengths > 0)
         seconds = np.zeros(self.count, dtype=np.int64)
         first = self.paths[Column.TOUCH_SECONDS][self.slices.begins[reached]]
         seconds[reached] = self.paths[Column.SECONDS][reached].astype(np.int64) - first
         return seconds
+
+
+_VALUES: dict[Sum, Callable[[_Events], IntArray]] = {
+    Sum.EVENTS: lambda events: np.ones(events.count, dtype=np.int64),
+    Sum.ORDERS: lambda events: (events.amounts > 0).astype(np.int64),
+    Sum.REFUND_COUNT: lambda events: (events.amounts < 0).astype(np.int64),
+    Sum.GROSS: lambda events: np.maximum(events.amounts, 0),
+    Sum.REFUNDS: lambda events: np.maximum(-events.amounts, 0),
+    Sum.FIRST_ORDERS: lambda events: events.first_orders().astype(np.int64),
+    Sum.REACHED: lambda events: (events.slices.lengths > 0).astype(np.int64),
+    Sum.SECONDS: lambda events: events.seconds_since_touch(),
+    Sum.TOUCHES: lambda events: np.maximum(events.slices.lengths, 0),
+}
 
 
 class _Credit:
@@ -234,12 +231,12 @@ class _Credit:
         return WideSums.by_cell(cells.codes, values, cells.size, largest)
 
 
-def _groups(events: _Events, credits: Mapping[str, _Credit]) -> Tally:
+def _groups(events: _Events, by_model: Mapping[str, _Credit]) -> Tally:
     """Return all sums by the groups of the report."""
     plan = events.plan
     by_event = event_cells(plan.dimensions, events.paths)
     by_touch = touch_cells(plan.dimensions, events.paths)
-    first = next(iter(credits.values()), None)
+    first = next(iter(by_model.values()), None)
     tallies: list[Tally] = []
     if first is None or (not plan.query.by_touch and events.counted_touches is None):
         every = np.arange(events.count)
@@ -248,14 +245,14 @@ def _groups(events: _Events, credits: Mapping[str, _Credit]) -> Tally:
         cells = paired(by_event, by_touch, first.counted)
         members, cells = cells.each_once(first.counted.events)
         tallies.append(_whole_events(events, cells, members, plan.event_sums))
-    for credited in credits.values() if plan.credits else ():
+    for credited in by_model.values() if plan.credits else ():
         cells = paired(by_event, by_touch, credited.counted)
         tallies.append(cells.tally({
             credit_sum(measure, credited.model): credited.sums(measure, cells)
             for measure in plan.query.measures
             if measure in CREDITED
         }))  # fmt: skip
-    if credits and plan.touched:
+    if by_model and plan.touched:
         cells = paired(by_event, by_touch, events.touched)
         members, cells = cells.each_once(events.touched.events)
         values = {TOUCHED_EVENTS: events.values(Sum.EVENTS), TOUCHED_REVENUE: events.amounts}
@@ -271,6 +268,4 @@ def _whole_events(
     if events.plan.needs(Measure.CONTACTS):
         buying = events.amounts[members] >= 0
         contacts = (cells.codes[buying], events.paths[Column.CONTACTS][members[buying]])
-    return cells.tally(
-        cells.sums({part: events.values(part)[members] for part in parts}), contacts
-    )
+    return cells.tally(cells.sums({part: events.values(part)[members] for part in parts}), contacts)

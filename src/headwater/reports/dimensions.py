@@ -10,7 +10,6 @@ from typing import Protocol
 from zoneinfo import ZoneInfo
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headwater.paths.path_data import Column, IntArray, PathData
 from headwater.reports.time_buckets import TimeBuckets
@@ -142,7 +141,7 @@ def of_channels() -> Mapped:
     return Mapped(Column.SOURCES, numbers, np.array(CHANNEL_IDS, dtype=np.int64), of_touch=True)
 
 
-def look_up(values: NDArray[np.integer], numbers: IntArray, found: IntArray) -> IntArray:
+def look_up(values: IntArray, numbers: IntArray, found: IntArray) -> IntArray:
     """Return what is found for each value among ascending numbers; NO_KEY where it is not."""
     if not len(numbers):
         return np.full(len(values), NO_KEY, dtype=np.int64)

@@ -81,26 +81,31 @@ async def load_dimension(
     connection: AsyncConnection, space: Space, group: Group, *, of_touch_dates: bool
 ) -> ReportDimension:
     """Return a group other than a step of the period, made ready for a Space."""
-    match group:
-        case Group.SOURCE:
-            stored = Stored(Column.SOURCES, of_touch=True)
-            return ReportDimension(group, stored, lambda key: SOURCES[key - 1])
-        case Group.CHANNEL:
-            return ReportDimension(group, of_channels(), lambda key: CHANNELS[key - 1])
-        case Group.EVENT:
-            return ReportDimension(group, OfEventName(EVENT_NAMES), lambda key: EVENT_NAMES[key])
-        case Group.WEEKDAY | Group.HOUR:
-            part = ClockPart(space.zone, group is Group.WEEKDAY, of_touch_dates)
-            width = 1 if group is Group.WEEKDAY else 2
-            return ReportDimension(group, part, lambda key: f"{key:0{width}}")
-        case Group.COMPANY:
-            return ReportDimension(group, Stored(Column.COMPANIES, nothing=0), str)
-        case Group.CONTACT:
-            return ReportDimension(group, Stored(Column.CONTACTS), str)
-        case Group.COUNTRY:
-            return await _countries(connection, space)
-        case _:
-            return await _of_tag_sets(connection, space, group)
+    if group is Group.COUNTRY:
+        return await _countries(connection, space)
+    if group in TAG_PROPERTIES:
+        return await _of_tag_sets(connection, space, group)
+    if group in (Group.WEEKDAY, Group.HOUR):
+        part = ClockPart(space.zone, group is Group.WEEKDAY, of_touch_dates)
+        width = 1 if group is Group.WEEKDAY else 2
+        return ReportDimension(group, part, lambda key: f"{key:0{width}}")
+    return _STORED[group]
+
+
+_OF_SOURCE = Stored(Column.SOURCES, of_touch=True)
+_STORED = {
+    dimension.group: dimension
+    for dimension in (
+        ReportDimension(
+            Group.SOURCE, Stored(Column.SOURCES, of_touch=True), lambda key: SOURCES[key - 1]
+        ),
+        ReportDimension(Group.CHANNEL, of_channels(), lambda key: CHANNELS[key - 1]),
+        ReportDimension(Group.EVENT, OfEventName(EVENT_NAMES), lambda key: EVENT_NAMES[key]),
+        ReportDimension(Group.COMPANY, Stored(Column.COMPANIES, nothing=0), str),
+        ReportDimension(Group.CONTACT, Stored(Column.CONTACTS), str),
+    )
+}
+"""Groups that are the same in every Space."""
 
 
 async def _countries(connection: AsyncConnection, space: Space) -> ReportDimension:

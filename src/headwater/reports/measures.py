@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import Enum
 from fractions import Fraction
 
 import numpy as np
@@ -24,13 +25,55 @@ from headwater.reports.models import (
 from headwater.reports.plan import Sum
 from headwater.reports.tally import Tally
 
-_SECONDS = 86_400
-_SUMMED = {
-    Measure.EVENTS: Sum.EVENTS, Measure.ORDERS: Sum.ORDERS,
-    Measure.REFUND_COUNT: Sum.REFUND_COUNT, Measure.NEW_CUSTOMERS: Sum.FIRST_ORDERS,
-    Measure.TOUCHED_EVENTS: TOUCHED_EVENTS,
+
+class Unit(Enum):
+    """What a figure is counted in."""
+
+    COUNT = "count"
+    MONEY = "money"
+    """From ten-thousandths."""
+    EVENTS = "events"
+    """From parts of WHOLE_EVENT."""
+    RATIO = "ratio"
+    """Rounded to four decimals."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a figure is made of sums: `(plus - minus) / (per * scale)`."""
+
+    unit: Unit
+    plus: str
+    minus: str | None = None
+    per: str | None = None
+    scale: int = 1
+
+
+_MONEY_UNIT, _DAY_SECONDS = 10_000, 86_400
+_FORMS = {
+    Measure.EVENTS: Form(Unit.COUNT, Sum.EVENTS),
+    Measure.ORDERS: Form(Unit.COUNT, Sum.ORDERS),
+    Measure.REFUND_COUNT: Form(Unit.COUNT, Sum.REFUND_COUNT),
+    Measure.NEW_CUSTOMERS: Form(Unit.COUNT, Sum.FIRST_ORDERS),
+    Measure.TOUCHED_EVENTS: Form(Unit.COUNT, TOUCHED_EVENTS),
+    Measure.REVENUE: Form(Unit.MONEY, Sum.GROSS, minus=Sum.REFUNDS),
+    Measure.GROSS_REVENUE: Form(Unit.MONEY, Sum.GROSS),
+    Measure.REFUNDS: Form(Unit.MONEY, Sum.REFUNDS),
+    Measure.TOUCHED_REVENUE: Form(Unit.MONEY, TOUCHED_REVENUE),
+    Measure.AVERAGE_ORDER_VALUE:
+        Form(Unit.RATIO, Sum.GROSS, per=Sum.ORDERS, scale=_MONEY_UNIT),
+    Measure.DAYS_TO_CONVERSION:
+        Form(Unit.RATIO, Sum.SECONDS, per=Sum.REACHED, scale=_DAY_SECONDS),
+    Measure.TOUCHES_TO_CONVERSION: Form(Unit.RATIO, Sum.TOUCHES, per=Sum.REACHED),
 }  # fmt: skip
-"""Measures that are a sum as it is."""
+
+
+def _form(measure: Measure, model: str) -> Form:
+    """Return the form of a measure that is made of sums."""
+    if measure in CREDITED:
+        unit = Unit.EVENTS if measure is Measure.CREDITED_EVENTS else Unit.MONEY
+        return Form(unit, credit_sum(measure, model))
+    return _FORMS[measure]
 
 
 @dataclass(frozen=True)
@@ -75,69 +118,38 @@ def figures_of(query: ReportQuery, sums: Sums, whole: Sums) -> Figures:
 
 def figure_of(query: ReportQuery, column: FigureColumn, sums: Sums, whole: Sums) -> Figure:
     """Return one figure."""
-    measure, model = column.measure, column.model or query.models[0]
-    if measure in _SUMMED:
-        return sums[_SUMMED[measure]]
-    if measure in CREDITED:
-        credit = sums[credit_sum(measure, model)]
-        return (
-            Fraction(credit, WHOLE_EVENT) if measure is Measure.CREDITED_EVENTS else _money(credit)
-        )
-    match measure:
-        case Measure.CONTACTS:
-            return sums.contacts
-        case Measure.REVENUE:
-            return _money(sums.revenue)
-        case Measure.GROSS_REVENUE:
-            return _money(sums[Sum.GROSS])
-        case Measure.REFUNDS:
-            return _money(sums[Sum.REFUNDS])
-        case Measure.TOUCHED_REVENUE:
-            return _money(sums[TOUCHED_REVENUE])
-        case Measure.AVERAGE_ORDER_VALUE:
-            return _ratio(sums[Sum.GROSS], 10_000 * sums[Sum.ORDERS])
-        case Measure.DAYS_TO_CONVERSION:
-            return _ratio(sums[Sum.SECONDS], _SECONDS * sums[Sum.REACHED])
-        case Measure.TOUCHES_TO_CONVERSION:
-            return _ratio(sums[Sum.TOUCHES], sums[Sum.REACHED])
-        case _:
-            return _share(query, column, sums, whole)
+    if column.measure is Measure.CONTACTS:
+        return sums.contacts
+    if column.measure is Measure.SHARE:
+        return _share(query, column, sums, whole)
+    form = _form(column.measure, column.model or query.models[0])
+    amount = sums[form.plus] - (sums[form.minus] if form.minus else 0)
+    match form.unit:
+        case Unit.COUNT:
+            return amount
+        case Unit.MONEY:
+            return _plain(Decimal(amount).scaleb(-4))
+        case Unit.EVENTS:
+            return Fraction(amount, WHOLE_EVENT)
+        case Unit.RATIO:
+            per = form.scale * sums[form.per or ""]
+            return _rounded(Fraction(amount, per)) if per else None
 
 
 def rough_figures(query: ReportQuery, measure: Measure, tally: Tally) -> NDArray[np.float64]:
-    """Return a figure of every group, but for the last digits; NaN for none."""
-
-    def rough(name: str) -> NDArray[np.float64]:
-        return tally.sum(name).rough()
-
-    with np.errstate(divide="ignore", invalid="ignore"):
-        match measure:
-            case Measure.CONTACTS:
-                return tally.contact_counts().astype(np.float64)
-            case Measure.REVENUE:
-                return rough(Sum.GROSS) - rough(Sum.REFUNDS)
-            case Measure.GROSS_REVENUE:
-                return rough(Sum.GROSS)
-            case Measure.REFUNDS:
-                return rough(Sum.REFUNDS)
-            case Measure.AVERAGE_ORDER_VALUE:
-                return rough(Sum.GROSS) / _or_nan(rough(Sum.ORDERS))
-            case Measure.DAYS_TO_CONVERSION:
-                return rough(Sum.SECONDS) / _or_nan(rough(Sum.REACHED))
-            case Measure.TOUCHES_TO_CONVERSION:
-                return rough(Sum.TOUCHES) / _or_nan(rough(Sum.REACHED))
-            case Measure.TOUCHED_REVENUE:
-                return rough(TOUCHED_REVENUE)
-            case Measure.SHARE:
-                return rough_figures(query, query.measures[0], tally)
-            case Measure.CREDITED_EVENTS | Measure.CREDITED_REVENUE:
-                return rough(credit_sum(measure, query.models[0]))
-            case _:
-                return rough(_SUMMED[measure])
-
-
-def _or_nan(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.where(values == 0, np.nan, values)
+    """Return a figure of every group up to a factor, but for the last digits; NaN for none."""
+    if measure is Measure.CONTACTS:
+        return tally.contact_counts().astype(np.float64)
+    if measure is Measure.SHARE:
+        return rough_figures(query, query.measures[0], tally)
+    form = _form(measure, query.models[0])
+    amounts = tally.sum(form.plus).rough()
+    if form.minus:
+        amounts = amounts - tally.sum(form.minus).rough()
+    if form.per is None:
+        return amounts
+    per = tally.sum(form.per).rough()
+    return np.divide(amounts, per, out=np.full(len(per), np.nan), where=per != 0)
 
 
 def changes_between(now: Figures, then: Figures) -> dict[FigureColumn, MeasureChange]:
@@ -162,14 +174,6 @@ def _change(new: Decimal | Fraction | int, old: Decimal | Fraction | int) -> Mea
     if isinstance(new, Decimal) and isinstance(old, Decimal):
         return MeasureChange(_plain(new - old), ratio)
     return MeasureChange(int(difference) if isinstance(new, int) else difference, ratio)
-
-
-def _ratio(part: int, of: int) -> Decimal | None:
-    return _rounded(Fraction(part, of)) if of else None
-
-
-def _money(ten_thousandths: int) -> Decimal:
-    return _plain(Decimal(ten_thousandths).scaleb(-4))
 
 
 def _rounded(value: Fraction) -> Decimal:

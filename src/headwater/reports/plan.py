@@ -132,7 +132,7 @@ class Plan:
         return self.needs(*TOUCHED)
 
 
-def contains(ascending: IntArray, values: NDArray[np.integer]) -> NDArray[np.bool_]:
+def contains(ascending: IntArray, values: IntArray) -> NDArray[np.bool_]:
     """Return which values are among ascending numbers."""
     if not len(ascending):
         return np.zeros(len(values), dtype=np.bool_)

@@ -8,6 +8,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -77,9 +78,7 @@ class PeriodSums:
         by_status = self._statuses
         counted = total_of(by_status)
         if self._only_some:
-            at = np.flatnonzero(by_status.keys[0] == 0) if by_status.groups else []
-            contacts = by_status.contact_counts()
-            counted = sums_at(by_status, at[0], int(contacts[at[0]])) if len(at) else Sums({})
+            counted = self._by_status(self.query.models[0]).get(None, Sums({}))
         touched = total_of(by_status)
         credit = total_of(self.groups)
         names = [credit_sum(measure, model) for measure in CREDITED for model in self.query.models]
@@ -108,15 +107,20 @@ class PeriodSums:
 
     def unattributed(self, model: str) -> dict[NoCredit, Sums]:
         """Return the sums of the events without credit by the reason, as credited to nobody."""
+        by_status = self._by_status(model)
+        return {
+            reason: by_status.get(reason, Sums({})).with_credit_of_all([model])
+            for reason in NoCredit
+        }
+
+    def _by_status(self, model: str) -> dict[NoCredit | str | None, Sums]:
+        """Return the sums of whole events by what became of them."""
         tally = self.statuses[model]
-        contacts = tally.contact_counts()
-        reasons = {reason: Sums({}) for reason in NoCredit}
-        for at, status in enumerate(tally.keys[0].tolist() if tally.groups else []):
-            reason = STATUSES[status]
-            if isinstance(reason, NoCredit):
-                sums = sums_at(tally, at, int(contacts[at]))
-                reasons[reason] = sums.with_credit_of_all([model])
-        return reasons
+        contacts = tally.contact_counts().tolist()
+        statuses: list[int] = tally.keys[0].tolist() if tally.groups else []
+        return {
+            STATUSES[status]: sums_at(tally, at, contacts[at]) for at, status in enumerate(statuses)
+        }
 
     def unattributed_contacts(self, model: str) -> int:
         """Return how many contacts the events without credit are of."""
@@ -151,7 +155,7 @@ class Ranking:
         places = sorted(texts, key=lambda place: [_last_if_none(text) for text in texts[place]])
         if isinstance(self._by, Group):
             at = self._query.group_by.index(self._by)
-            values = {place: _octets(texts[place][at]) for place in places}
+            values: dict[int, Any] = {place: _octets(texts[place][at]) for place in places}
         else:
             column = FigureColumn(self._by, self._query.models[0])
             values = {
@@ -159,7 +163,7 @@ class Ranking:
                 for place in places
             }
         having = [place for place in places if values[place] is not None]
-        having.sort(key=values.__getitem__, reverse=self._query.descending)
+        having.sort(key=lambda place: values[place], reverse=self._query.descending)
         rest = [place for place in places if values[place] is None]
         return [*having, *rest][: self._query.limit]
 

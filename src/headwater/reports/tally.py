@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
+IntArray = NDArray[np.integer[Any]]
 
 _BITS = 52
 _LOW = (1 << _BITS) - 1
@@ -69,7 +69,7 @@ class WideSums:
 
     def rough(self) -> NDArray[np.float64]:
         """Return the numbers as doubles."""
-        return self.high * float(1 << _BITS) + self.low
+        return self.high.astype(np.float64) * (1 << _BITS) + self.low
 
     def total(self) -> int:
         return (int(self.high.sum()) << _BITS) + sum(
@@ -103,8 +103,8 @@ class Tally:
 
     @classmethod
     def join(cls, pieces: Sequence[Tally]) -> Tally:
-        """Return several as one, in which each group is once, ordered by its keys. What some lack is
-        0 there.
+        """Return several as one, in which each group is once, ordered by its keys. Sums that one
+        does not have are 0 there.
         """
         if not pieces:
             return Tally((), 0, {}, NO_PAIRS)

@@ -51,8 +51,7 @@ def _column_rules(query: ReportQuery) -> list[tuple[str, bool, str]]:
          measures, "must begin with one that adds up, for share to be the share of it."),
         ("measures", len(models) <= 1 or _OF_ANY_MODEL.issuperset(measures)
          or not (query.by_touch or query.filters.of_touches),
-         "must not depend on the model without being credited, where several models are compared: "
-         f"take of {', '.join(sorted(_OF_ANY_MODEL))}."),
+         f"must be of {', '.join(sorted(_OF_ANY_MODEL))} where several models are compared."),
         ("group_by", len(groups) <= MOST_GROUPS, f"must not name more than {MOST_GROUPS} groups."),
         ("group_by", len(set(groups)) == len(groups), "must not name a group twice."),
         ("models", bool(models), "must name at least one model."),

@@ -9,8 +9,8 @@ from headwater.events.accepted import CUSTOM_NAMES
 from headwater.http.fields import text_up_to
 from headwater.http.openapi import TEXT, object_schema
 from headwater.http.parameters import JsonInput
+from headwater.http.period_words import ALL_WORDS, LONGEST_WORDS, UNREADABLE, DateSpan, read_dates
 from headwater.mcp.context import ToolContext
-from headwater.mcp.dates import ALL_WORDS, LONGEST_WORDS, UNREADABLE, DateSpan, read_dates
 from headwater.mcp.descriptions import describe_space
 from headwater.mcp.tool import ID, Arguments, Tool
 

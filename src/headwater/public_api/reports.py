@@ -1,0 +1,53 @@
+"""The endpoint of reports. It parses, calls and answers; the handler owns its transactions."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+from starlette.responses import Response
+
+from headwater.api.calls import Call, json_response
+from headwater.api.operations import Operation
+from headwater.contacts import filters
+from headwater.http.openapi import answer
+from headwater.http.rate_limits import RateLimit
+from headwater.reports.parameters import PARAMETERS, read_report_query
+from headwater.reports.report import CONNECTION_SECONDS, query_report
+from headwater.reports.report_answer import REPORT, report_answer, report_csv
+from headwater.spaces.spaces import fetch_space
+
+CSV = "text/csv"
+
+
+async def get_report(call: Call) -> Response:
+    """Add up events and their credit, by group. With `Accept: text/csv`, the columns and rows as
+    CSV.
+    """
+    database = call.services.database
+    async with database.transaction() as connection:
+        space = await fetch_space(connection, call.space_id)
+    query = read_report_query(call.query, space, datetime.now(UTC))
+    async with database.transaction(CONNECTION_SECONDS) as connection:
+        report = await query_report(connection, call.space_id, query)
+    if CSV in call.request.headers.get("accept", ""):
+        return Response(
+            report_csv(query, report), media_type=f"{CSV}; charset=utf-8; header=present"
+        )
+    return json_response(msgspec.json.encode(report_answer(query, report)))
+
+
+OPERATIONS = (
+    Operation(
+        id="get_report",
+        method="GET",
+        path="/reports",
+        tag="Reports",
+        summary="Get Report",
+        scope="reports:read",
+        limit=RateLimit("get_report", 30),
+        parameters=[*(parameter.openapi() for parameter in PARAMETERS), filters.DOCUMENTATION],
+        answer=answer("The report.", REPORT),
+        handler=get_report,
+    ),
+)

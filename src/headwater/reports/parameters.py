@@ -1,0 +1,186 @@
+"""The parameters of a report, as the API, assistants and pages give them. What is left out has the
+default that most questions mean.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, time
+
+from headwater.attribution.models import MODELS
+from headwater.contacts import filters
+from headwater.events.parameters import EVENT_NAMES_PARAMETER, QUERY_MODE
+from headwater.http.date_range import MOMENT_OR_BLANK, date_range
+from headwater.http.fields import number, one_of, whole_number, written
+from headwater.http.parameters import Input, ListParameter, Parameter
+from headwater.http.period_words import EXAMPLES, read_dates
+from headwater.reports.explanation_answer import WINDOW
+from headwater.reports.models import (
+    CLOCK,
+    CREDITED,
+    TOUCHED,
+    Comparison,
+    DateBasis,
+    DateTimeSpan,
+    Filters,
+    Group,
+    Measure,
+    ReportQuery,
+)
+from headwater.reports.validation import LONGEST_CAMPAIGN, MOST_GROUPS, MOST_ROWS
+from headwater.sources.catalogue import SOURCES
+from headwater.spaces.models import Space
+
+DEFAULT_PERIOD = "last 30 days"
+NO_GROUPS = "none"
+
+MEASURES = ListParameter(
+    name="measures", kind=one_of([str(measure) for measure in Measure]), most=len(Measure),
+    default=[Measure.CREDITED_REVENUE, Measure.CREDITED_EVENTS],
+    description=(
+        "credited_*: shared out over touchpoints by the model. touched_*: whole events with any "
+        "touchpoint of the group. revenue is net of refunds (negative purchases) and includes "
+        "upsells; gross_revenue - refunds = revenue; orders and average_order_value are of "
+        "amounts above zero. share: part of the first measure. Of groups of touchpoints, the "
+        "others count an event once in each that has credit."
+    ),
+)  # fmt: skip
+GROUP_BY = ListParameter(
+    name="group_by", kind=one_of([*(str(group) for group in Group), NO_GROUPS]), most=MOST_GROUPS,
+    description=(
+        "At most two; none for totals only. If left out: source where credit is a measure, else "
+        "none. Channels: paid, ai, organic, email, sms, referral, direct."
+    ),
+)  # fmt: skip
+PERIOD = Parameter(
+    name="period",
+    kind=written({"type": "string", "maxLength": 100}, str),
+    default=DEFAULT_PERIOD,
+    description=f"The time in words, instead of start_date and end_date: {EXAMPLES}.",
+)
+TIME = date_range(
+    "First second of the range, on the Space's clock; with end_date.",
+    "Last second of the range, included; with start_date.",
+    kind=MOMENT_OR_BLANK,
+)
+MODEL = Parameter(
+    name="attribution_model", kind=one_of(tuple(MODELS)), default="last_touch",
+    description="How credit is shared out.",
+)  # fmt: skip
+ALL_MODELS = ListParameter(
+    name="attribution_models",
+    kind=one_of(tuple(MODELS)),
+    most=len(MODELS),
+    description="Several models side by side, instead of attribution_model.",
+)
+SOURCES_FILTER = ListParameter(
+    name="sources", kind=one_of(SOURCES), most=len(SOURCES),
+    description="Only the credit of these sources.",
+)  # fmt: skip
+CAMPAIGN = Parameter(
+    name="campaign", kind=written({"type": "string", "maxLength": LONGEST_CAMPAIGN}, str),
+    description="Only the credit of campaigns whose name or id contains this.",
+)  # fmt: skip
+_AMOUNT = number("must be a number.")
+AMOUNT_MIN = Parameter(
+    name="amount_min", kind=_AMOUNT, description="Only events of at least this amount."
+)
+AMOUNT_MAX = Parameter(
+    name="amount_max", kind=_AMOUNT, description="Only events of at most this amount."
+)
+DATE_BASIS = Parameter(
+    name="date_basis", kind=one_of([str(basis) for basis in DateBasis]), default="conversion",
+    description="Whose date puts credit into the period: the event's or the touchpoint's.",
+)  # fmt: skip
+COMPARE = Parameter(
+    name="compare", kind=one_of([str(comparison) for comparison in Comparison]), default="none",
+    description="The time to compare with; whole months with the months before.",
+)  # fmt: skip
+LIMIT = Parameter(
+    name="limit", kind=whole_number(1, MOST_ROWS), default=50,
+    description="The most groups to list. Totals are of all.",
+)  # fmt: skip
+ORDER_BY = Parameter(
+    name="order_by", kind=one_of([str(column) for column in (*Measure, *Group)]),
+    description="A measure (largest first) or group (in order) of the report; the first measure "
+    "if left out, or the time if grouped by one.",
+)  # fmt: skip
+
+PARAMETERS = (
+    MEASURES, GROUP_BY, PERIOD, *TIME.parameters, MODEL, ALL_MODELS, WINDOW, QUERY_MODE,
+    EVENT_NAMES_PARAMETER, SOURCES_FILTER, CAMPAIGN, AMOUNT_MIN, AMOUNT_MAX, DATE_BASIS, COMPARE,
+    LIMIT, ORDER_BY,
+)  # fmt: skip
+
+
+def read_report_query(query: Input, space: Space, now: datetime) -> ReportQuery:
+    """Read the report that parameters describe. Raises Invalid with every rule they break."""
+    span = _read_span(query, space, now)
+    measures = tuple(Measure(name) for name in MEASURES.read(query))
+    groups = _read_groups(query, measures)
+    by = _read_order(query, measures, groups)
+    clock = filters.DateContext(space.zone, now.astimezone(space.zone).date())
+    report_query = ReportQuery(
+        start=span.start, end=span.end, measures=measures, group_by=groups,
+        models=_read_models(query), window_days=WINDOW.read(query) or 0,
+        by_company=QUERY_MODE.read(query) == "company",
+        filters=Filters(
+            EVENT_NAMES_PARAMETER.read(query),
+            filters.read_conditions(query, space.field_labels, clock),
+            SOURCES_FILTER.read(query), CAMPAIGN.read(query),
+            AMOUNT_MIN.read(query), AMOUNT_MAX.read(query),
+        ),
+        date_basis=DateBasis(DATE_BASIS.read(query) or DateBasis.CONVERSION),
+        compare=Comparison(COMPARE.read(query) or Comparison.NONE),
+        limit=LIMIT.read(query) or 0, order_by=by, descending=by not in groups,
+    )  # fmt: skip
+    query.finish()
+    return report_query
+
+
+def _read_groups(query: Input, measures: tuple[Measure, ...]) -> tuple[Group, ...]:
+    words = GROUP_BY.read(query)
+    if NO_GROUPS in words:
+        if len(words) > 1:
+            query.refuse(GROUP_BY.name, f"must not have {NO_GROUPS} beside others.")
+        return ()
+    if not words and not (CREDITED | TOUCHED).isdisjoint(measures):
+        return (Group.SOURCE,)
+    return tuple(Group(word) for word in words)
+
+
+def _read_models(query: Input) -> tuple[str, ...]:
+    several = ALL_MODELS.read(query)
+    if several and query.single(MODEL.name) is not None:
+        query.refuse(ALL_MODELS.name, f"must not be given with {MODEL.name}.")
+    return several or (MODEL.read(query) or "last_touch",)
+
+
+def _read_span(query: Input, space: Space, now: datetime) -> DateTimeSpan:
+    words = None if query.single(PERIOD.name) is None else PERIOD.read(query)
+    dated = any(query.single(date.name) is not None for date in TIME.parameters)
+    if dated and words is not None:
+        query.refuse(PERIOD.name, "must not be given with start_date and end_date.")
+    elif (local := TIME.read(query)) is not None:
+        return DateTimeSpan(*local)
+    today = now.astimezone(space.zone).date()
+    try:
+        dates = read_dates(words or DEFAULT_PERIOD, today)
+    except ValueError as error:
+        query.refuse(PERIOD.name, str(error))
+        dates = read_dates(DEFAULT_PERIOD, today)
+    return DateTimeSpan(
+        datetime.combine(dates.first, time()), datetime.combine(dates.last, time(23, 59, 59))
+    )
+
+
+def _read_order(
+    query: Input, measures: tuple[Measure, ...], groups: tuple[Group, ...]
+) -> Measure | Group | None:
+    word = ORDER_BY.read(query)
+    if word is None:
+        return next((group for group in groups if group in CLOCK), None)
+    for column in (*measures, *groups):
+        if column == word:
+            return column
+    query.refuse(ORDER_BY.name, "must be one of the measures or groups that are asked for.")
+    return None

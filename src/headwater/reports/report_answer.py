@@ -1,0 +1,203 @@
+"""A report as JSON and as CSV: the same columns, rows and figures, to the last digit. Pure."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from headwater.http.openapi import TEXT, object_schema
+from headwater.reports.models import (
+    Comparison,
+    DateTimeSpan,
+    Figure,
+    FigureColumn,
+    Group,
+    GroupKey,
+    Report,
+    ReportQuery,
+    ReportRow,
+    Unattributed,
+)
+
+NAMED = frozenset({
+    Group.CAMPAIGN, Group.ADSET, Group.AD, Group.EVENT, Group.COMPANY, Group.CONTACT, Group.WEEK,
+})  # fmt: skip
+"""Groups whose key is not the name that people use: they get a second column."""
+
+
+def report_answer(query: ReportQuery, report: Report) -> dict[str, Any]:
+    """Return a report as JSON has it."""
+    compared = report.compared_span
+    return {
+        "columns": columns(query, report),
+        "rows": [[*_keys(query, row), *_figures(report, query, row)] for row in report.rows],
+        "left_out": report.left_out,
+        "totals": _named(query, report, report.total),
+        "unattributed": _unattributed(query, report),
+        "overall": report.overall and _named(query, report, report.overall),
+        "event_names": dict(report.event_counts),
+        "period": _written(report.span),
+        "compared_period": compared and _written(compared),
+        "first_event": _moment(report.first_event),
+        "last_event": _moment(report.last_event),
+        "timezone": report.timezone,
+        "currency": report.currency,
+        "attribution_model": query.models[0] if len(query.models) == 1 else list(query.models),
+        "attribution_window": query.window_days,
+        "query_mode": "company" if query.by_company else "profile",
+        "date_basis": str(query.date_basis),
+    }
+
+
+def report_csv(query: ReportQuery, report: Report) -> bytes:
+    """Return a report's columns and rows as CSV. Text that a spreadsheet would run as a formula
+    gets an apostrophe before it.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(columns(query, report))
+    for row in report.rows or ((report.total,) if not query.group_by else ()):
+        keys = [_harmless(key) for key in _keys(query, row)]
+        writer.writerow([*keys, *(_plain(figure) for figure in _figures(report, query, row))])
+    return text.getvalue().encode()
+
+
+def columns(query: ReportQuery, report: Report) -> list[str]:
+    """Return the names of a report's columns."""
+    return [*_key_columns(query), *_figure_columns(query, report)]
+
+
+def _key_columns(query: ReportQuery) -> Iterator[str]:
+    for group in query.group_by:
+        yield group
+        if group in NAMED:
+            yield f"{group}_name"
+
+
+def _figure_columns(query: ReportQuery, report: Report) -> Iterator[str]:
+    for column in report.columns:
+        yield from _column_names(query, column)
+
+
+def _column_names(query: ReportQuery, column: FigureColumn) -> Iterator[str]:
+    yield str(column)
+    if query.compare is not Comparison.NONE:
+        yield f"{column}_before"
+        yield f"{column}_change"
+
+
+def _keys(query: ReportQuery, row: ReportRow) -> Iterator[str | None]:
+    for group, key in zip(query.group_by, row.keys, strict=False):
+        yield _key_text(group, key)
+        if group in NAMED:
+            yield key.label
+
+
+def _key_text(group: Group, key: GroupKey) -> str | None:
+    return key.label if group is Group.MONTH else key.value
+
+
+def _figures(report: Report, query: ReportQuery, row: ReportRow) -> Iterator[float | None]:
+    for column in report.columns:
+        yield from _figures_of(query, row, column)
+
+
+def _figures_of(query: ReportQuery, row: ReportRow, column: FigureColumn) -> Iterator[float | None]:
+    yield _number(row.figures[column])
+    if query.compare is not Comparison.NONE:
+        change = row.changes.get(column) if row.changes is not None else None
+        yield None if row.compared is None else _number(row.compared[column])
+        yield None if change is None else _number(change.ratio)
+
+
+def _named(query: ReportQuery, report: Report, row: ReportRow) -> dict[str, float | None]:
+    names = _figure_columns(query, report)
+    return dict(zip(names, _figures(report, query, row), strict=True))
+
+
+def _unattributed(query: ReportQuery, report: Report) -> dict[str, Any] | None:
+    """Return the events without credit; with several models, those of each by its name."""
+    if report.unattributed is None:
+        return None
+    by_model = {model: _of_model(query, part) for model, part in report.unattributed.items()}
+    return by_model if len(by_model) > 1 else next(iter(by_model.values()))
+
+
+def _of_model(query: ReportQuery, part: Unattributed) -> dict[str, Any]:
+    return {
+        **_by_measure(query, part.row),
+        "reasons": {str(reason): _by_measure(query, row) for reason, row in part.reasons.items()},
+    }
+
+
+def _by_measure(query: ReportQuery, row: ReportRow) -> dict[str, float | None]:
+    return {
+        name: figure
+        for column in row.figures
+        for name, figure in zip(
+            _column_names(query, column), _figures_of(query, row, column), strict=True
+        )
+    }
+
+
+def _number(figure: Figure) -> float | None:
+    """A figure as JSON has it; parts of events to four decimals."""
+    if isinstance(figure, Decimal | Fraction):
+        return round(float(figure), 4)
+    return figure
+
+
+def _plain(figure: float | None) -> str:
+    """A figure in digits, never with an exponent."""
+    return "" if figure is None else f"{Decimal(repr(figure)):f}"
+
+
+def _harmless(text: str | None) -> str:
+    return f"'{text}" if text and text[0] in "=+-@\t\r" else text or ""
+
+
+def _written(span: DateTimeSpan) -> dict[str, str]:
+    return {"start_date": f"{span.start}", "end_date": f"{span.end}"}
+
+
+def _moment(moment: datetime | None) -> str | None:
+    return moment and moment.isoformat(" ", "seconds")
+
+
+_DATES = object_schema({"start_date": TEXT, "end_date": TEXT})
+_BY_MEASURE: Mapping[str, Any] = {
+    "type": "object", "additionalProperties": {"type": ["number", "null"]},
+}  # fmt: skip
+_MAYBE_TEXT = {"type": ["string", "null"]}
+REPORT = object_schema(
+    {
+        "columns": {"type": "array", "items": TEXT},
+        "rows": {
+            "type": "array",
+            "items": {"type": "array", "items": {"type": ["string", "number", "null"]}},
+        },
+        "left_out": {"type": "integer", "description": "Groups beyond the limit."},
+        "totals": {**_BY_MEASURE, "description": "Over all groups, each event once."},
+        "unattributed": {
+            "type": ["object", "null"],
+            "description": "What no touchpoint has credit for, and its parts by reason.",
+        },
+        "overall": {
+            **_BY_MEASURE, "type": ["object", "null"],
+            "description": "Of every event of the period, whatever its touchpoints.",
+        },
+        "event_names": {"type": "object", "additionalProperties": {"type": "integer"}},
+        "period": _DATES,
+        "compared_period": {**_DATES, "type": ["object", "null"]},
+        "first_event": _MAYBE_TEXT, "last_event": _MAYBE_TEXT,
+        "timezone": TEXT, "currency": TEXT,
+        "attribution_model": {"type": ["string", "array"]},
+        "attribution_window": {"type": "integer"},
+        "query_mode": TEXT, "date_basis": TEXT,
+    }
+)  # fmt: skip
