@@ -2,46 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from datetime import date, datetime
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
 from psycopg import AsyncConnection
 
-from headwater.contacts.filters import DateContext, read_conditions
 from headwater.http.parameters import JsonInput
-from headwater.reports.models import (
-    Comparison,
-    Figures,
-    Filters,
-    Group,
-    GroupKey,
-    Measure,
-    Report,
-    ReportQuery,
-    ReportRow,
-)
+from headwater.reports.models import Figures, Group, GroupKey, Report, ReportQuery, ReportRow
+from headwater.reports.parameters import read_report_query
 from headwater.reports.report import query_report
 from headwater.spaces.spaces import fetch_space
-from tests.reports.questions import Abilities
 from tests.support.report_model import report as model
 from tests.support.report_model.facts import Facts
 from tests.support.report_model.question import read_question
-
-# ------------------------------------------------------- what the product is able to answer so far
-
-ABLE = Abilities(
-    measures=("events", "revenue", "credited_events", "credited_revenue"),
-    groups=("source", "campaign", "adset", "ad", "keyword", "event", "day", "week", "month",
-            "country", "company"),
-    several_models=False, amounts=False, touch_dates=False, months_before=False,
-)  # fmt: skip
-"""Other measures have another meaning there, or none."""
-UNANSWERED = frozenset({"overall", "reasons", "first_event", "last_event", "event_names"})
-"""Members of an answer that it does not have."""
-UNLABELLED = frozenset({"campaign", "adset", "ad"})
-"""Groups whose labels are still those of the touches in the report alone."""
 
 
 async def answer(
@@ -50,21 +25,11 @@ async def answer(
     """The product's answer to a question, in the exact form."""
     async with connection.transaction(force_rollback=True):
         space = await fetch_space(connection, space_id)
-    asked = read_question(question)
-    (by_model,) = asked.models
-    clock = DateContext(space.zone, date(2026, 5, 1))
-    conditions = read_conditions(JsonInput(question), space.field_labels, clock)
-    by: Measure | Group | None = None
-    if asked.order_by is not None:
-        by = Group(asked.order_by) if asked.order_by in ABLE.groups else Measure(asked.order_by)
-    query = ReportQuery(
-        start=asked.start, end=asked.end, measures=tuple(map(Measure, asked.measures)),
-        group_by=tuple(map(Group, asked.group_by)), model=by_model, window_days=asked.window,
-        by_company=asked.by_company,
-        filters=Filters(asked.event_names, conditions, asked.sources, asked.campaign),
-        compare=Comparison(asked.compare), limit=asked.limit, order_by=by,
-        descending=not isinstance(by, Group),
-    )  # fmt: skip
+    arguments = {"order_by": question["measures"][0], **question}
+    arguments["group_by"] = question["group_by"] or ["none"]
+    for name in {"amount_min", "amount_max"} & set(question):
+        arguments[name] = str(question[name])
+    query = read_report_query(JsonInput(arguments), space, datetime(2026, 5, 1, 12, tzinfo=UTC))
     async with connection.transaction(force_rollback=True):
         return _exact(query, await query_report(connection, space_id, query))
 
@@ -78,10 +43,16 @@ def _exact(query: ReportQuery, report: Report) -> dict[str, Any]:
     left = report.unattributed
     return {
         "rows": rows, "left_out": report.left_out, "total": _row_of(report.total),
-        "unattributed": left and _row_of(left),
+        "unattributed": left and {
+            **_row_of(left.row),
+            "reasons": {str(reason): _row_of(row) for reason, row in left.reasons.items()},
+        },
+        "overall": report.overall and _row_of(report.overall),
         "period": [report.span.start, report.span.end],
         "compared_period": report.compared_span
         and [report.compared_span.start, report.compared_span.end],
+        "first_event": report.first_event, "last_event": report.last_event,
+        "event_names": dict(sorted(report.event_counts.items())),
     }  # fmt: skip
 
 
@@ -99,7 +70,7 @@ def _row_of(row: ReportRow) -> dict[str, Any]:
     if row.compared is not None and row.changes is not None:
         change = dict.fromkeys(map(str, row.figures))
         for name, each in row.changes.items():
-            change[name] = None if each.ratio is None else Fraction(each.ratio)
+            change[str(name)] = None if each.ratio is None else Fraction(each.ratio)
     return {"figures": exact(row.figures), "before": exact(row.compared), "change": change}
 
 
@@ -123,9 +94,14 @@ def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
         "overall": report.overall and _model_row(report.overall),
         "period": [report.period.start, report.period.end],
         "compared_period": other and [other.start, other.end],
-        "first_event": report.first_event, "last_event": report.last_event,
+        "first_event": _on_clock(report.first_event, facts),
+        "last_event": _on_clock(report.last_event, facts),
         "event_names": report.event_names,
     }  # fmt: skip
+
+
+def _on_clock(moment: datetime | None, facts: Facts) -> datetime | None:
+    return moment and moment.astimezone(facts.zone).replace(microsecond=0, tzinfo=None)
 
 
 def _model_row(row: model.Row) -> dict[str, Any]:
@@ -136,18 +112,7 @@ def _model_row(row: model.Row) -> dict[str, Any]:
 
 
 def differences(question: dict[str, Any], told: dict[str, Any], right: dict[str, Any]) -> list[str]:
-    """Every member in which two answers differ, but those that the product does not answer yet."""
-    right = {name: value for name, value in right.items() if name not in UNANSWERED}
-    if right["unattributed"] is not None:
-        of_nobody: Mapping[str, Any] = right["unattributed"]
-        kept = {name: value for name, value in of_nobody.items() if name not in UNANSWERED}
-        right["unattributed"] = kept
-    for answered in (told, right):
-        for row in answered["rows"]:
-            row["labels"] = [
-                None if group in UNLABELLED else label
-                for group, label in zip(question["group_by"], row["labels"], strict=True)
-            ]
+    """Every member in which two answers differ."""
     return [
         f"{path}: {_shown(one)} is not {_shown(other)}"
         for path, one, other in _differing("", told, right)

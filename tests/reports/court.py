@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 import psycopg
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg import AsyncConnection
+
+from headwater.paths import builder
+from headwater.paths.builder import build_next
+from headwater.paths.upkeep import check_space, forget_space
 
 from tests.reports import answers
 from tests.reports.histories import History, histories
@@ -25,6 +31,50 @@ AT_THE_END = 8
 
 class Different(AssertionError):
     """The product and the model do not agree."""
+
+
+def _rest(_: psycopg.Connection, __: int) -> None:
+    """The worker has other things to do."""
+
+
+def _build_all(connection: psycopg.Connection, space_id: int) -> None:
+    while build_next(connection, space_id):
+        pass
+
+
+class Killed(Exception):
+    """A worker's process ends."""
+
+
+def _crash(connection: psycopg.Connection, space_id: int) -> None:
+    """The worker is killed after it has written a segment, before it commits."""
+    with pytest.MonkeyPatch.context() as patch, suppress(Killed):
+        patch.setattr(builder, "write_values", _kill)
+        build_next(connection, space_id)
+
+
+def _kill(*_: object) -> None:
+    raise Killed
+
+
+def _damage(connection: psycopg.Connection, space_id: int) -> None:
+    """A disk loses a bit, where there is a segment that has any."""
+    connection.execute(
+        "UPDATE path_segments SET amounts = set_byte(amounts, 0, get_byte(amounts, 0) # 1)"
+        " WHERE space_id = %s AND octet_length(amounts) > 0"
+        " AND day = (SELECT min(day) FROM path_segments WHERE space_id = %s)",
+        (space_id, space_id),
+    )
+
+
+def _lose(connection: psycopg.Connection, space_id: int) -> None:
+    """Segments disappear."""
+    connection.execute("DELETE FROM path_segments WHERE space_id = %s", (space_id,))
+
+
+MEANWHILE = (_rest, _rest, build_next, build_next, _build_all, _build_all, _crash, _damage, _lose,
+             forget_space)  # fmt: skip
+"""What may happen to segments between two steps of a history."""
 
 
 @dataclass
@@ -49,13 +99,29 @@ class Court:
     def judge(self, history: History, dice: Random) -> None:
         """Raise Different at the first answer that is not the model's."""
         world = new_world(self.connection, self.runner, self.reader, history)
-        play(world, history, lambda world, _: self.compare(world, dice, 1))
+        play(world, history, lambda world, _: self.between(world, dice))
         self.compare(world, dice, AT_THE_END)
+        while build_next(world.connection, world.space_id):
+            pass
+        self.check_segments(world, 0)
+        self.compare(world, dice, AT_THE_END)
+
+    def between(self, world: World, dice: Random) -> None:
+        """Let the worker do something, or nothing, to the segments, and ask."""
+        dice.choice(MEANWHILE)(world.connection, world.space_id)
+        self.check_segments(world, None)
+        self.compare(world, dice, 1)
+
+    def check_segments(self, world: World, pending: int | None) -> None:
+        """Raise Different when segments are not what the tables make of them."""
+        for day in check_space(world.connection, world.space_id):
+            if day.wrong or (pending is not None and day.pending != pending):
+                raise Different(f"{day}")
 
     def compare(self, world: World, dice: Random, count: int) -> None:
         facts = loading.load(world.connection, world.space_id)
         for _ in range(count):
-            question = some_question(dice, answers.ABLE)
+            question = some_question(dice)
             told = self.runner.run(answers.answer(self.reader, world.space_id, question))
             wrong = answers.differences(question, told, answers.expected(facts, question))
             if self.cases is not None:

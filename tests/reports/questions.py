@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -27,36 +26,20 @@ PERIODS = (
 )
 
 
-@dataclass(frozen=True)
-class Abilities:
-    """What can be wanted of a report."""
-
-    measures: tuple[str, ...] = MEASURES
-    groups: tuple[str, ...] = GROUPS
-    several_models: bool = True
-    amounts: bool = True
-    touch_dates: bool = True
-    months_before: bool = True
-    """The period before whole months is as many months."""
-
-
-EVERYTHING = Abilities()
-
-
-def some_question(dice: Random, able: Abilities = EVERYTHING) -> dict[str, Any]:
+def some_question(dice: Random) -> dict[str, Any]:
     """A question that fits together."""
     while True:
-        question = _any_question(dice, able)
+        question = _any_question(dice)
         read = read_question(question)
         if read.refusal() is None:
             return question
 
 
-def _any_question(dice: Random, able: Abilities) -> dict[str, Any]:
+def _any_question(dice: Random) -> dict[str, Any]:
     start, end = dice.choice(PERIODS)
-    measures = dice.sample(able.measures, dice.randint(1, min(6, len(able.measures))))
-    groups = dice.sample(able.groups, dice.choice((0, 1, 1, 1, 2, 2)))
-    models = dice.sample(sorted(MODELS), dice.choice((1, 1, 2)) if able.several_models else 1)
+    measures = dice.sample(MEASURES, dice.randint(1, min(6, len(MEASURES))))
+    groups = dice.sample(GROUPS, dice.choice((0, 1, 1, 1, 2, 2)))
+    models = dice.sample(sorted(MODELS), dice.choice((1, 1, 2)))
     if len(models) > 1 and dice.random() < 0.7:
         measures = [name for name in measures if "credited" in name or "touched" in name]
         measures = [*dict.fromkeys([*measures, "credited_revenue"])]
@@ -71,13 +54,11 @@ def _any_question(dice: Random, able: Abilities) -> dict[str, Any]:
     }  # fmt: skip
     if dice.random() < 0.3:
         question["order_by"] = dice.choice([*measures, *groups])
-    question |= _some_filters(dice, able)
-    if question["compare"] == "previous_period" and not able.months_before:
-        question["start_date"] = start.replace("00:00:00", "00:00:01")
+    question |= _some_filters(dice)
     return question
 
 
-def _some_filters(dice: Random, able: Abilities) -> dict[str, Any]:
+def _some_filters(dice: Random) -> dict[str, Any]:
     filters: dict[str, Any] = {}
     if dice.random() < 0.15:
         filters["event_names"] = sorted(set(dice.sample(NAMES, 2)))
@@ -89,11 +70,12 @@ def _some_filters(dice: Random, able: Abilities) -> dict[str, Any]:
         )
     if dice.random() < 0.1:
         filters["custom_field_filters"] = [dice.choice(CONDITIONS)]
-    if able.amounts and dice.random() < 0.1:
+    if dice.random() < 0.1:
         filters["amount_min"] = dice.choice((-30, 0, 0.01, 33.333))
-    if able.amounts and dice.random() < 0.1:
-        filters["amount_max"] = dice.choice((-0.0003, 0, 99.9999, 100))
-    if able.touch_dates and dice.random() < 0.2:
+    if dice.random() < 0.1:
+        most = dice.choice((-0.0003, 0, 99.9999, 100))
+        filters["amount_max"] = max(most, filters.get("amount_min", most))
+    if dice.random() < 0.2:
         filters["date_basis"] = "touch"
     return filters
 

@@ -21,9 +21,15 @@ WHERE d.space_id = %(space_id)s AND d.day BETWEEN %(first_day)s AND %(last_day)s
 SELECT (min(e.event_time) AT TIME ZONE 'UTC')::date, (max(e.event_time) AT TIME ZONE 'UTC')::date
 FROM events e WHERE e.space_id = %(space_id)s;
 
--- name: stored_bounds
--- The first and the last day that has segments; NULL without any.
-SELECT min(d.day), max(d.day) FROM path_days d WHERE d.space_id = %(space_id)s;
+-- name: all_days
+-- Every day with events, segments or changes.
+SELECT (e.event_time AT TIME ZONE 'UTC')::date AS day FROM events e
+WHERE e.space_id = %(space_id)s
+UNION
+SELECT d.day FROM path_days d WHERE d.space_id = %(space_id)s
+UNION
+SELECT p.day FROM pending_paths p WHERE p.space_id = %(space_id)s
+ORDER BY day;
 
 -- name: days_with_events
 -- Those of some days on which there are events.

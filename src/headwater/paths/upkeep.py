@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -47,14 +47,10 @@ def check_space(connection: Connection[Any], space_id: int) -> Iterator[DayRepor
     """Compare a Space's segments with its events and touchpoints, day by day. Needs a connection
     without a transaction.
     """
-    span = {"space_id": space_id}
     with connection.transaction():
         connection.execute(builder_queries["snapshot"])
-        first, last = connection.execute(queries["bounds"], span).fetchone() or (None, None)
-        stored = connection.execute(queries["stored_bounds"], span).fetchone() or (None, None)
-        days = [day for day in (first, last, *stored) if day is not None]
-        for number in range((max(days) - min(days)).days + 1 if days else 0):
-            report = _check_day(connection, space_id, min(days) + timedelta(number))
+        for (day,) in connection.execute(queries["all_days"], {"space_id": space_id}).fetchall():
+            report = _check_day(connection, space_id, day)
             if report.events or report.wrong or report.damaged:
                 yield report
 

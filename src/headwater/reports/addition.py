@@ -4,7 +4,7 @@ objects per event or touch, so that a million events take a blink.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import lcm
@@ -58,7 +58,8 @@ def add_up(plan: Plan, paths: PathData) -> PieceSums:
     statuses = {
         model: events.by_status(by_model.get(model)) for model in models
     }  # fmt: skip
-    return PieceSums(_groups(events, by_model), statuses, events.names())
+    names = events.names(_counted(events, by_model.values()))
+    return PieceSums(_groups(events, by_model), statuses, names)
 
 
 def _chosen(plan: Plan, paths: PathData) -> BoolArray:
@@ -80,6 +81,18 @@ def _chosen(plan: Plan, paths: PathData) -> BoolArray:
     if filters.amount_min is not None or filters.amount_max is not None:
         chosen &= amounts != NO_AMOUNT
     return chosen
+
+
+def _counted(events: _Events, credits_: Iterable[_Credit]) -> BoolArray:
+    """Return which events are added up: with conditions on touches, those that one of them meets."""
+    if events.counted_touches is None:
+        return np.ones(events.count, dtype=np.bool_)
+    pairs = [credited.counted for credited in credits_]
+    pairs += [events.touched] if events.plan.touched else []
+    counted = np.zeros(events.count, dtype=np.bool_)
+    for some in pairs:
+        counted[some.events] = True
+    return counted
 
 
 class _Events:
@@ -141,11 +154,21 @@ class _Events:
         statuses = np.zeros(self.count, dtype=np.int64) if credited is None else credited.statuses
         places = np.arange(len(STATUSES))
         cells = Cells(statuses, len(STATUSES), {0: places})
-        every = np.arange(self.count)
-        return _whole_events(self, cells, every, self.plan.status_sums)
+        tally = _whole_events(self, cells, np.arange(self.count), self.plan.status_sums)
+        return tally if credited is None or not self.plan.touched else Tally.join([
+            tally, self._touched_by_status(cells)
+        ])  # fmt: skip
 
-    def names(self) -> dict[str, int]:
-        counts = np.bincount(self.paths[Column.NAMES], minlength=len(self.paths.event_names))
+    def _touched_by_status(self, cells: Cells) -> Tally:
+        touched = np.unique(self.touched.events)
+        values = {TOUCHED_EVENTS: np.ones_like(touched), TOUCHED_REVENUE: self.amounts[touched]}
+        chosen = Cells(cells.codes[touched], cells.size, cells.keys)
+        return chosen.tally(chosen.sums(values))
+
+    def names(self, counted: BoolArray) -> dict[str, int]:
+        """Return how many of some events have each name."""
+        places = self.paths[Column.NAMES][counted]
+        counts = np.bincount(places, minlength=len(self.paths.event_names))
         named = zip(self.paths.event_names, counts.tolist(), strict=False)
         return {name: count for name, count in named if count}
 
@@ -177,6 +200,7 @@ _VALUES: dict[Sum, Callable[[_Events], IntArray]] = {
     Sum.REFUNDS: lambda events: np.maximum(-events.amounts, 0),
     Sum.FIRST_ORDERS: lambda events: events.first_orders().astype(np.int64),
     Sum.REACHED: lambda events: (events.slices.lengths > 0).astype(np.int64),
+    Sum.REACHED_REVENUE: lambda events: np.where(events.slices.lengths > 0, events.amounts, 0),
     Sum.SECONDS: lambda events: events.seconds_since_touch(),
     Sum.TOUCHES: lambda events: np.maximum(events.slices.lengths, 0),
 }

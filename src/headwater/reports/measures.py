@@ -91,12 +91,12 @@ class Sums:
         return self[Sum.GROSS] - self[Sum.REFUNDS]
 
     def with_credit_of_all(self, models: Iterable[str]) -> Sums:
-        """Return the same with all of the events credited, and touched."""
+        """Return the same with all of the events credited, and touched if a touch reaches them."""
         sums = dict(self.by_name)
         for model in models:
             sums[credit_sum(Measure.CREDITED_EVENTS, model)] = self[Sum.EVENTS] * WHOLE_EVENT
             sums[credit_sum(Measure.CREDITED_REVENUE, model)] = self.revenue
-        sums |= {TOUCHED_EVENTS: self[Sum.EVENTS], TOUCHED_REVENUE: self.revenue}
+        sums |= {TOUCHED_EVENTS: self[Sum.REACHED], TOUCHED_REVENUE: self[Sum.REACHED_REVENUE]}
         return Sums(sums, self.contacts)
 
 
@@ -111,9 +111,12 @@ def total_of(tally: Tally) -> Sums:
     return Sums(sums, tally.contact_total())
 
 
-def figures_of(query: ReportQuery, sums: Sums, whole: Sums) -> Figures:
-    """Return the figures of sums; `whole` is what a share is of."""
-    return {column: figure_of(query, column, sums, whole) for column in columns_of(query)}
+def figures_of(
+    query: ReportQuery, sums: Sums, whole: Sums, columns: Iterable[FigureColumn] | None = None
+) -> Figures:
+    """Return the figures of sums, all or those of some columns; `whole` is what a share is of."""
+    chosen = columns_of(query) if columns is None else columns
+    return {column: figure_of(query, column, sums, whole) for column in chosen}
 
 
 def figure_of(query: ReportQuery, column: FigureColumn, sums: Sums, whole: Sums) -> Figure:

@@ -158,7 +158,7 @@ class FigureColumn:
     """The model, where several are compared and the measure depends on it."""
 
     def __str__(self) -> str:
-        return self.measure if self.model is None else f"{self.measure}.{self.model}"
+        return str(self.measure) if self.model is None else f"{self.measure}_{self.model}"
 
 
 def columns_of(query: ReportQuery) -> tuple[FigureColumn, ...]:
@@ -233,7 +233,9 @@ class NoCredit(StrEnum):
 
 @dataclass(frozen=True)
 class Unattributed:
-    """The events without a credited touch."""
+    """The events without a credited touch, as credited to nobody. Where several models are compared,
+    it has only the figures that each of them has of its own.
+    """
 
     row: ReportRow
     reasons: Mapping[NoCredit, ReportRow]
@@ -250,9 +252,9 @@ class Report:
     """Groups beyond the limit."""
     total: ReportRow
     """Over everything that counts, listed or not, and each event once."""
-    unattributed: Mapping[str, Unattributed] | None
-    """None when the query is not about credit, is only about that of some touches, compares several
-    models, or has a period of touches. Otherwise credit in total and this row's are the overall.
+    unattributed: Unattributed | None
+    """None when the query is not about credit, is only about that of some touches, or has a period
+    of touches. Otherwise credit in total and here is the overall one.
     """
     overall: ReportRow | None
     """Over every event of the period, whatever its touches; None for a period of touches."""

@@ -26,6 +26,8 @@ class Sum(StrEnum):
     FIRST_ORDERS = "first_orders"
     REACHED = "reached"
     """Events with a touch in the window."""
+    REACHED_REVENUE = "reached_revenue"
+    """Their amounts."""
     SECONDS = "seconds"
     """From the first touch in the window to the event."""
     TOUCHES = "touches"
@@ -44,8 +46,6 @@ MADE_OF: dict[Measure, tuple[Sum, ...]] = {
     Measure.DAYS_TO_CONVERSION: (Sum.SECONDS, Sum.REACHED),
     Measure.TOUCHES_TO_CONVERSION: (Sum.TOUCHES, Sum.REACHED),
 }
-OF_PATHS = frozenset({Sum.REACHED, Sum.SECONDS, Sum.TOUCHES})
-"""Sums that need the touches before an event."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,8 @@ class Plan:
     @property
     def status_sums(self) -> tuple[Sum, ...]:
         """The same for everything together, where credit is also that of nobody."""
-        basis = (Sum.EVENTS, Sum.GROSS, Sum.REFUNDS)
+        basis = [Sum.EVENTS, Sum.GROSS, Sum.REFUNDS]
+        basis += [Sum.REACHED, Sum.REACHED_REVENUE] if self.touched else []
         return tuple(dict.fromkeys([*self.event_sums, *basis]))
 
     @property

@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 from psycopg import AsyncConnection
 from psycopg.errors import QueryCanceled
@@ -239,13 +239,17 @@ class _ReportBuilder:
     async def _bounds(self, span: DateTimeSpan) -> tuple[datetime | None, datetime | None]:
         """Return the times of the first and the last event, where a period reaches past them."""
         values = {"space_id": self._space.id}
-        first, last = await fetch_one(self._connection, queries["bounds"], values)
+        bounds = await fetch_one(self._connection, queries["bounds"], values)
+        if bounds[0] is None:
+            return None, None
+        first, last = (moment.replace(microsecond=0) for moment in bounds)
         zone = self._space.zone
-        first, last = (at and at.astimezone(zone).replace(tzinfo=None) for at in (first, last))
+        instants = between(span.start, span.end, zone)
         return (
-            first if first is None or first > span.start else None,
-            last if last is None or last < span.end else None,
-        )
+            first.astimezone(zone).replace(tzinfo=None) if instants.start < first else None,
+            last.astimezone(zone).replace(tzinfo=None)
+            if last < instants.end - timedelta(seconds=1) else None,
+        )  # fmt: skip
 
     async def _bound_time(self) -> None:
         """Let the statements from now on take as long as the report still may."""

@@ -38,7 +38,7 @@ def report_answer(query: ReportQuery, report: Report) -> dict[str, Any]:
         "rows": [[*_keys(query, row), *_figures(report, query, row)] for row in report.rows],
         "left_out": report.left_out,
         "totals": _named(query, report, report.total),
-        "unattributed": _unattributed(query, report),
+        "unattributed": _unattributed(query, report.unattributed),
         "overall": report.overall and _named(query, report, report.overall),
         "event_names": dict(report.event_counts),
         "period": _written(report.span),
@@ -120,16 +120,8 @@ def _named(query: ReportQuery, report: Report, row: ReportRow) -> dict[str, floa
     return dict(zip(names, _figures(report, query, row), strict=True))
 
 
-def _unattributed(query: ReportQuery, report: Report) -> dict[str, Any] | None:
-    """Return the events without credit; with several models, those of each by its name."""
-    if report.unattributed is None:
-        return None
-    by_model = {model: _of_model(query, part) for model, part in report.unattributed.items()}
-    return by_model if len(by_model) > 1 else next(iter(by_model.values()))
-
-
-def _of_model(query: ReportQuery, part: Unattributed) -> dict[str, Any]:
-    return {
+def _unattributed(query: ReportQuery, part: Unattributed | None) -> dict[str, Any] | None:
+    return part and {
         **_by_measure(query, part.row),
         "reasons": {str(reason): _by_measure(query, row) for reason, row in part.reasons.items()},
     }

@@ -4,8 +4,7 @@ compare figures. Pure.
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -27,6 +26,7 @@ from headwater.reports.models import (
     CREDITED,
     DateBasis,
     DateTimeSpan,
+    Figure,
     FigureColumn,
     Group,
     GroupKey,
@@ -34,6 +34,7 @@ from headwater.reports.models import (
     ReportQuery,
     ReportRow,
     Unattributed,
+    columns_of,
 )
 from headwater.reports.tally import IntArray, Tally
 from headwater.reports.time_buckets import TimeBuckets, counterpart
@@ -105,13 +106,21 @@ class PeriodSums:
         places = {self.keys(place): place for place in np.flatnonzero(near).tolist()}
         return {keys: self.at(places[keys]) for keys in wanted if keys in places}
 
-    def unattributed(self, model: str) -> dict[NoCredit, Sums]:
-        """Return the sums of the events without credit by the reason, as credited to nobody."""
+    def unattributed(self, model: str, reasons: Collection[NoCredit] = tuple(NoCredit)) -> Sums:
+        """Return the sums of the events without credit for some reasons, as credited to nobody."""
         by_status = self._by_status(model)
-        return {
-            reason: by_status.get(reason, Sums({})).with_credit_of_all([model])
-            for reason in NoCredit
-        }
+        parts = [by_status[reason] for reason in reasons if reason in by_status]
+        names = {name for part in parts for name in part.by_name}
+        sums = {name: sum(part[name] for part in parts) for name in names}
+        return Sums(sums, self._contacts_without(model, reasons)).with_credit_of_all([model])
+
+    def _contacts_without(self, model: str, reasons: Collection[NoCredit]) -> int:
+        tally = self.statuses[model]
+        if not tally.groups:
+            return 0
+        wanted = [STATUSES.index(reason) for reason in reasons]
+        of_reason = np.isin(tally.keys[0], wanted)[tally.contacts[0]]
+        return len(np.unique(tally.contacts[1][of_reason]))
 
     def _by_status(self, model: str) -> dict[NoCredit | str | None, Sums]:
         """Return the sums of whole events by what became of them."""
@@ -121,14 +130,6 @@ class PeriodSums:
         return {
             STATUSES[status]: sums_at(tally, at, contacts[at]) for at, status in enumerate(statuses)
         }
-
-    def unattributed_contacts(self, model: str) -> int:
-        """Return how many contacts the events without credit are of."""
-        tally = self.statuses[model]
-        if not tally.groups:
-            return 0
-        uncredited = tally.keys[0][tally.contacts[0]] != 0
-        return len(np.unique(tally.contacts[1][uncredited]))
 
     @property
     def _only_some(self) -> bool:
@@ -226,37 +227,33 @@ def counterparts(now: PeriodSums, other: ReportPeriod, places: Sequence[int]) ->
 
 def make_unattributed(
     query: ReportQuery, now: PeriodSums, then: PeriodSums | None
-) -> dict[str, Unattributed] | None:
-    """Return the events without credit, by model."""
+) -> Unattributed | None:
+    """Return the events without credit, and their parts by reason."""
     if not query.is_about_touches or query.filters.of_touches:
         return None
     if query.date_basis is DateBasis.TOUCH:
         return None
-    return {model: _unattributed(query, model, now, then) for model in query.models}
+    return Unattributed(
+        _unattributed_row(query, now, then, tuple(NoCredit)),
+        {reason: _unattributed_row(query, now, then, (reason,)) for reason in NoCredit},
+    )
 
 
-def _unattributed(
-    query: ReportQuery, model: str, now: PeriodSums, then: PeriodSums | None
-) -> Unattributed:
-    single = dataclasses.replace(query, models=(model,))
-    reasons, before = now.unattributed(model), then and then.unattributed(model)
-    rows = {
-        reason: make_row(
-            single, (), sums, now.whole, (before[reason], then.whole) if before and then else None
-        )
-        for reason, sums in reasons.items()
-    }
-    whole = make_row(
-        single, (), _together(reasons, now.unattributed_contacts(model)), now.whole,
-        (_together(before, then.unattributed_contacts(model)), then.whole)
-        if before and then else None,
-    )  # fmt: skip
-    return Unattributed(whole, rows)
-
-
-def _together(reasons: Mapping[NoCredit, Sums], contacts: int) -> Sums:
-    names = {name for sums in reasons.values() for name in sums.by_name}
-    return Sums({name: sum(sums[name] for sums in reasons.values()) for name in names}, contacts)
+def _unattributed_row(
+    query: ReportQuery, now: PeriodSums, then: PeriodSums | None, reasons: tuple[NoCredit, ...]
+) -> ReportRow:
+    figures: dict[FigureColumn, Figure] = {}
+    compared: dict[FigureColumn, Figure] = {}
+    for model in query.models:
+        single = len(query.models) == 1
+        columns = [column for column in columns_of(query) if single or column.model == model]
+        figures |= figures_of(query, now.unattributed(model, reasons), now.whole, columns)
+        if then is not None:
+            sums = then.unattributed(model, reasons)
+            compared |= figures_of(query, sums, then.whole, columns)
+    if then is None:
+        return ReportRow((), figures)
+    return ReportRow((), figures, compared, changes_between(figures, compared))
 
 
 def _key_order(period: ReportPeriod, at: int, dimension: ReportDimension, key: int) -> str | None:

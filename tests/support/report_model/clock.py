@@ -60,12 +60,12 @@ def step_of(group: str, day: date) -> str:
 
 
 def time_key(group: str, moment: datetime, zone: ZoneInfo) -> str:
-    """The key of a moment: a step, the weekday from 1 (Monday) to 7, or the hour from 0 to 23."""
+    """The key of a moment: a step, the weekday from 1 (Monday) to 7, or the hour from 00 to 23."""
     local = moment.astimezone(zone)
     if group == "weekday":
         return str(local.isoweekday())
     if group == "hour":
-        return str(local.hour)
+        return f"{local.hour:02}"
     return step_of(group, local.date())
 
 

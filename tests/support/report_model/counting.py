@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from math import floor
@@ -183,7 +184,10 @@ def first_order(contact_id: int, question: Question, facts: Facts) -> int | None
         and event.amount > 0
         and (not question.event_names or event.event_name in question.event_names)
     ]
-    first = min(orders, key=lambda event: (event.event_time, event.id), default=None)
+    def in_order(event: Event) -> tuple[datetime, int]:
+        return event.event_time.replace(microsecond=0), event.id
+
+    first = min(orders, key=in_order, default=None)
     return None if first is None else first.id
 
 

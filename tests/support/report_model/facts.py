@@ -51,6 +51,8 @@ class Contact:
     country: str | None = None
     fields: dict[str, Any] = field(default_factory=dict[str, Any], hash=False)
     """Filled custom fields by the names of their slots."""
+    called: str | None = None
+    """Their name, or else their address."""
 
 
 @dataclass

@@ -92,6 +92,8 @@ def label_of(group: str, key: Key, facts: Facts) -> Key:
         return least or facts.ad_names.get((group, key)) or key
     if group == "company":
         return facts.companies[int(key)]
+    if group == "contact":
+        return facts.contacts[int(key)].called or key
     if group == "event":
         return facts.event_labels.get(key, key)
     if group == "week":
@@ -101,6 +103,5 @@ def label_of(group: str, key: Key, facts: Facts) -> Key:
 
 
 def order_of(group: str, key: Key) -> tuple[bool, bytes]:
-    """What keys are sorted by: their bytes, hours by their number, and none after all others."""
-    text = key or ""
-    return key is None, (text.zfill(2) if group == "hour" else text).encode()
+    """What keys are sorted by: their bytes, and none after all others."""
+    return key is None, (key or "").encode()
