@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import time
 from contextvars import ContextVar
-from dataclasses import dataclass
 
+import msgspec
 from psycopg_pool import PoolTimeout
 
 DEADLINE_SECONDS = 4.5
 """With its other work, a request is answered within five seconds."""
 
 
-@dataclass(slots=True)
-class Allowance:
+class Allowance(msgspec.Struct):
     """The seconds that a request has spent."""
 
     spent: float = 0.0

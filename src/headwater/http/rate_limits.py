@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import msgspec
 from psycopg import AsyncConnection
 
 from headwater.database.bulk_values import array
@@ -32,8 +33,7 @@ class RateLimit:
         return int(own.get(self.bucket, self.per_minute) * factor)
 
 
-@dataclass(frozen=True, slots=True)
-class QuotaRequest:
+class QuotaRequest(msgspec.Struct, frozen=True):
     """`cost` units of one Space's minute, of which it has `limit`."""
 
     space_id: int
@@ -41,8 +41,7 @@ class QuotaRequest:
     limit: int
 
 
-@dataclass(slots=True)
-class Quota:
+class Quota(msgspec.Struct):
     """The units that a Space was granted, and the state of its minute."""
 
     limit: int

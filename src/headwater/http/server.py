@@ -1,4 +1,4 @@
-"""The HTTP server: uvicorn on httptools, with the limits it leaves out.
+"""The HTTP server: uvicorn on httptools, with what it leaves out.
 
 httptools refuses the request-smuggling forms that other parsers let through. Missing from
 uvicorn are a bound on headers, a single Host, a bound on connections that answers, and any deadline
@@ -19,7 +19,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from headwater.http.errors import Unavailable, plain
+from headwater.http.exchange import Exchange, begin_exchange, final_answer
 
 HEAD_SECONDS = 10.0
 REQUEST_SECONDS = 30.0
@@ -54,6 +54,7 @@ class State(ServerState):
 class Protocol(HttpToolsProtocol):
     """One connection. `arriving_since` is when the request now arriving began, or None."""
 
+    app: Any
     server_state: State
     answering: RequestResponseCycle | None = None
     """The request at work; `cycle` is the latest to arrive, which may wait for it."""
@@ -89,7 +90,7 @@ class Protocol(HttpToolsProtocol):
         """True when the connection stays open for the answers to whole requests: a client may end
         its own side once it has sent all.
         """
-        cycle = cast("RequestResponseCycle | None", self.cycle)
+        cycle = cast("Exchange | None", self.cycle)
         if cycle is None or cycle.response_complete or cycle.more_body:
             return False
         cycle.keep_alive = False
@@ -101,7 +102,7 @@ class Protocol(HttpToolsProtocol):
 
     def answer_last(self) -> None:
         """Close the connection after the answer to the latest request."""
-        cycle = cast("RequestResponseCycle | None", self.cycle)
+        cycle = cast("Exchange | None", self.cycle)
         if cycle is not None:
             cycle.keep_alive = False
 
@@ -197,11 +198,21 @@ class Protocol(HttpToolsProtocol):
             return
         if self.hosts > 1 or (self.hosts == 0 and self.parser.get_http_version() != "1.0"):
             self._refuse(HTTPStatus.BAD_REQUEST)
-        super().on_headers_complete()
+        self._begin()
         self.in_head = False
         self.head_done = True
         if self.server_state.ending:
             self.answer_last()
+
+    def _begin(self) -> None:
+        """Begin with the request whose head is complete, or after the one that is at work."""
+        before = cast("Exchange | None", self.cycle)
+        self.cycle = begin_exchange(self)
+        if before is None or before.response_complete:
+            self._start_asgi_task(self.cycle, self.app)
+        else:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((self.cycle, self.app))
 
     def on_message_complete(self) -> None:
         if self.parser.should_upgrade():  # its body has yet to come
@@ -222,7 +233,7 @@ class Protocol(HttpToolsProtocol):
 
     def _is_idle(self, now: float) -> bool:
         """True when nothing has come for IDLE_SECONDS since the client took all of its answer."""
-        cycle = cast("RequestResponseCycle | None", self.cycle)
+        cycle = cast("Exchange | None", self.cycle)
         if cycle is None or not cycle.response_complete:
             return False
         if self.transport.get_write_buffer_size():
@@ -249,7 +260,7 @@ class Protocol(HttpToolsProtocol):
         A request before it that is still being answered gets its answer, as the last.
         """
         self.refused = True
-        cycle = cast("RequestResponseCycle | None", self.cycle)
+        cycle = cast("Exchange | None", self.cycle)
         if cycle is None or cycle.response_complete:
             self._answer_fault()
         elif not cycle.more_body:
@@ -266,17 +277,7 @@ class Protocol(HttpToolsProtocol):
         """Answer and close our side only: closing both while the client still sends would reset
         the connection, and the client might never see the answer.
         """
-        busy = self.fault == HTTPStatus.SERVICE_UNAVAILABLE
-        problem = Unavailable() if busy else plain(self.fault)
-        body, headers = problem.body(), problem.headers.items()
-        self.transport.write(
-            b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\n"
-            b"%sconnection: close\r\n\r\n%s"
-            % (
-                self.fault, self.fault.phrase.encode(), len(body),
-                b"".join(f"{name.lower()}: {value}\r\n".encode() for name, value in headers), body,
-            )
-        )  # fmt: skip
+        self.transport.write(final_answer(self.fault))
         self.transport.write_eof()
         self.arriving_since = self.loop.time()
         self.lingering = True

@@ -13,9 +13,9 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+import msgspec
 import structlog
 from prometheus_client import Counter, Histogram
 from psycopg import AsyncConnection
@@ -48,9 +48,10 @@ flush_seconds = Histogram(
 )  # fmt: skip
 
 
-@dataclass(slots=True)
-class Request:
-    """The rows of one HTTP request, and the result of storing them."""
+class Request(msgspec.Struct, eq=False):
+    """The rows of one HTTP request, and the result of storing them. A Struct, as all that is made
+    for each request: a dataclass takes four times as long to make.
+    """
 
     space_id: int
     limit: int
@@ -65,7 +66,7 @@ class Request:
     sender: Sender = Sender.API_KEY
     senders: Sequence[Sender] = ()
     """Of each row, where they are not all of one sender."""
-    receipts: list[int] = field(default_factory=list[int])
+    receipts: Sequence[int] = ()
     quota: Quota | None = None
     failure: Problem | None = None
     expires: float = 0.0

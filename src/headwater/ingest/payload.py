@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -14,6 +16,7 @@ from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT, decimal_text
 from headwater.http.instants import FORMS
 from headwater.http.suggestions import Names
 from headwater.ingest.forms import (
+    IDENTIFICATION,
     Address,
     Attribution,
     Check,
@@ -21,10 +24,11 @@ from headwater.ingest.forms import (
     Form,
     Identification,
     Identifier,
+    Parser,
     Time,
     code,
-    identification,
     nonblank_texts,
+    require_identification,
 )
 from headwater.ingest.times import parse_event_time
 from headwater.spaces.currencies import CURRENCY_RULE, parse_currency
@@ -108,29 +112,60 @@ PLAIN_TEXT = (
 )  # fmt: skip
 
 
+def _currency(value: str) -> str | None:
+    return parse_currency(value) if value.strip() else None
+
+
+def parse_amount(raw: Raw) -> str | None:
+    """Return an amount as decimal text with at most 4 decimals, from a JSON number.
+
+    Raises ValueError for anything but a finite number of at most 1e14 either way.
+    """
+    text = bytes(raw).decode()
+    if _COMMON_AMOUNT.fullmatch(text):  # as text, which takes half as long as by way of Decimal
+        return text
+    if text == "null":
+        return None
+    if text[0] not in "-0123456789":
+        raise ValueError("must be a number.")
+    try:
+        return decimal_text(Decimal(text), MAX_AMOUNT, AMOUNT_STEP)
+    except InvalidOperation:
+        raise ValueError("must be a finite number.") from None
+
+
+_COMMON_AMOUNT = re.compile(r"(?:0|[1-9][0-9]{0,13})(?:\.[0-9]{0,3}[1-9])?")
+"""Amounts that are written as they are stored."""
+
+_PARSERS: dict[str, Parser] = {
+    **IDENTIFICATION,
+    "company_external_id": partial(code, longest=190),
+    "company_name": partial(code, longest=255),
+    "amount": parse_amount,
+    "currency": _currency,
+}
+
+
 def _normalise(payload: Any, now: float, check: Check) -> AcceptedEvent:
-    identified = identification(payload, check)
-    consent: Consent = payload.consent or Consent()
-    return AcceptedEvent(
-        event_name=payload.event_name,
-        event_time=check(parse_event_time, "event_time", payload.event_time, now) or 0,
-        company_external_id=check(code, "company_external_id", payload.company_external_id, 190),
-        company_name=check(code, "company_name", payload.company_name, 255),
-        amount=check(parse_amount, "amount", payload.amount),
-        is_upsell=payload.is_upsell or False,
-        do_not_capi=payload.do_not_capi or False,
-        currency=check(_currency, "currency", payload.currency),
-        ad_user_data=consent.ad_user_data,
-        ad_personalization=consent.ad_personalization,
-        cookies=nonblank_texts(payload, COOKIES),
-        profile_fields=profile_fields(payload, check),
-        **identified,
-        **nonblank_texts(payload, PLAIN_TEXT),
-    )
-
-
-def _currency(value: str | None) -> str | None:
-    return parse_currency(value) if value is not None and value.strip() else None
+    # One dict of what is present: most of the forty fields are absent, and each costs when named.
+    values: dict[str, Any] = nonblank_texts(payload, PLAIN_TEXT)
+    values["event_name"] = payload.event_name
+    values["event_time"] = check(parse_event_time, "event_time", payload.event_time, now) or 0
+    values |= check.present(payload, _PARSERS)
+    require_identification(values, check)
+    if payload.is_upsell:
+        values["is_upsell"] = True
+    if payload.do_not_capi:
+        values["do_not_capi"] = True
+    if payload.consent is not None:
+        values |= msgspec.structs.asdict(payload.consent)
+    cookies = nonblank_texts(payload, COOKIES)
+    if cookies:
+        values["cookies"] = cookies
+    fields = profile_fields(payload, check)
+    if fields:
+        values["profile_fields"] = fields
+    return AcceptedEvent(**values)
 
 
 _NO_SLOTS = (None,) * len(SLOTS)
@@ -169,22 +204,6 @@ _RULES = {
     "consent": "must be an object of ad_user_data and ad_personalization, each true or false.",
     **TYPE_RULES,
 }
-
-
-def parse_amount(raw: Raw | UnsetType) -> str | None:
-    """Return an amount as decimal text with at most 4 decimals, from a JSON number.
-
-    Raises ValueError for anything but a finite number of at most 1e14 either way.
-    """
-    text = "null" if isinstance(raw, UnsetType) else bytes(raw).decode()
-    if text == "null":
-        return None
-    if text[0] not in "-0123456789":
-        raise ValueError("must be a number.")
-    try:
-        return decimal_text(Decimal(text), MAX_AMOUNT, AMOUNT_STEP)
-    except InvalidOperation:
-        raise ValueError("must be a finite number.") from None
 
 
 EVENT_FORM = Form(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from headwater.http.instants import FORMS
 from headwater.http.suggestions import Names
 from headwater.ingest.forms import (
+    IDENTIFICATION,
     IDENTIFYING,
     Address,
     Attribution,
@@ -14,10 +16,11 @@ from headwater.ingest.forms import (
     Code,
     Form,
     Identification,
+    Parser,
     Time,
     code,
-    identification,
     nonblank_texts,
+    require_identification,
 )
 from headwater.ingest.times import parse_event_time
 from headwater.sources.catalogue import SOURCE_IDS
@@ -53,28 +56,30 @@ class TouchpointPayload(Identification, frozen=True, kw_only=True):
     keyword: Attribution = None
 
 
-def _normalise(payload: Any, now: float, check: Check) -> AcceptedTouchpoint:
-    identified = identification(payload, check)
-    values = nonblank_texts(payload, _PLAIN_TEXT)
-    source = check(_source, "source", payload.source)
-    if not (source or values.keys() & _ORIGINS or "source" in check.errors):
-        check.add("source", "is required unless url or referrer is given.")
-    return AcceptedTouchpoint(
-        occurred_at=check(_occurred_at, "occurred_at", payload.occurred_at, now) or 0,
-        source=source,
-        **{name: check(code, name, getattr(payload, name), LONGEST_ID) for name in AD_IDS},
-        **identified,
-        **values,
-    )
-
-
-def _source(value: str | None) -> str | None:
-    if value is None or not value.strip():
+def _source(value: str) -> str | None:
+    if not value.strip():
         return None
     source = value.strip().lower()
     if source not in SOURCE_IDS:
         raise ValueError(_SOURCES.refusal(source))
     return source
+
+
+_PARSERS: dict[str, Parser] = {
+    **IDENTIFICATION,
+    "source": _source,
+    **{name: partial(code, longest=LONGEST_ID) for name in AD_IDS},
+}
+
+
+def _normalise(payload: Any, now: float, check: Check) -> AcceptedTouchpoint:
+    values: dict[str, Any] = nonblank_texts(payload, _PLAIN_TEXT)
+    values |= check.present(payload, _PARSERS)
+    require_identification(values, check)
+    if not (values.keys() & _ORIGINS or "source" in check.errors):
+        check.add("source", "is required unless url or referrer is given.")
+    occurred_at = check(_occurred_at, "occurred_at", payload.occurred_at, now) or 0
+    return AcceptedTouchpoint(occurred_at=occurred_at, **values)
 
 
 def _occurred_at(value: str | float | None, now: float) -> int:

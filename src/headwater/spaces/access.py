@@ -69,7 +69,7 @@ class KeyCache(CredentialCache[bytes, Caller]):
 
 def _caller(row: tuple[Any, ...]) -> Caller:
     _, space_id, key_id, scopes, active, limits = row
-    return Caller(space_id, key_id, frozenset(scopes), active, limits)
+    return Caller(space_id, key_id, frozenset(scopes), active, limits or {})
 
 
 def _bearer(authorization: bytes | None) -> bytes | None:

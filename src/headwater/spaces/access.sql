@@ -1,8 +1,8 @@
 -- name: callers
 -- The callers behind these key hashes; which Space a key opens is what is being asked.
 SELECT k.key_hash, k.space_id, k.id, k.scopes, s.subscription = 'active',
-       coalesce((SELECT jsonb_object_agg(l.bucket, l.per_minute) FROM space_limits l
-                 WHERE l.space_id = k.space_id), '{}')
+       (SELECT jsonb_object_agg(l.bucket, l.per_minute) FROM space_limits l
+        WHERE l.space_id = k.space_id)
 FROM api_keys k
 JOIN spaces s ON s.id = k.space_id
 WHERE k.key_hash = ANY(%(wanted)s) AND k.revoked_at IS NULL;
