@@ -14,7 +14,10 @@ from headwater.reports.models import Group
 from headwater.sources.catalogue import DIRECT_ID, PAID_IDS, SOURCES
 
 _CONTACT = SQL("LEFT JOIN contacts k ON k.space_id = %(space_id)s AND k.id = e.contact_id")
-_TAGS = SQL("LEFT JOIN tag_sets t ON t.space_id = %(space_id)s AND t.id = c.tag_set_id")
+_TAGS = SQL(
+    "LEFT JOIN LATERAL (SELECT * FROM tag_sets t WHERE t.space_id = %(space_id)s"
+    " AND t.id >= c.tag_set_id ORDER BY t.id LIMIT 1) t ON t.id = c.tag_set_id"
+)
 _CAMPAIGN = SQL(
     "LEFT JOIN ad_names a ON a.space_id = %(space_id)s AND a.kind = 'campaign'"
     " AND a.id = t.campaign_id AND t.campaign_name IS NULL"
