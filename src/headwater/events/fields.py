@@ -31,27 +31,6 @@ class Field:
     """True of a field that exists only with `sources`."""
 
 
-JOINS: dict[str, Composable] = {
-    "e": SQL("JOIN events e ON e.space_id = %(space_id)s AND e.id = c.event_id"),
-    "l": SQL(
-        "LEFT JOIN event_labels l ON l.space_id = %(space_id)s AND l.event_name = c.event_name"
-    ),
-    "g": SQL("LEFT JOIN tag_sets g ON g.space_id = %(space_id)s AND g.id = c.tag_set_id"),
-    **{
-        kind: SQL(
-            "LEFT JOIN ad_names {alias} ON {alias}.space_id = %(space_id)s"
-            " AND {alias}.kind = {kind} AND {alias}.id = g.{id} AND g.{name} IS NULL"
-        ).format(
-            alias=Identifier(kind),
-            kind=Literal(kind),
-            id=Identifier(f"{kind}_id"),
-            name=Identifier(f"{kind}_name"),
-        )
-        for kind in AD_KINDS
-    },
-}
-"""The joins, each after the tables that it is joined to."""
-
 _BY_KEY = (
     "{join} LATERAL (SELECT * FROM {table} {alias} WHERE {alias}.space_id = %(space_id)s{also}"
     " AND {alias}.id >= {id} ORDER BY {alias}.id LIMIT 1) {alias} ON {alias}.id = {id}"
@@ -66,9 +45,30 @@ def _by_key(
     )
 
 
+JOINS: dict[str, Composable] = {
+    "e": SQL("JOIN events e ON e.space_id = %(space_id)s AND e.id = c.event_id"),
+    "l": SQL(
+        "LEFT JOIN event_labels l ON l.space_id = %(space_id)s AND l.event_name = c.event_name"
+    ),
+    "g": _by_key("LEFT JOIN", "g", "tag_sets", "c.tag_set_id"),
+    **{
+        kind: SQL(
+            "LEFT JOIN ad_names {alias} ON {alias}.space_id = %(space_id)s"
+            " AND {alias}.kind = {kind} AND {alias}.id = g.{id} AND g.{name} IS NULL"
+        ).format(
+            alias=Identifier(kind),
+            kind=Literal(kind),
+            id=Identifier(f"{kind}_id"),
+            name=Identifier(f"{kind}_name"),
+        )
+        for kind in AD_KINDS
+    },
+}
+"""The joins, each after the tables that it is joined to. Tag sets are found by their key here too: the
+planner might read all of a table for each row that has grown since it was analysed."""
+
 JOINS_BY_KEY: dict[str, Composable] = JOINS | {
     "e": _by_key("JOIN", "e", "events", "c.event_id"),
-    "g": _by_key("LEFT JOIN", "g", "tag_sets", "c.tag_set_id"),
     **{
         kind: SQL(_BY_KEY + " AND g.{name} IS NULL").format(
             join=SQL("LEFT JOIN"),

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 from psycopg import Connection
 
-from headwater.database.bulk_values import rows
+from headwater.database.bulk_values import array, rows
 from headwater.database.queries import Queries
 from headwater.identity.senders import Sender
 from headwater.touchpoints.models import DIRECTLY, TouchpointKey
@@ -32,8 +32,8 @@ class StoredTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=
     occurred_at: int
     source_id: int
     source_rule: str
-    tag_set: str | None = None
-    """The digest of its tag set; None for the set of nothing at all."""
+    tag_set: int | None = None
+    """The place of its tag set among those of the batch; None for the set of nothing at all."""
     origin_id: int | None = None
     company_id: int | None = None
     url: str | None = None
@@ -97,5 +97,9 @@ def write_touchpoints(
         values = {"space_id": space_id, "tag_sets": rows(unwritten)}
         connection.execute(queries["write_tag_sets"], values)
     if touchpoints:
-        values = {"space_id": space_id, "touchpoints": rows(touchpoints)}
+        values = {
+            "space_id": space_id,
+            "touchpoints": rows(touchpoints),
+            "digests": array(tag_sets.digests),
+        }
         connection.execute(queries["write"], values)

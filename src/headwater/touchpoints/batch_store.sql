@@ -40,20 +40,23 @@ WHERE (SELECT g.id FROM tag_sets g
        WHERE g.space_id = %(space_id)s AND g.digest = decode(r.digest, 'hex')) IS NULL;
 
 -- name: write
--- New touchpoints. Each of their tag sets is there, or the column's constraint ends the batch.
+-- New touchpoints. They name their tag sets by the places of these among the digests, so that each
+-- is looked up once. All of them are there, or the column's constraint ends the batch.
 INSERT INTO touchpoints
     (space_id, id, contact_id, origin_id, company_id, occurred_at, tag_set_id, source_id,
      source_rule, url, referrer_host, sent, by_hit, cookies, warnings, sender)
 SELECT %(space_id)s, r.id, r.contact_id, r.origin_id, r.company_id,
        'epoch'::timestamptz + r.occurred_at * interval '1 microsecond',
-       CASE WHEN r.tag_set IS NULL THEN 0
-            ELSE (SELECT g.id FROM tag_sets g
-                  WHERE g.space_id = %(space_id)s AND g.digest = decode(r.tag_set, 'hex')) END,
+       CASE WHEN r.tag_set IS NULL THEN 0 ELSE (ARRAY(
+           SELECT (SELECT g.id FROM tag_sets g
+                   WHERE g.space_id = %(space_id)s AND g.digest = decode(d.digest, 'hex'))
+           FROM unnest(%(digests)s::text[]) WITH ORDINALITY AS d (digest, place)
+           ORDER BY d.place))[r.tag_set] END,
        r.source_id, r.source_rule, r.url, r.referrer_host, coalesce(r.sent, false),
        coalesce(r.by_hit, false), r.cookies, r.warnings, coalesce(r.sender, 'browser')
 FROM json_to_recordset(%(touchpoints)s::json)
      AS r (id bigint, contact_id bigint, origin_id bigint, company_id bigint, occurred_at bigint,
-           tag_set text, source_id smallint, source_rule text, url text, referrer_host text,
+           tag_set integer, source_id smallint, source_rule text, url text, referrer_host text,
            sent boolean, by_hit boolean, cookies jsonb, warnings text[], sender text);
 
 -- name: delete

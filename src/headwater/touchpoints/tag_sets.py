@@ -4,6 +4,7 @@ combination of a Space. Pure.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import lru_cache
 from hashlib import sha256
 
@@ -29,18 +30,27 @@ class TagSets:
     """The distinct tag sets of the touchpoints that a batch writes."""
 
     def __init__(self) -> None:
-        self._digests: set[str] = set()
+        self._places: dict[str, int] = {}
+        """By digest."""
         self._unwritten: list[StoredTagSet] = []
 
-    def add(self, touch: Touch) -> str | None:
-        """Add the tag set of a touch and return its digest; None for the set of nothing at all."""
+    @property
+    def digests(self) -> Collection[str]:
+        """Their digests by their places."""
+        return self._places
+
+    def add(self, touch: Touch) -> int | None:
+        """Add the tag set of a touch and return its place, from 1 on; None for the set of nothing
+        at all.
+        """
         tag_set = stored_tag_set(touch.ad, landing_page(touch.url))
         if tag_set is None:
             return None
-        if tag_set.digest not in self._digests:
-            self._digests.add(tag_set.digest)
+        place = self._places.get(tag_set.digest)
+        if place is None:
+            place = self._places[tag_set.digest] = len(self._places) + 1
             self._unwritten.append(tag_set)
-        return tag_set.digest
+        return place
 
     def take_unwritten(self) -> list[StoredTagSet]:
         """Return the tag sets added since this was called last."""
