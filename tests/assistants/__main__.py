@@ -12,9 +12,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from pathlib import Path
 
 import psycopg
 
+from headwater.database.embedded import Embedded
+from headwater.inbox.queue import wait_until_processed
 from tests.assistants.asking import Tools, ask
 from tests.assistants.catalogue import read_questions, record, recorded
 from tests.assistants.installing import install, let_in
@@ -27,7 +30,11 @@ def main() -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--build", metavar="DATABASE_URL", help="put the shop into a database")
+    parser.add_argument(
+        "--build",
+        metavar="DATABASE",
+        help="put the shop into a database: its URL, or the data directory of a running server",
+    )
     parser.add_argument("--url", help="of the assistants' endpoint of the shop's Space")
     parser.add_argument("--token", help="of a member of it")
     parser.add_argument("--record", action="store_true", help="write down what is right")
@@ -37,14 +44,22 @@ def main() -> int:
         print(record(make_shop()), "answers are written down")
         return 0
     if options.build:
-        with psycopg.connect(options.build, autocommit=True) as connection:
-            stage = install(connection, make_shop())
-            token = let_in(connection, stage.space_id)
-        print(f"--url http://127.0.0.1:8000/mcp/{stage.space_id}/public-api --token {token}")
+        build(options.build)
         return 0
     if not options.url or not options.token:
         parser.error("--url and --token are needed, or --build, or --record")
     return put_all(Tools(options.url, options.token), options.only)
+
+
+def build(database: str) -> None:
+    """Put the shop into a database, and print how its Space is reached."""
+    url = database if "://" in database else Embedded(Path(database)).url
+    with psycopg.connect(url, autocommit=True) as connection:
+        stage = install(connection, make_shop())
+        token = let_in(connection, stage.space_id)
+        # The server's own worker may have taken some of it.
+        assert wait_until_processed(connection, timeout=60)
+    print(f"--url http://127.0.0.1:8080/mcp/{stage.space_id}/public-api --token {token}")
 
 
 def put_all(tools: Tools, only: str) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 import psycopg
 
+from headwater.mcp.context import CALLING
 from tests.assistants.shop import AD_NAMES, COMPANIES, FIELD_LABELS, LABELS, Sale, Shop, Visit
 from tests.support.pipeline import Accepted, Stage, event, hit, new_stage, touch
 
@@ -92,7 +93,11 @@ def _sale(sale: Sale, place: int) -> Accepted:
 
 
 def let_in(connection: psycopg.Connection, space_id: int) -> str:
-    """A token by which an assistant of the Space's owner may ask."""
+    """A token by which an assistant of the Space's owner may ask, as often as it likes."""
+    connection.execute(
+        "INSERT INTO space_limits (space_id, bucket, per_minute) VALUES (%s, %s, 1000000)",
+        (space_id, CALLING.bucket),
+    )
     row = connection.execute(
         "INSERT INTO users (email) VALUES (%s) RETURNING id",
         (f"{secrets.token_hex(6)}@people.example",),

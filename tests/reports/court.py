@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -13,8 +15,8 @@ from hypothesis import strategies as st
 from psycopg import AsyncConnection
 
 from tests.reports import answers
-from tests.reports.histories import History, histories
-from tests.reports.playing import World, new_world, play
+from tests.reports.histories import History, described, histories
+from tests.reports.playing import Between, World, new_world, play
 from tests.reports.questions import some_question
 from tests.support.report_model import loading
 from tests.support.report_model.facts import Facts
@@ -45,12 +47,28 @@ class Court:
     reader: AsyncConnection
     cases: list[Case] | None = None
     """What was asked and answered, where it is to be kept."""
+    until: float = math.inf
+    """When to begin no further history, on the monotonic clock."""
+    judged: int = 0
+    """How many histories have been."""
+    hooks: tuple[Between, ...] = ()
+    """What else is done after every step: rebuilding something, or breaking something off."""
 
     def judge(self, history: History, dice: Random) -> None:
         """Raise Different at the first answer that is not the model's."""
+        if time.monotonic() > self.until:
+            return
+        self.judged += 1
         world = new_world(self.connection, self.runner, self.reader, history)
-        play(world, history, lambda world, _: self.compare(world, dice, 1))
-        self.compare(world, dice, AT_THE_END)
+        try:
+            play(world, history, (*self.hooks, lambda world, _: self.compare(world, dice, 1)))
+            self.compare(world, dice, AT_THE_END)
+        except Different as different:
+            self.until = math.inf  # a failure is looked at for as long as it takes
+            different.add_note(f"{history.zone}, companies by {history.mode}, {history.names}")
+            for step in world.done:
+                different.add_note(described(step))
+            raise
 
     def compare(self, world: World, dice: Random, count: int) -> None:
         facts = loading.load(world.connection, world.space_id)

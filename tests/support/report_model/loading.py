@@ -39,14 +39,20 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
             " WHERE space_id = %(space_id)s"
         )
     ]
+    stands_apart = read("SELECT to_regclass('tag_sets') IS NOT NULL AND %(space_id)s > 0")[0][0]
+    tags = ", ".join(f"{'s' if stands_apart else 't'}.{name}" for name in TAGS)
+    join = "LEFT JOIN tag_sets s ON s.space_id = t.space_id AND s.id = t.tag_set_id"
     facts.touchpoints = [
         Touchpoint(*row[:4], SOURCES[row[4] - 1], TagSet(*row[6:]), row[5])
         for row in read(
-            "SELECT id, contact_id, company_id, occurred_at, source_id, url,"
-            f" {', '.join(TAGS)} FROM touchpoints WHERE space_id = %(space_id)s"
+            f"SELECT t.id, t.contact_id, t.company_id, t.occurred_at, t.source_id, t.url, {tags}"
+            f" FROM touchpoints t {join if stands_apart else ''} WHERE t.space_id = %(space_id)s"
         )
     ]
     facts.tag_sets = list({touch.tags for touch in facts.touchpoints})
+    if stands_apart:
+        stored = read(f"SELECT {tags} FROM tag_sets s WHERE s.space_id = %(space_id)s")
+        facts.tag_sets = [TagSet(*row) for row in stored]
     facts.ad_names = {
         (kind, identity): name
         for kind, identity, name in read(
