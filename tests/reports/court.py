@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
@@ -17,10 +19,9 @@ from psycopg import AsyncConnection
 from headwater.paths import builder
 from headwater.paths.builder import build_next
 from headwater.paths.upkeep import check_space, forget_space
-
 from tests.reports import answers
-from tests.reports.histories import History, histories
-from tests.reports.playing import World, new_world, play
+from tests.reports.histories import History, described, histories
+from tests.reports.playing import Between, World, new_world, play
 from tests.reports.questions import some_question
 from tests.support.report_model import loading
 from tests.support.report_model.facts import Facts
@@ -95,16 +96,32 @@ class Court:
     reader: AsyncConnection
     cases: list[Case] | None = None
     """What was asked and answered, where it is to be kept."""
+    until: float = math.inf
+    """When to begin no further history, on the monotonic clock."""
+    judged: int = 0
+    """How many histories have been."""
+    hooks: tuple[Between, ...] = ()
+    """What else is done after every step: rebuilding something, or breaking something off."""
 
     def judge(self, history: History, dice: Random) -> None:
         """Raise Different at the first answer that is not the model's."""
+        if time.monotonic() > self.until:
+            return
+        self.judged += 1
         world = new_world(self.connection, self.runner, self.reader, history)
-        play(world, history, lambda world, _: self.between(world, dice))
-        self.compare(world, dice, AT_THE_END)
-        while build_next(world.connection, world.space_id):
-            pass
-        self.check_segments(world, 0)
-        self.compare(world, dice, AT_THE_END)
+        try:
+            between = (*self.hooks, lambda world, _: self.between(world, dice))
+            play(world, history, between)
+            self.compare(world, dice, AT_THE_END)
+            _build_all(world.connection, world.space_id)
+            self.check_segments(world, 0)
+            self.compare(world, dice, AT_THE_END)
+        except Different as different:
+            self.until = math.inf  # a failure is looked at for as long as it takes
+            different.add_note(f"{history.zone}, companies by {history.mode}, {history.names}")
+            for step in world.done:
+                different.add_note(described(step))
+            raise
 
     def between(self, world: World, dice: Random) -> None:
         """Let the worker do something, or nothing, to the segments, and ask."""

@@ -14,6 +14,7 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
+import msgspec
 from hypothesis import strategies as st
 
 from tests.support.pipeline import Accepted, by, event, hit, person, touch
@@ -193,9 +194,20 @@ def some_journey(dice: Random) -> list[Accepted]:
     return items
 
 
+def some_crowd(dice: Random) -> list[Accepted]:
+    """So many touches of one person that shares of an event are rounded."""
+    moment, who = dice.choice(MOMENTS), some_identity(dice)
+    return [
+        some_touch(dice, moment - timedelta(minutes=31 * dice.randrange(60)), **who)
+        for _ in range(dice.randrange(39, 47))
+    ]
+
+
 def some_items(number: int) -> list[Accepted]:
     """A journey, or single items of anybody."""
     dice = Random(number)
+    if dice.random() < 0.004:
+        return some_crowd(dice)
     if dice.random() < 0.6:
         return some_journey(dice)
     make: Callable[[Random], Accepted] = dice.choice(
@@ -216,6 +228,16 @@ def some_change(number: int) -> Step:
         return Replay()
     value = dice.choice(("55", "0", None)) if what == "amount" else dice.choice(("gold", "spring"))
     return Change(what, dice.randrange(100), dice.randrange(100), value)
+
+
+def described(step: Step) -> str:
+    """A step in one line, its items without what they leave out."""
+    if isinstance(step, Crash):
+        return f"broken off: {described(step.step)}"
+    if isinstance(step, Arrive):
+        items = [msgspec.to_builtins(getattr(item, "item", item)) for item in step.items]
+        return f"{step.batch} at a time: {items}"
+    return f"{step}"
 
 
 numbers = st.integers(0, 2**20)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -81,12 +81,13 @@ def new_world(
     return world
 
 
-def play(world: World, history: History, between: Between) -> None:
-    """Carry out a history, step by step."""
+def play(world: World, history: History, hooks: Sequence[Between] = ()) -> None:
+    """Carry out a history, step by step, and call the hooks after each."""
     for step in history.steps:
-        carry_out(world, step)
         world.done.append(step)
-        between(world, step)
+        carry_out(world, step)
+        for between in hooks:
+            between(world, step)
 
 
 def carry_out(world: World, step: Step, *, undone: bool = False) -> None:

@@ -28,7 +28,7 @@ def test_it_works(court: Court) -> None:
     @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
     def check(history: History, seed: int) -> None:
         world = new_world(court.connection, court.runner, court.reader, history)
-        play(world, history, lambda _world, _step: None)
+        play(world, history)
         facts, dice = loading.load(world.connection, world.space_id), Random(seed)
         for _ in range(QUESTIONS):
             question = read_question(some_question(dice))

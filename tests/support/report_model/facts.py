@@ -1,4 +1,7 @@
-"""What is stored of a Space, as plain lists: all that a report is made of."""
+"""What is stored of a Space, as plain lists: all that a report is made of.
+
+Moments are in UTC: Python adds to those in other zones as their clocks do.
+"""
 
 from __future__ import annotations
 

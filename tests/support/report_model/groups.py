@@ -37,8 +37,8 @@ def named_key(kind: str, tags: TagSet) -> Key:
 
 
 def page_of(url: str | None) -> Key:
-    """A URL without what follows a question mark or a hash."""
-    return None if url is None else url.partition("#")[0].partition("?")[0]
+    """A URL without what follows a question mark or a hash; None where nothing is left."""
+    return None if url is None else url.partition("#")[0].partition("?")[0] or None
 
 
 def touch_key(group: str, touch: Touchpoint) -> Key:

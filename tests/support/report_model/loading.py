@@ -28,7 +28,8 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
     facts.contacts = {
         row[0]: Contact(row[0], row[1], _filled(row[3:]), row[2])
         for row in read(
-            f"SELECT id, country, coalesce(name, email), {', '.join(SLOTS)} FROM contacts WHERE space_id = %(space_id)s"
+            f"SELECT id, country, coalesce(name, email), {', '.join(SLOTS)} FROM contacts"
+            " WHERE space_id = %(space_id)s"
         )
     }
     facts.companies = dict(read("SELECT id, name FROM companies WHERE space_id = %(space_id)s"))
@@ -39,16 +40,18 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
             " WHERE space_id = %(space_id)s"
         )
     ]
+    tags = ", ".join(f"s.{name}" for name in TAGS)
     facts.touchpoints = [
         Touchpoint(*row[:4], SOURCES[row[4] - 1], TagSet(*row[6:]), row[5])
         for row in read(
             "SELECT t.id, t.contact_id, t.company_id, t.occurred_at, t.source_id, t.url,"
-            f" {', '.join(f's.{tag}' for tag in TAGS)} FROM touchpoints t"
+            f" {tags} FROM touchpoints t"
             " LEFT JOIN tag_sets s ON s.space_id = t.space_id AND s.id = t.tag_set_id"
             " WHERE t.space_id = %(space_id)s"
         )
     ]
-    facts.tag_sets = list({touch.tags for touch in facts.touchpoints})
+    stored = read(f"SELECT {tags} FROM tag_sets s WHERE s.space_id = %(space_id)s")
+    facts.tag_sets = [TagSet(*row) for row in stored]
     facts.ad_names = {
         (kind, identity): name
         for kind, identity, name in read(

@@ -15,12 +15,18 @@ from tests.support.report_model.question import Question
 
 def conversions_of(facts: Facts, question: Question, period: Period) -> list[Conversion]:
     """The events that a report is over, with their paths."""
+    near: dict[tuple[str, int | None], list[Touchpoint]] = {}
+    for touch in facts.touchpoints:  # looking at all of them for each event would take long
+        near.setdefault(("contact", touch.contact_id), []).append(touch)
+        near.setdefault(("company", touch.company_id), []).append(touch)
     found: list[Conversion] = []
     for event in facts.events:
         if not question.by_touch_date and not period.holds(event.event_time, facts.zone):
             continue
         if meets_filters(event, facts, question):
-            path = path_of(event, facts.touchpoints, by_company=question.by_company)
+            of_company = question.by_company and event.company_id is not None
+            owner = ("company", event.company_id) if of_company else ("contact", event.contact_id)
+            path = path_of(event, near.get(owner, []), by_company=question.by_company)
             window = within(question.window, event, path)
             credits_ = {model: credits_of(model, event, window) for model in question.models}
             found.append(Conversion(event, path, window, credits_))

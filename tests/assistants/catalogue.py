@@ -1,0 +1,102 @@
+"""The questions, as they stand in questions/*.toml.
+
+    id       its name
+    asks     the question, in the words of somebody who markets things
+    kind     what it is about; of those that lead astray it begins with `trap`
+    calls    the tools that answer it, at most three, each with its arguments
+    reads    where in the answers the figure is (paths.py)
+    right    a function of right_answers.py that says what is right; without it, the model does
+    refused  words with which the last call is refused, as what is wanted does not exist
+    must     what a right answer says, for whoever judges the words
+    needs    abilities that a server has to have for it
+
+What is right is written down in answers.json, by `python -m tests.assistants --record`.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.assistants import model_answers, paths
+from tests.assistants.right_answers import RIGHT
+from tests.assistants.shop import Shop
+from tests.support.report_model.facts import Facts
+
+FOLDER = Path(__file__).parent
+ANSWERS = FOLDER / "answers.json"
+
+PRESENT: frozenset[str] = frozenset()
+"""What the server can do of what questions need. Where a question is answered without being able
+to, its test fails: then the ability is to be put here.
+"""
+
+
+@dataclass(frozen=True)
+class Call:
+    tool: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Question:
+    id: str
+    asks: str
+    kind: str
+    calls: tuple[Call, ...]
+    reads: str | None = None
+    right: str | None = None
+    refused: str | None = None
+    must: str | None = None
+    needs: frozenset[str] = frozenset()
+
+    @property
+    def is_trap(self) -> bool:
+        return self.kind.startswith("trap")
+
+    @property
+    def lacks(self) -> frozenset[str]:
+        """What it needs that is not there yet."""
+        return self.needs - PRESENT
+
+
+def read_questions() -> list[Question]:
+    questions: list[Question] = []
+    for path in sorted((FOLDER / "questions").glob("*.toml")):
+        for values in tomllib.loads(path.read_text())["question"]:
+            calls = tuple(Call(tool, arguments) for tool, arguments in values.pop("calls"))
+            needs = frozenset(values.pop("needs", ()))
+            questions.append(Question(calls=calls, needs=needs, **values))
+    return questions
+
+
+def right_answer(question: Question, shop: Shop, facts: Facts) -> Any:
+    """What the model, or a function beside it, says. None where a refusal is right."""
+    if question.refused is not None:
+        return None
+    if question.right is not None:
+        return RIGHT[question.right](shop)
+    reports = [
+        model_answers.answer(facts, call.arguments) if call.tool == "query_report" else None
+        for call in question.calls
+    ]
+    assert question.reads is not None
+    return paths.read(question.reads, reports)
+
+
+def recorded() -> dict[str, Any]:
+    return json.loads(ANSWERS.read_text())
+
+
+def record(shop: Shop) -> int:
+    """Write down what is right; returns the number of questions."""
+    facts, questions = shop.facts(), read_questions()
+    lines = [
+        f"{json.dumps(question.id)}: {json.dumps(right_answer(question, shop, facts))}"
+        for question in questions
+    ]
+    ANSWERS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    return len(questions)

@@ -1,0 +1,116 @@
+"""The shop put into a Space by the product's own pipeline, and an assistant's token for it."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+
+from headwater.mcp.context import CALLING
+from tests.assistants.shop import AD_NAMES, COMPANIES, FIELD_LABELS, LABELS, Sale, Shop, Visit
+from tests.support.pipeline import Accepted, Stage, event, hit, new_stage, touch
+
+MINUTE = timedelta(minutes=1)
+
+
+def install(connection: psycopg.Connection, shop: Shop) -> Stage:
+    """A new Space with all of the shop in it."""
+    stage = new_stage(
+        connection, timezone="Europe/Berlin", currency="EUR", company_identity_mode="external_id"
+    )
+    for table, column, names in (
+        ("event_labels", "event_name", LABELS), ("field_labels", "field", FIELD_LABELS),
+    ):  # fmt: skip
+        for name, label in names.items():
+            connection.execute(
+                f"INSERT INTO {table} (space_id, {column}, label) VALUES (%s, %s, %s)",
+                (stage.space_id, name, label),
+            )
+    for (kind, identity), name in AD_NAMES.items():
+        connection.execute(
+            "INSERT INTO ad_names (space_id, kind, id, name) VALUES (%s, %s, %s, %s)",
+            (stage.space_id, kind, identity, name),
+        )
+    stage.put(*items_of(shop))
+    result = stage.process()
+    assert (result.rejected, result.duplicates, result.merges) == (0, 0, 0)
+    return stage
+
+
+def items_of(shop: Shop) -> list[Accepted]:
+    """What is sent of the shop, in order of time."""
+    timed = [(visit.at, _visit(visit)) for visit in shop.visits]
+    timed += [(sale.at, _sale(sale, place)) for place, sale in enumerate(shop.sales)]
+    seen: set[int] = set()
+    for visit in shop.visits:
+        if visit.person.country is not None and visit.person.number not in seen:
+            # A page view just after tells the country, and is part of the same visit.
+            seen.add(visit.person.number)
+            timed.append((visit.at + MINUTE, _hit(visit)))
+    timed.sort(key=lambda pair: pair[0])
+    return [item for _, item in timed]
+
+
+def _ms(moment: Any) -> int:
+    return round(moment.timestamp() * 1000)
+
+
+def _visit(visit: Visit) -> Accepted:
+    tags = {name: value for name in TAG_NAMES if (value := getattr(visit.tags, name)) is not None}
+    return touch(
+        email=visit.person.email, trk_token=visit.person.token, occurred_at=_ms(visit.at),
+        source=visit.source, url=visit.url, **tags,
+    )  # fmt: skip
+
+
+TAG_NAMES = (
+    "campaign_id", "campaign_name", "adset_id", "adset_name", "ad_id", "ad_name", "keyword",
+)  # fmt: skip
+
+
+def _hit(visit: Visit) -> Accepted:
+    return hit(
+        trk_token=visit.person.token, occurred_at=_ms(visit.at + MINUTE),
+        url="https://pine.example/", country=visit.person.country,
+    )  # fmt: skip
+
+
+def _sale(sale: Sale, place: int) -> Accepted:
+    person = sale.person
+    values: dict[str, Any] = {"email": person.email, "full_name": person.name}
+    if person.company is not None:
+        name = COMPANIES[person.company]
+        values |= {"company_external_id": name.split()[0].lower(), "company_name": name}
+        values["profile_fields"] = {1: str(person.plan), 16: str(person.seats)}
+    return event(
+        **values, event_name=sale.name, event_time=_ms(sale.at), idempotency_key=f"sale-{place}",
+        amount=None if sale.amount is None else str(sale.amount),
+        is_upsell=sale.name == "upsell_purchase",
+    )  # fmt: skip
+
+
+def let_in(connection: psycopg.Connection, space_id: int) -> str:
+    """A token by which an assistant of the Space's owner may ask, as often as it likes."""
+    connection.execute(
+        "INSERT INTO space_limits (space_id, bucket, per_minute) VALUES (%s, %s, 1000000)",
+        (space_id, CALLING.bucket),
+    )
+    row = connection.execute(
+        "INSERT INTO users (email) VALUES (%s) RETURNING id",
+        (f"{secrets.token_hex(6)}@people.example",),
+    ).fetchone()
+    assert row is not None
+    connection.execute(
+        "INSERT INTO memberships (space_id, user_id, role) VALUES (%s, %s, 'owner')",
+        (space_id, row[0]),
+    )
+    token = "trk_mcp_" + secrets.token_urlsafe(32)
+    connection.execute(
+        "INSERT INTO mcp_tokens (space_id, user_id, kind, name, token_hash, hint)"
+        " VALUES (%s, %s, 'personal', 'questions', %s, %s)",
+        (space_id, row[0], hashlib.sha256(token.encode()).digest(), token[-4:]),
+    )
+    return token

@@ -1,0 +1,120 @@
+"""query_report as the model of reports would answer it, in the tool's own form."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from datetime import datetime
+from fractions import Fraction
+from typing import Any
+
+from tests.support.report_model.counting import Figures
+from tests.support.report_model.facts import Facts
+from tests.support.report_model.question import CREDITED, TIME_GROUPS, read_question
+from tests.support.report_model.report import Report, Row, make_report
+
+NAMED = {"campaign", "adset", "ad", "event", "company", "week"}
+"""Groups with a second column, for the name that people know a key by."""
+
+
+def answer(facts: Facts, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The answer, with the defaults that the tool describes."""
+    asked = {**arguments, **_dates(arguments)}
+    asked.setdefault("measures", ["credited_revenue", "credited_events"])
+    if "group_by" not in asked and {*CREDITED} & {*asked["measures"]}:
+        asked["group_by"] = ["source"]
+    times = [group for group in asked.get("group_by", []) if group in TIME_GROUPS]
+    if times and "order_by" not in asked:
+        asked["order_by"] = times[0]
+    return _written(asked, make_report(facts, read_question(asked)), facts)
+
+
+def _dates(arguments: dict[str, Any]) -> dict[str, str]:
+    """The dates of a year, quarter, month or day, or from one day to another."""
+    if "period" not in arguments:
+        return {}
+    period = arguments["period"]
+    first, _, last = period.partition(" to ")
+    if match := re.fullmatch("([0-9]{4})-Q([1-4])", period):
+        first, last = f"{match[1]}-{3 * int(match[2]) - 2:02}", f"{match[1]}-{3 * int(match[2]):02}"
+    first, last = _day(first, "01", first=True), _day(last or first, "12", first=False)
+    return {"start_date": f"{first} 00:00:00", "end_date": f"{last} 23:59:59"}
+
+
+def _day(text: str, month: str, *, first: bool) -> str:
+    if len(text) == 4:
+        text = f"{text}-{month}"
+    if len(text) == 7:
+        year, number = map(int, text.split("-"))
+        text += "-01" if first else f"-{calendar.monthrange(year, number)[1]}"
+    return text
+
+
+def _written(asked: dict[str, Any], report: Report, facts: Facts) -> dict[str, Any]:
+    groups, compared = asked.get("group_by", []), report.compared_period is not None
+    left = report.unattributed
+    return {
+        "columns": [
+            *(name for group in groups for name in _columns_of_key(group)),
+            *(name for column in report.columns for name in _columns(column, compared)),
+        ],
+        "rows": [_row(groups, row, compared) for row in report.rows],
+        "left_out": report.left_out,
+        "totals": _named(report.total, compared),
+        "unattributed": left
+        and {
+            **_named(left.row, compared),
+            "reasons": {reason: _named(row, compared) for reason, row in left.reasons.items()},
+        },
+        "overall": report.overall and _named(report.overall, compared),
+        "period": _period(report.period.start, report.period.end),
+        "compared_period": report.compared_period
+        and _period(report.compared_period.start, report.compared_period.end),
+        "first_event": _moment(report.first_event, facts),
+        "last_event": _moment(report.last_event, facts),
+        "event_names": report.event_names,
+    }
+
+
+def _columns_of_key(group: str) -> list[str]:
+    return [group, f"{group}_name"] if group in NAMED else [group]
+
+
+def _columns(column: str, compared: bool) -> list[str]:
+    return [column, f"{column}_before", f"{column}_change"] if compared else [column]
+
+
+def _row(groups: list[str], row: Row, compared: bool) -> list[Any]:
+    cells: list[Any] = []
+    for group, key, label in zip(groups, row.keys, row.labels, strict=True):
+        cells += [key, label] if group in NAMED else [key]
+    return cells + list(_named(row, compared).values())
+
+
+def _named(row: Row, compared: bool) -> dict[str, Any]:
+    told: dict[str, Any] = {}
+    for column, figure in row.figures.items():
+        told[column] = number(figure)
+        if compared:
+            told[f"{column}_before"] = _of(row.before, column)
+            told[f"{column}_change"] = _of(row.change, column)
+    return told
+
+
+def _of(figures: Figures | None, column: str) -> float | None:
+    return None if figures is None else number(figures[column])
+
+
+def number(figure: Fraction | None) -> float | None:
+    """A figure as JSON has it, to four decimals."""
+    if figure is None:
+        return None
+    return int(figure) if figure.denominator == 1 else round(float(figure), 4)
+
+
+def _period(start: datetime, end: datetime) -> dict[str, str]:
+    return {"start_date": f"{start}", "end_date": f"{end}"}
+
+
+def _moment(moment: datetime | None, facts: Facts) -> str | None:
+    return moment and f"{moment.astimezone(facts.zone):%Y-%m-%d %H:%M:%S}"

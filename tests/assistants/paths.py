@@ -1,0 +1,91 @@
+"""Where in the answers of tools a figure is: small expressions, and references in arguments.
+
+    1.totals.revenue                            of the first answer
+    2.rows[source=email].credited_revenue       a column of the row with a certain value in another
+    1.rows[source=email,month=2026-05].events   … in several others
+    1.rows[0].source                            a column of a row by its place
+    1.rows[*].source                            a column of every row
+    1.rows.length                               how many there are
+    1.totals.revenue - 2.totals.revenue         also +, * and /, to four decimals, from the left
+
+Rows are lists under `columns`, as of query_report, or objects.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+_SIGNS: dict[str, Callable[[float, float], float]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+}
+_PART = re.compile(r"(\w+)(?:\[([^\]]*)\])?(?:\.|$)")
+
+
+def read(expression: str, answers: Sequence[Any]) -> Any:
+    """What the answers say at an expression. Raises LookupError where there is nothing."""
+    first, *rest = re.split(r" ([-+*/]) ", expression)
+    value = _read_one(first, answers)
+    for sign, operand in zip(rest[::2], rest[1::2], strict=True):
+        value = round(_SIGNS[sign](value, _read_one(operand, answers)), 4)
+    return value
+
+
+def fill_in(arguments: Any, answers: Sequence[Any]) -> Any:
+    """Arguments, with what `$` and an expression refer to in the answers so far."""
+    if isinstance(arguments, dict):
+        return {name: fill_in(value, answers) for name, value in arguments.items()}
+    if isinstance(arguments, list):
+        return [fill_in(value, answers) for value in arguments]
+    if isinstance(arguments, str) and re.match(r"\$[0-9]", arguments):
+        return read(arguments[1:], answers)
+    return arguments
+
+
+def _read_one(expression: str, answers: Sequence[Any]) -> Any:
+    if re.fullmatch(r"[0-9]+(\.[0-9]+)?", expression):
+        return float(expression)  # a plain number in a sum
+    call, _, path = expression.partition(".")
+    value, columns = answers[int(call) - 1], None
+    for name, chosen in _PART.findall(path):
+        value, columns = _step(value, columns, name)
+        if chosen:
+            value, columns = _choose(value, columns, chosen)
+    return value
+
+
+def _step(value: Any, columns: Any, name: str) -> tuple[Any, Any]:
+    if name == "length":
+        return len(value), None
+    if isinstance(value, _Every):
+        return [_step(each, columns, name)[0] for each in value.rows], None
+    if columns is not None:
+        return value[columns.index(name)], None
+    if not isinstance(value, dict) or name not in value:
+        raise LookupError(name)
+    return value[name], value.get("columns") if name == "rows" else None
+
+
+class _Every:
+    def __init__(self, rows: list[Any]) -> None:
+        self.rows = rows
+
+
+def _choose(rows: list[Any], columns: Any, chosen: str) -> tuple[Any, Any]:
+    if chosen == "*":
+        return _Every(rows), columns
+    if re.fullmatch("-?[0-9]+", chosen):
+        return rows[int(chosen)], columns
+    wanted = dict(pair.split("=", 1) for pair in chosen.split(","))
+    for row in rows:
+        if all(_shown(_step(row, columns, name)[0]) == text for name, text in wanted.items()):
+            return row, columns
+    raise LookupError(chosen)
+
+
+def _shown(value: Any) -> str:
+    return "null" if value is None else str(value)

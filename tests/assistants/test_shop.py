@@ -1,0 +1,56 @@
+"""The shop in the database is the shop that was thought out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.attribution.models import MODELS
+from tests.assistants.installing import install
+from tests.assistants.shop import make_shop
+from tests.support.report_model.facts import Facts
+from tests.support.report_model.loading import load
+from tests.support.report_model.question import read_question
+from tests.support.report_model.report import make_report
+
+HALF_A_YEAR = {"start_date": "2026-01-01 00:00:00", "end_date": "2026-06-30 23:59:59"}
+REPORTS: list[dict[str, Any]] = [
+    {"measures": ["credited_revenue", "events"], "group_by": ["source", "month"]},
+    {"measures": ["touched_revenue", "credited_events"], "group_by": ["campaign", "keyword"]},
+    {"measures": ["new_customers", "days_to_conversion"], "group_by": ["country", "hour"]},
+    {"measures": ["revenue", "contacts"], "group_by": ["landing_page", "event"]},
+]
+
+
+def test_it_works(connection: psycopg.Connection) -> None:
+    shop = make_shop()
+    assert shop == make_shop()
+    stored = load(connection, install(connection, shop).space_id)
+    for report in REPORTS:
+        for model in list(MODELS)[::3]:
+            for mode in ("profile", "company"):
+                asked = {**report, **HALF_A_YEAR, "attribution_model": model, "query_mode": mode}
+                assert answered(stored, asked) == answered(shop.facts(), asked)
+    by_company = {"measures": ["revenue"], "group_by": ["company", "event"], **HALF_A_YEAR}
+    assert labelled(stored, by_company) == labelled(shop.facts(), by_company)
+
+
+@pytest.mark.parametrize("months", [1, 2, 3, 4, 5, 6])
+def test_every_month_has_something_of_everything(months: int) -> None:
+    sold = [sale for sale in make_shop().sales if sale.at.month == months]
+    names = {sale.name for sale in sold}
+    assert names >= {"purchase", "upsell_purchase", "sign_up"}
+    assert any((sale.amount or 0) < 0 for sale in sold)
+
+
+def answered(facts: Facts, asked: dict[str, Any]) -> Any:
+    report = make_report(facts, read_question({**asked, "limit": 1000}))
+    rows = [(row.keys, row.labels, row.figures) for row in report.rows]
+    return rows, report.total, report.unattributed, report.overall, report.event_names
+
+
+def labelled(facts: Facts, asked: dict[str, Any]) -> Any:
+    report = make_report(facts, read_question(asked))
+    return sorted((str(row.labels), row.figures) for row in report.rows)
