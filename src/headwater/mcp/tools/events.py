@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 
 from headwater.contacts import filters
-from headwater.deliveries.outbox import withdraw_deliveries
+from headwater.deliveries.removal import remove_event
 from headwater.events import parameters
 from headwater.events.queries import fetch_event, list_events, queries
 from headwater.events.schemas import BODY_OF_CHANGE, EVENT, PAGE
-from headwater.events.updates import delete_event, read_change, update_event
+from headwater.events.updates import read_change, update_event
 from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.openapi import object_schema
 from headwater.http.parameters import JsonInput
@@ -78,8 +78,7 @@ async def _update_amount(context: ToolContext, arguments: Arguments) -> Any:
 async def _delete_event(context: ToolContext, arguments: Arguments) -> Any:
     async with context.transaction() as connection:
         await fetch_event(connection, context.space_id, arguments["event_id"])
-        await delete_event(connection, context.space_id, arguments["event_id"])
-        await withdraw_deliveries(connection, context.space_id, arguments["event_id"])
+        await remove_event(connection, context.space_id, arguments["event_id"])
     return {"message": "Event deleted."}
 
 
