@@ -22,7 +22,8 @@ from headwater.spaces.spaces import fetch_space
 async def list_stored_events(call: Call) -> Response:
     """List events of a time range, or with `sources` what they are credited to, newest first."""
     cursors = parameters.cursors(call.query, call.services.signing_key, call.space_id)
-    async with call.services.database.transaction() as connection:
+    heavy = parameters.is_by_amount(call.query)
+    async with call.services.database.transaction(heavy=heavy) as connection:
         await connection.execute(queries["snapshot"])
         space = await fetch_space(connection, call.space_id)
         listing = parameters.read_list_events(call.query, space, cursors, datetime.now(UTC))
