@@ -176,9 +176,9 @@ def test_amounts_are_changed_and_cleared(assistant: Assistant, stage: Stage, api
 
 def test_refunds_of_the_order_are_told(assistant: Assistant, stage: Stage) -> None:
     contact_id, event_id = journey(stage, order_id="A-1")
-    for columns in ({"order_name": "A-1"}, {"order_id": "A-1", "event_name": "subscribe"}):
+    for columns in ({"order_name": "A-1"}, {"order_id": "A-1-refund"}):
         stage.event(contact_id, amount=-2.5, **columns)
-    stage.event(contact_id, amount=-9, order_id="A-2")
+    stage.event(contact_id, amount=-9, order_id="A-12")
     stage.event(stage.contact(), amount=-9, order_name="A-1")
     told = assistant.call("update_event_amount", event_id=event_id, amount=5)
     assert told["refunds_of_its_order"] == {"count": 2, "amount": -5}
