@@ -284,7 +284,8 @@ def test_the_description_names_every_parameter(client: httpx.Client) -> None:
     operation = client.get("/openapi.json").json()["paths"][f"{API}/events"]["get"]
     assert [each["name"] for each in operation["parameters"]] == [
         "start_date", "end_date", "query_mode", "event_names[]", "sources[]", "attribution_model",
-        "attribution_window", "fields[]", "per_page", "cursor", "custom_field_filters[0]",
+        "attribution_window", "fields[]", "amount_min", "amount_max", "order_by", "per_page",
+        "cursor", "custom_field_filters[0]",
     ]  # fmt: skip
     assert set(operation["responses"]) == {
         "200", "400", "401", "403", "414", "422", "429", "431", "503",

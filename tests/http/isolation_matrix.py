@@ -144,7 +144,7 @@ NAMES_NOTHING = {
         "attribution_model", "attribution_window", "fields", "custom_field_filters",
         "include_trk_tokens", "include_all_emails", "include_custom_fields",
         "use_custom_field_labels", "include_events", "hide_direct_touchpoints",
-        "include_browsing_session_data", "status", "reason",
+        "include_browsing_session_data", "status", "reason", "amount_min", "amount_max", "order_by",
     },
     "body": {
         "amount", "events", "touchpoints", "ads", "emails", "phones", "names", "locations",

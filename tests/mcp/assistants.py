@@ -87,12 +87,22 @@ class Assistant:
         Draft202012Validator(BY_NAME[name].answer).validate(content)
         return content
 
+    def confirmed(self, name: str, /, **arguments: Any) -> Any:
+        """The answer of a tool that shows what would go before it goes."""
+        shown = self.call(name, **arguments)
+        return self.call(name, **arguments, confirm=shown["confirm"])
+
     def refused(self, name: str, /, **arguments: Any) -> str:
         """What a tool says when it refuses."""
         result = self.result(name, arguments)
         assert result.get("isError"), result
         assert "structuredContent" not in result
         return result["content"][0]["text"]
+
+
+def filled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of the API as a tool lists them: without what is null."""
+    return [{name: value for name, value in row.items() if value is not None} for row in rows]
 
 
 def connect(

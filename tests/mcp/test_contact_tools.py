@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import psycopg
 
-from tests.mcp.assistants import Assistant
+from tests.mcp.assistants import Assistant, filled
 from tests.support.factories import NOON, Stage
 from tests.support.reading_fixtures import RANGE, Api
 
@@ -58,10 +58,52 @@ def test_lists_are_those_of_the_api(assistant: Assistant, stage: Stage, api: Api
         ada(stage, f"{n}")
     asked = {"include_all_emails": 1, "include_custom_fields": 1, "include_trk_tokens": 1}
     expected = api.get("/contacts", params={**RANGE, **asked}).json()["data"]
-    assert assistant.call("list_contacts", **RANGE, **asked)["rows"] == expected
+    times = {"created_at": "2026-05-13T12:00:00Z"}
+    listed = assistant.call("list_contacts", **RANGE, **asked)
+    assert listed["rows"] == [row | times for row in filled(expected)]
+    assert (listed["total"], listed["total_is_more"]) == (3, False)
     some = assistant.call("list_contacts", email=["ada1@example.com", "ada2@example.com"])
     assert [row["email"] for row in some["rows"]] == ["ada2@example.com", "ada1@example.com"]
-    assert "start_date" in assistant.refused("list_contacts")
+    assert assistant.call("list_contacts")["total"] == 3
+
+
+def test_contacts_are_found_by_name(assistant: Assistant, stage: Stage, api: Api) -> None:
+    def named(*names: str) -> int:
+        contact_id = stage.contact(name=names[0])
+        for name in names:
+            stage.identifier(contact_id, "name", name)
+        return contact_id
+
+    jurgen, ozil, percent = named("Jürgen Müller"), named("Mesut ÖZIL", "Özil"), named("100 %")
+    for part, expected in (
+        ("MÜLLER", [jurgen]), ("jürgen m", [jurgen]), ("özil", [ozil]), ("100 %", [percent]),
+        ("%%", []), ("xyz", []),
+    ):  # fmt: skip
+        found = assistant.call("list_contacts", name=part)
+        assert [row["id"] for row in found["rows"]] == expected, part
+        assert found["total"] == len(expected)
+    assert [row["id"] for row in assistant.call("list_contacts", name="il")["rows"]] == [ozil]
+    first = assistant.call("list_contacts", name="er", per_page=1)
+    assert first["next_cursor"] is None
+    assert "The name must not be given with email." in assistant.refused(
+        "list_contacts", name="er", email="a@b.example"
+    )
+    assert "The name must have 2 to 255" in assistant.refused("list_contacts", name=" x")
+    assert api.get("/contacts", params={**RANGE, "name": "xyz"}).json()["data"] != []
+
+
+def test_a_list_tells_when(assistant: Assistant, stage: Stage) -> None:
+    contact_id = ada(stage)
+    for days in (0, 9, 3):
+        stage.event(contact_id, event_time=NOON - timedelta(days=days))
+    (row,) = assistant.call("list_contacts", period="2026-05")["rows"]
+    assert (row["first_event"], row["last_event"]) == (
+        "2026-05-04T12:00:00Z", "2026-05-13T12:00:00Z",
+    )  # fmt: skip
+    assert assistant.call("list_contacts", period="2026-04")["total"] == 0
+    both = {"period": "2026-05", **RANGE}
+    assert "The period must not be given with" in assistant.refused("list_contacts", **both)
+    assert "there are: today" in assistant.refused("list_contacts", period="soon")
 
 
 def test_cursors_lead_through_everything(assistant: Assistant, stage: Stage) -> None:
@@ -86,6 +128,7 @@ def test_a_journey_is_that_of_the_api(assistant: Assistant, stage: Stage, api: A
         items = api.get(f"/contacts/{contact_id}", params=params).json()["events"]
         asked = {"contact_id": contact_id, "hide_direct_touchpoints": hide}
         told = assistant.call("get_contact_journey", **asked)
+        items = filled(items)
         assert told == {"id": contact_id, "items": items, "left_out": 0, "next_cursor": None}
         few = assistant.call("get_contact_journey", **asked, limit=1)
         cursor = few.pop("next_cursor")
@@ -137,7 +180,10 @@ def test_erasing_is_asked_for(
 ) -> None:
     contact_id = ada(stage)
     merged = stage.contact(merged_into=contact_id)
-    told = assistant.call("delete_contact_pii", contact_id=merged)
-    assert (told["contact_id"], told["status"]) == (contact_id, "queued")
     asked = "SELECT contact_id FROM erasures WHERE space_id = %s"
+    shown = assistant.call("delete_contact_pii", contact_id=merged)
+    assert shown["would_go"]["contact"]["emails"] == ["ada@example.com"]
+    assert connection.execute(asked, (stage.space_id,)).fetchall() == []
+    told = assistant.call("delete_contact_pii", contact_id=merged, confirm=shown["confirm"])
+    assert (told["contact_id"], told["status"]) == (contact_id, "queued")
     assert connection.execute(asked, (stage.space_id,)).fetchall() == [(contact_id,)]

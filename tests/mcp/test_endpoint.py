@@ -281,5 +281,5 @@ def test_what_has_begun_is_finished_on_the_way_out(
         wait_until(lambda: stage.connection.execute(waiting).fetchone(), what="the call to wait")
         stopped = pool.submit(running.stop)
         holding.rollback()
-        assert asked.result() == {"message": "Event updated."}
+        assert asked.result()["message"] == "Event updated."
         stopped.result()

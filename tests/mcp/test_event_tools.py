@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
@@ -10,7 +10,10 @@ import psycopg
 import pytest
 
 from headwater.attribution.models import MODELS
-from tests.mcp.assistants import Assistant
+from headwater.mcp import confirmation
+from headwater.mcp.tools.events import USUAL_FIELDS, USUAL_FIELDS_OF_TOUCHES
+from tests.conftest import Running
+from tests.mcp.assistants import Assistant, connect, filled
 from tests.support.factories import NOON, Stage
 from tests.support.reading_fixtures import RANGE, Api
 
@@ -40,9 +43,40 @@ def test_lists_are_those_of_the_api(assistant: Assistant, stage: Stage, api: Api
     by_company = {**CREDITED, "query_mode": "company", "fields": ["campaign_name", "amount"]}
     for asked in ({}, CREDITED, by_company, {"event_names": ["custom_event_1"]}):
         listed = assistant.call("list_events", **RANGE, **asked)
-        params = {f"{k}[]" if isinstance(v, list) else k: v for k, v in asked.items()}
-        assert listed["rows"] == api.rows(**params)
+        fields = [*USUAL_FIELDS, *(USUAL_FIELDS_OF_TOUCHES if "sources" in asked else ())]
+        shown = {"fields": fields, **asked}
+        params = {f"{k}[]" if isinstance(v, list) else k: v for k, v in shown.items()}
+        assert listed["rows"] == filled(api.rows(**params))
         assert listed["next_cursor"] is None
+        assert listed["period"] == RANGE
+
+
+def test_the_time_may_be_words(assistant: Assistant, stage: Stage) -> None:
+    today = datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0)
+    contact_id = stage.contact()
+    events = {days: stage.event(contact_id, event_time=today - timedelta(days=days))
+              for days in (0, 3, 40)}  # fmt: skip
+    for asked, expected in (({}, [3]), ({"period": "today"}, [0]), ({"period": "2001"}, [])):
+        listed = assistant.call("list_events", **asked)
+        assert [row["id"] for row in listed["rows"]] == [events[days] for days in expected]
+    assert listed["period"] == {
+        "start_date": "2001-01-01 00:00:00", "end_date": "2001-12-31 23:59:59",
+    }  # fmt: skip
+    for wrong, told in (
+        ({"period": "soon"}, "The period cannot be read; there are: today"),
+        ({"period": "today", **RANGE}, "The period must not be given with"),
+        ({"period": ["today"]}, "The period must be a single value."),
+    ):
+        assert told in assistant.refused("list_events", **wrong)
+
+
+def test_the_largest_come_first(assistant: Assistant, stage: Stage) -> None:
+    contact_id = stage.contact()
+    amounts = {stage.event(contact_id, amount=amount): amount for amount in (5, -3, 99.5, None, 40)}
+    listed = assistant.call("list_events", **RANGE, order_by="amount", amount_min=4.99)
+    assert [row["amount"] for row in listed["rows"]] == [99.5, 40, 5]
+    refunds = assistant.call("list_events", **RANGE, amount_max=-0.01)
+    assert [amounts[row["id"]] for row in refunds["rows"]] == [-3]
 
 
 def test_filters_on_custom_fields(assistant: Assistant, stage: Stage) -> None:
@@ -84,7 +118,9 @@ def test_cursors_lead_through_everything(assistant: Assistant, stage: Stage) -> 
     ("asked", "told"),
     [
         ({"start_date": "2026-05-13", "end_date": "2026-05-14"}, "YYYY-MM-DD HH:MM:SS"),
-        ({"start_date": "2026-05-13 00:00:00"}, "The end_date is required."),
+        ({"start_date": "2026-05-13 00:00:00"}, "The end_date is required"),
+        ({**RANGE, "order_by": "amount", **CREDITED}, "The order_by cannot be amount with sources"),
+        ({**RANGE, "amount_min": "much"}, "The amount_min must be a number."),
         ({**RANGE, "sources": ["google_ads"]}, "The attribution_model is required with sources."),
         (
             {**RANGE, "sources": ["goggle_ads"]},
@@ -124,10 +160,13 @@ def test_recording_is_as_over_the_api(
 
 def test_amounts_are_changed_and_cleared(assistant: Assistant, stage: Stage, api: Api) -> None:
     _, event_id = journey(stage)
+    before = 10
     for amount in (7.5, 8, 0, None):
         assert assistant.call("update_event_amount", event_id=event_id, amount=amount) == {
-            "message": "Event updated."
-        }
+            "message": "Event updated.", "amount_before": before,
+            "refunds_of_its_order": {"count": 0, "amount": 0},
+        }  # fmt: skip
+        before = amount
         assert api.get(f"/events/{event_id}").json()["amount"] == amount
     assert "amount" in assistant.refused("update_event_amount", event_id=event_id)
     assert "amount" in assistant.refused("update_event_amount", event_id=event_id, amount="x")
@@ -135,10 +174,63 @@ def test_amounts_are_changed_and_cleared(assistant: Assistant, stage: Stage, api
     assert told == "Event not found.\nFind the event's id with list_events."
 
 
-def test_deleting_tells_what_is_not_there(assistant: Assistant, stage: Stage, api: Api) -> None:
-    _, event_id = journey(stage)
-    assert assistant.call("delete_event", event_id=event_id) == {"message": "Event deleted."}
+def test_refunds_of_the_order_are_told(assistant: Assistant, stage: Stage) -> None:
+    contact_id, event_id = journey(stage, order_id="A-1")
+    for columns in ({"order_name": "A-1"}, {"order_id": "A-1-refund"}):
+        stage.event(contact_id, amount=-2.5, **columns)
+    stage.event(contact_id, amount=-9, order_id="A-12")
+    stage.event(stage.contact(), amount=-9, order_name="A-1")
+    told = assistant.call("update_event_amount", event_id=event_id, amount=5)
+    assert told["refunds_of_its_order"] == {"count": 2, "amount": -5}
+    assert "revenue counts them besides" in told["message"]
+
+
+def test_deleting_shows_what_would_go_first(assistant: Assistant, stage: Stage, api: Api) -> None:
+    _, event_id = journey(stage, order_id="A-1")
+    stage.forwarded(stage.destination(), event_id, status="delivered")
+    shown = assistant.call("delete_event", event_id=event_id)
+    assert shown["would_go"]["event"]["order_id"] == "A-1"
+    assert shown["would_go"]["deliveries"] == {"delivered": 1}
+    assert api.get(f"/events/{event_id}").status_code == 200
+    done = assistant.call("delete_event", event_id=event_id, confirm=shown["confirm"])
+    assert done == {"message": "Event deleted."}
     assert api.get(f"/events/{event_id}").status_code == 404
+
+
+def test_a_confirmation_is_for_what_was_shown(
+    assistant: Assistant,
+    stage: Stage,
+    connection: psycopg.Connection,
+    server: Running,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    contact_id, event_id = journey(stage)
+    other_event = stage.event(contact_id, amount=10)
+
+    def refused(value: str, event: int = event_id, by: Assistant = assistant) -> None:
+        told = by.refused("delete_event", event_id=event, confirm=value)
+        assert told.startswith("The confirm is not for this item as it is now, or older")
+
+    value = assistant.call("delete_event", event_id=event_id)["confirm"]
+    refused(value, other_event)
+    seconds, _, signature = value.partition(".")
+    refused(f"{int(seconds) + 1}.{signature}")
+    refused("x")
+    with connect(server, connection, stage.space_id) as colleague:
+        refused(value, by=colleague)
+    monkeypatch.setattr(confirmation.time, "time", lambda: int(seconds))
+    refused(value)
+    monkeypatch.undo()
+    assistant.call("update_event_amount", event_id=event_id, amount=11)
+    refused(value)
+    again = assistant.call("delete_event", event_id=event_id)["confirm"]
+    told = assistant.call("delete_event", event_id=event_id, confirm=again)
+    assert told == {"message": "Event deleted."}
+
+
+def test_deleting_tells_what_is_not_there(assistant: Assistant, stage: Stage) -> None:
+    _, event_id = journey(stage)
+    assistant.confirmed("delete_event", event_id=event_id)
     assert "Event not found." in assistant.refused("delete_event", event_id=event_id)
 
 
@@ -146,7 +238,7 @@ def test_a_deleted_event_is_not_forwarded(assistant: Assistant, stage: Stage, ap
     _, event_id = journey(stage)
     waiting = {"status": "queued", "finished_at": None}
     stage.forwarded(stage.destination(), event_id, **waiting)
-    assistant.call("delete_event", event_id=event_id)
+    assistant.confirmed("delete_event", event_id=event_id)
     (row,) = api.get(f"/events/{event_id}/deliveries").json()["data"]
     assert (row["status"], row["reason"]) == ("skipped", "deleted")
 

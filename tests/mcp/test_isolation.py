@@ -30,7 +30,7 @@ GROUPS = ("source", "campaign", "event", "day", "company")
 UNKNOWN: dict[str, Any] = {
     **dict.fromkeys(("event", "contact", "company", "destination"), 999_999_999_999_999),
     "email": "nobody@nowhere.example",
-    "cursor": "A" * 80,
+    **dict.fromkeys(("cursor", "event_confirm", "contact_confirm"), "A" * 80),
 }
 
 
@@ -64,7 +64,7 @@ MATRIX = {
     "get_event": Row({"event_id": "event"}),
     "track_event": Row(views=({"event_name": "purchase", "email": "ada@example.com"},)),
     "update_event_amount": Row({"event_id": "event"}, ({"amount": 1},)),
-    "delete_event": Row({"event_id": "event"}),
+    "delete_event": Row({"event_id": "event", "confirm": "event_confirm"}),
     "explain_attribution": Row({"event_id": "event"}),
     "list_contacts": Row(
         {"cursor": "cursor", "email": "email"},
@@ -81,7 +81,7 @@ MATRIX = {
     "update_contact": Row({"contact_id": "contact"}, ({"names": ["Eve"]},)),
     "attach_contact_company": Row({"contact_id": "contact", "company_id": "company"}),
     "detach_contact_company": Row({"contact_id": "contact"}),
-    "delete_contact_pii": Row({"contact_id": "contact"}),
+    "delete_contact_pii": Row({"contact_id": "contact", "confirm": "contact_confirm"}),
     "list_companies": Row({"cursor": "cursor"}, (RANGE,)),
     "get_company": Row({"company_id": "company"}),
     "update_company": Row({"company_id": "company"}, ({**CLAIMS, "name": "Eve"},)),
@@ -89,10 +89,11 @@ MATRIX = {
         {"destination_id": "destination", "event_id": "event", "cursor": "cursor"},
         quiet=("event_id",),
     ),
+    "list_destinations": Row(),
     "list_rejected_events": Row({"cursor": "cursor"}),
 }
 PLACES = [(name, argument) for name, row in MATRIX.items() for argument in row.names]
-NAMING = {"cursor", "email", "contact_id", "company_id", "event_id", "destination_id"}
+NAMING = {"cursor", "confirm", "email", "contact_id", "company_id", "event_id", "destination_id"}
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,10 @@ def test_what_belongs_to_another_space_is_like_an_unknown_one(
 ) -> None:
     row = MATRIX[name]
     kind = row.names[argument]
-    foreign = [cursor_of(other, name)] if kind == "cursor" else other.things[kind]
+    if kind == "cursor":
+        foreign = [cursor_of(other, name)]
+    else:
+        foreign = [confirm_of(other, name)] if argument == "confirm" else other.things[kind]
     unknown = mine.result(name, **{argument: UNKNOWN[kind]})
     assert unknown.get("isError") is not (argument in row.quiet)
     for value in foreign:
@@ -181,6 +185,11 @@ def cursor_of(side: Side, name: str) -> str:
     cursor = side.result(name, **{size: 1})["structuredContent"]["next_cursor"]
     assert cursor
     return cursor
+
+
+def confirm_of(side: Side, name: str) -> str:
+    """What confirms a call that a Space's assistant has been shown the effect of."""
+    return side.result(name)["structuredContent"]["confirm"]
 
 
 @pytest.mark.parametrize(
@@ -201,7 +210,10 @@ def test_answers_hold_nothing_of_the_twins(mine: Side, other: Side, name: str) -
 @pytest.mark.parametrize("name", [name for name in MATRIX if BY_NAME[name].writes])
 def test_writing_changes_nothing_elsewhere(mine: Side, other: Side, name: str) -> None:
     before, own = other.stored(), mine.stored()
-    result = mine.result(name)
+    seen = {"confirm": confirm_of(mine, name)} if "confirm" in MATRIX[name].names else {}
+    shown = mine.stored()
+    assert {table for table in own if own[table] != shown[table]} <= {"mcp_tokens"}  # its last use
+    result = mine.result(name, **seen)
     assert not result.get("isError"), result
     assert other.stored() == before
     assert mine.stored() != own

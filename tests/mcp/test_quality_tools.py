@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import psycopg
 
-from tests.mcp.assistants import Assistant
+from tests.mcp.assistants import Assistant, filled
 from tests.support.factories import Stage
 from tests.support.reading_fixtures import Api
 
@@ -15,7 +15,7 @@ def test_it_works(assistant: Assistant, stage: Stage, api: Api) -> None:
     stage.forwarded(destination_id, event_id, error="no such pixel")
     told = assistant.call("list_deliveries")
     expected = api.get(f"/destinations/{destination_id}/deliveries").json()["data"]
-    assert told == {"rows": expected, "next_cursor": None}
+    assert told == {"rows": filled(expected), "next_cursor": None, "counts": {"failed": 1}}
     assert told["rows"][0]["error"] == "no such pixel"
 
 
@@ -37,6 +37,34 @@ def test_deliveries_can_be_chosen(assistant: Assistant, stage: Stage) -> None:
     assert "The status must be one of" in assistant.refused("list_deliveries", status="x")
     told = assistant.refused("list_deliveries", destination_id=999_999_999)
     assert told.startswith("Destination not found.")
+
+
+def test_a_platform_in_a_time(
+    assistant: Assistant, stage: Stage, connection: psycopg.Connection
+) -> None:
+    connection.execute("UPDATE spaces SET timezone = 'Asia/Tokyo' WHERE id = %s", (stage.space_id,))
+    tiktok, meta = stage.destination(), stage.destination(platform="meta", settings="{}")
+    event_id = stage.event(stage.contact())
+    stage.forwarded(tiktok, event_id, created_at="2026-05-13 12:00Z")
+    last = stage.forwarded(meta, event_id, created_at="2026-05-31 14:59Z", status="delivered")
+    stage.forwarded(meta, stage.event(stage.contact()), created_at="2026-05-31 15:00Z")
+    told = assistant.call("list_deliveries", platform="meta", period="2026-05")
+    assert [row["id"] for row in told["rows"]] == [last]
+    assert told["counts"] == {"delivered": 1}
+    assert assistant.call("list_deliveries", period="2026-05")["counts"] == {
+        "delivered": 1, "failed": 1,
+    }  # fmt: skip
+    assert "did you mean meta?" in assistant.refused("list_deliveries", platform="Meta ")
+
+
+def test_destinations_without_what_is_secret(assistant: Assistant, stage: Stage) -> None:
+    destination_id = stage.destination(status="held", status_reason="The token has expired.")
+    stage.destination(status="removed")
+    stage.forwarded(destination_id, stage.event(stage.contact()))
+    (row,) = assistant.call("list_destinations")["rows"]
+    assert (row["id"], row["status"], row["deliveries"]["failed"]) == (destination_id, "held", 1)
+    assert row["status_reason"] == "The token has expired."
+    assert not {"settings", "secrets"} & row.keys()
 
 
 def test_cursors_of_deliveries(assistant: Assistant, stage: Stage) -> None:

@@ -19,7 +19,7 @@ from headwater.mcp.resources import RESOURCES
 from headwater.mcp.tools import TOOLS
 from headwater.sources.catalogue import SOURCES
 from tests.mcp.assistants import Assistant
-from tests.support.factories import Stage
+from tests.support.factories import NOON, Stage
 
 TODAY = date(2026, 3, 18)  # a Wednesday
 
@@ -31,10 +31,30 @@ def test_it_works(assistant: Assistant, stage: Stage, viewer: Assistant) -> None
     assert told == {
         "id": stage.space_id, "name": "Test", "timezone": "UTC", "currency": "USD",
         "company_identity_mode": "auto", "event_labels": {"custom_event_3": "Demo booked"},
-        "field_labels": {"profile_field_1": "Plan"}, "may_write": True,
+        "field_labels": {"profile_field_1": "Plan"}, "may_write": True, "today": told["today"],
+        "first_event": None, "last_event": None, "event_counts": {},
+        "not_known": told["not_known"],
     }  # fmt: skip
+    assert [each for each in told["not_known"] if "Ad spend" in each] == told["not_known"]
+    assert abs(date.fromisoformat(told["today"]) - datetime.now(UTC).date()) <= timedelta(days=1)
     assert viewer.call("get_space") == {**told, "may_write": False}
     assert json.loads(read(assistant, "trk://space")) == told
+
+
+def test_what_is_in_the_space(
+    assistant: Assistant, stage: Stage, connection: psycopg.Connection
+) -> None:
+    zone = "Pacific/Kiritimati"  # 14 hours ahead
+    connection.execute("UPDATE spaces SET timezone = %s WHERE id = %s", (zone, stage.space_id))
+    known, unknown = stage.contact(country="DE"), stage.contact()
+    for name, days in (("purchase", 0), ("purchase", 9), ("sign_up", 5)):
+        stage.event(unknown, event_name=name, event_time=NOON - timedelta(days=days))
+    stage.contact(merged_into=known)
+    told = assistant.call("get_space")
+    assert told["first_event"] == "2026-05-05 02:00:00"
+    assert told["last_event"] == "2026-05-14 02:00:00"
+    assert list(told["event_counts"].items()) == [("purchase", 2), ("sign_up", 1)]
+    assert "The country is known for 50 % of 2 contacts" in told["not_known"][1]
 
 
 def test_custom_events_have_names(assistant: Assistant, stage: Stage) -> None:
@@ -63,6 +83,10 @@ def test_dates_are_on_the_clock_of_the_space(
         assert told["end_date"] == f"{yesterday} 23:59:59"
         assert told["previous_period"]["end_date"] == f"{yesterday - timedelta(1)} 23:59:59"
         assert (told["days"], told["timezone"]) == (1, zone)
+        assert told["note"] == f"Today, {told['today']}, is left out."
+    this_year = assistant.call("resolve_date_range", words="this year")
+    assert "is included and not over yet" in this_year["note"]
+    assert "there are: today" in assistant.refused("resolve_date_range", words="0001")
     assert "there are: today, yesterday" in assistant.refused("resolve_date_range", words="soon")
 
 
@@ -107,7 +131,7 @@ UNITS = ("day", "week", "month", "quarter", "year")
     unit=st.sampled_from(UNITS),
 )
 def test_stretches_meet(today: date, count: int, unit: str) -> None:
-    """The last few and the one that runs meet; the period before has as many days."""
+    """The last few and the one that runs meet; the period before has as many months or days."""
     read = read_dates(f"last {count} {unit}s", today)
     running = read_dates("today" if unit == "day" else f"this {unit}", today)
     assert read.last + timedelta(days=1) == running.first
@@ -117,7 +141,28 @@ def test_stretches_meet(today: date, count: int, unit: str) -> None:
     assert one.first >= read.first
     before = read.before
     assert before == DateSpan(before.first, read.first - timedelta(days=1))
-    assert before.days == read.days
+    if unit in ("month", "quarter", "year"):
+        assert (before.first.day, months(before)) == (1, months(read))
+    elif (read.first.day, read.last.day) not in {(1, 30), (1, 31), (1, 28), (1, 29)}:
+        assert before.days == read.days
+
+
+def months(span: DateSpan) -> int:
+    return (span.last.year - span.first.year) * 12 + span.last.month - span.first.month + 1
+
+
+@pytest.mark.parametrize(
+    ("words", "first", "last"),
+    [
+        ("2026-10", "2026-09-01", "2026-09-30"), ("2026-Q1", "2025-10-01", "2025-12-31"),
+        ("2024", "2023-01-01", "2023-12-31"), ("last week", "2026-03-02", "2026-03-08"),
+        ("this month", "2026-02-11", "2026-02-28"),
+        ("2026-02-01 to 2026-03-31", "2025-12-01", "2026-01-31"),
+    ],
+)  # fmt: skip
+def test_a_month_comes_before_a_month(words: str, first: str, last: str) -> None:
+    before = read_dates(words, TODAY).before
+    assert (before.first.isoformat(), before.last.isoformat()) == (first, last)
 
 
 def read(assistant: Assistant, uri: str) -> str:

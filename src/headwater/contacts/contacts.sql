@@ -31,6 +31,40 @@ CROSS JOIN LATERAL (
 ) k
 WHERE {only}
 
+-- name: of_name
+-- Contacts `k` that have a name with one of a few spellings in it. The names of a Space are read from
+-- an index, as far as %(most_names)s, and of the contacts that have them at most %(most_matches)s are
+-- looked at.
+SELECT k.id, k.created_at
+FROM (
+    SELECT DISTINCT i.contact_id
+    FROM (SELECT known.value, known.contact_id
+          FROM contact_identifiers known
+          WHERE known.space_id = %(space_id)s AND known.kind = 'name'
+          ORDER BY known.value LIMIT %(most_names)s) i
+    WHERE EXISTS (SELECT FROM unnest(%(spellings)s::text[]) AS wanted (spelling)
+                  WHERE strpos(lower(i.value), wanted.spelling) > 0)
+    LIMIT %(most_matches)s
+) holders
+CROSS JOIN LATERAL (
+    SELECT known.*
+    FROM contacts known
+    WHERE known.space_id = %(space_id)s AND known.id = holders.contact_id
+    OFFSET 0
+) k
+WHERE {only}
+
+-- name: count
+-- How many contacts a list has, counted as far as %(most)s.
+SELECT count(*) FROM ({rows} LIMIT %(most)s) counted;
+
+-- name: first_and_last
+-- When the first and the last event of a contact `k` were, each the end of its index.
+(SELECT iso_utc(min(e.event_time)) FROM events e
+ WHERE e.space_id = %(space_id)s AND e.contact_id = k.id) AS first_event,
+(SELECT iso_utc(max(e.event_time)) FROM events e
+ WHERE e.space_id = %(space_id)s AND e.contact_id = k.id) AS last_event
+
 -- name: listed
 -- A condition on contacts `k`: they are live and lie between two places. Both are pairs: beside a
 -- plain bound on the time, PostgreSQL may begin its walk over the index at that one instead.

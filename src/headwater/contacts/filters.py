@@ -237,9 +237,8 @@ ARGUMENT: dict[str, Any] = {
         "type": "array",
         "maxItems": MOST_CONDITIONS,
         "description": (
-            "Conditions on the contact's custom fields, all of which must hold, as "
-            '{"field": "profile_field_1", "operator": "contains", "value": "Pro"}. Fields and '
-            "operators: trk://profile-fields."
+            'All of these hold for the contact: {"field": "profile_field_1", "operator": '
+            '"contains", "value": "Pro"}, …; see trk://profile-fields.'
         ),
         "items": {"type": "object"},
     }

@@ -18,6 +18,8 @@ class ContactSelection:
     emails: tuple[str, ...]
     """Addresses, trimmed and lower-case, of which a contact has at least one; empty for all."""
     conditions: tuple[Condition, ...]
+    name: str = ""
+    """Part of a name that a contact has, in whatever case; empty for all."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class ContactRow:
     emails: bool = False
     fields: Mapping[str, str] | None = None
     """The column of each profile field and its name in the row; None leaves the fields out."""
+    times: bool = False
+    """True when it tells when the contact was stored, and of its first and last event."""
 
 
 @dataclass(frozen=True)

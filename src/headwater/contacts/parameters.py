@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -20,7 +21,7 @@ from headwater.contacts.models import (
 )
 from headwater.contacts.schemas import ROW_FIELDS
 from headwater.http.date_range import date_range
-from headwater.http.fields import TEXT, is_blank, one_of
+from headwater.http.fields import TEXT, is_blank, one_of, text_up_to
 from headwater.http.pagination import CURSOR, Cursors, page_size
 from headwater.http.parameters import Input, Parameter
 from headwater.http.timerange import EVER, TimeRange
@@ -92,6 +93,13 @@ HITS = Parameter(
     description="1 adds `browsing_session_hits`, the last 1,000, most recent first.",
 )  # fmt: skip
 
+NAME = Parameter(
+    name="name",
+    kind=text_up_to(255, shortest=2, trim=True, length_rule="must have 2 to 255 characters."),
+    description="Only contacts with a name that has this in it, in whatever case.",
+)
+"""For assistants, who search for people."""
+
 DOCUMENTATION_OF_LIST = [
     EMAILS,
     *(parameter.openapi() for parameter in CREATED.parameters),
@@ -117,8 +125,14 @@ def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
     """The cursors of the list that a query selects, in whichever form it names the addresses."""
     emails = sorted({text.strip().lower() for text in _addresses(query)})
     conditions = list(query.objects(filters.PARAMETER).values())
-    listed = [emails, CREATED.texts(query), conditions]
+    listed: list[Any] = [emails, CREATED.texts(query), conditions]
     return Cursors(signing_key, space_id, "/contacts", listed)
+
+
+def search_cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
+    """The cursors of what a search finds."""
+    listed = cursors(query, signing_key, space_id).filters
+    return Cursors(signing_key, space_id, "/contacts/search", [listed, query.texts(NAME.name)])
 
 
 def journey_cursors(query: Input, signing_key: bytes, space_id: int, contact_id: int) -> Cursors:
@@ -140,9 +154,30 @@ def read_list_journey(
 
 def read_list_contacts(query: Input, space: Space, cursors: Cursors, now: datetime) -> ListContacts:
     """Read the page to list from a query. Raises Invalid with every rule that it breaks."""
+    created = CREATED.read_time(query, space.zone, EVER)
+    if CREATED.is_absent(query) and not _addresses(query):
+        for parameter in CREATED.parameters:
+            query.refuse(parameter.name, "is required unless email is given.")
+    return _read_page(query, space, cursors, now, created)
+
+
+def read_search(query: Input, space: Space, cursors: Cursors, now: datetime) -> ListContacts:
+    """Read the page of a search, for which everything may be left out. Raises Invalid likewise."""
+    name = NAME.read(query) or ""
+    if name and _addresses(query):
+        query.refuse(NAME.name, "must not be given with email.")
+    created = CREATED.read_time(query, space.zone, EVER)
+    listing = _read_page(query, space, cursors, now, created)
+    selection = replace(listing.selection, name=name)
+    return replace(listing, selection=selection, row=replace(listing.row, times=True))
+
+
+def _read_page(
+    query: Input, space: Space, cursors: Cursors, now: datetime, created: TimeRange
+) -> ListContacts:
     clock = filters.DateContext(space.zone, now.astimezone(space.zone).date())
     selection = ContactSelection(
-        _created(query, space),
+        created,
         _emails(query),
         filters.read_conditions(query, space.field_labels, clock),
     )
@@ -231,14 +266,6 @@ def _emails(query: Input) -> tuple[str, ...]:
     except ValueError as error:
         query.refuse(EMAIL.name, str(error))
         return ()
-
-
-def _created(query: Input, space: Space) -> TimeRange:
-    time = CREATED.read_time(query, space.zone, EVER)
-    if CREATED.is_absent(query) and not _addresses(query):
-        for parameter in CREATED.parameters:
-            query.refuse(parameter.name, "is required unless email is given.")
-    return time
 
 
 def _row(query: Input, space: Space) -> ContactRow:

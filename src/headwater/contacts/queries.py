@@ -6,6 +6,7 @@ Each is one statement, composed from fixed tables: the conditions on contacts, a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 import msgspec
@@ -34,6 +35,12 @@ _COMMA, _AND = SQL(", "), SQL(" AND ")
 
 _PRIMARY = SQL("k.id, k.email, k.name, k.phone, k.location")
 
+MOST_NAMES = 500_000
+"""The names of a Space that a search looks at, in their order."""
+MOST_MATCHES = 10_000
+"""The contacts that a search finds at most."""
+_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
+
 
 async def list_contacts(connection: AsyncConnection, space: Space, request: ListContacts) -> Page:
     """One page, the highest id first."""
@@ -41,12 +48,42 @@ async def list_contacts(connection: AsyncConnection, space: Space, request: List
     only, bound = _conditions(request)
     line, named = row_line(request.row)
     bound |= named | {"space_id": space.id, "timezone": space.timezone}
-    rows = queries["of_emails" if request.selection.emails else "of_time"].format(only=only)
+    rows = queries[_way(request.selection)].format(only=only)
     order = _OLDEST_FIRST if backward else _NEWEST_FIRST
     statement = queries["page"].format(rows=rows, order=order, line=line)
     # Not prepared: a plan that does not know the limit and the range may not stop early.
     cursor = await connection.execute(statement, bound, prepare=False)
     return page_of(await cursor.fetchall(), request.per_page, request.at, to_key)
+
+
+async def count_contacts(
+    connection: AsyncConnection, space_id: int, selection: ContactSelection, most: int
+) -> int:
+    """The number of contacts that a selection has, or `most` where there are as many or more."""
+    only, bound = _conditions(ListContacts(selection, ContactRow(), 0, None))
+    rows = queries[_way(selection)].format(only=only)
+    statement = queries["count"].format(rows=rows)
+    cursor = await connection.execute(
+        statement, {**bound, "space_id": space_id, "most": most}, prepare=False
+    )
+    row = await cursor.fetchone()
+    assert row is not None
+    return row[0]
+
+
+def _way(selection: ContactSelection) -> str:
+    """The statement that finds the contacts of a selection."""
+    if selection.emails:
+        return "of_emails"
+    return "of_name" if selection.name else "of_time"
+
+
+def _spellings(part: str) -> list[str]:
+    """A part of a name as `lower` may have it in the database, which knows of no letters but ASCII
+    ones where its locale is C.
+    """
+    written = {part, part.lower(), part.upper(), part.title()}
+    return sorted({spelling.translate(_LOWER) for spelling in written})
 
 
 async def fetch_contact(
@@ -99,6 +136,8 @@ def _conditions(request: ListContacts) -> tuple[Composable, dict[str, Any]]:
     selection = request.selection
     bound = {
         "emails": list(selection.emails), "limit": request.per_page + 1,
+        "spellings": _spellings(selection.name), "most_names": MOST_NAMES,
+        "most_matches": MOST_MATCHES,
         **places(selection.created, request.at),
     }  # fmt: skip
     conditions: list[Composable] = [queries["listed"]]
@@ -123,6 +162,8 @@ def row_line(row: ContactRow) -> tuple[Composable, dict[str, Any]]:
         columns.append(_named(queries["tokens"], "trk_tokens"))
     if row.emails:
         columns.append(_collection("emails"))
+    if row.times:
+        columns += [SQL("iso_utc(k.created_at) AS created_at"), queries["first_and_last"]]
     line = queries["line"].format(columns=_COMMA.join(columns))
     if row.fields is None:
         return line, {}

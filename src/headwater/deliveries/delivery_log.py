@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from psycopg import AsyncConnection, Connection
@@ -35,6 +36,12 @@ _CONDITIONS = {
     "event_id": SQL("d.event_id = %(event_id)s"),
     "status": SQL("d.status = %(status)s"),
     "reason": SQL("d.reason = %(reason)s"),
+    "platform": SQL(
+        "d.destination_id IN (SELECT t.id FROM destinations t"
+        " WHERE t.space_id = %(space_id)s AND t.platform = %(platform)s)"
+    ),
+    "start": SQL("d.created_at >= %(start)s"),
+    "end": SQL("d.created_at < %(end)s"),
 }
 _AND = SQL(" AND ")
 
@@ -47,6 +54,10 @@ class DeliveryFilter:
     event_id: int | None = None
     status: str | None = None
     reason: str | None = None
+    platform: str | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+    """The time in which they were written, as their events were stored; `end` is not in it."""
 
     def conditions(self) -> Composable:
         """Return the conditions on deliveries `d`."""
@@ -105,6 +116,16 @@ async def list_deliveries(
     # Not prepared: a plan that does not know the limit and rare values may not stop early.
     cursor = await connection.execute(statement, bound, prepare=False)
     return page_of(await cursor.fetchall(), per_page, at, to_key)
+
+
+async def count_deliveries(
+    connection: AsyncConnection, space_id: int, delivery_filter: DeliveryFilter, most: int
+) -> dict[str, int]:
+    """Return the number of deliveries by status, counting the latest `most` of them at most."""
+    statement = queries["count"].format(only=delivery_filter.conditions())
+    bound = {"space_id": space_id, "most": most, **vars(delivery_filter)}
+    cursor = await connection.execute(statement, bound, prepare=False)
+    return dict(await cursor.fetchall())
 
 
 async def list_of_event(connection: AsyncConnection, space_id: int, event_id: int) -> list[str]:

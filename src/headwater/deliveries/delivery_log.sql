@@ -21,6 +21,16 @@ FROM (
 ) d
 ORDER BY d.id DESC;
 
+-- name: count
+-- Deliveries by status, counted as far as %(most)s, the latest first.
+SELECT d.status, count(*)
+FROM (
+    SELECT d.status FROM deliveries d
+    WHERE d.space_id = %(space_id)s AND {only}
+    ORDER BY d.id DESC LIMIT %(most)s
+) d
+GROUP BY d.status ORDER BY count(*) DESC, d.status;
+
 -- name: knows_event
 -- Whether an event is there, or has been.
 SELECT EXISTS (SELECT FROM events e WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s)

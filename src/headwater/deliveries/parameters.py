@@ -56,7 +56,8 @@ def read_filter(query: Input, destination_id: int) -> DeliveryFilter:
 
 def cursors(signing_key: bytes, space_id: int, delivery_filter: DeliveryFilter) -> Cursors:
     """Return the cursors of a list of deliveries."""
-    return Cursors(signing_key, space_id, "/deliveries", asdict(delivery_filter))
+    sought = {name: value for name, value in asdict(delivery_filter).items() if value is not None}
+    return Cursors(signing_key, space_id, "/deliveries", sought)
 
 
 def read_page(query: Input, cursors: Cursors) -> tuple[int, Position | None]:

@@ -1,11 +1,15 @@
-"""The removal of a destination: its own end, and that of the deliveries queued for it."""
+"""Removals that end deliveries: of a destination, with those queued for it, and of an event, with
+all of its own.
+"""
 
 from __future__ import annotations
 
 from psycopg import AsyncConnection
 
 from headwater.database.queries import Queries
+from headwater.deliveries.outbox import withdraw_deliveries
 from headwater.destinations.destinations import end_destination
+from headwater.events.updates import delete_event
 from headwater.platforms.models import SkipReason
 
 queries = Queries(__name__, "removal.sql")
@@ -18,3 +22,9 @@ async def remove_destination(
     await end_destination(connection, space_id, destination_id)
     values = {"space_id": space_id, "destination_id": destination_id}
     await connection.execute(queries["skip_queued"], values | {"reason": SkipReason.REMOVED})
+
+
+async def remove_event(connection: AsyncConnection, space_id: int, event_id: int) -> None:
+    """Delete an event, if there is one by that id, and withdraw its deliveries."""
+    await delete_event(connection, space_id, event_id)
+    await withdraw_deliveries(connection, space_id, event_id)

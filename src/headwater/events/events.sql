@@ -5,8 +5,10 @@ SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SET LOCAL max_parallel_workers_per_gather = 0;
 
 -- name: walk
--- The next events of a selection, in the order of a page.
-SELECT e.event_time, e.id
+-- The next events of a selection, in the order of a page. That of time is an index's, which is read
+-- as far as the page goes; for that of amounts the covering index by time is read from one end of
+-- the selection's time to the other, keeping the largest.
+SELECT {key}
 FROM events e
 WHERE e.space_id = %(space_id)s AND {only}
 ORDER BY {order}
@@ -87,6 +89,22 @@ FROM (
     LEFT JOIN event_labels l ON l.space_id = %(space_id)s AND l.event_name = e.event_name
     WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s
 ) line;
+
+-- name: refunds
+-- The refunds `r` of an event's order: other events of its contact with a negative amount, which name
+-- the order by its id, or by that and something after it, such as `-refund`.
+SELECT count(*), coalesce(trim_scale(sum(r.amount)), 0)
+FROM events e
+JOIN events r ON r.space_id = %(space_id)s AND r.contact_id = e.contact_id AND r.amount < 0
+             AND r.id <> e.id
+             AND (r.order_name = e.order_id
+                  OR starts_with(r.order_id, e.order_id)
+                     AND substr(r.order_id, length(e.order_id) + 1, 1) !~ '[[:alnum:]]')
+WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s;
+
+-- name: lock
+-- Keep an event as it is until the end of this transaction.
+SELECT FROM events e WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s FOR UPDATE;
 
 -- name: update_amount
 -- A new amount, or none.

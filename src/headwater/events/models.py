@@ -23,6 +23,9 @@ class EventSelection:
     conditions: tuple[Condition, ...]
     fields: tuple[str, ...]
     """Names in events/fields.py, complete and in the order of the row."""
+    amount_min: Decimal | None = None
+    amount_max: Decimal | None = None
+    """Bounds of the whole event's amount, included; an event without an amount meets none."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,8 @@ class ListEvents:
     per_page: int
     at: Position | None
     """None for the first page."""
+    by_amount: bool = False
+    """True for the largest amounts first, without events that have none; else the newest first."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from headwater.events.accepted import EVENT_NAMES, EVENT_NAMES_IN_WORDS
 from headwater.events.fields import FIELDS, complete
 from headwater.events.models import EventSelection, ListEvents
 from headwater.http.date_range import date_range
-from headwater.http.fields import one_of
+from headwater.http.fields import number, one_of
 from headwater.http.pagination import CURSOR, Cursors, page_size
 from headwater.http.parameters import Input, ListParameter, Parameter
 from headwater.http.timerange import NEVER, TimeRange
@@ -35,7 +35,7 @@ EVENT_NAMES_PARAMETER = ListParameter(
 SOURCES_PARAMETER = ListParameter(
     name="sources", kind=one_of(SOURCES), most=15,
     description=(
-        "Only credit of these sources: one row per credited touchpoint, `amount` being the "
+        "Only credit of these sources: a row per credited touchpoint, `amount` being the "
         "credit. Requires `attribution_model` and `attribution_window`."
     ),
 )  # fmt: skip
@@ -54,6 +54,22 @@ FIELDS_PARAMETER = ListParameter(
         "`touchpoint_id` and `source` need `sources`."
     ),
 )  # fmt: skip
+_AMOUNT = number("must be a number.")
+AMOUNT_MIN = Parameter(
+    name="amount_min", kind=_AMOUNT,
+    description="Only events of at least this amount; refunds are negative.",
+)  # fmt: skip
+AMOUNT_MAX = Parameter(
+    name="amount_max", kind=_AMOUNT,
+    description="Only events of at most this amount.",
+)  # fmt: skip
+ORDER_BY = Parameter(
+    name="order_by", kind=one_of(("event_time", "amount")), default="event_time",
+    description=(
+        "The newest or the largest first; those without an amount are left out then, and "
+        "`sources` cannot be given."
+    ),
+)  # fmt: skip
 PER_PAGE = page_size(1000)
 
 DOCUMENTATION = [
@@ -64,6 +80,9 @@ DOCUMENTATION = [
     MODEL.openapi(),
     WINDOW.openapi(),
     FIELDS_PARAMETER.openapi(),
+    AMOUNT_MIN.openapi(),
+    AMOUNT_MAX.openapi(),
+    ORDER_BY.openapi(),
     PER_PAGE.openapi(),
     CURSOR.openapi(),
     filters.DOCUMENTATION,
@@ -72,6 +91,7 @@ DOCUMENTATION = [
 SELECTION = (
     QUERY_MODE, EVENT_NAMES_PARAMETER, SOURCES_PARAMETER, MODEL, WINDOW, FIELDS_PARAMETER,
 )  # fmt: skip
+OF_AMOUNTS = (AMOUNT_MIN, AMOUNT_MAX, ORDER_BY)
 FILTERS = (
     *TIME.parameters, QUERY_MODE, EVENT_NAMES_PARAMETER, SOURCES_PARAMETER, MODEL, WINDOW,
 )  # fmt: skip
@@ -80,6 +100,8 @@ FILTERS = (
 def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
     """The cursors of the list that a query selects."""
     values = [sorted(query.texts(parameter.name)) for parameter in FILTERS]
+    amounts = [query.texts(parameter.name) for parameter in OF_AMOUNTS]
+    values += amounts if any(amounts) else []
     conditions = query.objects(filters.PARAMETER)
     return Cursors(signing_key, space_id, "/events", [values, list(conditions.values())])
 
@@ -89,10 +111,24 @@ def read_list_events(query: Input, space: Space, cursors: Cursors, now: datetime
     clock = filters.DateContext(space.zone, now.astimezone(space.zone).date())
     selection = read_selection(query, TIME.read_time(query, space.zone, NEVER))
     conditions = filters.read_conditions(query, space.field_labels, clock)
+    selection = replace(
+        selection, conditions=conditions,
+        amount_min=AMOUNT_MIN.read(query), amount_max=AMOUNT_MAX.read(query),
+    )  # fmt: skip
+    by_amount = is_by_amount(query)
+    if by_amount and query.several(SOURCES_PARAMETER.name):
+        query.refuse(ORDER_BY.name, "cannot be amount with sources.")
     per_page = PER_PAGE.read(query) or 0
     at = cursors.read_from(query)
     query.finish()
-    return ListEvents(replace(selection, conditions=conditions), per_page, at)
+    return ListEvents(selection, per_page, at, by_amount)
+
+
+def is_by_amount(query: Input) -> bool:
+    """True when a query asks for the largest amounts first, which looks at all events of its time
+    before it lists the first.
+    """
+    return ORDER_BY.read(query) == "amount"
 
 
 def read_selection(query: Input, time: TimeRange) -> EventSelection:

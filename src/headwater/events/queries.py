@@ -7,6 +7,7 @@ on events, the chosen fields.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 from psycopg import AsyncConnection
@@ -14,9 +15,10 @@ from psycopg.sql import SQL, Composable, Composed, Placeholder
 
 from headwater.attribution.models import MODELS
 from headwater.attribution.query import credited_rows, narrow
-from headwater.database.queries import Queries
+from headwater.database.queries import Queries, fetch_one
 from headwater.events import fields
 from headwater.events.models import EventSelection, ListEvents
+from headwater.http.decimals import AMOUNT_STEP
 from headwater.http.errors import NotFound
 from headwater.http.pagination import Page, Position, from_key, page_of, to_key
 from headwater.sources.catalogue import SOURCES
@@ -25,12 +27,16 @@ queries = Queries(__name__, "events.sql")
 
 NEWEST_FIRST, _OLDEST_FIRST = SQL("DESC"), SQL("ASC")
 
-# The sort key of rows, newest first: inside the page's query, and in its result.
+EventKey = tuple[tuple[SQL, ...], tuple[SQL, ...]]
+
+# The sort key of rows, newest first: inside the page's query, and in its result. Its last member of
+# an event is the event's id.
 EVENT_KEY = ((SQL("e.event_time"), SQL("e.id")), (SQL("c.event_time"), SQL("c.event_id")))
 CREDIT_KEY = (
     (*EVENT_KEY[0], SQL("t.occurred_at"), SQL("t.id")),
     (*EVENT_KEY[1], SQL("c.occurred_at"), SQL("c.touchpoint_id")),
 )
+_AMOUNT_KEY = ((SQL("e.amount"), SQL("e.id")), (SQL("c.amount"), SQL("c.event_id")))
 _NTH = SQL("e.nth")
 
 
@@ -52,7 +58,19 @@ async def list_events(connection: AsyncConnection, space_id: int, request: ListE
     rows: list[tuple[Any, ...]] = []
     while len(rows) < most and (event_ids := await walk.next_events(most)):
         rows += await walk.rows_of(event_ids, most - len(rows))
-    return page_of(rows[::-1] if walk.backward else rows, request.per_page, at, to_key)
+    key_of = _to_amount_key if request.by_amount else to_key
+    return page_of(rows[::-1] if walk.backward else rows, request.per_page, at, key_of)
+
+
+def _to_amount_key(values: tuple[Any, ...]) -> tuple[int, ...]:
+    """An amount, in its smallest step, and an id."""
+    amount, event_id = values
+    return int(amount / AMOUNT_STEP), event_id
+
+
+def _bound_key(key: tuple[int, ...], *, by_amount: bool) -> dict[str, Any]:
+    values = [key[0] * AMOUNT_STEP, key[1]] if by_amount else from_key(key)
+    return {f"key_{place}": value for place, value in enumerate(values)}
 
 
 class _Walk:
@@ -66,21 +84,26 @@ class _Walk:
         bound: dict[str, Any],
     ) -> None:
         self._connection, self._selection, self._at = connection, request.selection, request.at
+        self._event_key = _AMOUNT_KEY if request.by_amount else EVENT_KEY
         self.backward = bool(request.at and request.at.backward)
         self._direction = _OLDEST_FIRST if self.backward else NEWEST_FIRST
         self._bound = bound
-        self._conditions = [*conditions, *_beyond(request.at, events=True)]
+        self._conditions = [*conditions, *_beyond(request.at, self._event_key[0], events=True)]
+        if request.by_amount:
+            self._conditions.append(SQL("e.amount IS NOT NULL"))
         if request.at:
-            bound |= {f"key_{place}": value for place, value in enumerate(from_key(request.at.key))}
+            bound |= _bound_key(request.at.key, by_amount=request.by_amount)
         self._over = False
 
     async def next_events(self, limit: int) -> list[int]:
         """The ids of the next events, at most `limit`; none when there are no more."""
         if self._over:
             return []
+        key = self._event_key[0]
         statement = queries["walk"].format(
+            key=SQL(", ").join(key),
             only=SQL(" AND ").join(self._conditions),
-            order=sorted_by(EVENT_KEY[0], self._direction),
+            order=sorted_by(key, self._direction),
         )
         # Not prepared: a plan that does not know the limit and the sources may not stop early.
         bound = self._bound | {"limit": limit}
@@ -88,16 +111,19 @@ class _Walk:
         walked = await cursor.fetchall()
         self._over = len(walked) < limit
         if not self._over:
-            self._bound |= {"seen_time": walked[-1][0], "seen_id": walked[-1][1]}
-            beyond = SQL("(e.event_time, e.id) {} (%(seen_time)s, %(seen_id)s)")
-            self._conditions.append(beyond.format(_comparison(backward=self.backward)[0]))
+            self._bound |= {"seen_key": walked[-1][0], "seen_id": walked[-1][1]}
+            beyond = SQL("({}) {} (%(seen_key)s, %(seen_id)s)")
+            comparison = _comparison(backward=self.backward)[0]
+            self._conditions.append(beyond.format(SQL(", ").join(key), comparison))
         return [event_id for _, event_id in walked]
 
     async def rows_of(self, event_ids: list[int], limit: int) -> list[tuple[Any, ...]]:
         """The first rows of these events, at most `limit`."""
         await self._connection.execute(queries["keep_order"])
-        only = [SQL("true"), *_beyond(self._at, events=False)]
-        statement = _page(self._selection, SQL(" AND ").join(only), self._direction)
+        only = [SQL("true"), *_beyond(self._at, self._event_key[0], events=False)]
+        statement = _page(
+            self._selection, self._event_key, SQL(" AND ").join(only), self._direction
+        )
         bound = self._bound | {"event_ids": event_ids, "limit": limit}
         cursor = await self._connection.execute(statement, bound, prepare=False)
         return await cursor.fetchall()
@@ -114,6 +140,20 @@ async def fetch_event(connection: AsyncConnection, space_id: int, event_id: int)
     return row[0]
 
 
+async def lock_event(connection: AsyncConnection, space_id: int, event_id: int) -> None:
+    """Keep an event as it is until the end of the transaction."""
+    await connection.execute(queries["lock"], {"space_id": space_id, "event_id": event_id})
+
+
+async def sum_refunds(
+    connection: AsyncConnection, space_id: int, event_id: int
+) -> tuple[int, Decimal]:
+    """The number of refunds of an event's order, and their amounts together, which are negative."""
+    values = {"space_id": space_id, "event_id": event_id}
+    count, amount = await fetch_one(connection, queries["refunds"], values)
+    return count, amount
+
+
 def conditions_of(selection: EventSelection) -> tuple[list[Composable], dict[str, Any]]:
     """The conditions of a selection on events `e`, and the values that they bind."""
     conditions: list[Composable] = [
@@ -123,6 +163,10 @@ def conditions_of(selection: EventSelection) -> tuple[list[Composable], dict[str
     if selection.event_names:
         conditions.append(SQL("e.event_name = ANY(%(event_names)s)"))
         bound["event_names"] = list(selection.event_names)
+    for name, comparison in (("amount_min", SQL(">=")), ("amount_max", SQL("<="))):
+        if (amount := getattr(selection, name)) is not None:
+            conditions.append(SQL("e.amount {} {}").format(comparison, Placeholder(name)))
+            bound[name] = amount
     if selection.conditions:
         composed = [
             condition.compose(number) for number, condition in enumerate(selection.conditions)
@@ -139,22 +183,24 @@ def _comparison(*, backward: bool) -> tuple[SQL, SQL]:
     return (SQL(">"), SQL(">=")) if backward else (SQL("<"), SQL("<="))
 
 
-def _beyond(at: Position | None, *, events: bool) -> list[Composable]:
+def _beyond(at: Position | None, event_key: Sequence[SQL], *, events: bool) -> list[Composable]:
     """The condition on rows past a position, or on the events that can have such rows: a position
     between two touches of one event leaves rows of that event.
     """
     if at is None:
         return []
     strictly, first = _comparison(backward=at.backward)
-    key = CREDIT_KEY[0] if len(at.key) > len(EVENT_KEY[0]) else EVENT_KEY[0]
+    key = CREDIT_KEY[0] if len(at.key) > len(event_key) else event_key
     places = [Placeholder(f"key_{place}") for place in range(len(key))]
-    if events and len(key) > len(EVENT_KEY[0]):
+    if events and len(key) > len(event_key):
         strictly, key, places = first, key[:2], places[:2]
     comma = SQL(", ")
     return [SQL("({}) {} ({})").format(comma.join(key), strictly, comma.join(places))]
 
 
-def _page(selection: EventSelection, only: Composable, direction: SQL) -> Composed:
+def _page(
+    selection: EventSelection, event_key: EventKey, only: Composable, direction: SQL
+) -> Composed:
     attribution = selection.attribution
     chosen = queries["chosen"]
     if attribution:
@@ -162,8 +208,8 @@ def _page(selection: EventSelection, only: Composable, direction: SQL) -> Compos
         credit, (inner, outer) = MODELS[attribution.model].credit, CREDIT_KEY
     else:
         rows = queries["plain_rows"].format(events=chosen, only=only)
-        credit, (inner, outer) = SQL("c.amount"), EVENT_KEY
-    touches = inner[len(EVENT_KEY[0]) :]
+        credit, (inner, outer) = SQL("c.amount"), event_key
+    touches = inner[len(event_key[0]) :]
     in_turn = [_NTH, *(SQL("{} {}").format(part, direction) for part in touches)]
     return queries["page"].format(
         rows=rows,

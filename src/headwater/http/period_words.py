@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-EXAMPLES = "today, this week, last month, last 30 days, 2026-Q3, 2026-03-01 to 2026-03-14"
+EXAMPLES = "last month, last 30 days, this week, 2026-Q3, 2026-03-01 to 2026-03-14"
 """A few of the words."""
 ALL_WORDS = (
     "today, yesterday, this week, last week, this month, last month, this quarter, last quarter, "
@@ -34,7 +34,14 @@ class DateSpan:
 
     @property
     def before(self) -> DateSpan:
-        """As many days just before."""
+        """As many whole calendar months just before whole calendar months, so that a quarter comes
+        before a quarter; before all other days, as many days. Raises ValueError or OverflowError
+        where the calendar ends.
+        """
+        following = self.last + _ONE_DAY
+        if self.first.day == following.day == 1:
+            months = 12 * (following.year - self.first.year) + following.month - self.first.month
+            return _through(_months_later(self.first, -months), months)
         return DateSpan(self.first - timedelta(days=self.days), self.first - _ONE_DAY)
 
 
@@ -85,8 +92,13 @@ def _start(day: date, unit: str) -> date:
 
 
 def _through(first: date, months: int) -> DateSpan:
+    return DateSpan(first, _months_later(first, months) - _ONE_DAY)
+
+
+def _months_later(first: date, months: int) -> date:
+    """The first day of the month so many months after that of `first`; before it if negative."""
     place = first.year * 12 + first.month - 1 + months
-    return DateSpan(first, date(place // 12, place % 12 + 1, 1) - _ONE_DAY)
+    return date(place // 12, place % 12 + 1, 1)
 
 
 def _between(match: re.Match[str], _: date) -> DateSpan:

@@ -31,6 +31,10 @@ def _coerced(value: Any, schema: Mapping[str, Any]) -> Any:
         return [value]
     if isinstance(value, bool) and schema.get("enum") == [0, 1]:
         return int(value)
+    if isinstance(value, Decimal) and any(
+        choice.get("type") == "string" for choice in schema.get("anyOf", ())
+    ):
+        return str(value)  # where text that holds a number is taken, too
     return value
 
 

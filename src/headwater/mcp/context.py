@@ -56,10 +56,12 @@ class ToolContext:
         return limit.for_space(self.limits, self.service.rate_limit_factor)
 
     def transaction(
-        self, seconds: float = DEADLINE_SECONDS
+        self, seconds: float = DEADLINE_SECONDS, *, heavy: bool = False
     ) -> AbstractAsyncContextManager[AsyncConnection]:
-        """A transaction of at most so many seconds."""
-        return self.service.database.transaction(seconds)
+        """A transaction of at most so many seconds, on one of the few places for heavy work if it
+        is some.
+        """
+        return self.service.database.transaction(seconds, heavy=heavy)
 
     async def space(self, connection: AsyncConnection) -> Space:
         """The Space and its settings."""

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
-from headwater.accounts.roles import Permission, Role
 from headwater.attribution.models import MODELS
+from headwater.mcp.context import ToolContext
+from headwater.reports.contents import (
+    COUNTED_EVENTS,
+    SAMPLED_CONTACTS,
+    SpaceContents,
+    fetch_contents,
+)
 from headwater.spaces.models import Space
 
 MODELS_IN_WORDS = {
@@ -22,15 +29,42 @@ MODELS_IN_WORDS = {
 assert MODELS_IN_WORDS.keys() == MODELS.keys()
 
 
-def describe_space(space: Space, role: Role) -> dict[str, Any]:
-    """A Space as an assistant needs to know it, and what it may do there."""
+async def describe_space(context: ToolContext) -> dict[str, Any]:
+    """A Space as an assistant needs to know it, what is in it, and what it may do there."""
+    async with context.transaction() as connection:
+        space = await context.space(connection)
+        contents = await fetch_contents(connection, space.id)
     return {
         "id": space.id,
         "name": space.name,
         "timezone": space.timezone,
         "currency": space.currency,
+        "today": f"{datetime.now(UTC).astimezone(space.zone).date()}",
+        "first_event": _on_clock(contents.first_event, space),
+        "last_event": _on_clock(contents.last_event, space),
+        "event_counts": contents.event_counts,
+        "not_known": _unknowns(contents),
         "company_identity_mode": space.company_identity_mode,
         "event_labels": space.event_labels,
         "field_labels": space.field_labels,
-        "may_write": role.may(Permission.WRITE_DATA),
+        "may_write": context.may_write,
     }
+
+
+def _on_clock(moment: datetime | None, space: Space) -> str | None:
+    return moment and f"{moment.astimezone(space.zone):%Y-%m-%d %H:%M:%S}"
+
+
+def _unknowns(contents: SpaceContents) -> list[str]:
+    """Facts that answers cannot be about, or only in part."""
+    unknowns = ["Ad spend is not stored, so neither cost nor return on ad spend is known."]
+    if contents.contacts:
+        share = 100 * contents.with_country / contents.contacts
+        among = "contacts" if contents.contacts < SAMPLED_CONTACTS else "latest contacts"
+        unknowns.append(
+            f"The country is known for {share:.0f} % of {contents.contacts} {among}: only where a "
+            "page view or a field gave it."
+        )
+    if sum(contents.event_counts.values()) >= COUNTED_EVENTS:
+        unknowns.append(f"event_counts are of the latest {COUNTED_EVENTS} events.")
+    return unknowns

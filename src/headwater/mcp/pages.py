@@ -26,6 +26,11 @@ def paged(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def page_answer(page: Page, cursors: Cursors) -> dict[str, Any]:
-    """A page of a list, as a tool answers it."""
-    rows = [msgspec.json.decode(line) for line in page.lines]
+    """A page of a list, as a tool answers it: rows leave out what is null, as most of a row is."""
+    rows = [filled(msgspec.json.decode(line)) for line in page.lines]
     return {"rows": rows, "next_cursor": cursors.write(page.next) if page.next else None}
+
+
+def filled(row: dict[str, Any]) -> dict[str, Any]:
+    """The members of a row that are not null."""
+    return {name: value for name, value in row.items() if value is not None}

@@ -37,8 +37,7 @@ class SpaceResource:
 
 
 async def _space(context: ToolContext) -> Any:
-    async with context.transaction() as connection:
-        return describe_space(await context.space(connection), context.bearer.role)
+    return await describe_space(context)
 
 
 async def _models(_: ToolContext) -> Any:

@@ -25,9 +25,9 @@ LONG_LISTS: dict[frozenset[Any], str] = {
 
 _RULES = {
     "pattern", "format", "example", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems",
-    "minimum", "maximum",
+    "minimum", "maximum", "additionalProperties",
 }  # fmt: skip
-"""What a value has to meet besides its type."""
+"""Conditions on a value besides its type; also that an object has no other members."""
 _NUMBERED = re.compile(r"([a-z_]+_)[1-9][0-9]?")
 _FEW = 3
 """Properties that differ in a number only are listed singly up to here."""
@@ -40,10 +40,9 @@ def short_arguments(schema: Schema, *, with_null: bool) -> Schema:
     short = _short(schema)
     if not short.get("required"):
         del short["required"]
-    if not with_null:
-        short["properties"] = {
-            name: _without_null(part) for name, part in short["properties"].items()
-        }
+    properties = cast("dict[str, Schema]", short.get("properties", {}))
+    if properties and not with_null:
+        short["properties"] = {name: _without_null(part) for name, part in properties.items()}
     return short
 
 
@@ -80,6 +79,8 @@ def _short(schema: Schema) -> Schema:
     kept = {name: part for name, part in schema.items() if name not in _RULES}
     if isinstance(kept.get("items"), dict):
         kept["items"] = _short(kept["items"])
+    if kept.get("enum") == [0, 1]:  # which its words say
+        del kept["enum"]
     if isinstance(kept.get("anyOf"), list):
         return _short_choice(kept)
     return kept
@@ -125,7 +126,8 @@ def _short_object(schema: Schema) -> Schema:
     properties = {name: _short(part) for name, part in members.items()}
     plain, patterns = _fold(properties, set(schema.get("required", ())))
     rest = {name: part for name, part in schema.items() if name not in ("properties", *_RULES)}
-    return {**rest, "properties": plain, **({"patternProperties": patterns} if patterns else {})}
+    described = {"properties": plain, "patternProperties": patterns}
+    return {**rest, **{name: part for name, part in described.items() if part}}
 
 
 def _fold(properties: dict[str, Schema], required: set[str]) -> tuple[dict[str, Schema], Schema]:

@@ -46,8 +46,9 @@ Context = ServerRequestContext[Any, Any]
 
 INSTRUCTIONS = (
     "Headwater tells a business which channels, campaigns and ads brought its purchases, leads and "
-    "sign-ups. Everything is about one Space. Times are on the clock of the Space's time zone: get "
-    "it with get_space, and turn words such as 'last month' into dates with resolve_date_range. "
+    "sign-ups. Everything is about one Space; begin with get_space. Times are on the clock of its "
+    "time zone; most tools take a period in words, such as 'last month'. Rows leave out what is "
+    "null. Refunds are purchases with a negative amount. "
     "For totals by channel, campaign, event, day or country use query_report; use list_events only "
     "for single events. Say which attribution model and window a number is under."
 )

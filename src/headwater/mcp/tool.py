@@ -58,7 +58,6 @@ class Tool:
                 "type": "object",
                 "properties": dict(self.arguments),
                 "required": list(self.required),
-                "additionalProperties": False,
             },
             with_null=self.clears,
         )
@@ -116,15 +115,19 @@ def arguments_of(*parameters: Parameter[Any] | ListParameter[Any]) -> dict[str, 
     }
 
 
-def required_of(*parameters: Parameter[Any] | ListParameter[Any]) -> tuple[str, ...]:
-    """The names of those that are required."""
-    single = (parameter for parameter in parameters if isinstance(parameter, Parameter))
-    return tuple(parameter.name for parameter in single if parameter.required)
+def list_of(row: Schema, **also: Schema) -> Schema:
+    """The schema of one page of a list, with members beside the rows; a row leaves out what is
+    null.
+    """
+    rows = {"type": "array", "items": partial(row)}
+    return object_schema({"rows": rows, "next_cursor": NEXT_CURSOR, **also}, *also)
 
 
-def list_of(row: Schema) -> Schema:
-    """The schema of one page of a list."""
-    return object_schema({"rows": {"type": "array", "items": row}, "next_cursor": NEXT_CURSOR})
+def partial(row: Schema) -> Schema:
+    """The schema of an object any of whose members may be left out."""
+    if "oneOf" in row:
+        return {"anyOf": [partial(choice) for choice in row["oneOf"]]}
+    return {name: part for name, part in row.items() if name != "required"}
 
 
 def schema_of(answer: Mapping[str, Any]) -> Schema:
@@ -134,7 +137,11 @@ def schema_of(answer: Mapping[str, Any]) -> Schema:
 
 def answer_of(answer: Mapping[str, Any]) -> Schema:
     """The schema of an answer of the public API whose members go without saying."""
-    schema = schema_of(answer)
+    return without_words(schema_of(answer))
+
+
+def without_words(schema: Schema) -> Schema:
+    """The schema of an answer whose members go without saying."""
     members: dict[str, Schema] = schema["properties"]
     plain = {
         name: {key: part for key, part in member.items() if key != "description"}

@@ -8,11 +8,11 @@ from starlette.responses import Response
 
 from headwater.api.calls import Call, json_response
 from headwater.api.operations import Operation, PathParameter
-from headwater.deliveries.outbox import withdraw_deliveries
+from headwater.deliveries.removal import remove_event
 from headwater.events import parameters
 from headwater.events.queries import fetch_event, list_events, queries
 from headwater.events.schemas import BODY_OF_CHANGE, CHANGED, DELETED, EVENT, PAGE
-from headwater.events.updates import delete_event, read_change, update_event
+from headwater.events.updates import read_change, update_event
 from headwater.http.pagination import envelope
 from headwater.http.path_parameters import INTEGER_ID, TEXT_ID
 from headwater.http.rate_limits import RateLimit
@@ -22,7 +22,8 @@ from headwater.spaces.spaces import fetch_space
 async def list_stored_events(call: Call) -> Response:
     """List events of a time range, or with `sources` what they are credited to, newest first."""
     cursors = parameters.cursors(call.query, call.services.signing_key, call.space_id)
-    async with call.services.database.transaction() as connection:
+    heavy = parameters.is_by_amount(call.query)
+    async with call.services.database.transaction(heavy=heavy) as connection:
         await connection.execute(queries["snapshot"])
         space = await fetch_space(connection, call.space_id)
         listing = parameters.read_list_events(call.query, space, cursors, datetime.now(UTC))
@@ -51,8 +52,7 @@ async def delete_stored_event(call: Call) -> Response:
     """Delete an event for good. An id that does not exist gets the same answer."""
     event_id = call.path_id("event_id")
     async with call.services.database.transaction() as connection:
-        await delete_event(connection, call.space_id, event_id)
-        await withdraw_deliveries(connection, call.space_id, event_id)
+        await remove_event(connection, call.space_id, event_id)
     return json_response(b'{"status":200,"message":"Event deleted."}')
 
 

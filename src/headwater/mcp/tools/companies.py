@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.parameters import JsonInput
 from headwater.mcp.context import ToolContext
 from headwater.mcp.pages import PAGING, page_answer, paged
+from headwater.mcp.periods import PERIODS, with_dates
 from headwater.mcp.tool import (
     ID,
     Arguments,
@@ -30,10 +32,10 @@ _UNKNOWN = "Find the company's id with list_companies."
 
 
 async def _list_companies(context: ToolContext, arguments: Arguments) -> Any:
-    query = JsonInput(paged(arguments))
-    cursors = parameters.cursors(query, context.service.signing_key, context.space_id)
     async with context.transaction() as connection:
         space = await context.space(connection)
+        query = JsonInput(with_dates(paged(arguments), space, datetime.now(UTC)))
+        cursors = parameters.cursors(query, context.service.signing_key, context.space_id)
         listing = parameters.read_list_companies(query, space, cursors)
         page = await list_companies(connection, space.id, listing)
     return page_answer(page, cursors)
@@ -59,8 +61,8 @@ TOOLS = (
     Tool(
         name="list_companies",
         title="List companies",
-        description="Companies, the newest first; those made in a time range, if one is given.",
-        arguments=arguments_of(*parameters.CREATED.parameters, *PAGING),
+        description="Companies, the newest first; those first stored in a period, if one is given.",
+        arguments=arguments_of(*PERIODS, *PAGING),
         answer=list_of(rows_schema(PAGE)),
         call=_list_companies,
     ),

@@ -10,15 +10,24 @@ import msgspec
 from headwater.contacts import filters, inputs, parameters
 from headwater.contacts.journey import count_earlier, list_journey
 from headwater.contacts.lookup import find_by_email, resolve
-from headwater.contacts.queries import fetch_contact, list_contacts, queries
+from headwater.contacts.models import GetContact
+from headwater.contacts.queries import count_contacts, fetch_contact, list_contacts, queries
 from headwater.contacts.schemas import CONTACT, JOURNEY_ITEM, PAGE
 from headwater.contacts.updates import create_contact, update_contact
 from headwater.http.fields import whole_number
 from headwater.http.json_decoder import refuse_bad_text
-from headwater.http.openapi import object_schema
+from headwater.http.openapi import MOMENT, object_schema
 from headwater.http.parameters import JsonInput, Parameter
+from headwater.mcp.confirmation import (
+    CONFIRM,
+    PREVIEW,
+    check_confirmation,
+    preview,
+    read_confirmation,
+)
 from headwater.mcp.context import ToolContext
 from headwater.mcp.pages import NEXT_PAGE, PAGING, page_answer, paged
+from headwater.mcp.periods import PERIODS, with_dates
 from headwater.mcp.tool import (
     ID,
     NEXT_CURSOR,
@@ -28,6 +37,7 @@ from headwater.mcp.tool import (
     answer_of,
     arguments_of,
     list_of,
+    partial,
     rows_schema,
     schema_of,
 )
@@ -48,13 +58,17 @@ _INCLUDED = (parameters.TRK_TOKENS, parameters.ALL_EMAILS, parameters.CUSTOM_FIE
 
 
 async def _list_contacts(context: ToolContext, arguments: Arguments) -> Any:
-    query = JsonInput(paged(arguments))
-    cursors = parameters.cursors(query, context.service.signing_key, context.space_id)
+    now = datetime.now(UTC)
     async with context.transaction() as connection:
         space = await context.space(connection)
-        listing = parameters.read_list_contacts(query, space, cursors, datetime.now(UTC))
+    query = JsonInput(with_dates(paged(arguments), space, now))
+    cursors = parameters.search_cursors(query, context.service.signing_key, context.space_id)
+    listing = parameters.read_search(query, space, cursors, now)
+    async with context.transaction(heavy=bool(listing.selection.name)) as connection:
         page = await list_contacts(connection, space, listing)
-    return page_answer(page, cursors)
+        total = await count_contacts(connection, space.id, listing.selection, MOST_COUNTED + 1)
+    counted = {"total": min(total, MOST_COUNTED), "total_is_more": total > MOST_COUNTED}
+    return {**page_answer(page, cursors), **counted}
 
 
 async def _get_contact(context: ToolContext, arguments: Arguments) -> Any:
@@ -134,9 +148,17 @@ async def _detach_company(context: ToolContext, arguments: Arguments) -> Any:
 
 
 async def _delete_pii(context: ToolContext, arguments: Arguments) -> Any:
+    confirmation, tool = read_confirmation(arguments), "delete_contact_pii"
     async with context.transaction() as connection:
-        contact_id = await resolve(connection, context.space_id, arguments["contact_id"])
-        await request_erasure(connection, context.space_id, contact_id)
+        space = await context.space(connection)
+        contact_id = await resolve(connection, space.id, arguments["contact_id"])
+        everything = GetContact(trk_tokens=True)
+        contact = await fetch_contact(connection, space, contact_id, everything)
+        would_go = {"contact": msgspec.json.decode(contact)}
+        if confirmation is None:
+            return preview(context, tool, would_go)
+        check_confirmation(context, tool, would_go, confirmation)
+        await request_erasure(connection, space.id, contact_id)
     message = "The contact's personal data will be erased within minutes."
     return {"contact_id": contact_id, "status": "queued", "message": message}
 
@@ -146,9 +168,22 @@ def _but(arguments: Arguments, name: str) -> JsonInput:
     return JsonInput({key: value for key, value in arguments.items() if key != name})
 
 
-_LISTED = (*parameters.CREATED.parameters, *PAGING, *_INCLUDED, parameters.LABELS)
+_LISTED = (parameters.NAME, *PERIODS, *PAGING, *_INCLUDED, parameters.LABELS)
+MOST_COUNTED = 10_000
+"""The largest total of a list of contacts."""
 _OPTIONS = (parameters.TRK_TOKENS, parameters.LABELS)
-_VALUES = schema_of(inputs.BODY_OF_NEW)["properties"]
+_LISTED_ROW = rows_schema(PAGE)
+_ROW: Schema = {
+    **_LISTED_ROW,
+    "properties": {
+        **_LISTED_ROW["properties"],
+        **dict.fromkeys(("created_at", "first_event", "last_event"), MOMENT),
+    },
+}
+_VALUES: dict[str, Schema] = {
+    name: {key: part for key, part in schema.items() if key != "description"}
+    for name, schema in schema_of(inputs.BODY_OF_NEW)["properties"].items()
+}
 _WHOLE = answer_of(CONTACT)
 # A contact's own events and visits are left to get_contact_journey.
 _CONTACT: Schema = {
@@ -160,11 +195,19 @@ READING = (
         name="list_contacts",
         title="List contacts",
         description=(
-            "Contacts made in a time range, with certain e-mail addresses, or both, newest first. "
-            "Conditions on custom fields need the field to have a label: see trk://profile-fields."
+            "Contacts by name, e-mail address, custom fields or time, newest first, with their "
+            "number (`total`) and first and last event. The time, and created_at, is when "
+            "Headwater first stored a contact: for imported ones the import."
         ),
         arguments=arguments_of(*_LISTED) | parameters.EMAILS_ARGUMENT | filters.ARGUMENT,
-        answer=list_of(rows_schema(PAGE)),
+        answer=list_of(
+            _ROW,
+            total={"type": "integer"},
+            total_is_more={
+                "type": "boolean",
+                "description": f"True when there are more than {MOST_COUNTED}.",
+            },
+        ),
         call=_list_contacts,
     ),
     Tool(
@@ -192,15 +235,15 @@ READING = (
         title="Get a contact's journey",
         description=(
             "What a contact did, most recent first: touchpoints (where they came from) and "
-            "conversions (what they did)."
+            "conversions (what they did); `left_out` is how many older items there are."
         ),
         arguments=_CONTACT_ID | arguments_of(parameters.HIDE_DIRECT, _MOST_ITEMS, NEXT_PAGE),
         required=("contact_id",),
         answer=object_schema(
             {
                 "id": ID,
-                "items": {"type": "array", "items": JOURNEY_ITEM},
-                "left_out": {"type": "integer", "description": "Older items that are not shown."},
+                "items": {"type": "array", "items": partial(JOURNEY_ITEM)},
+                "left_out": {"type": "integer"},
                 "next_cursor": NEXT_CURSOR,
             }
         ),
@@ -214,7 +257,7 @@ WRITING = (
         title="Create a contact",
         description=(
             "Make a new contact, even when another has the same address: look with "
-            "find_contact_by_email first."
+            "find_contact_by_email first. The first item of a list is the primary one."
         ),
         arguments=_VALUES,
         required=("emails",),
@@ -270,12 +313,17 @@ WRITING = (
         title="Erase a person",
         description=(
             "Erase a contact's personal data for good: addresses, names, phones, devices, page "
-            "views, custom fields. Events stay. Ask the person first: it cannot be undone."
+            "views, custom fields; events stay. In two calls: the first changes nothing and shows "
+            "what would go, the second confirms it."
         ),
-        arguments=_CONTACT_ID,
+        arguments=_CONTACT_ID | arguments_of(CONFIRM),
         required=("contact_id",),
         answer=object_schema(
-            {"contact_id": ID, "status": {"const": "queued"}, "message": {"type": "string"}}
+            {"contact_id": ID, "status": {"const": "queued"}, **PREVIEW},
+            "contact_id",
+            "status",
+            "would_go",
+            "confirm",
         ),
         call=_delete_pii,
         writes=True,

@@ -3,27 +3,44 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from headwater.contacts import filters
-from headwater.deliveries.outbox import withdraw_deliveries
+from headwater.deliveries.delivery_log import list_of_event
+from headwater.deliveries.removal import remove_event
 from headwater.events import parameters
-from headwater.events.queries import fetch_event, list_events, queries
+from headwater.events.queries import (
+    fetch_event,
+    list_events,
+    lock_event,
+    queries,
+    sum_refunds,
+)
 from headwater.events.schemas import BODY_OF_CHANGE, EVENT, PAGE
-from headwater.events.updates import delete_event, read_change, update_event
+from headwater.events.updates import read_change, update_event
 from headwater.http.json_decoder import refuse_bad_text
-from headwater.http.openapi import object_schema
+from headwater.http.openapi import NUMBER_OR_NULL, TEXT, object_schema
 from headwater.http.parameters import JsonInput
 from headwater.identity.senders import Sender
 from headwater.inbox.inbox import Request
 from headwater.ingest.endpoints import TRACKING
 from headwater.ingest.payload import EVENT_FORM
 from headwater.ingest.schemas import INGEST_SCHEMAS
+from headwater.mcp.confirmation import (
+    CONFIRM,
+    PREVIEW,
+    check_confirmation,
+    preview,
+    read_confirmation,
+)
 from headwater.mcp.context import ToolContext
-from headwater.mcp.pages import PAGING, page_answer, paged
+from headwater.mcp.pages import PAGING, filled, page_answer, paged
+from headwater.mcp.periods import DATES, PERIODS, with_dates
 from headwater.mcp.tool import (
     ID,
     Arguments,
@@ -31,26 +48,38 @@ from headwater.mcp.tool import (
     answer_of,
     arguments_of,
     list_of,
-    required_of,
     rows_schema,
     schema_of,
 )
 
 _EVENT_ID = {"event_id": {**ID, "description": "The event's id, from list_events."}}
-_DONE = object_schema({"message": {"type": "string"}})
+_PERIOD = object_schema({"start_date": TEXT, "end_date": TEXT})
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 _UNKNOWN = "Find the event's id with list_events."
 
 
 async def _list_events(context: ToolContext, arguments: Arguments) -> Any:
-    query = JsonInput(paged(arguments))
-    cursors = parameters.cursors(query, context.service.signing_key, context.space_id)
+    now = datetime.now(UTC)
     async with context.transaction() as connection:
-        await connection.execute(queries["snapshot"])
         space = await context.space(connection)
-        listing = parameters.read_list_events(query, space, cursors, datetime.now(UTC))
+    dated = with_dates(paged(_with_fields(arguments)), space, now, DEFAULT_PERIOD)
+    query = JsonInput(dated)
+    cursors = parameters.cursors(query, context.service.signing_key, context.space_id)
+    listing = parameters.read_list_events(query, space, cursors, now)
+    async with context.transaction(heavy=listing.by_amount) as connection:
+        await connection.execute(queries["snapshot"])
         page = await list_events(connection, space.id, listing)
-    return page_answer(page, cursors)
+    period = {date.name: dated[date.name] for date in DATES.parameters}
+    return {**page_answer(page, cursors), "period": period}
+
+
+def _with_fields(arguments: Arguments) -> Arguments:
+    """The arguments with the fields that most questions need, where none are chosen."""
+    if arguments.get(parameters.FIELDS_PARAMETER.name) is not None:
+        return arguments
+    credited = arguments.get(parameters.SOURCES_PARAMETER.name) is not None
+    chosen = [*USUAL_FIELDS, *(USUAL_FIELDS_OF_TOUCHES if credited else ())]
+    return {**arguments, parameters.FIELDS_PARAMETER.name: chosen}
 
 
 async def _get_event(context: ToolContext, arguments: Arguments) -> Any:
@@ -70,34 +99,72 @@ async def _track_event(context: ToolContext, arguments: Arguments) -> Any:
 
 async def _update_amount(context: ToolContext, arguments: Arguments) -> Any:
     change = read_change({"amount": arguments["amount"]})
+    event_id = arguments["event_id"]
     async with context.transaction() as connection:
-        await update_event(connection, context.space_id, arguments["event_id"], change)
-    return {"message": "Event updated."}
+        before = await fetch_event(connection, context.space_id, event_id)
+        await update_event(connection, context.space_id, event_id, change)
+        count, amount = await sum_refunds(connection, context.space_id, event_id)
+    refunds = {"count": count, "amount": float(amount)}
+    return {
+        "message": "Event updated." if not count else _REFUNDED,
+        "amount_before": msgspec.json.decode(before)["amount"],
+        "refunds_of_its_order": refunds,
+    }
 
 
 async def _delete_event(context: ToolContext, arguments: Arguments) -> Any:
+    confirmation = read_confirmation(arguments)
+    event_id, tool = arguments["event_id"], "delete_event"
     async with context.transaction() as connection:
-        await fetch_event(connection, context.space_id, arguments["event_id"])
-        await delete_event(connection, context.space_id, arguments["event_id"])
-        await withdraw_deliveries(connection, context.space_id, arguments["event_id"])
+        await lock_event(connection, context.space_id, event_id)
+        event = msgspec.json.decode(await fetch_event(connection, context.space_id, event_id))
+        deliveries = await list_of_event(connection, context.space_id, event_id)
+        would_go = {"event": filled(event), "deliveries": _count_by_status(deliveries)}
+        if confirmation is None:
+            return preview(context, tool, would_go)
+        check_confirmation(context, tool, would_go, confirmation)
+        await remove_event(connection, context.space_id, event_id)
     return {"message": "Event deleted."}
 
 
-_LISTED = (*parameters.TIME.parameters, *parameters.SELECTION, *PAGING)
+def _count_by_status(deliveries: list[str]) -> dict[str, int]:
+    return Counter(msgspec.json.decode(line)["status"] for line in deliveries)
+
+
+DEFAULT_PERIOD = "last 30 days"
+USUAL_FIELDS = ("event_name", "amount", "profile_id", "order_id")
+USUAL_FIELDS_OF_TOUCHES = ("source", "campaign_id", "campaign_name")
+_REFUNDED = (
+    "Event updated. Its order has refunds, which are events of their own with negative amounts: "
+    "revenue counts them besides the new amount."
+)
+_FIELDS = replace(
+    parameters.FIELDS_PARAMETER,
+    kind=parameters.FIELDS_PARAMETER.kind.documented(type="string"),
+    description=(
+        f"What a row shows besides id and event_time_utc; {', '.join(USUAL_FIELDS)} if left out. "
+        "Also: configured_name, company_id, is_upsell, order_name, event_url; with sources: "
+        "source, touchpoint_id, and …_id and …_name of campaign, adset, ad, account."
+    ),
+)
+_LISTED = (
+    *PERIODS, parameters.EVENT_NAMES_PARAMETER, *parameters.OF_AMOUNTS,
+    parameters.SOURCES_PARAMETER, parameters.MODEL, parameters.WINDOW, parameters.QUERY_MODE,
+    _FIELDS, *PAGING,
+)  # fmt: skip
 
 TOOLS = (
     Tool(
         name="list_events",
         title="List events",
         description=(
-            "Single events (purchases, sign-ups, leads, …) of a time range, newest first. With "
-            "`sources`, an attribution model and a window: one row for each touchpoint that gets "
-            "credit, `amount` being the credit. For totals by channel, campaign, day or country "
-            "use query_report instead; it is one call and adds up everything."
+            f"Single events (purchases, sign-ups, …) of a period ({DEFAULT_PERIOD} if left out), "
+            "newest or largest first; refunds are purchases with negative amounts. With `sources`, "
+            "a model and a window: a row for each touchpoint that gets credit, `amount` being the "
+            "credit. For totals use query_report: it is one call and adds up everything."
         ),
         arguments=arguments_of(*_LISTED) | filters.ARGUMENT,
-        required=required_of(*_LISTED),
-        answer=list_of(rows_schema(PAGE)),
+        answer=list_of(rows_schema(PAGE), period=_PERIOD),
         call=_list_events,
     ),
     Tool(
@@ -128,12 +195,21 @@ TOOLS = (
         name="update_event_amount",
         title="Change an event's amount",
         description=(
-            "Set an event's amount, as after a partial refund, or clear it with null. What was "
-            "forwarded to ad platforms before is not changed there."
+            "Correct an event's amount, or clear it with null. Not for refunds: those are "
+            "purchases of their own with a negative amount, and would be deducted twice; the "
+            "answer tells those of this event's order. Ad platforms keep what they were sent."
         ),
         arguments=_EVENT_ID | schema_of(BODY_OF_CHANGE)["properties"],
         required=("event_id", "amount"),
-        answer=_DONE,
+        answer=object_schema(
+            {
+                "message": TEXT,
+                "amount_before": NUMBER_OR_NULL,
+                "refunds_of_its_order": object_schema(
+                    {"count": {"type": "integer"}, "amount": {"type": "number"}}
+                ),
+            }
+        ),
         call=_update_amount,
         writes=True,
         destructive=True,
@@ -144,10 +220,13 @@ TOOLS = (
     Tool(
         name="delete_event",
         title="Delete an event",
-        description="Delete an event for good. Ask the person first: it cannot be undone.",
-        arguments=_EVENT_ID,
+        description=(
+            "Delete an event for good, in two calls: the first changes nothing and shows what "
+            "would go, the second confirms it."
+        ),
+        arguments=_EVENT_ID | arguments_of(CONFIRM),
         required=("event_id",),
-        answer=_DONE,
+        answer=object_schema(PREVIEW, "would_go", "confirm"),
         call=_delete_event,
         writes=True,
         destructive=True,

@@ -1,42 +1,82 @@
-"""Tools about failures: deliveries that ad platforms did not get, and rejected events."""
+"""Tools about what arrives: destinations and deliveries to ad platforms, and rejected events."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from headwater.deliveries import parameters
-from headwater.deliveries.delivery_log import list_deliveries
+from headwater.deliveries.delivery_log import DeliveryFilter, count_deliveries, list_deliveries
 from headwater.deliveries.schemas import PAGE as DELIVERIES
-from headwater.destinations.destinations import fetch_destination
-from headwater.http.fields import whole_number
+from headwater.destinations.destinations import fetch_destination, list_destinations
+from headwater.destinations.schemas import show_destination
+from headwater.http.fields import one_of, whole_number
 from headwater.http.openapi import TEXT, object_schema
 from headwater.http.pagination import Cursors
-from headwater.http.parameters import JsonInput, Parameter
+from headwater.http.parameters import Input, JsonInput, Parameter
+from headwater.http.timerange import EVER
 from headwater.inbox.rejected import list_rejected_events
 from headwater.inbox.rows import RejectReason
 from headwater.mcp.context import ToolContext
-from headwater.mcp.pages import PAGING, PER_PAGE, page_answer, paged
+from headwater.mcp.pages import PAGING, PER_PAGE, filled, page_answer, paged
+from headwater.mcp.periods import DATES, PERIODS, with_dates
 from headwater.mcp.tool import Arguments, Tool, arguments_of, list_of, rows_schema
+from headwater.platforms import registry
+from headwater.spaces.models import Space
 
 _DESTINATION_ID = Parameter(
     name="destination_id", kind=whole_number(1, 10**18 - 1),
     description="Only what went, or should have gone, to this destination.",
 )  # fmt: skip
-_SOUGHT = (_DESTINATION_ID, parameters.EVENT_ID, parameters.STATUS, parameters.REASON)
+_PLATFORM = Parameter(
+    name="platform", kind=one_of(tuple(registry.PLATFORMS)),
+    description="Only what went, or should have gone, to this platform.",
+)  # fmt: skip
+_SOUGHT = (
+    *PERIODS, _PLATFORM, _DESTINATION_ID, parameters.EVENT_ID, parameters.STATUS, parameters.REASON,
+)  # fmt: skip
+MOST_COUNTED = 50_000
+"""The most deliveries that are counted."""
 
 
 async def _list_deliveries(context: ToolContext, arguments: Arguments) -> Any:
-    query = JsonInput(paged(arguments))
-    destination_id = _DESTINATION_ID.read(query)
-    sought = replace(parameters.read_filter(query, 0), destination_id=destination_id)
+    async with context.transaction() as connection:
+        space = await context.space(connection)
+    query = JsonInput(with_dates(paged(arguments), space, datetime.now(UTC)))
+    sought = _read_filter(query, space)
     cursors = parameters.cursors(context.service.signing_key, context.space_id, sought)
     per_page, at = parameters.read_page(query, cursors)
     async with context.transaction() as connection:
-        if destination_id is not None:
-            await fetch_destination(connection, context.space_id, destination_id)
+        if sought.destination_id is not None:
+            await fetch_destination(connection, context.space_id, sought.destination_id)
         page = await list_deliveries(connection, context.space_id, sought, per_page, at)
-    return page_answer(page, cursors)
+        counts = await count_deliveries(connection, context.space_id, sought, MOST_COUNTED)
+    return {**page_answer(page, cursors), "counts": counts}
+
+
+def _read_filter(query: Input, space: Space) -> DeliveryFilter:
+    time = DATES.read_time(query, space.zone, EVER)
+    return replace(
+        parameters.read_filter(query, 0),
+        destination_id=_DESTINATION_ID.read(query),
+        platform=_PLATFORM.read(query),
+        **({} if time is EVER else {"start": time.start, "end": time.end}),
+    )
+
+
+async def _list_destinations(context: ToolContext, _: Arguments) -> Any:
+    async with context.transaction() as connection:
+        rows = await list_destinations(connection, context.space_id)
+    described = [show_destination(row) for row in rows]
+    return {"rows": [filled({name: row[name] for name in _LISTED}) for row in described]}
+
+
+_LISTED = (
+    "id", "platform", "name", "status", "status_reason", "all_events", "mapping", "warnings",
+    "deliveries", "created_at",
+)  # fmt: skip
+"""The members of a destination that an assistant sees: no setting and no secret."""
 
 
 async def _list_rejected(context: ToolContext, arguments: Arguments) -> Any:
@@ -54,13 +94,30 @@ TOOLS = (
         name="list_deliveries",
         title="List deliveries",
         description=(
-            "What became of events at the ad platforms, the latest first: delivered, failed, "
-            "skipped and why, or still waiting. `error` says what a platform answered."
+            "What became of events at the ad platforms, the latest first, and how many by status "
+            "(`counts`): delivered, failed, skipped and why, or still waiting. The time is that at "
+            "which an event was stored. `error` says what a platform answered."
         ),
         arguments=arguments_of(*_SOUGHT, *PAGING),
-        answer=list_of(rows_schema(DELIVERIES)),
+        answer=list_of(
+            rows_schema(DELIVERIES),
+            counts={
+                "type": "object",
+                "description": f"By status, of the latest {MOST_COUNTED} at most.",
+            },
+        ),
         call=_list_deliveries,
-        hint="Leave out destination_id; the rows of list_deliveries tell which there are.",
+        hint="Find the destination's id with list_destinations.",
+    ),
+    Tool(
+        name="list_destinations",
+        title="List destinations",
+        description=(
+            "The accounts of ad platforms that events are forwarded to: state, what each event is "
+            "sent as, and deliveries by status."
+        ),
+        answer=object_schema({"rows": {"type": "array", "items": {"type": "object"}}}),
+        call=_list_destinations,
     ),
     Tool(
         name="list_rejected_events",

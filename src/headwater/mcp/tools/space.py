@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from headwater.events.accepted import CUSTOM_NAMES
 from headwater.http.fields import text_up_to
-from headwater.http.openapi import TEXT, object_schema
+from headwater.http.openapi import TEXT, TEXT_OR_NULL, object_schema
 from headwater.http.parameters import JsonInput
 from headwater.http.period_words import ALL_WORDS, LONGEST_WORDS, UNREADABLE, DateSpan, read_dates
 from headwater.mcp.context import ToolContext
 from headwater.mcp.descriptions import describe_space
+from headwater.mcp.periods import written
 from headwater.mcp.tool import ID, Arguments, Tool
 
 _WORDS = text_up_to(LONGEST_WORDS, rule="must be a string.", length_rule=UNREADABLE)
@@ -19,8 +20,7 @@ _LABELS = {"type": "object", "additionalProperties": TEXT}
 
 
 async def _get_space(context: ToolContext, _: Arguments) -> Any:
-    async with context.transaction() as connection:
-        return describe_space(await context.space(connection), context.bearer.role)
+    return await describe_space(context)
 
 
 async def _list_custom_events(context: ToolContext, _: Arguments) -> Any:
@@ -35,23 +35,35 @@ async def _resolve_date_range(context: ToolContext, arguments: Arguments) -> Any
         space = await context.space(connection)
     today = datetime.now(UTC).astimezone(space.zone).date()
     query = JsonInput(arguments)
-    dates = query.read(
-        "words", _WORDS.then(lambda words: read_dates(words, today)), arguments["words"]
+    both = query.read(
+        "words", _WORDS.then(lambda words: _read_both(words, today)), arguments["words"]
     )
     query.finish()
-    assert dates is not None
-    before = dates.before
+    assert both is not None
+    dates, before = both
     return {
-        **_written(dates),
+        **written(dates),
         "days": dates.days,
         "timezone": space.timezone,
         "today": today.isoformat(),
-        "previous_period": _written(before),
+        "note": _about_today(dates, today),
+        "previous_period": written(before),
     }
 
 
-def _written(dates: DateSpan) -> dict[str, str]:
-    return {"start_date": f"{dates.first} 00:00:00", "end_date": f"{dates.last} 23:59:59"}
+def _read_both(words: str, today: date) -> tuple[DateSpan, DateSpan]:
+    """The days that words mean, and those before them."""
+    dates = read_dates(words, today)
+    try:
+        return dates, dates.before
+    except (ValueError, OverflowError):
+        raise ValueError(UNREADABLE) from None
+
+
+def _about_today(dates: DateSpan, today: date) -> str:
+    if dates.first <= today <= dates.last:
+        return f"Today, {today}, is included and not over yet."
+    return f"Today, {today}, is left out."
 
 
 _DATES = {"start_date": TEXT, "end_date": TEXT}
@@ -61,12 +73,16 @@ TOOLS = (
         name="get_space",
         title="Get the Space",
         description=(
-            "The Space's name, time zone, currency and the names people gave to custom events and "
-            "fields. Call it first: all times and amounts are on its clock and in its currency."
+            "The Space's name, time zone, currency, today's date, its first and last event, the "
+            "events there are, the names people gave to custom events and fields, and what is not "
+            "known. Call it first: all times and amounts are on its clock and in its currency."
         ),
         answer=object_schema(
             {
-                "id": ID, "name": TEXT, "timezone": TEXT, "currency": TEXT,
+                "id": ID, "name": TEXT, "timezone": TEXT, "currency": TEXT, "today": TEXT,
+                "first_event": TEXT_OR_NULL, "last_event": TEXT_OR_NULL,
+                "event_counts": {"type": "object", "additionalProperties": {"type": "integer"}},
+                "not_known": {"type": "array", "items": TEXT},
                 "company_identity_mode": TEXT, "event_labels": _LABELS, "field_labels": _LABELS,
                 "may_write": {"type": "boolean"},
             }
@@ -82,7 +98,7 @@ TOOLS = (
                 "custom_events": {
                     "type": "array", "items": object_schema({"name": TEXT, "label": TEXT})
                 },
-                "unnamed": {"type": "integer", "description": "Custom events without a name."},
+                "unnamed": {"type": "integer"},
             }
         ),
         call=_list_custom_events,
@@ -92,13 +108,14 @@ TOOLS = (
         title="Turn words into dates",
         description=(
             "Turn words for a stretch of time into start_date and end_date on the Space's clock, "
-            "as the other tools want them, with the same number of days before."
+            "with the period before it and today's date. 'last 30 days' ends yesterday."
         ),
         arguments={"words": {**TEXT, "maxLength": 100, "description": f"One of: {ALL_WORDS}."}},
         required=("words",),
         answer=object_schema(
             {
                 **_DATES, "days": {"type": "integer"}, "timezone": TEXT, "today": TEXT,
+                "note": TEXT,
                 "previous_period": object_schema(_DATES),
             }
         ),
