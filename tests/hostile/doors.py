@@ -41,6 +41,7 @@ from headwater.http.instants import parse_instant
 from headwater.http.json_decoder import decode_json, decode_storable, refuse_bad_text
 from headwater.http.pagination import Cursors
 from headwater.http.parameters import Input, JsonInput, Query
+from headwater.http.period_words import read_dates
 from headwater.http.suggestions import Names
 from headwater.http.timerange import parse_day, parse_moment
 from headwater.identity.emails import parse_written_email
@@ -57,7 +58,6 @@ from headwater.logs import mask
 from headwater.masking import Mask
 from headwater.masking import _page as masked_page
 from headwater.mcp.coercion import tidy
-from headwater.http.period_words import read_dates
 from headwater.mcp.hosts import AllowedHosts
 from headwater.mcp.protocol_messages import check_message
 from headwater.mcp.tools import TOOLS

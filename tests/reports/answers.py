@@ -111,7 +111,7 @@ def _model_row(row: model.Row) -> dict[str, Any]:
 # ---------------------------------------------------------------------------------------- the judge
 
 
-def differences(question: dict[str, Any], told: dict[str, Any], right: dict[str, Any]) -> list[str]:
+def differences(told: dict[str, Any], right: dict[str, Any]) -> list[str]:
     """Every member in which two answers differ."""
     return [
         f"{path}: {_shown(one)} is not {_shown(other)}"

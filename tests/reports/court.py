@@ -140,7 +140,7 @@ class Court:
         for _ in range(count):
             question = some_question(dice)
             told = self.runner.run(answers.answer(self.reader, world.space_id, question))
-            wrong = answers.differences(question, told, answers.expected(facts, question))
+            wrong = answers.differences(told, answers.expected(facts, question))
             if self.cases is not None:
                 self.cases.append(Case(facts, question, told))
             if wrong:

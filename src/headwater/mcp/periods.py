@@ -9,7 +9,7 @@ from headwater.http.date_range import date_range
 from headwater.http.errors import Invalid
 from headwater.http.fields import is_blank, text_up_to
 from headwater.http.parameters import JsonInput, Parameter
-from headwater.mcp.dates import EXAMPLES, LONGEST_WORDS, UNREADABLE, DateSpan, read_dates
+from headwater.http.period_words import EXAMPLES, LONGEST_WORDS, UNREADABLE, DateSpan, read_dates
 from headwater.spaces.models import Space
 
 _WORDS = text_up_to(LONGEST_WORDS, rule="must be a string.", length_rule=UNREADABLE)

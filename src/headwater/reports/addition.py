@@ -84,7 +84,7 @@ def _chosen(plan: Plan, paths: PathData) -> BoolArray:
 
 
 def _counted(events: _Events, credits_: Iterable[_Credit]) -> BoolArray:
-    """Return which events are added up: with conditions on touches, those that one of them meets."""
+    """Return which events are added up: with conditions on touches, those that have such a touch."""
     if events.counted_touches is None:
         return np.ones(events.count, dtype=np.bool_)
     pairs = [credited.counted for credited in credits_]

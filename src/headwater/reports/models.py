@@ -233,8 +233,8 @@ class NoCredit(StrEnum):
 
 @dataclass(frozen=True)
 class Unattributed:
-    """The events without a credited touch, as credited to nobody. Where several models are compared,
-    it has only the figures that each of them has of its own.
+    """The events without a credited touch, as credited to nobody. Where several models are
+    compared, it has only the figures that each of them has of its own.
     """
 
     row: ReportRow

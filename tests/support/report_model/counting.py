@@ -184,6 +184,7 @@ def first_order(contact_id: int, question: Question, facts: Facts) -> int | None
         and event.amount > 0
         and (not question.event_names or event.event_name in question.event_names)
     ]
+
     def in_order(event: Event) -> tuple[datetime, int]:
         return event.event_time.replace(microsecond=0), event.id
 

@@ -90,18 +90,24 @@ def label_of(group: str, key: Key, facts: Facts) -> Key:
         named = [name for name in names if name is not None]
         least = min(named, key=str.encode) if named else None
         return least or facts.ad_names.get((group, key)) or key
-    if group == "company":
-        return facts.companies[int(key)]
-    if group == "contact":
-        return facts.contacts[int(key)].called or key
-    if group == "event":
-        return facts.event_labels.get(key, key)
     if group == "week":
         year, week, _ = date.fromisoformat(key).isocalendar()
         return f"{year:04}-W{week:02}"
-    return key
+    return _name_of(group, key, facts) or key
 
 
-def order_of(group: str, key: Key) -> tuple[bool, bytes]:
+def _name_of(group: str, key: str, facts: Facts) -> Key:
+    match group:
+        case "company":
+            return facts.companies[int(key)]
+        case "contact":
+            return facts.contacts[int(key)].called
+        case "event":
+            return facts.event_labels.get(key)
+        case _:
+            return None
+
+
+def order_of(key: Key) -> tuple[bool, bytes]:
     """What keys are sorted by: their bytes, and none after all others."""
     return key is None, (key or "").encode()

@@ -84,12 +84,12 @@ def in_order(rows: dict[Keys, Figures], question: Question) -> list[Keys]:
     """
     listed = sorted(
         rows,
-        key=lambda keys: [order_of(*pair) for pair in zip(question.group_by, keys, strict=True)],
+        key=lambda keys: [order_of(key) for key in keys],
     )
     by = question.order_by or question.measures[0]
     if by in question.group_by:
         place = question.group_by.index(by)
-        return sorted(listed, key=lambda keys: order_of(by, keys[place]))
+        return sorted(listed, key=lambda keys: order_of(keys[place]))
     column = counting.columns_of_measure(question, by)[0]
 
     def largest_first(keys: Keys) -> tuple[bool, Any]:
