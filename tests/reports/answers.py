@@ -35,7 +35,7 @@ ABLE = Abilities(
     measures=("events", "revenue", "credited_events", "credited_revenue"),
     groups=("source", "campaign", "adset", "ad", "keyword", "event", "day", "week", "month",
             "country", "company"),
-    several_models=False, amounts=False, touch_dates=False, months_before=False,
+    several_models=False, amounts=False, touch_dates=False, letters=False, months_before=False,
 )  # fmt: skip
 """Other measures have another meaning there, or none."""
 UNANSWERED = frozenset({"overall", "reasons", "first_event", "last_event", "event_names"})

@@ -36,6 +36,8 @@ class Abilities:
     several_models: bool = True
     amounts: bool = True
     touch_dates: bool = True
+    letters: bool = True
+    """Parts of campaigns are found in any case, those in other letters than A to Z as well."""
     months_before: bool = True
     """The period before whole months is as many months."""
 
@@ -84,9 +86,8 @@ def _some_filters(dice: Random, able: Abilities) -> dict[str, Any]:
     if dice.random() < 0.2:
         filters["sources"] = dice.sample(SOURCES, 3)
     if dice.random() < 0.25:
-        filters["campaign"] = dice.choice(
-            ("SPRING", "S", "11", "& s", "%", "ZEBRA", "aardvark", "r")
-        )
+        parts = ("SPRING", "11", "& s", "%", "ZEBRA", "aard", "r", *(("ÉTÉ",) * able.letters))
+        filters["campaign"] = dice.choice(parts)
     if dice.random() < 0.1:
         filters["custom_field_filters"] = [dice.choice(CONDITIONS)]
     if able.amounts and dice.random() < 0.1:
