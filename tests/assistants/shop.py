@@ -31,7 +31,7 @@ SPRING_AGAIN = TagSet("5002", "Spring Sale Retargeting", "611", "Visitors", "900
 BRAND = TagSet(campaign_id="7001", keyword="pine and larch")
 GENERIC = TagSet("7002", "Generic Search", keyword="hiking boots")
 TENTS = TagSet("7002", "Generic Search", keyword="two person tent")
-WORK = TagSet("8001", "Corporate Gifts", "620", "HR Managers", "9004", "Gift Box")
+WORK = TagSet("8001", "Geschenke für Firmen", "620", "HR Managers", "9004", "Gift Box")
 VIDEO = TagSet("6001", "Summer Teaser", "630", "Under 30", "9001")
 TRICK = TagSet("5003", INSTRUCTION)
 NEWS = TagSet(campaign_name="Newsletter")

@@ -32,7 +32,7 @@ CAMPAIGNS: tuple[dict[str, str], ...] = (
     {}, {"campaign_id": "11", "campaign_name": "Spring"}, {"campaign_id": "11"},
     {"campaign_id": "11"},
     {"campaign_id": "11", "campaign_name": "Early spring"}, {"campaign_name": "Spring"},
-    {"campaign_id": "12", "campaign_name": "spring & sons"},
+    {"campaign_id": "12", "campaign_name": "spring & sons"}, {"campaign_name": "Été"},
 )  # fmt: skip
 URLS = (
     None,
@@ -42,7 +42,7 @@ URLS = (
 )
 NAMES = ("purchase", "purchase", "purchase", "upsell_purchase", "sign_up", "custom_event_1")
 AMOUNTS = (
-    None, "100", "100", "0", "0.01", "33.333", "-30", "-0.0003", "99.9999", "7.5",
+    None, "100", "100", "0", "0.01", "33.333", "-30", "-30", "-250.5", "-0.0003", "99.9999", "7.5",
     "100000000000000",
 )  # fmt: skip
 ORDERS = (None, None, None, "o1", "o2")

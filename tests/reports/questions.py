@@ -66,7 +66,7 @@ def _some_filters(dice: Random) -> dict[str, Any]:
         filters["sources"] = dice.sample(SOURCES, 3)
     if dice.random() < 0.25:
         filters["campaign"] = dice.choice(
-            ("SPRING", "S", "11", "& s", "%", "ZEBRA", "aardvark", "r")
+            ("SPRING", "S", "11", "& s", "%", "ZEBRA", "aardvark", "r", "ÉTÉ")
         )
     if dice.random() < 0.1:
         filters["custom_field_filters"] = [dice.choice(CONDITIONS)]

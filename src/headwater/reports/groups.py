@@ -185,9 +185,18 @@ async def fetch_contacts_meeting(
 
 
 async def fetch_tag_sets_of_campaign(
-    connection: AsyncConnection, space_id: int, campaign: str
+    connection: AsyncConnection, space_id: int, part: str
 ) -> IntArray:
-    """Return the tag sets of campaigns whose id or name contains a text, ascending."""
-    bound = {"space_id": space_id, "campaign": campaign}
-    rows = await fetch_all(connection, queries["tag_sets_of_campaign"], bound)
-    return np.array([number for (number,) in rows], dtype=np.int64)
+    """Return the tag sets of campaigns whose id or name contains a text in any case, ascending.
+
+    Case is Python's to ignore, as the database's may know no letters but those of English.
+    """
+    rows = await fetch_all(connection, queries["campaigns"], {"space_id": space_id})
+    folded = part.lower()
+    numbers = [
+        number
+        for *names, members in rows
+        if any(folded in (name or "").lower() for name in names)
+        for number in members
+    ]
+    return np.array(sorted(numbers), dtype=np.int64)

@@ -6,17 +6,15 @@ FROM tag_sets s
 WHERE s.space_id = %(space_id)s AND {key} IS NOT NULL
 GROUP BY {key};
 
--- name: tag_sets_of_campaign
--- The tag sets of campaigns whose id or name contains a text, in any case.
-SELECT s.id
+-- name: campaigns
+-- The campaigns by id and name, and the tag sets that have them.
+SELECT s.campaign_id, coalesce(s.campaign_name, a.name), array_agg(s.id)
 FROM tag_sets s
 LEFT JOIN ad_names a
     ON a.space_id = %(space_id)s AND a.kind = 'campaign' AND a.id = s.campaign_id
     AND s.campaign_name IS NULL
-WHERE s.space_id = %(space_id)s
-  AND (strpos(lower(s.campaign_id), lower(%(campaign)s)) > 0
-       OR strpos(lower(coalesce(s.campaign_name, a.name)), lower(%(campaign)s)) > 0)
-ORDER BY s.id;
+WHERE s.space_id = %(space_id)s AND num_nonnulls(s.campaign_id, s.campaign_name) > 0
+GROUP BY 1, 2;
 
 -- name: countries
 -- The contacts by their country, eight octets each.
