@@ -40,6 +40,7 @@ FROM (
                 AND (t.occurred_at, t.id) > (%(after_time)s, %(after_touch)s)
                 AND (t.occurred_at, t.id) < (%(before_time)s, %(before_touch)s)
               ORDER BY t.occurred_at {order}, t.id {order} LIMIT %(limit)s) t
+        LEFT JOIN tag_sets g ON g.space_id = %(space_id)s AND g.id = t.tag_set_id
         LEFT JOIN ad_names ad
             ON ad.space_id = %(space_id)s AND ad.kind = 'ad' AND ad.id = g.ad_id
         LEFT JOIN ad_names adset
