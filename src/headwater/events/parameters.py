@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import datetime
+from decimal import Decimal
 
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.attribution.query import Attribution
@@ -12,7 +14,8 @@ from headwater.events.accepted import EVENT_NAMES, EVENT_NAMES_IN_WORDS
 from headwater.events.fields import FIELDS, complete
 from headwater.events.models import EventSelection, ListEvents
 from headwater.http.date_range import date_range
-from headwater.http.fields import number, one_of
+from headwater.http.decimals import MAX_AMOUNT, number_pattern
+from headwater.http.fields import number, number_text, number_within, one_of
 from headwater.http.pagination import CURSOR, Cursors, page_size
 from headwater.http.parameters import Input, ListParameter, Parameter
 from headwater.http.timerange import NEVER, TimeRange
@@ -54,7 +57,20 @@ FIELDS_PARAMETER = ListParameter(
         "`touchpoint_id` and `source` need `sources`."
     ),
 )  # fmt: skip
-_AMOUNT = number("must be a number.")
+_NUMBER = re.compile(number_pattern(exponent=3))
+
+
+def _within_amounts(amount: Decimal) -> Decimal:
+    if abs(amount) > MAX_AMOUNT:
+        raise ValueError(f"must be from {-MAX_AMOUNT:f} to {MAX_AMOUNT:f}.")
+    return amount
+
+
+_AMOUNT = (
+    number("must be a number.", form=_NUMBER)
+    .then(_within_amounts)
+    .documented(anyOf=[number_within(MAX_AMOUNT), number_text(_NUMBER)])
+)
 AMOUNT_MIN = Parameter(
     name="amount_min", kind=_AMOUNT,
     description="Only events of at least this amount; refunds are negative.",
