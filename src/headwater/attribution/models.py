@@ -42,23 +42,20 @@ NOT_DIRECT = SQL("t.source_id <> {}").format(DIRECT_ID)
 class CreditShare:
     """The share of a row `c`, which has the touch's `place` among `touches`."""
 
-    credit: SQL
-    """The share of its event's `amount`."""
     units: SQL
-    """The share of a whole number of units, `{units}`: a whole number; all shares add up to it. A
-    credit is this share of the amount's units.
-    """
+    """The share of a whole number of units, `{units}`: a whole number; all shares add up to it."""
+
+    @property
+    def credit(self) -> Composable:
+        """The share of its event's `amount`: of the amount's `units`, each worth a `step`."""
+        if self is WHOLE:
+            return SQL("c.amount")
+        return SQL("({} * c.step)").format(self.units.format(units=SQL("c.units")))
 
 
-WHOLE = CreditShare(SQL("c.amount"), SQL("{units}"))
-LINEAR = CreditShare(
-    SQL("linear_credit(c.amount, c.place, c.touches)"),
-    SQL("linear_units({units}, c.place, c.touches)"),
-)
-U_SHAPED = CreditShare(
-    SQL("u_shaped_credit(c.amount, c.place, c.touches)"),
-    SQL("u_shaped_units({units}, c.place, c.touches)"),
-)
+WHOLE = CreditShare(SQL("{units}"))
+LINEAR = CreditShare(SQL("linear_units({units}, c.place, c.touches)"))
+U_SHAPED = CreditShare(SQL("u_shaped_units({units}, c.place, c.touches)"))
 
 
 class CreditedTouches(Enum):
@@ -79,7 +76,7 @@ class Model:
     """Conditions on the touches that count; each only where those before it find no touch."""
 
     @property
-    def credit(self) -> SQL:
+    def credit(self) -> Composable:
         """The part that a row `c` gets of its event's `amount`."""
         return self.share.credit
 
