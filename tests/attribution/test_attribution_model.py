@@ -22,7 +22,7 @@ from psycopg.sql import SQL
 
 from headwater.attribution import query
 from headwater.attribution.models import MODELS, WINDOWS
-from headwater.attribution.query import Attribution, credited_rows
+from headwater.attribution.query import Attribution, credited_rows, queries
 from headwater.events.fields import complete
 from headwater.events.models import EventSelection, ListEvents
 from headwater.events.queries import list_events
@@ -199,16 +199,22 @@ def test_shares_of_long_paths_are_exact(
     connection: psycopg.Connection, rows: list[tuple[Decimal | None, int]]
 ) -> None:
     found = connection.execute(
-        """
-        SELECT array_agg(linear_credit(amount, place, touches) ORDER BY place),
-               array_agg(u_shaped_credit(amount, place, touches) ORDER BY place)
-        FROM unnest(%s::numeric(19,4)[], %s::bigint[]) WITH ORDINALITY
-             AS row (amount, touches, number)
-        CROSS JOIN LATERAL generate_series(1, touches) AS place
-        GROUP BY number ORDER BY number
-        """,
+        SQL("""
+        SELECT array_agg({linear} ORDER BY c.place), array_agg({u_shaped} ORDER BY c.place)
+        FROM (
+            SELECT e.number, e.touches, place, m.*
+            FROM unnest(%s::numeric(19,4)[], %s::bigint[]) WITH ORDINALITY
+                 AS e (amount, touches, number)
+            CROSS JOIN LATERAL ({units}) m
+            CROSS JOIN LATERAL generate_series(1, e.touches) AS place
+        ) c
+        GROUP BY c.number ORDER BY c.number
+        """).format(
+            linear=MODELS["linear"].credit, u_shaped=MODELS["u_shaped"].credit,
+            units=queries["units"],
+        ),
         ([amount for amount, _ in rows], [touches for _, touches in rows]),
-    ).fetchall()
+    ).fetchall()  # fmt: skip
     for (amount, touches), (linear, u_shaped) in zip(rows, found, strict=True):
         assert linear == shares(amount, [Fraction(1, touches)] * touches)
         ends, middle = Fraction(2, 5), Fraction(1, 5) / max(1, touches - 2)
@@ -217,25 +223,26 @@ def test_shares_of_long_paths_are_exact(
 
 
 @pytest.mark.parametrize(
-    ("credit", "amount", "expected"),
+    ("model", "amount", "expected"),
     [
-        ("linear_credit", "100", ["33.34", "33.33", "33.33"]),
-        ("linear_credit", "0.01", ["0.01", "0", "0"]),
-        ("linear_credit", "-0.02", ["-0.01", "-0.01", "0"]),
-        ("linear_credit", "0.001", ["0.001", "0", "0"]),
-        ("u_shaped_credit", "33.33", ["13.34", "2.22", "2.22", "2.22", "13.33"]),
-        ("u_shaped_credit", "100", ["50", "50"]),
-        ("u_shaped_credit", "7.77", ["7.77"]),
+        ("linear", "100", ["33.34", "33.33", "33.33"]),
+        ("linear", "0.01", ["0.01", "0", "0"]),
+        ("linear", "-0.02", ["-0.01", "-0.01", "0"]),
+        ("linear", "0.001", ["0.001", "0", "0"]),
+        ("u_shaped", "33.33", ["13.34", "2.22", "2.22", "2.22", "13.33"]),
+        ("u_shaped", "100", ["50", "50"]),
+        ("u_shaped", "7.77", ["7.77"]),
     ],
 )
 def test_known_shares(
-    connection: psycopg.Connection, credit: str, amount: str, expected: list[str]
+    connection: psycopg.Connection, model: str, amount: str, expected: list[str]
 ) -> None:
-    function = {"linear_credit": SQL("linear_credit"), "u_shaped_credit": SQL("u_shaped_credit")}
     rows = connection.execute(
         SQL(
-            "SELECT {}(%(amount)s, place, %(touches)s) FROM generate_series(1, %(touches)s) place"
-        ).format(function[credit]),
+            "SELECT {credit} FROM (SELECT %(touches)s::bigint AS touches, place, m.*"
+            " FROM (SELECT %(amount)s::numeric AS amount) e CROSS JOIN LATERAL ({units}) m"
+            " CROSS JOIN generate_series(1, %(touches)s::bigint) AS place) c ORDER BY c.place"
+        ).format(credit=MODELS[model].credit, units=queries["units"]),
         {"amount": Decimal(amount), "touches": len(expected)},
     ).fetchall()
     assert [value for (value,) in rows] == [Decimal(value) for value in expected]

@@ -1,11 +1,22 @@
 -- name: credited
 -- Every credited row: an event `e` with each touch `t` that gets a part of it. The sources filter
--- what has been weighted: they never change a credit.
+-- what has been weighted: they never change a credit. What an amount is made of is worked out once
+-- an event.
 SELECT e.id AS event_id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount,
-       t.id AS touchpoint_id, t.occurred_at, t.source_id, t.tag_set_id, t.place, t.touches
+       t.id AS touchpoint_id, t.occurred_at, t.source_id, t.tag_set_id, t.place, t.touches,
+       m.units, m.step
 FROM {events} e
+CROSS JOIN LATERAL ({money}) m
 CROSS JOIN LATERAL ({credited_touches}) t
 WHERE e.space_id = %(space_id)s AND t.source_id = ANY(%(source_ids)s) AND {only};
+
+-- name: units
+-- The units of an event's amount, and what one of them is worth.
+SELECT credit_units(e.amount) AS units, sign(e.amount) * credit_unit(e.amount) AS step OFFSET 0
+
+-- name: no_units
+-- Where the whole amount goes to one touch.
+SELECT NULL::bigint AS units, NULL::numeric AS step
 
 -- name: path
 -- The touches `t` on the path of event `e`: index-only, in order. An interval in seconds, unlike

@@ -61,25 +61,20 @@ class CreditShare:
     """The share of a row `c`, which has the touch's `place` among `touches`."""
 
     spread: Spread
-    credit: SQL
-    """The share of its event's `amount`."""
     units: SQL
-    """The share of a whole number of units, `{units}`: a whole number; all shares add up to it. A
-    credit is this share of the amount's units.
-    """
+    """The share of a whole number of units, `{units}`: a whole number; all shares add up to it."""
+
+    @property
+    def credit(self) -> Composable:
+        """The share of its event's `amount`: of the amount's `units`, each worth a `step`."""
+        if self.spread is Spread.WHOLE:
+            return SQL("c.amount")
+        return SQL("({} * c.step)").format(self.units.format(units=SQL("c.units")))
 
 
-WHOLE = CreditShare(Spread.WHOLE, SQL("c.amount"), SQL("{units}"))
-LINEAR = CreditShare(
-    Spread.LINEAR,
-    SQL("linear_credit(c.amount, c.place, c.touches)"),
-    SQL("linear_units({units}, c.place, c.touches)"),
-)
-U_SHAPED = CreditShare(
-    Spread.U_SHAPED,
-    SQL("u_shaped_credit(c.amount, c.place, c.touches)"),
-    SQL("u_shaped_units({units}, c.place, c.touches)"),
-)
+WHOLE = CreditShare(Spread.WHOLE, SQL("{units}"))
+LINEAR = CreditShare(Spread.LINEAR, SQL("linear_units({units}, c.place, c.touches)"))
+U_SHAPED = CreditShare(Spread.U_SHAPED, SQL("u_shaped_units({units}, c.place, c.touches)"))
 
 
 class CreditedTouches(Enum):
@@ -100,7 +95,7 @@ class Model:
     """The touches that count; each only where those before it find no touch."""
 
     @property
-    def credit(self) -> SQL:
+    def credit(self) -> Composable:
         """The part that a row `c` gets of its event's `amount`."""
         return self.share.credit
 

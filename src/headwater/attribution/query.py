@@ -81,11 +81,15 @@ def credited_rows(
 ) -> Composed:
     """The credited rows of the events `e` that meet `only`, as a SELECT of `event_id, event_time,
     contact_id, company_id, event_name, amount, touchpoint_id, occurred_at, source_id, tag_set_id,
-    place, touches`, in no order. `only` may also name the touch as `t`. The model's `credit` turns
-    `amount`, `place` and `touches` into the credit. `events` may be a part of all events.
+    place, touches, units, step`, in no order. `only` may also name the touch as `t`. The model's
+    `credit` turns these into the credit. `events` may be a part of all events.
     """
+    spread = MODELS[attribution.model].take is CreditedTouches.EACH
     return queries["credited"].format(
-        events=events, credited_touches=credited_touches(attribution), only=only
+        events=events,
+        money=queries["units" if spread else "no_units"],
+        credited_touches=credited_touches(attribution),
+        only=only,
     )
 
 

@@ -65,7 +65,7 @@ JOINS: dict[str, Composable] = {
     },
 }
 """The joins, each after the tables that it is joined to. Tag sets are found by their key here too:
-the planner might read all of a table for each row that has grown since it was analysed.
+of a table that has grown since it was analysed, the planner might read all for each row.
 """
 
 JOINS_BY_KEY: dict[str, Composable] = JOINS | {

@@ -10,7 +10,7 @@ from typing import Any
 from psycopg.sql import SQL, Composed, Identifier, Placeholder
 
 from headwater.database.queries import Queries
-from headwater.paths.packing import (
+from headwater.paths.packed_columns import (
     DamagedColumn,
     checked,
     pack,

@@ -39,7 +39,7 @@ class Unit(Enum):
 
 
 @dataclass(frozen=True)
-class Form:
+class MeasureForm:
     """How a figure is made of sums: `(plus - minus) / (per * scale)`."""
 
     unit: Unit
@@ -51,28 +51,28 @@ class Form:
 
 _MONEY_UNIT, _DAY_SECONDS = 10_000, 86_400
 _FORMS = {
-    Measure.EVENTS: Form(Unit.COUNT, Sum.EVENTS),
-    Measure.ORDERS: Form(Unit.COUNT, Sum.ORDERS),
-    Measure.REFUND_COUNT: Form(Unit.COUNT, Sum.REFUND_COUNT),
-    Measure.NEW_CUSTOMERS: Form(Unit.COUNT, Sum.FIRST_ORDERS),
-    Measure.TOUCHED_EVENTS: Form(Unit.COUNT, TOUCHED_EVENTS),
-    Measure.REVENUE: Form(Unit.MONEY, Sum.GROSS, minus=Sum.REFUNDS),
-    Measure.GROSS_REVENUE: Form(Unit.MONEY, Sum.GROSS),
-    Measure.REFUNDS: Form(Unit.MONEY, Sum.REFUNDS),
-    Measure.TOUCHED_REVENUE: Form(Unit.MONEY, TOUCHED_REVENUE),
+    Measure.EVENTS: MeasureForm(Unit.COUNT, Sum.EVENTS),
+    Measure.ORDERS: MeasureForm(Unit.COUNT, Sum.ORDERS),
+    Measure.REFUND_COUNT: MeasureForm(Unit.COUNT, Sum.REFUND_COUNT),
+    Measure.NEW_CUSTOMERS: MeasureForm(Unit.COUNT, Sum.FIRST_ORDERS),
+    Measure.TOUCHED_EVENTS: MeasureForm(Unit.COUNT, TOUCHED_EVENTS),
+    Measure.REVENUE: MeasureForm(Unit.MONEY, Sum.GROSS, minus=Sum.REFUNDS),
+    Measure.GROSS_REVENUE: MeasureForm(Unit.MONEY, Sum.GROSS),
+    Measure.REFUNDS: MeasureForm(Unit.MONEY, Sum.REFUNDS),
+    Measure.TOUCHED_REVENUE: MeasureForm(Unit.MONEY, TOUCHED_REVENUE),
     Measure.AVERAGE_ORDER_VALUE:
-        Form(Unit.RATIO, Sum.GROSS, per=Sum.ORDERS, scale=_MONEY_UNIT),
+        MeasureForm(Unit.RATIO, Sum.GROSS, per=Sum.ORDERS, scale=_MONEY_UNIT),
     Measure.DAYS_TO_CONVERSION:
-        Form(Unit.RATIO, Sum.SECONDS, per=Sum.REACHED, scale=_DAY_SECONDS),
-    Measure.TOUCHES_TO_CONVERSION: Form(Unit.RATIO, Sum.TOUCHES, per=Sum.REACHED),
+        MeasureForm(Unit.RATIO, Sum.SECONDS, per=Sum.REACHED, scale=_DAY_SECONDS),
+    Measure.TOUCHES_TO_CONVERSION: MeasureForm(Unit.RATIO, Sum.TOUCHES, per=Sum.REACHED),
 }  # fmt: skip
 
 
-def _form(measure: Measure, model: str) -> Form:
+def _form_of(measure: Measure, model: str) -> MeasureForm:
     """Return the form of a measure that is made of sums."""
     if measure in CREDITED:
         unit = Unit.EVENTS if measure is Measure.CREDITED_EVENTS else Unit.MONEY
-        return Form(unit, credit_sum(measure, model))
+        return MeasureForm(unit, credit_sum(measure, model))
     return _FORMS[measure]
 
 
@@ -125,7 +125,7 @@ def figure_of(query: ReportQuery, column: FigureColumn, sums: Sums, whole: Sums)
         return sums.contacts
     if column.measure is Measure.SHARE:
         return _share(query, column, sums, whole)
-    form = _form(column.measure, column.model or query.models[0])
+    form = _form_of(column.measure, column.model or query.models[0])
     amount = sums[form.plus] - (sums[form.minus] if form.minus else 0)
     match form.unit:
         case Unit.COUNT:
@@ -145,7 +145,7 @@ def rough_figures(query: ReportQuery, measure: Measure, tally: Tally) -> NDArray
         return tally.contact_counts().astype(np.float64)
     if measure is Measure.SHARE:
         return rough_figures(query, query.measures[0], tally)
-    form = _form(measure, query.models[0])
+    form = _form_of(measure, query.models[0])
     amounts = tally.sum(form.plus).rough()
     if form.minus:
         amounts = amounts - tally.sum(form.minus).rough()
