@@ -98,8 +98,8 @@ def credit(model: str, paths: TouchSlices, sources: IntArray) -> Credited:
         return _each(counting, paths, sources, rule.share.spread)
     picks = np.full(len(paths.begins), -1, dtype=np.int64)
     for counting in rule.counting:
-        found = _pick(counting, paths, sources, last=rule.take is CreditedTouches.LAST)
-        picks = np.where(picks < 0, found, picks)
+        more = _pick(counting, paths, sources, last=rule.take is CreditedTouches.LAST)
+        picks = np.where(picks < 0, more, picks)
     has = picks >= 0
     events = np.flatnonzero(has)
     return Credited(events, picks[events], has.astype(np.int64), rule.share.spread)

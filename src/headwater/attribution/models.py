@@ -49,7 +49,7 @@ NOT_DIRECT = CountingTouches(SQL("t.source_id <> {}").format(DIRECT_ID), _EVERY_
 
 
 class Spread(Enum):
-    """How what is shared out is spread over the credited touches."""
+    """The way in which something is shared out over the credited touches."""
 
     WHOLE = "whole"
     LINEAR = "linear"

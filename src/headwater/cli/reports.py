@@ -10,7 +10,7 @@ from psycopg import Connection
 
 from headwater.paths.upkeep import check_space, rebuild_space
 from headwater.settings import Settings
-from headwater.spaces.spaces import queries
+from headwater.spaces.spaces import list_space_ids
 from headwater.terminal.command import CommandGroup, Option
 from headwater.terminal.connection import autocommit_connection
 from headwater.terminal.options import JSON
@@ -54,4 +54,4 @@ def rebuild(settings: Settings, arguments: Namespace) -> int:
 def _spaces(connection: Connection[Any], arguments: Namespace) -> list[int]:
     if arguments.space:
         return [arguments.space]
-    return [space_id for (space_id,) in connection.execute(queries["list_ids"])]
+    return list_space_ids(connection)

@@ -72,10 +72,10 @@ def build_next(connection: Connection[Any], space_id: int, due: DueRule = AT_ONC
     with connection.transaction():
         connection.execute(queries["snapshot"])
         values = {"space_id": space_id, **due.values()}
-        found = connection.execute(queries["next_day"], values).fetchone()
-        if found is None:
+        row = connection.execute(queries["next_day"], values).fetchone()
+        if row is None:
             return False
-        day = _Day(connection, space_id, found[0])
+        day = _Day(connection, space_id, row[0])
         try:
             day.build()
         except DamagedSegment:

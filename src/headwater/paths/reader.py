@@ -32,7 +32,7 @@ log = structlog.get_logger()
 
 @dataclass
 class _Trust:
-    """What is to be believed of the segments of some days."""
+    """The days, and their events, whose segments are to be believed or not."""
 
     parts: dict[date, int]
     """The number of segments of each day that has any."""

@@ -1,13 +1,13 @@
 -- name: read
 -- Some columns of the segments of some days, each with where it belongs.
-SELECT s.day, s.part, s.events, s.touches, s.event_names, s.bases, s.checksums, {columns}
+SELECT s.day, s.part, s.event_count, s.touch_count, s.event_names, s.bases, s.checksums, {columns}
 FROM path_segments s
 WHERE s.space_id = %(space_id)s AND s.day BETWEEN %(first_day)s AND %(last_day)s
 ORDER BY s.day, s.part;
 
 -- name: read_part
 -- One segment, whole.
-SELECT s.day, s.part, s.events, s.touches, s.event_names, s.bases, s.checksums, {columns}
+SELECT s.day, s.part, s.event_count, s.touch_count, s.event_names, s.bases, s.checksums, {columns}
 FROM path_segments s
 WHERE s.space_id = %(space_id)s AND s.day = %(day)s AND s.part = %(part)s;
 
@@ -58,12 +58,12 @@ WHERE p.space_id = %(space_id)s AND p.day BETWEEN %(first_day)s AND %(last_day)s
 -- name: write
 -- A segment, new or instead of what it was.
 INSERT INTO path_segments
-    (space_id, day, part, events, touches, event_names, bases, checksums, {names})
+    (space_id, day, part, event_count, touch_count, event_names, bases, checksums, {names})
 VALUES (%(space_id)s, %(day)s, %(part)s, %(events)s, %(touches)s, %(event_names)s,
         %(bases)s::bigint[], %(checksums)s::bigint[], {values})
 ON CONFLICT (space_id, day, part) DO UPDATE
-SET (events, touches, event_names, bases, checksums, {names}) =
-    (excluded.events, excluded.touches, excluded.event_names, excluded.bases,
+SET (event_count, touch_count, event_names, bases, checksums, {names}) =
+    (excluded.event_count, excluded.touch_count, excluded.event_names, excluded.bases,
      excluded.checksums, {excluded});
 
 -- name: write_day

@@ -27,7 +27,7 @@ from headwater.paths.segments import (
 
 @dataclass(frozen=True)
 class DayReport:
-    """What a check found on a day."""
+    """The result of a check of one day."""
 
     day: date
     """In UTC."""

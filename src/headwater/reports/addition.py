@@ -84,7 +84,7 @@ def _chosen(plan: Plan, paths: PathData) -> BoolArray:
 
 
 def _counted(events: _Events, credits_: Iterable[_Credit]) -> BoolArray:
-    """Return which events are added up: with conditions on touches, those that have such a touch."""
+    """Return which events are added up: of some touches, those with such a touch."""
     if events.counted_touches is None:
         return np.ones(events.count, dtype=np.bool_)
     pairs = [credited.counted for credited in credits_]
@@ -118,7 +118,7 @@ class _Events:
 
     @cached_property
     def counted_touches(self) -> BoolArray | None:
-        """Which touches' credit counts; None is all."""
+        """True for the touches whose credit counts; None is all."""
         plan, paths = self.plan, self.paths
         if not plan.of_touches:
             return None
@@ -217,7 +217,7 @@ class _Credit:
 
     @cached_property
     def statuses(self) -> IntArray:
-        """What becomes of every event, by the place in STATUSES."""
+        """The places in STATUSES of what becomes of every event."""
         events = self._events
         if events.counted_touches is not None:
             statuses = np.full(events.count, _LEFT_OUT)

@@ -141,16 +141,16 @@ def of_channels() -> Mapped:
     return Mapped(Column.SOURCES, numbers, np.array(CHANNEL_IDS, dtype=np.int64), of_touch=True)
 
 
-def look_up(values: IntArray, numbers: IntArray, found: IntArray) -> IntArray:
-    """Return what is found for each value among ascending numbers; NO_KEY where it is not."""
+def look_up(values: IntArray, numbers: IntArray, keys: IntArray) -> IntArray:
+    """Return the key of each value by its place among ascending numbers; NO_KEY if not there."""
     if not len(numbers):
         return np.full(len(values), NO_KEY, dtype=np.int64)
     if numbers[0] >= 0 and numbers[-1] < 1 << 22:
         table = np.full(int(numbers[-1]) + 2, NO_KEY, dtype=np.int64)
-        table[numbers] = found
+        table[numbers] = keys
         return table[np.minimum(values, len(table) - 1)]
     at = np.minimum(np.searchsorted(numbers, values), len(numbers) - 1)
-    return np.where(numbers[at] == values, found[at], NO_KEY)
+    return np.where(numbers[at] == values, keys[at], NO_KEY)
 
 
 def local_seconds(seconds: IntArray, zone: ZoneInfo) -> IntArray:

@@ -27,7 +27,7 @@ from headwater.reports.tally import Tally
 
 
 class Unit(Enum):
-    """What a figure is counted in."""
+    """The units that figures are counted in."""
 
     COUNT = "count"
     MONEY = "money"
@@ -40,7 +40,7 @@ class Unit(Enum):
 
 @dataclass(frozen=True)
 class MeasureForm:
-    """How a figure is made of sums: `(plus - minus) / (per * scale)`."""
+    """The making of a figure out of sums: `(plus - minus) / (per * scale)`."""
 
     unit: Unit
     plus: str

@@ -75,7 +75,7 @@ CLOCK = (*STEPS, Group.WEEKDAY, Group.HOUR)
 
 
 class DateBasis(StrEnum):
-    """Which date puts credit into a period: the event's, or the credited touch's."""
+    """The date that puts credit into a period: the event's, or the credited touch's."""
 
     CONVERSION = "conversion"
     TOUCH = "touch"
@@ -221,7 +221,7 @@ class DateTimeSpan:
 
 
 class NoCredit(StrEnum):
-    """Why no touch of an event gets credit."""
+    """The reasons for which no touch of an event gets credit."""
 
     NO_TOUCH = "no_touch"
     """No touch came before it."""

@@ -14,7 +14,7 @@ from headwater.reports.models import CREDITED, TOUCHED, DateBasis, Measure, Repo
 
 
 class Sum(StrEnum):
-    """What is added up of whole events, for measures to be made of."""
+    """The sums over whole events that measures are made of."""
 
     EVENTS = "events"
     ORDERS = "orders"
@@ -59,7 +59,7 @@ class FirstOrders:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a report adds up over one period."""
+    """Everything that a report adds up over one period."""
 
     query: ReportQuery
     start: int

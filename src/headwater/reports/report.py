@@ -211,8 +211,8 @@ class _ReportBuilder:
         columns = (Column.CONTACTS, Column.NAMES, Column.AMOUNTS, Column.SECONDS)
         reader = PathReader(self._connection, self._space.id, columns)
         names = self._query.filters.event_names
-        found = [orders_in(paths, names) async for paths in reader.read(date.min, last_day)]
-        return first_of(found)
+        orders = [orders_in(paths, names) async for paths in reader.read(date.min, last_day)]
+        return first_of(orders)
 
     @property
     def _counts_new_customers(self) -> bool:
@@ -268,5 +268,5 @@ def _compared(
     if then is None:
         return {}
     wanted = counterparts(now, then.period, places)
-    found = then.find(list(wanted.values()))
-    return {place: (found.get(keys, Sums({})), then.whole) for place, keys in wanted.items()}
+    sums = then.find(list(wanted.values()))
+    return {place: (sums.get(keys, Sums({})), then.whole) for place, keys in wanted.items()}

@@ -65,7 +65,7 @@ class PeriodSums:
 
     @cached_property
     def contacts(self) -> IntArray:
-        """How many contacts each group has."""
+        """The number of contacts of each group."""
         return self.groups.contact_counts()
 
     @cached_property
@@ -89,7 +89,7 @@ class PeriodSums:
 
     @property
     def whole(self) -> Sums:
-        """What shares are of."""
+        """The sums that shares are of."""
         return self.total if self.query.date_basis is DateBasis.TOUCH else self.overall
 
     def at(self, place: int) -> Sums:

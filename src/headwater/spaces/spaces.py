@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from psycopg import AsyncConnection
+from typing import Any
+
+from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 
 from headwater.database.queries import Queries, fetch_optional
@@ -31,6 +33,11 @@ async def fetch_space(connection: AsyncConnection, space_id: int) -> Space:
     if space is None:
         raise NotFound("Space")
     return space
+
+
+def list_space_ids(connection: Connection[Any]) -> list[int]:
+    """The ids of all Spaces of the installation, the oldest first."""
+    return [space_id for (space_id,) in connection.execute(queries["list_ids"])]
 
 
 async def list_spaces(connection: AsyncConnection) -> list[Space]:

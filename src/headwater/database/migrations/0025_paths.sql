@@ -30,8 +30,8 @@ CREATE TABLE path_segments (
     space_id bigint NOT NULL,
     day date NOT NULL,
     part smallint NOT NULL,
-    events integer NOT NULL,
-    touches integer NOT NULL,
+    event_count integer NOT NULL,
+    touch_count integer NOT NULL,
     -- What the column `names` counts in.
     event_names text[] NOT NULL,
     -- A column holds unsigned integers, lowest octet first, each as wide as the largest needs; added
