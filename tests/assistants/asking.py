@@ -99,12 +99,13 @@ def ask(tools: Tools, question: Question, right: Any) -> Outcome:
 
 def agree(found: Any, right: Any) -> bool:
     """True for equal figures, of lists one by one, and for equal texts. A weekday or an hour may be
-    a number or a text.
+    a number or a text, with a zero before it or without.
     """
     if isinstance(found, list) and isinstance(right, list):
         return len(found) == len(right) and all(map(agree, found, right))
     if isinstance(found, int | float) and isinstance(right, int | float):
         return round(float(found), 4) == round(float(right), 4)
     if isinstance(found, int | str) and isinstance(right, int | str):
-        return str(found) == str(right)
+        texts = [str(found), str(right)]
+        return texts[0] == texts[1] or (all(map(str.isdigit, texts)) and int(found) == int(right))
     return found == right
