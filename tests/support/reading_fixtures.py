@@ -25,8 +25,11 @@ class Api:
         self._client = client
         self.headers = {"Authorization": f"Bearer {key}"}
 
-    def send(self, method: str, path: str, **options: Any) -> httpx.Response:
-        return self._client.request(method, path, headers=self.headers, **options)
+    def send(
+        self, method: str, path: str, *, accept: str = "*/*", **options: Any
+    ) -> httpx.Response:
+        headers = {**self.headers, "Accept": accept}
+        return self._client.request(method, path, headers=headers, **options)
 
     def get(self, path: str, **options: Any) -> httpx.Response:
         return self.send("GET", path, **options)

@@ -1,0 +1,179 @@
+"""Segments built from changes: what is in them, how they grow, and what happens to broken ones."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.jobs.connection import connect
+from headwater.paths import builder
+from headwater.paths.builder import DueRule, build_next, make_paths_duty
+from headwater.paths.changes import note_events
+from headwater.paths.path_data import Column
+from headwater.paths.segments import ALL_COLUMNS, read_query, unpacked
+from headwater.paths.upkeep import check_space, forget_space, rebuild_space
+from tests.support.factories import NOON, Stage
+
+HOUR = timedelta(hours=1)
+
+
+def event(stage: Stage, contact_id: int, **columns: Any) -> int:
+    event_id = stage.event(contact_id, **columns)
+    note_events(stage.connection, stage.space_id, [event_id])
+    return event_id
+
+
+def build_all(stage: Stage) -> None:
+    while build_next(stage.connection, stage.space_id):
+        pass
+
+
+def segments(stage: Stage) -> list[Any]:
+    span = {"space_id": stage.space_id, "first_day": date.min, "last_day": date.max}
+    cursor = stage.connection.cursor(binary=True)
+    rows = cursor.execute(read_query("read", ALL_COLUMNS), span).fetchall()
+    return [unpacked(row, ALL_COLUMNS) for row in rows]
+
+
+def changes(stage: Stage) -> int:
+    query = "SELECT count(*) FROM pending_paths WHERE space_id = %s"
+    row = stage.connection.execute(query, (stage.space_id,)).fetchone()
+    assert row is not None
+    return row[0]
+
+
+def checked(stage: Stage) -> tuple[int, int, int]:
+    days = list(check_space(stage.connection, stage.space_id))
+    return (
+        sum(day.events for day in days), sum(day.wrong for day in days),
+        sum(day.damaged for day in days),
+    )  # fmt: skip
+
+
+def test_it_works(stage: Stage) -> None:
+    someone = stage.contact()
+    for hours, source in ((40 * 24, "email"), (2, "google_ads"), (1, "direct")):
+        stage.touchpoint(someone, source, occurred_at=NOON - hours * HOUR)
+    event(stage, someone, amount=Decimal("12.5"))
+    event(stage, someone, event_time=NOON - 2 * HOUR)
+    build_all(stage)
+    (segment,) = segments(stage)
+    paths = segment.paths
+    assert (segment.day, paths.events, paths.touches) == (NOON.date(), 2, 3)
+    assert paths[Column.AMOUNTS].tolist()[1] == 125_000
+    assert list(zip(paths[Column.STARTS], paths[Column.LENGTHS], strict=True)) == [(0, 2), (0, 3)]
+    assert paths[Column.OLDER_30].tolist() == [1, 1]
+    assert paths[Column.OLDER_60].tolist() == [0, 0]
+    assert changes(stage) == 0
+    assert checked(stage) == (2, 0, 0)
+
+
+def test_more_events_of_a_day_join_its_segment(stage: Stage) -> None:
+    for _ in range(3):
+        event(stage, stage.contact())
+        build_all(stage)
+    assert [segment.paths.events for segment in segments(stage)] == [3]
+
+
+def test_a_full_segment_is_followed_by_another(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(builder, "MOST_EVENTS", 2)
+    for _ in range(5):
+        event(stage, stage.contact())
+        build_all(stage)
+    assert [segment.paths.events for segment in segments(stage)] == [2, 2, 1]
+    assert checked(stage) == (5, 0, 0)
+
+
+def test_an_event_that_went_leaves_its_segment(stage: Stage) -> None:
+    kept, gone = event(stage, stage.contact()), event(stage, stage.contact())
+    build_all(stage)
+    note_events(stage.connection, stage.space_id, [gone])
+    stage.connection.execute("DELETE FROM events WHERE id = %s", (gone,))
+    assert checked(stage) == (1, 0, 0)
+    build_all(stage)
+    (segment,) = segments(stage)
+    assert segment.paths[Column.EVENT_IDS].tolist() == [kept]
+    assert checked(stage) == (1, 0, 0)
+
+
+def test_a_change_that_was_not_noted_is_told_by_the_check(stage: Stage) -> None:
+    event_id = event(stage, stage.contact(), amount=Decimal(1))
+    build_all(stage)
+    stage.connection.execute("UPDATE events SET amount = 2 WHERE id = %s", (event_id,))
+    assert checked(stage) == (1, 1, 0)
+
+
+def test_a_change_during_the_building_is_not_lost(database_url: str, stage: Stage) -> None:
+    event_id = event(stage, stage.contact())
+    with connect(database_url) as other, other.transaction():
+        note_events(other, stage.space_id, [event_id])
+        build_all(stage)
+    assert changes(stage) == 1
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["UPDATE path_segments SET seconds = seconds || '\\x00'::bytea WHERE space_id = %s",
+     "UPDATE path_segments SET bases[5] = bases[5] + 1 WHERE space_id = %s",
+     "DELETE FROM path_segments WHERE space_id = %s"],
+)  # fmt: skip
+def test_damaged_segments_are_made_anew(stage: Stage, damage: str) -> None:
+    someone = stage.contact()
+    for hours in range(3):
+        event(stage, someone, event_time=NOON - hours * HOUR)
+    build_all(stage)
+    stage.connection.execute(damage.encode(), (stage.space_id,))
+    assert checked(stage) == (3, 0, 1)
+    event(stage, someone)
+    build_all(stage)
+    assert checked(stage) == (4, 0, 0)
+
+
+def test_rebuilding_makes_the_same(stage: Stage) -> None:
+    someone = stage.contact()
+    stage.touchpoint(someone, "email")
+    for day in range(4):
+        event(stage, someone, event_time=NOON + day * 24 * HOUR)
+    build_all(stage)
+    before = [segment.paths[Column.EVENT_IDS].tolist() for segment in segments(stage)]
+    assert len(list(rebuild_space(stage.connection, stage.space_id))) == 4
+    after = [segment.paths[Column.EVENT_IDS].tolist() for segment in segments(stage)]
+    assert after == before
+    assert checked(stage) == (4, 0, 0)
+
+
+def test_two_workers_never_write_a_day_from_two_moments(database_url: str, stage: Stage) -> None:
+    event(stage, stage.contact())
+    with connect(database_url) as other, other.transaction():
+        other.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        other.execute("SELECT 1")
+        build_all(stage)
+        with pytest.raises(psycopg.errors.SerializationFailure), other.transaction():
+            other.execute("DELETE FROM pending_paths WHERE space_id = %s", (stage.space_id,))
+    assert checked(stage) == (1, 0, 0)
+
+
+def test_few_changes_wait_a_while(stage: Stage) -> None:
+    event(stage, stage.contact())
+    patient = DueRule(many=3, patience=timedelta(hours=1))
+    assert not build_next(stage.connection, stage.space_id, patient)
+    for _ in range(2):
+        event(stage, stage.contact())
+    duty = make_paths_duty(0, patient)
+    assert stage.space_id in duty.waiting(stage.connection)
+    assert duty.attend(stage.connection, stage.space_id)
+    assert stage.space_id not in duty.waiting(stage.connection)
+
+
+def test_forgetting_notes_every_event(stage: Stage) -> None:
+    event(stage, stage.contact())
+    build_all(stage)
+    forget_space(stage.connection, stage.space_id)
+    assert segments(stage) == []
+    assert changes(stage) == 1
