@@ -146,7 +146,7 @@ def _number(figure: Figure) -> float | None:
 
 def _plain(figure: float | None) -> str:
     """A figure in digits, never with an exponent."""
-    return "" if figure is None else f"{Decimal(repr(figure)):f}"
+    return "" if figure is None else f"{Decimal(repr(figure)).normalize():f}"
 
 
 def _harmless(text: str | None) -> str:
