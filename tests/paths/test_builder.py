@@ -135,6 +135,18 @@ def test_damaged_segments_are_made_anew(stage: Stage, damage: str) -> None:
     assert checked(stage) == (4, 0, 0)
 
 
+def test_a_day_that_lost_all_that_was_derived_is_made_anew(stage: Stage) -> None:
+    for _ in range(3):
+        event(stage, stage.contact())
+    build_all(stage)
+    for table in ("path_segments", "path_days"):
+        stage.connection.execute(f"DELETE FROM {table} WHERE space_id = %s", (stage.space_id,))
+    assert checked(stage) == (3, 0, 1)
+    event(stage, stage.contact())
+    build_all(stage)
+    assert checked(stage) == (4, 0, 0)
+
+
 def test_rebuilding_makes_the_same(stage: Stage) -> None:
     someone = stage.contact()
     stage.touchpoint(someone, "email")

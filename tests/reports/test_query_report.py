@@ -228,12 +228,12 @@ def test_a_day_that_did_not_exist(database_url: str, connection: psycopg.Connect
 
 @pytest.mark.parametrize(
     ("field", "asked"),
-    [("end", {"end": local(1), "start": local(2)}), ("start", {"start": NOON}),
+    [("end_date", {"end": local(1), "start": local(2)}), ("start_date", {"start": NOON}),
      ("measures", {"measures": ()}), ("measures", {"measures": (Measure.EVENTS,) * 2}),
      ("group_by", {"group_by": (Group.DAY, Group.EVENT, Group.COUNTRY)}),
      ("group_by", {"group_by": (Group.DAY, Group.DAY)}),
      ("group_by", {"group_by": (Group.DAY,), "start": local(1, year=1900)}),
-     ("models", {"models": ("best",)}), ("window_days", {"window_days": 2}),
+     ("attribution_models", {"models": ("best",)}), ("attribution_window", {"window_days": 2}),
      ("limit", {"limit": 0}), ("limit", {"limit": 1001}), ("order_by", {"order_by": Group.DAY}),
      ("event_names", {"filters": Filters(event_names=("bought",))}),
      ("sources", {"filters": Filters(sources=("carrier_pigeon",))}),

@@ -127,7 +127,9 @@ class _Day:
         self._connection.execute(every, self._values)
 
     def _event_ids(self) -> dict[int, IntArray]:
-        """Return the ids of the events in each part. Raises DamagedSegment when one is missing."""
+        """Return the ids of the events in each part. Raises DamagedSegment when one is missing, or
+        when the day was never known.
+        """
         columns = (Column.EVENT_IDS,)
         values = {"space_id": self._space_id, "first_day": self.day, "last_day": self.day}
         rows = self._cursor.execute(read_query("read", columns), values).fetchall()
@@ -135,7 +137,14 @@ class _Day:
         known = self._connection.execute(segments.queries["days"], values).fetchone()
         if [segment.part for segment in parts] != list(range(known[1] if known else 0)):
             raise DamagedSegment
+        if known is None and self._has_unnoted():
+            raise DamagedSegment
         return {segment.part: segment.paths[Column.EVENT_IDS] for segment in parts}
+
+    def _has_unnoted(self) -> bool:
+        query = queries["has_unnoted"].format(of_day=OF_DAY)
+        row = self._connection.execute(query, self._values).fetchone()
+        return row is not None and row[0]
 
     def _live(self, event_ids: IntArray) -> PathData:
         values = live_values(self._space_id, event_ids=event_ids.tolist())

@@ -29,6 +29,16 @@ WHERE p.space_id = %(space_id)s AND p.day = %(day)s
 ORDER BY p.id
 LIMIT %(limit)s;
 
+-- name: has_unnoted
+-- Whether there are events on a day that are not among its changes: those of a day that has no
+-- segments must all be.
+SELECT EXISTS (
+    SELECT FROM events e
+    WHERE e.space_id = %(space_id)s AND {of_day}
+      AND NOT EXISTS (
+        SELECT FROM pending_paths p
+        WHERE p.space_id = %(space_id)s AND p.day = %(day)s AND p.event_id = e.id));
+
 -- name: delete_changes
 -- Changes that segments have now.
 DELETE FROM pending_paths p

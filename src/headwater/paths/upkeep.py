@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 import numpy as np
 from psycopg import Connection
+from psycopg.errors import SerializationFailure
 from psycopg.sql import SQL
 
 from headwater.paths import changes
@@ -57,21 +58,35 @@ def check_space(connection: Connection[Any], space_id: int) -> Iterator[DayRepor
 
 def rebuild_space(connection: Connection[Any], space_id: int) -> Iterator[None]:
     """Drop all segments of a Space and build them from nothing; yields after every step. Reports
-    stay right all the while. Needs a connection without a transaction.
+    stay right all the while, and workers may build as well. Needs a connection without a
+    transaction.
     """
-    forget_space(connection, space_id)
-    while build_next(connection, space_id):
-        yield
+    while not _unless_forestalled(forget_space, connection, space_id):
+        pass
+    while (built := _unless_forestalled(build_next, connection, space_id)) is not False:
+        if built:
+            yield
 
 
-def forget_space(connection: Connection[Any], space_id: int) -> None:
-    """Drop all segments of a Space and note all its events as changed."""
+def _unless_forestalled(
+    work: Callable[[Connection[Any], int], bool], connection: Connection[Any], space_id: int
+) -> bool | None:
+    """Return the result of some work; None when a worker came first, so that nothing was done."""
+    try:
+        return work(connection, space_id)
+    except SerializationFailure:
+        return None
+
+
+def forget_space(connection: Connection[Any], space_id: int) -> bool:
+    """Drop all segments of a Space and note all its events as changed. Returns True."""
     values = {"space_id": space_id}
     with connection.transaction():
         for name in ("delete_all", "delete_days", "delete_pending"):
             connection.execute(queries[name], values)
         every = changes.queries["every_event"].format(only=SQL("true"))
         connection.execute(every, values)
+    return True
 
 
 def _check_day(connection: Connection[Any], space_id: int, day: date) -> DayReport:

@@ -36,7 +36,7 @@ def cut(span: DateTimeSpan, group: Group, zone: ZoneInfo) -> TimeBuckets:
     """The steps of a range, without days that the zone skipped. Raises Invalid for too many."""
     if (span.end - span.start).days / SHORTEST[group] > MOST_STEPS:
         rule = f"cannot have {group}: the range has more than {MOST_STEPS} of them."
-        raise Invalid({"group_by": [rule]})
+        raise Invalid.of("group_by", rule)
     instants = between(span.start, span.end, zone)
     first, last = _first_of(span.start.date(), group), span.end.date()
     days: list[date] = []
@@ -66,7 +66,7 @@ def compared_span(span: DateTimeSpan, compare: Comparison) -> DateTimeSpan:
         return DateTimeSpan(_year_before(span.start), _year_before(span.end))
     except (OverflowError, ValueError):
         rule = f"cannot be {compare}: the calendar does not reach that far back."
-        raise Invalid({"compare": [rule]}) from None
+        raise Invalid.of("compare", rule) from None
 
 
 def counterpart(

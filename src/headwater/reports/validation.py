@@ -25,7 +25,7 @@ def check(query: ReportQuery) -> None:
     errors: Errors = {}
     for field, holds, rule in _rules(query):
         if not holds:
-            errors.setdefault(field, []).append(rule)
+            errors.setdefault(field, []).append(f"The {field} {rule}")
     if errors:
         raise Invalid(errors)
 
@@ -37,8 +37,8 @@ def _rules(query: ReportQuery) -> list[tuple[str, bool, str]]:
 def _time_rules(query: ReportQuery) -> list[tuple[str, bool, str]]:
     naive = query.start.tzinfo is None and query.end.tzinfo is None
     return [
-        ("start", naive, "must be on the clock of the Space, without an offset of its own."),
-        ("end", not naive or query.end > query.start, "must be after start."),
+        ("start_date", naive, "must be on the clock of the Space, without an offset of its own."),
+        ("end_date", not naive or query.end > query.start, "must be after start_date."),
     ]
 
 
@@ -54,10 +54,10 @@ def _column_rules(query: ReportQuery) -> list[tuple[str, bool, str]]:
          f"must be of {', '.join(sorted(_OF_ANY_MODEL))} where several models are compared."),
         ("group_by", len(groups) <= MOST_GROUPS, f"must not name more than {MOST_GROUPS} groups."),
         ("group_by", len(set(groups)) == len(groups), "must not name a group twice."),
-        ("models", bool(models), "must name at least one model."),
-        ("models", len(set(models)) == len(models), "must not name a model twice."),
-        ("models", set(models) <= set(MODELS), f"must be one of {', '.join(MODELS)}."),
-        ("window_days", query.window_days in WINDOWS,
+        ("attribution_models", bool(models), "must name at least one model."),
+        ("attribution_models", len(set(models)) == len(models), "must not name a model twice."),
+        ("attribution_models", set(models) <= set(MODELS), f"must be one of {', '.join(MODELS)}."),
+        ("attribution_window", query.window_days in WINDOWS,
          f"must be one of {', '.join(map(str, WINDOWS))}."),
         ("limit", 1 <= query.limit <= MOST_ROWS, f"must be from 1 to {MOST_ROWS}."),
         ("order_by", query.order_by in {None, *measures, *groups},
