@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 
+from headwater.paths.upkeep import check_space
 from tests.crash.load import Ledger, Outcome
 from tests.crash.service import Service
 
@@ -30,6 +31,8 @@ class Verdict:
     """Acknowledged with a receipt that does not lead to the event."""
     set_aside: list[str] = field(default_factory=list)
     """Rows in `rejected`, where none belongs."""
+    misreported: list[str] = field(default_factory=list)
+    """Days of a Space whose events are otherwise in the data of reports, without being noted."""
     surprises: list[str] = field(default_factory=list)
     """Answers that no fault excuses."""
 
@@ -52,6 +55,12 @@ def judge(service: Service, ledger: Ledger, prefix: str) -> Verdict:
         verdict.set_aside = [str(row) for row in connection.execute(
             "SELECT space_id, id, reason, detail FROM rejected ORDER BY id"
         )]  # fmt: skip
+        verdict.misreported = [
+            f"{space_id}: {day}"
+            for (space_id,) in connection.execute("SELECT id FROM spaces ORDER BY id").fetchall()
+            for day in check_space(connection, space_id)
+            if day.wrong or day.damaged
+        ]
     for key, outcome in ledger.outcomes.items():
         rows = stored.pop(key, [])
         if outcome is Outcome.OK and not rows:

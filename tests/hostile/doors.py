@@ -327,6 +327,7 @@ TRUSTED: Mapping[str, str] = {
     "destinations/destination_check.py": "a number of ours",
     "destinations/credentials.py": "secrets that we sealed",
     "http/decimals.py": "a number",
+    "http/exchange.py begin_exchange": "a head that the parser has bounded",
     "imports/rejected_rows.py": "a file that we wrote",
     "imports/files.py _table": "a file of the operator's, row by row",
     "mcp/pages.py": "rows that we wrote",

@@ -95,6 +95,18 @@ OWN = {
             {**RANGE, **CREDITED, "query_mode": "company"},
         ),
     ),
+    "get_report": Row(
+        views=(
+            RANGE,
+            {**RANGE, "measures": ["events", "revenue"], "group_by": ["contact", "company"]},
+            {**RANGE, "group_by": ["campaign", "country"], "query_mode": "company"},
+            {
+                **RANGE,
+                "measures": ["touched_events", "new_customers"],
+                "group_by": ["landing_page"],
+            },
+        ),
+    ),
     "update_event": Row(body={"amount": 1}),
     "list_contacts": Row(
         names={"query.email": ("email", 200)},
@@ -145,6 +157,8 @@ NAMES_NOTHING = {
         "include_trk_tokens", "include_all_emails", "include_custom_fields",
         "use_custom_field_labels", "include_events", "hide_direct_touchpoints",
         "include_browsing_session_data", "status", "reason", "amount_min", "amount_max", "order_by",
+        "measures", "group_by", "period", "attribution_models", "campaign", "date_basis", "compare",
+        "limit",
     },
     "body": {
         "amount", "events", "touchpoints", "ads", "emails", "phones", "names", "locations",

@@ -167,7 +167,7 @@ def test_groups() -> None:
     pages = rows(report("credited_events", group_by=["landing_page"], **linear))
     assert pages == {None: [3], "https://a.example/x/": [1]}
     assert rows(report("events", group_by=["weekday", "hour"])) == {
-        ("3", "12"): [2], ("2", "12"): [1], ("2", "6"): [1], ("4", "12"): [1], ("5", "12"): [1],
+        ("3", "12"): [2], ("2", "12"): [1], ("2", "06"): [1], ("4", "12"): [1], ("5", "12"): [1],
     }  # fmt: skip
     named = report("credited_revenue", group_by=["channel", "campaign"], **linear)
     assert [row.keys for row in named.rows] == [("direct", None), ("email", "News"), ("paid", "11")]
@@ -255,10 +255,10 @@ def test_clock_changes() -> None:
         contacts={ADA: Contact(ADA)},
     )
     night = {"start_date": "2026-10-25 02:30:00", "end_date": "2026-10-25 02:30:00"}
-    assert rows(report("events", facts=facts, group_by=["hour"], **night)) == {"2": [2]}
+    assert rows(report("events", facts=facts, group_by=["hour"], **night)) == {"02": [2]}
     sunday = {"start_date": "2026-10-25 00:00:00", "end_date": "2026-10-25 23:59:59"}
     by_hour = report("events", facts=facts, group_by=["hour", "weekday"], **sunday)
-    assert rows(by_hour) == {("2", "7"): [2], ("3", "7"): [1]}
+    assert rows(by_hour) == {("02", "7"): [2], ("03", "7"): [1]}
 
 
 def test_odd_cents_go_to_the_largest_remainders() -> None:

@@ -8,9 +8,14 @@ from datetime import datetime, time
 
 from headwater.attribution.models import MODELS
 from headwater.contacts import filters
-from headwater.events.parameters import EVENT_NAMES_PARAMETER, QUERY_MODE
+from headwater.events.parameters import (
+    AMOUNT_MAX,
+    AMOUNT_MIN,
+    EVENT_NAMES_PARAMETER,
+    QUERY_MODE,
+)
 from headwater.http.date_range import MOMENT_OR_BLANK, date_range
-from headwater.http.fields import number, one_of, whole_number, written
+from headwater.http.fields import one_of, whole_number, written
 from headwater.http.parameters import Input, ListParameter, Parameter
 from headwater.http.period_words import EXAMPLES, read_dates
 from headwater.reports.explanation_answer import WINDOW
@@ -37,11 +42,10 @@ MEASURES = ListParameter(
     name="measures", kind=one_of([str(measure) for measure in Measure]), most=len(Measure),
     default=[Measure.CREDITED_REVENUE, Measure.CREDITED_EVENTS],
     description=(
-        "credited_*: shared out over touchpoints by the model. touched_*: whole events with any "
-        "touchpoint of the group. revenue is net of refunds (negative purchases) and includes "
-        "upsells; gross_revenue - refunds = revenue; orders and average_order_value are of "
-        "amounts above zero. share: part of the first measure. Of groups of touchpoints, the "
-        "others count an event once in each that has credit."
+        "credited_*: shared out by the model. touched_*: whole events with any touchpoint of the "
+        "group. revenue is net of refunds (negative purchases) and includes upsells; orders and "
+        "average_order_value are of amounts above zero. share: part of the first measure. In "
+        "groups of touchpoints the others count an event in each that has credit."
     ),
 )  # fmt: skip
 GROUP_BY = ListParameter(
@@ -80,13 +84,6 @@ CAMPAIGN = Parameter(
     name="campaign", kind=written({"type": "string", "maxLength": LONGEST_CAMPAIGN}, str),
     description="Only the credit of campaigns whose name or id contains this.",
 )  # fmt: skip
-_AMOUNT = number("must be a number.")
-AMOUNT_MIN = Parameter(
-    name="amount_min", kind=_AMOUNT, description="Only events of at least this amount."
-)
-AMOUNT_MAX = Parameter(
-    name="amount_max", kind=_AMOUNT, description="Only events of at most this amount."
-)
 DATE_BASIS = Parameter(
     name="date_basis", kind=one_of([str(basis) for basis in DateBasis]), default="conversion",
     description="Whose date puts credit into the period: the event's or the touchpoint's.",
@@ -100,9 +97,9 @@ LIMIT = Parameter(
     description="The most groups to list. Totals are of all.",
 )  # fmt: skip
 ORDER_BY = Parameter(
-    name="order_by", kind=one_of([str(column) for column in (*Measure, *Group)]),
-    description="A measure (largest first) or group (in order) of the report; the first measure "
-    "if left out, or the time if grouped by one.",
+    name="order_by", kind=written({"type": "string", "maxLength": 50}, str),
+    description="A measure (largest first) or group (in order) of the report. If left out, the "
+    "time if grouped by one, else the first measure.",
 )  # fmt: skip
 
 PARAMETERS = (

@@ -40,10 +40,9 @@ TOOLS = (
         description=(
             "Revenue, orders, credit and contacts in total and by channel, campaign, day, country "
             "and more; every argument may be left out. Which channels brought last month's "
-            'revenue: {"period": "last month"}. Answers columns and rows; a null key has none. '
-            "With compare, …_before is the other time's figure, …_change the change as a ratio. "
-            "totals + unattributed = overall. event_names says what was added up; first_event and "
-            "last_event where data begins or ends within the period. Spend is not known."
+            'revenue: {"period": "last month"}. A null key has none. With compare, …_before is '
+            "the other time's figure, …_change the change as a ratio. event_names says what was "
+            "added up; first_event and last_event where data begins or ends in the period."
         ),
         arguments=_described(),
         answer=REPORT,
