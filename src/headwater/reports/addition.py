@@ -16,7 +16,7 @@ from headwater.paths.path_data import NO_AMOUNT, OLDER, BoolArray, Column, IntAr
 from headwater.reports.cells import Cells, Pairs, event_cells, paired, touch_cells
 from headwater.reports.models import CREDITED, DateBasis, Measure, NoCredit
 from headwater.reports.plan import Plan, Sum, contains
-from headwater.reports.tally import NO_PAIRS, Tally, WideSums
+from headwater.reports.tally import NO_PAIRS, Tally, WideSums, distinct_values
 
 WHOLE_EVENT = 5 * lcm(*range(1, 41))
 """The units in which an event itself is shared out, as its amount is. Every model's shares of a
@@ -160,7 +160,7 @@ class _Events:
         ])  # fmt: skip
 
     def _touched_by_status(self, cells: Cells) -> Tally:
-        touched = np.unique(self.touched.events)
+        touched = distinct_values(self.touched.events)
         values = {TOUCHED_EVENTS: np.ones_like(touched), TOUCHED_REVENUE: self.amounts[touched]}
         chosen = Cells(cells.codes[touched], cells.size, cells.keys)
         return chosen.tally(chosen.sums(values))
