@@ -11,10 +11,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-IntArray = NDArray[np.integer[Any]]
-BoolArray = NDArray[np.bool_]
+from headwater.reports.ordering import distinct, distinct_values, firsts
 
-_WORD_BITS = 64
+IntArray = NDArray[np.integer[Any]]
+
 _BITS = 52
 _LOW = (1 << _BITS) - 1
 _HALF_BITS = _BITS // 2
@@ -148,37 +148,6 @@ _NOTHING = np.array([], dtype=np.int64)
 NO_PAIRS = (_NOTHING, _NOTHING)
 
 
-def distinct(places: IntArray, values: IntArray) -> tuple[IntArray, IntArray]:
-    """Return each pair of a place and a value once, ordered."""
-    if not len(places):
-        return NO_PAIRS
-    least = int(values.min())
-    bits = (int(values.max()) - least).bit_length()
-    if int(places.max()).bit_length() + bits < _WORD_BITS:  # one number is sorted faster than two
-        pairs = distinct_values((places << bits) | (values - least))
-        return pairs >> bits, (pairs & ((1 << bits) - 1)) + least
-    order = np.lexsort((values, places))
-    places, values = places[order], values[order]
-    first = is_first(places, values)
-    return places[first], values[first]
-
-
-def distinct_values(values: IntArray) -> IntArray:
-    """Return each value once, ordered."""
-    # numpy.unique has a table of all values, and takes ten times as long.
-    ordered = np.sort(values)
-    return ordered[is_first(ordered)]
-
-
-def is_first(*columns: IntArray) -> BoolArray:
-    """Return which rows of some columns differ from the row before."""
-    first = np.zeros(len(columns[0]), dtype=np.bool_)
-    first[:1] = True
-    for column in columns:
-        first[1:] |= column[1:] != column[:-1]
-    return first
-
-
 def _runs(keys: tuple[IntArray, ...], count: int) -> tuple[IntArray, IntArray]:
     """Return an order in which equal keys are neighbours, and where each run of them begins."""
     if not count:
@@ -186,7 +155,7 @@ def _runs(keys: tuple[IntArray, ...], count: int) -> tuple[IntArray, IntArray]:
     if not keys:
         return np.arange(count), np.array([0])
     order = np.lexsort(keys[::-1])
-    return order, np.flatnonzero(is_first(*(key[order] for key in keys)))
+    return order, firsts(*(key[order] for key in keys))
 
 
 def _joined_pairs(pieces: Sequence[Tally], new_places: IntArray) -> tuple[IntArray, IntArray]:
