@@ -4,6 +4,7 @@ shares as the functions of the database, whose place among the touches these tak
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -42,13 +43,12 @@ class Credited:
     touches: IntArray
     counts: IntArray
     """Of each event, how many of its touches are credited."""
-    spread: Spread
 
-    def shares(self, units: IntArray) -> IntArray:
+    def shares(self, units: IntArray, spread: Spread) -> IntArray:
         """Return the share of each credited touch in its event's whole number of units, of which
         each event has at most 1e18. The shares of an event add up to its units.
         """
-        match self.spread:
+        match spread:
             case Spread.WHOLE:
                 return units[self.events]
             case Spread.LINEAR:
@@ -58,96 +58,102 @@ class Credited:
                 return self._u_shaped(units)
 
     @cached_property
-    def _places(self) -> IntArray:
-        """The place of each touch among those of its event, from 1."""
-        before = np.cumsum(self.counts) - self.counts
-        return np.arange(1, 1 + len(self.events)) - before[self.events]
+    def _firsts(self) -> IntArray:
+        """The place of each event's first touch among all that are credited."""
+        return np.cumsum(self.counts) - self.counts
 
     def _even(self, each: IntArray, left_over: IntArray) -> IntArray:
         """Return the share of each touch; the first ones get one more, as many as are left over."""
         if not left_over.any():
             return each[self.events]
-        return each[self.events] + (self._places <= left_over[self.events])
+        served = (self._firsts + left_over)[self.events]
+        return each[self.events] + (np.arange(len(self.events)) < served)
 
     def _u_shaped(self, units: IntArray) -> IntArray:
         # As in the database: over the denominator 5m an end has 2m parts and each of the m touches
         # between 1. Whichever remainder is larger has its touches served first.
-        few = self.counts < 3
-        m = np.where(few, 1, self.counts - 2)
+        many = np.flatnonzero(self.counts > 2)
+        base, extra = units.copy(), np.zeros_like(units)
+        pairs = np.flatnonzero(self.counts == 2)
+        base[pairs], extra[pairs] = units[pairs] >> 1, units[pairs] & 1
+        units, m = units[many], self.counts[many] - 2
         end, middle = 2 * units // 5, units // (5 * m)
-        ends, middles = 2 * units % 5 * m, units % (5 * m)
+        ends, middles = (2 * units - 5 * end) * m, units - 5 * m * middle
         left = units - 2 * end - m * middle
-        first_rank = np.where(ends < middles, m + 1, 1)
-        last_rank = np.where(ends > middles, 2, m + 2)
-        served = left + np.where(ends > middles, -1, np.where(ends < middles, 1, 0))
-        each, left_over = np.divmod(units, np.maximum(self.counts, 1))
-        base, extra = np.where(few, each, middle), np.where(few, left_over, served)
+        base[many], extra[many] = middle, left + (ends < middles) - (ends > middles)
         shares = self._even(base, extra)
-        stops = np.cumsum(self.counts)
-        many = ~few
-        shares[(stops - self.counts)[many]] = (end + (first_rank <= left))[many]
-        shares[stops[many] - 1] = (end + (last_rank <= left))[many]
+        firsts = self._firsts[many]
+        shares[firsts] = end + (np.where(ends < middles, m + 1, 1) <= left)
+        shares[firsts + m + 1] = end + (np.where(ends > middles, 2, m + 2) <= left)
         return shares
 
 
-def credit(model: str, paths: TouchSlices, sources: IntArray) -> Credited:
-    """Return the touches that a model credits; `sources` are those of all touches."""
-    rule = MODELS[model]
-    if rule.take is CreditedTouches.EACH:
-        (counting,) = rule.counting
-        return _each(counting, paths, sources, rule.share.spread)
-    picks = np.full(len(paths.begins), -1, dtype=np.int64)
-    for counting in rule.counting:
-        more = _pick(counting, paths, sources, last=rule.take is CreditedTouches.LAST)
-        picks = np.where(picks < 0, more, picks)
-    has = picks >= 0
-    events = np.flatnonzero(has)
-    return Credited(events, picks[events], has.astype(np.int64), rule.share.spread)
-
-
-def every_touch(paths: TouchSlices) -> Credited:
-    """Return every touch of the paths."""
-    counts = np.maximum(paths.lengths, 0)
-    events = np.repeat(np.arange(len(counts)), counts)
-    offsets = paths.begins - (np.cumsum(counts) - counts)
-    return Credited(events, np.arange(len(events)) + offsets[events], counts, Spread.LINEAR)
-
-
-def _each(
-    counting: CountingTouches, paths: TouchSlices, sources: IntArray, spread: Spread
-) -> Credited:
-    narrowed, touches = _only(counting, paths, sources)
-    credited = every_touch(narrowed)
-    at = credited.touches if touches is None else touches[credited.touches]
-    return Credited(credited.events, at, credited.counts, spread)
-
-
-def _pick(
-    counting: CountingTouches, paths: TouchSlices, sources: IntArray, *, last: bool
-) -> IntArray:
-    """Return the first or last touch that counts of each event; -1 where none does."""
-    narrowed, touches = _only(counting, paths, sources)
-    at = narrowed.ends - 1 if last else narrowed.begins
-    has = narrowed.lengths > 0
-    if touches is not None:
-        at = touches[np.where(has, at, 0)] if len(touches) else at
-    return np.where(has, at, -1)
-
-
-def _only(
-    counting: CountingTouches, paths: TouchSlices, sources: IntArray
-) -> tuple[TouchSlices, IntArray | None]:
-    """Return the paths among the touches that count, and where these are among all; None is
-    everywhere.
+class Crediting:
+    """Gives credit to the touches of paths. What several models have in common, by the sources that
+    count for them, is made once.
     """
-    if counting is ANY:
-        return paths, None
-    counts = _lookup(counting)[sources]
-    before = np.concatenate([[0], np.cumsum(counts)])
-    return TouchSlices(before[paths.begins], before[paths.ends]), np.flatnonzero(counts)
+
+    def __init__(self, paths: TouchSlices, sources: IntArray) -> None:
+        """`sources` are those of all touches."""
+        self._paths, self._sources = paths, sources
+        self._counting: dict[frozenset[int], tuple[TouchSlices, IntArray | None]] = {}
+        self._each: dict[frozenset[int], Credited] = {}
+
+    def credit(self, model: str) -> Credited:
+        """Return the touches that a model credits."""
+        rule = MODELS[model]
+        if rule.take is CreditedTouches.EACH:
+            (counting,) = rule.counting
+            return self._each_of(counting)
+        picks = np.full(len(self._paths.begins), -1, dtype=np.int64)
+        for counting in rule.counting:
+            more = self._pick(counting, last=rule.take is CreditedTouches.LAST)
+            picks = np.where(picks < 0, more, picks)
+        has = picks >= 0
+        events = np.flatnonzero(has)
+        return Credited(events, picks[events], has.astype(np.int64))
+
+    def every_touch(self) -> Credited:
+        """Return every touch of the paths."""
+        return self._each_of(ANY)
+
+    def _each_of(self, counting: CountingTouches) -> Credited:
+        """Return every touch that counts."""
+        if counting.source_ids not in self._each:
+            narrowed, touches = self._only(counting)
+            counts = np.maximum(narrowed.lengths, 0)
+            events = np.repeat(np.arange(len(counts)), counts)
+            offsets = narrowed.begins - np.cumsum(counts) + counts
+            at = np.arange(len(events)) + offsets[events]
+            at = at if touches is None else touches[at]
+            self._each[counting.source_ids] = Credited(events, at, counts)
+        return self._each[counting.source_ids]
+
+    def _pick(self, counting: CountingTouches, *, last: bool) -> IntArray:
+        """Return the first or last touch that counts of each event; -1 where none does."""
+        narrowed, touches = self._only(counting)
+        at = narrowed.ends - 1 if last else narrowed.begins
+        has = narrowed.lengths > 0
+        if touches is not None:
+            at = touches[np.where(has, at, 0)] if len(touches) else at
+        return np.where(has, at, -1)
+
+    def _only(self, counting: CountingTouches) -> tuple[TouchSlices, IntArray | None]:
+        """Return the paths among the touches that count, and where these are among all; None is
+        everywhere.
+        """
+        if counting is ANY:
+            return self._paths, None
+        if counting.source_ids not in self._counting:
+            counts = are_among(counting.source_ids, self._sources)
+            before = np.concatenate([[0], np.cumsum(counts)])
+            slices = TouchSlices(before[self._paths.begins], before[self._paths.ends])
+            self._counting[counting.source_ids] = slices, np.flatnonzero(counts)
+        return self._counting[counting.source_ids]
 
 
-def _lookup(counting: CountingTouches) -> NDArray[np.bool_]:
+def are_among(source_ids: Collection[int], sources: IntArray) -> NDArray[np.bool_]:
+    """Return which sources are among some."""
     table = np.zeros(1 + _MOST_SOURCES, dtype=np.bool_)
-    table[list(counting.source_ids)] = True
-    return table
+    table[list(source_ids)] = True
+    return table[sources]

@@ -10,6 +10,7 @@ import numpy as np
 import structlog
 from psycopg import Connection
 
+from headwater.database.bulk_values import array
 from headwater.database.queries import Queries
 from headwater.jobs.duties import Duty, look_every
 from headwater.paths import changes, segments
@@ -147,7 +148,7 @@ class _Day:
         return row is not None and row[0]
 
     def _live(self, event_ids: IntArray) -> PathData:
-        values = live_values(self._space_id, event_ids=event_ids.tolist())
+        values = live_values(self._space_id, event_ids=array(event_ids.tolist()))
         record = self._cursor.execute(live_paths(OF_IDS), values).fetchone()
         assert record is not None
         return assemble(record)

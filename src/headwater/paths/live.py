@@ -34,14 +34,18 @@ _MICROSECONDS = 1_000_000
 _DAY = 86_400 * _MICROSECONDS
 
 
-def live_paths(only: SQL | Composed, *, by_company: bool = False) -> Composed:
+def live_paths(
+    only: SQL | Composed, *, by_company: bool = False, with_touches: bool = True
+) -> Composed:
     """The query of the paths to the events `e` that meet `only`, for `assemble`. It binds
     `space_id` and `no_amount` besides what `only` binds. `by_company` is as in an attribution.
+    Without touches, all paths are empty.
     """
+    touches = "by_company" if by_company else "by_contact"
     return queries["paths"].format(
         only=only,
         owner=_COMPANYS if by_company else _OWN,
-        touches=queries["by_company" if by_company else "by_contact"],
+        touches=queries[touches if with_touches else "none"],
     )
 
 
@@ -53,25 +57,25 @@ def live_values(space_id: int, **only: Any) -> dict[str, Any]:
 def assemble(record: Sequence[Any]) -> PathData:
     """Return the paths in the one row of `live_paths`, fetched in binary."""
     events, ids, contacts, companies, times, amounts, owners, names, *touches = record
-    event_times, event_owners = _numbers(times), _numbers(owners)
-    touch_owners, touch_times = _numbers(touches[0]), _numbers(touches[1])
+    event_times, event_owners = numbers(times), numbers(owners)
+    touch_owners, touch_times = numbers(touches[0]), numbers(touches[1])
     order = _Order(np.unique(event_owners), touch_owners, touch_times)
     starts = np.searchsorted(touch_owners, event_owners, "left")
     ends = order.count_through(event_owners, event_times)
     event_names = tuple(dict.fromkeys(names or ()))
     place = {name: number for number, name in enumerate(event_names)}
     columns = {
-        Column.EVENT_IDS: _numbers(ids),
-        Column.CONTACTS: _numbers(contacts),
-        Column.COMPANIES: _numbers(companies),
+        Column.EVENT_IDS: numbers(ids),
+        Column.CONTACTS: numbers(contacts),
+        Column.COMPANIES: numbers(companies),
         Column.NAMES: np.array([place[name] for name in names or ()], dtype=np.int64),
         Column.SECONDS: event_times // _MICROSECONDS + _2000,
-        Column.AMOUNTS: _numbers(amounts),
+        Column.AMOUNTS: numbers(amounts),
         Column.STARTS: starts,
         Column.LENGTHS: ends - starts,
         Column.TOUCH_SECONDS: touch_times // _MICROSECONDS + _2000,
-        Column.SOURCES: _numbers(touches[2], ">i2"),
-        Column.TAG_SETS: _numbers(touches[3], ">i4"),
+        Column.SOURCES: numbers(touches[2], ">i2"),
+        Column.TAG_SETS: numbers(touches[3], ">i4"),
     }
     for days, column in OLDER.items():
         columns[column] = order.count_before(event_owners, event_times - days * _DAY) - starts
@@ -104,5 +108,6 @@ class _Order:
         return np.searchsorted(self._owners, owners, "left") * self._ranks + ranks
 
 
-def _numbers(packed: bytes | None, kind: str = ">i8") -> IntArray:
+def numbers(packed: bytes | None, kind: str = ">i8") -> IntArray:
+    """Return numbers that PostgreSQL has packed, highest octet first; None has none."""
     return np.frombuffer(packed or b"", dtype=kind).astype(np.int64)

@@ -12,6 +12,8 @@ from headwater.paths.path_data import NO_AMOUNT, IntArray
 
 WIDTHS = {0: None, 1: "<u1", 2: "<u2", 4: "<u4", 8: "<u8"}
 """The types of numbers by how many octets each has. Without any, all are the base."""
+_WIDE = 1 << 32
+"""Numbers from here on have a sign, as unsigned ones do not mix with those."""
 
 
 class DamagedColumn(Exception):
@@ -55,9 +57,17 @@ def unpack(column: PackedColumn, count: int) -> IntArray:
     numbers = _numbers(column, count)
     if numbers is None:
         return np.full(count, column.base, dtype=np.int64)
-    if column.base == 0:
-        return numbers
     return numbers.astype(np.int64) + column.base
+
+
+def unpack_narrow(column: PackedColumn, count: int) -> IntArray:
+    """Return the same as numbers of as few octets as hold them: not to be calculated with."""
+    numbers = _numbers(column, count)
+    base, most = column.base, column.base + (0 if numbers is None else int(numbers.max()))
+    if numbers is None or base < 0 or most >= _WIDE:
+        return unpack(column, count)
+    kind = np.min_scalar_type(most)
+    return numbers.astype(kind) + kind.type(base)
 
 
 def pack_amounts(amounts: IntArray) -> PackedColumn:

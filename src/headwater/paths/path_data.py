@@ -52,6 +52,11 @@ class Column(StrEnum):
 
 TOUCH_COLUMNS = (Column.TOUCH_SECONDS, Column.SOURCES, Column.TAG_SETS)
 EVENT_COLUMNS = tuple(column for column in Column if column not in TOUCH_COLUMNS)
+ON_PATHS = frozenset(Column) - {
+    Column.EVENT_IDS, Column.CONTACTS, Column.COMPANIES, Column.NAMES, Column.SECONDS,
+    Column.AMOUNTS,
+}  # fmt: skip
+"""The columns that are about touches."""
 OLDER = {
     1: Column.OLDER_1, 7: Column.OLDER_7, 14: Column.OLDER_14,
     30: Column.OLDER_30, 60: Column.OLDER_60, 90: Column.OLDER_90,
@@ -73,7 +78,9 @@ OLDER = {
 
 @dataclass(frozen=True)
 class PathData:
-    """Events with their paths. Some columns may be left out."""
+    """Events with their paths. Some columns may be left out. Those of events have eight octets, so
+    that they can be calculated with; those of touches may have fewer.
+    """
 
     columns: Mapping[Column, IntArray]
     event_names: tuple[str, ...]
@@ -106,12 +113,14 @@ class PathData:
 
     def select(self, chosen: BoolArray | IntArray) -> PathData:
         """Return some of the events, with all touches."""
+        places = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen
+        if chosen.dtype == np.bool_ and len(places) == self.events:
+            return self
         columns = {
-            column: values[chosen] if column in _OF_EVENTS else values
+            column: values[places] if column in _OF_EVENTS else values
             for column, values in self.columns.items()
         }
-        events = int(np.count_nonzero(chosen)) if chosen.dtype == np.bool_ else len(chosen)
-        return PathData(columns, self.event_names, events, self.touches)
+        return PathData(columns, self.event_names, len(places), self.touches)
 
     def without_unused(self) -> PathData:
         """Return the same events without the touches that are on none of their paths."""
@@ -135,7 +144,7 @@ def _adapted(piece: PathData, column: Column, start: int, event_names: tuple[str
     """Return a column of a piece as it is among all: places moved to where the piece is."""
     values = piece[column]
     if column is Column.STARTS:
-        return values.astype(np.int64) + start
+        return values + start
     if column is Column.NAMES and piece.event_names != event_names:
         places = np.array([event_names.index(name) for name in piece.event_names], dtype=np.int64)
         return places[values] if len(places) else values

@@ -14,9 +14,10 @@ import numpy as np
 import structlog
 from psycopg import AsyncConnection
 
+from headwater.database.bulk_values import array
 from headwater.database.queries import fetch_all, fetch_one
-from headwater.paths.live import OF_IDS, assemble, live_paths, live_values
-from headwater.paths.path_data import Column, IntArray, PathData
+from headwater.paths.live import OF_IDS, assemble, live_paths, live_values, numbers
+from headwater.paths.path_data import ON_PATHS, BoolArray, Column, IntArray, PathData
 from headwater.paths.segments import DamagedSegment, Segment, queries, read_query, unpacked
 
 MOST_LIVE_EVENTS = 10_000
@@ -88,10 +89,8 @@ class PathReader:
     async def _trust(self, first_day: date, last_day: date) -> _Trust:
         span = {"space_id": self._space_id, "first_day": first_day, "last_day": last_day}
         parts = dict(await fetch_all(self._connection, queries["days"], span))
-        pending: dict[date, list[int]] = {}
-        for day, event_id in await fetch_all(self._connection, queries["pending"], span):
-            pending.setdefault(day, []).append(event_id)
-        trust = _Trust(parts, {day: np.array(ids) for day, ids in pending.items()})
+        pending = await fetch_all(self._connection.cursor(binary=True), queries["pending"], span)
+        trust = _Trust(parts, {day: np.unique(numbers(ids)) for day, ids in pending})
         length = (last_day - first_day).days + 1
         days = (first_day + timedelta(number) for number in range(length))
         unknown = [day for day in days if day not in parts]
@@ -147,7 +146,7 @@ class PathReader:
         pieces = [segment.paths for segment in segments]
         if pending is None:
             return pieces
-        return [paths.select(~np.isin(paths[Column.EVENT_IDS], pending)) for paths in pieces]
+        return [paths.select(_not_among(pending, paths[Column.EVENT_IDS])) for paths in pieces]
 
     def _unpacked(self, records: list[Sequence[Any]]) -> list[Segment] | None:
         try:
@@ -168,9 +167,18 @@ class PathReader:
 
     async def _live(self, event_ids: IntArray) -> PathData:
         cursor = self._connection.cursor(binary=True)
-        values = live_values(self._space_id, event_ids=event_ids.tolist())
-        query = live_paths(OF_IDS, by_company=self._by_company)
+        values = live_values(self._space_id, event_ids=array(event_ids.tolist()))
+        query = live_paths(
+            OF_IDS, by_company=self._by_company,
+            with_touches=not ON_PATHS.isdisjoint(self._columns),
+        )  # fmt: skip
         return assemble(await fetch_one(cursor, query, values))
+
+
+def _not_among(ascending: IntArray, event_ids: IntArray) -> BoolArray:
+    """Return which events are not among some, of which there is at least one."""
+    at = np.minimum(np.searchsorted(ascending, event_ids), len(ascending) - 1)
+    return ascending[at] != event_ids
 
 
 def _of_companies(paths: PathData) -> IntArray:

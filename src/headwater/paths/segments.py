@@ -17,6 +17,7 @@ from headwater.paths.packed_columns import (
     pack_amounts,
     unpack,
     unpack_amounts,
+    unpack_narrow,
 )
 from headwater.paths.path_data import TOUCH_COLUMNS, Column, IntArray, PathData
 
@@ -59,8 +60,11 @@ def unpacked(record: Sequence[Any], columns: Sequence[Column]) -> Segment:
         for column, data in zip(columns, packed, strict=True):
             at = _PLACE[column]
             stored = checked(bases[at], data, checksums[at])
-            read = unpack_amounts if column is Column.AMOUNTS else unpack
-            values[column] = read(stored, touches if column in TOUCH_COLUMNS else events)
+            if column in TOUCH_COLUMNS:
+                values[column] = unpack_narrow(stored, touches)
+            else:
+                read = unpack_amounts if column is Column.AMOUNTS else unpack
+                values[column] = read(stored, events)
     except (DamagedColumn, IndexError):
         raise DamagedSegment from None
     return Segment(day, part, PathData(values, tuple(event_names), events, touches))

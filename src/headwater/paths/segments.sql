@@ -50,10 +50,11 @@ JOIN events e
  AND e.event_time < (d.day::timestamp + interval '1 day') AT TIME ZONE 'UTC';
 
 -- name: pending
--- The events whose segments are not to be believed.
-SELECT DISTINCT p.day, p.event_id
+-- The events whose segments are not to be believed, by day: numbers of eight octets, highest first.
+SELECT p.day, string_agg(int8send(p.event_id), '')
 FROM pending_paths p
-WHERE p.space_id = %(space_id)s AND p.day BETWEEN %(first_day)s AND %(last_day)s;
+WHERE p.space_id = %(space_id)s AND p.day BETWEEN %(first_day)s AND %(last_day)s
+GROUP BY p.day;
 
 -- name: write
 -- A segment, new or instead of what it was.

@@ -15,7 +15,7 @@ from psycopg.sql import SQL
 from headwater.paths import changes
 from headwater.paths.builder import build_next
 from headwater.paths.builder import queries as builder_queries
-from headwater.paths.live import OF_DAY, assemble, live_paths, live_values
+from headwater.paths.live import OF_DAY, assemble, live_paths, live_values, numbers
 from headwater.paths.path_data import EVENT_COLUMNS, TOUCH_COLUMNS, Column, IntArray, PathData
 from headwater.paths.segments import (
     ALL_COLUMNS,
@@ -95,8 +95,8 @@ def _check_day(connection: Connection[Any], space_id: int, day: date) -> DayRepo
     record = cursor.execute(live_paths(OF_DAY), live_values(space_id, day=day)).fetchone()
     assert record is not None
     live = assemble(record)
-    noted = connection.execute(queries["pending"], span).fetchall()
-    pending = np.array([event_id for _, event_id in noted], dtype=np.int64)
+    noted = cursor.execute(queries["pending"], span).fetchone()
+    pending = np.unique(numbers(noted[1] if noted else None))
     known = connection.execute(queries["days"], span).fetchone()
     rows = cursor.execute(read_query("read", ALL_COLUMNS), span).fetchall()
     try:

@@ -11,10 +11,12 @@ from math import lcm
 
 import numpy as np
 
-from headwater.attribution.credits import Credited, TouchSlices, credit, every_touch
+from headwater.attribution.credits import Credited, Crediting, TouchSlices, are_among
+from headwater.attribution.models import MODELS
 from headwater.paths.path_data import NO_AMOUNT, OLDER, BoolArray, Column, IntArray, PathData
 from headwater.reports.cells import Cells, Pairs, event_cells, paired, touch_cells
 from headwater.reports.models import CREDITED, DateBasis, Measure, NoCredit
+from headwater.reports.ordering import firsts
 from headwater.reports.plan import Plan, Sum, contains
 from headwater.reports.tally import NO_PAIRS, Tally, WideSums
 
@@ -83,10 +85,10 @@ def _chosen(plan: Plan, paths: PathData) -> BoolArray:
     return chosen
 
 
-def _counted(events: _Events, credits_: Iterable[_Credit]) -> BoolArray:
-    """Return which events are added up: of some touches, those with such a touch."""
+def _counted(events: _Events, credits_: Iterable[_Credit]) -> BoolArray | None:
+    """Return which events are added up: of some touches, those with such a touch. None is all."""
     if events.counted_touches is None:
-        return np.ones(events.count, dtype=np.bool_)
+        return None
     pairs = [credited.counted for credited in credits_]
     pairs += [events.touched] if events.plan.touched else []
     counted = np.zeros(events.count, dtype=np.bool_)
@@ -101,17 +103,27 @@ class _Events:
     def __init__(self, plan: Plan, paths: PathData) -> None:
         self.plan, self.paths = plan, paths
         self.count = paths.events
+        self._values: dict[Sum, IntArray] = {}
 
     @cached_property
     def amounts(self) -> IntArray:
         """In ten-thousandths, 0 where there is none."""
-        stored = self.paths[Column.AMOUNTS].astype(np.int64)
+        stored = self.paths[Column.AMOUNTS]
         return np.where(stored == NO_AMOUNT, 0, stored)
+
+    @cached_property
+    def amount_units(self) -> tuple[IntArray, IntArray]:
+        """The units that amounts are shared out in, whole mills, tenths or hundredths of them, and
+        what a unit of each event is worth.
+        """
+        amounts = self.amounts
+        step = np.where(amounts % 100 == 0, 100, np.where(amounts % 10 == 0, 10, 1))
+        return np.abs(amounts) // step, np.sign(amounts) * step
 
     @cached_property
     def slices(self) -> TouchSlices:
         """The touches in the window."""
-        starts = self.paths[Column.STARTS].astype(np.int64)
+        starts = self.paths[Column.STARTS]
         days = self.plan.query.window_days
         begins = starts + self.paths[OLDER[days]] if days else starts
         return TouchSlices(begins, starts + self.paths[Column.LENGTHS])
@@ -124,7 +136,7 @@ class _Events:
             return None
         counted = np.ones(paths.touches, dtype=np.bool_)
         if plan.source_ids:
-            counted &= np.isin(paths[Column.SOURCES], list(plan.source_ids))
+            counted &= are_among(plan.source_ids, paths[Column.SOURCES])
         if plan.tag_sets is not None:
             counted &= contains(plan.tag_sets, paths[Column.TAG_SETS])
         if plan.query.date_basis is DateBasis.TOUCH:
@@ -133,41 +145,56 @@ class _Events:
         return counted
 
     @cached_property
+    def crediting(self) -> Crediting:
+        return Crediting(self.slices, self.paths[Column.SOURCES])
+
+    @cached_property
     def touched(self) -> Pairs:
         """Every touch in the windows whose credit counts, if a model gives it any."""
-        return self.only_counted(every_touch(self.slices))
+        every = self.crediting.every_touch()
+        return self.pairs(every, self.counted_of(every))
 
-    def only_counted(self, credited: Credited) -> Pairs:
-        """Return the touches whose credit counts."""
+    def counted_of(self, credited: Credited) -> IntArray | None:
+        """Return the places of the credited touches whose credit counts; None is everywhere."""
         counted = self.counted_touches
+        return None if counted is None else np.flatnonzero(counted[credited.touches])
+
+    def pairs(self, credited: Credited, counted: IntArray | None) -> Pairs:
+        """Return the credited touches at some places, or all."""
         if counted is None:
             return Pairs(credited.events, credited.touches)
-        chosen = counted[credited.touches]
-        return Pairs(credited.events[chosen], credited.touches[chosen])
+        return Pairs(credited.events[counted], credited.touches[counted])
 
     def values(self, part: Sum) -> IntArray:
         """Return what each event adds to a sum."""
-        return _VALUES[part](self)
+        if part not in self._values:
+            self._values[part] = _VALUES[part](self)
+        return self._values[part]
 
     def by_status(self, credited: _Credit | None) -> Tally:
         """Return the sums of whole events by what became of them."""
         statuses = np.zeros(self.count, dtype=np.int64) if credited is None else credited.statuses
         places = np.arange(len(STATUSES))
         cells = Cells(statuses, len(STATUSES), {0: places})
-        tally = _whole_events(self, cells, np.arange(self.count), self.plan.status_sums)
+        tally = _whole_events(self, cells, None, self.plan.status_sums)
         return tally if credited is None or not self.plan.touched else Tally.join([
             tally, self._touched_by_status(cells)
         ])  # fmt: skip
 
     def _touched_by_status(self, cells: Cells) -> Tally:
-        touched = np.unique(self.touched.events)
-        values = {TOUCHED_EVENTS: np.ones_like(touched), TOUCHED_REVENUE: self.amounts[touched]}
+        pairs = self.touched.events
+        touched = pairs[firsts(pairs)]
         chosen = Cells(cells.codes[touched], cells.size, cells.keys)
-        return chosen.tally(chosen.sums(values))
+        return chosen.tally(chosen.sums(self.touched_values, touched))
 
-    def names(self, counted: BoolArray) -> dict[str, int]:
-        """Return how many of some events have each name."""
-        places = self.paths[Column.NAMES][counted]
+    @property
+    def touched_values(self) -> Mapping[str, IntArray]:
+        """What each event adds to the sums of touched events."""
+        return {TOUCHED_EVENTS: self.values(Sum.EVENTS), TOUCHED_REVENUE: self.amounts}
+
+    def names(self, counted: BoolArray | None) -> dict[str, int]:
+        """Return how many of some events have each name; None is all."""
+        places = self.paths[Column.NAMES] if counted is None else self.paths[Column.NAMES][counted]
         counts = np.bincount(places, minlength=len(self.paths.event_names))
         named = zip(self.paths.event_names, counts.tolist(), strict=False)
         return {name: count for name, count in named if count}
@@ -211,9 +238,10 @@ class _Credit:
 
     def __init__(self, events: _Events, model: str) -> None:
         self._events, self.model = events, model
-        paths = events.paths
-        self.credited = credit(model, events.slices, paths[Column.SOURCES])
-        self.counted = events.only_counted(self.credited)
+        self._spread = MODELS[model].share.spread
+        self.credited = events.crediting.credit(model)
+        self._places = events.counted_of(self.credited)
+        self.counted = events.pairs(self.credited, self._places)
 
     @cached_property
     def statuses(self) -> IntArray:
@@ -231,14 +259,14 @@ class _Credit:
         """Return the sums of a credited measure by the cells of the touches that count."""
         if measure is Measure.CREDITED_EVENTS:
             unit = self._event_unit()
-            shares = self.credited.shares(np.full(self._events.count, unit, dtype=np.int64))
+            units = np.full(self._events.count, unit, dtype=np.int64)
+            shares = self.credited.shares(units, self._spread)
             return self._summed(cells, shares, unit).times(WHOLE_EVENT // unit)
-        amounts = self._events.amounts
-        step = np.where(amounts % 100 == 0, 100, np.where(amounts % 10 == 0, 10, 1))
-        units, factor = np.abs(amounts) // step, np.sign(amounts) * step
-        shares, largest = self.credited.shares(units), int(units.max(initial=0))
-        if (alike := np.unique(factor[factor != 0])).size <= 1:  # as of orders without mills
-            return self._summed(cells, shares, largest).times(int(alike.max(initial=-100)))
+        units, factor = self._events.amount_units
+        shares, largest = self.credited.shares(units, self._spread), int(units.max(initial=0))
+        most = int(factor.max(initial=0))
+        if ((factor == most) | (factor == 0)).all():  # as of orders without mills
+            return self._summed(cells, shares, largest).times(most)
         return self._summed(cells, shares * factor[self.credited.events], 100 * largest)
 
     def _event_unit(self) -> int:
@@ -249,9 +277,8 @@ class _Credit:
         return 5 * lcm(*range(1, 1 + longest)) if longest <= 40 else WHOLE_EVENT
 
     def _summed(self, cells: Cells, values: IntArray, largest: int) -> WideSums:
-        counted = self._events.counted_touches
-        if counted is not None:
-            values = values[counted[self.credited.touches]]
+        if self._places is not None:
+            values = values[self._places]
         return WideSums.by_cell(cells.codes, values, cells.size, largest)
 
 
@@ -263,8 +290,7 @@ def _groups(events: _Events, by_model: Mapping[str, _Credit]) -> Tally:
     first = next(iter(by_model.values()), None)
     tallies: list[Tally] = []
     if first is None or (not plan.query.by_touch and events.counted_touches is None):
-        every = np.arange(events.count)
-        tallies.append(_whole_events(events, by_event, every, plan.event_sums))
+        tallies.append(_whole_events(events, by_event, None, plan.event_sums))
     elif plan.event_sums or plan.needs(Measure.CONTACTS) or not plan.credits:
         cells = paired(by_event, by_touch, first.counted)
         members, cells = cells.each_once(first.counted.events)
@@ -279,17 +305,24 @@ def _groups(events: _Events, by_model: Mapping[str, _Credit]) -> Tally:
     if by_model and plan.touched:
         cells = paired(by_event, by_touch, events.touched)
         members, cells = cells.each_once(events.touched.events)
-        values = {TOUCHED_EVENTS: events.values(Sum.EVENTS), TOUCHED_REVENUE: events.amounts}
-        tallies.append(cells.tally(cells.sums({name: of[members] for name, of in values.items()})))
+        tallies.append(cells.tally(cells.sums(events.touched_values, members)))
     return Tally.join(tallies)
 
 
 def _whole_events(
-    events: _Events, cells: Cells, members: IntArray, parts: tuple[Sum, ...]
+    events: _Events, cells: Cells, members: IntArray | None, parts: tuple[Sum, ...]
 ) -> Tally:
-    """Return sums over events, each in a cell or in several."""
+    """Return sums over events, each in a cell or in several: `members` has the event of each code;
+    None is all events, in order.
+    """
     contacts = NO_PAIRS
     if events.plan.needs(Measure.CONTACTS):
-        buying = events.amounts[members] >= 0
-        contacts = (cells.codes[buying], events.paths[Column.CONTACTS][members[buying]])
-    return cells.tally(cells.sums({part: events.values(part)[members] for part in parts}), contacts)
+        of_events, buys = events.paths[Column.CONTACTS], events.amounts >= 0
+        if members is None:
+            members_buying = chosen = np.flatnonzero(buys)
+        else:
+            chosen = np.flatnonzero(buys[members])
+            members_buying = members[chosen]
+        contacts = (cells.codes[chosen], of_events[members_buying])
+    sums = cells.sums({part: events.values(part) for part in parts}, members)
+    return cells.tally(sums, contacts)

@@ -6,15 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
 from headwater.paths.path_data import IntArray, PathData
 from headwater.reports.dimensions import Dimension
-from headwater.reports.tally import NO_PAIRS, Tally, WideSums, distinct
+from headwater.reports.ordering import distinct, distinct_values
+from headwater.reports.tally import NO_PAIRS, Tally, WideSums
 
+_FEW = 255
+"""Keys up to here are their own numbers."""
 _DENSE = 1 << 16
-"""Keys that span no more than this are their own numbers; others are sorted first."""
+"""Keys that span no more than this are counted from the least; others are sorted first."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +32,19 @@ class Cells:
     keys: Mapping[int, IntArray]
     """The key of every cell, by the place of the group in the report."""
 
-    def sums(self, values: Mapping[str, IntArray]) -> dict[str, WideSums]:
-        """Return the sums by cell of what each adds."""
+    def sums(
+        self, values: Mapping[str, IntArray], members: IntArray | None = None
+    ) -> dict[str, WideSums]:
+        """Return the sums by cell of what each event adds. `members` has the event of each code;
+        None is all events, in order.
+        """
         return {
-            name: WideSums.by_cell(self.codes, of, self.size, int(np.abs(of).max(initial=0)))
+            name: WideSums.by_cell(
+                self.codes, of if members is None else of[members], self.size,
+                int(np.abs(of).max(initial=0)),
+            )
             for name, of in values.items()
-        }
+        }  # fmt: skip
 
     def tally(
         self, sums: Mapping[str, WideSums], contacts: tuple[IntArray, IntArray] = NO_PAIRS
@@ -54,9 +65,9 @@ class Cells:
         """
         if len(events) < 2 or (events[1:] > events[:-1]).all():
             return events, self
-        pairs = np.unique(events * self.size + self.codes)
-        events, codes = np.divmod(pairs, self.size)
-        return events, Cells(codes, self.size, self.keys)
+        pairs = distinct_values(events * self.size + self.codes)
+        events = pairs // self.size
+        return events, Cells(pairs - events * self.size, self.size, self.keys)
 
 
 @dataclass(frozen=True)
@@ -79,39 +90,43 @@ def touch_cells(dimensions: Sequence[Dimension], paths: PathData) -> Cells:
 
 def paired(by_event: Cells, by_touch: Cells, pairs: Pairs) -> Cells:
     """Return the cells of pairs of an event and a touch, by the groups of both."""
-    if by_event.size == 1:
-        codes = by_touch.codes[pairs.touches]
-    else:
-        codes = by_event.codes[pairs.events] * by_touch.size + by_touch.codes[pairs.touches]
-    return _compressed(codes, by_event, by_touch)
+    of_touches = Cells(by_touch.codes[pairs.touches].astype(np.int64), by_touch.size, by_touch.keys)
+    if not by_event.keys:
+        return of_touches
+    return _crossed(Cells(by_event.codes[pairs.events], by_event.size, by_event.keys), of_touches)
 
 
 def _cells(
     dimensions: Sequence[Dimension], paths: PathData, count: int, *, of_touch: bool
 ) -> Cells:
-    cells = Cells(np.zeros(count, dtype=np.int64), 1, {})
-    for place, dimension in enumerate(dimensions):
-        if dimension.of_touch is of_touch:
-            single = _numbered(place, dimension.keys(paths))
-            cells = _compressed(cells.codes * single.size + single.codes, cells, single)
-    return cells
+    cells = [
+        _numbered(place, dimension.keys(paths))
+        for place, dimension in enumerate(dimensions)
+        if dimension.of_touch is of_touch
+    ]
+    return reduce(_crossed, cells) if cells else Cells(np.zeros(count, dtype=np.uint8), 1, {})
 
 
 def _numbered(place: int, keys: IntArray) -> Cells:
     """Return the cells of single keys."""
     if not len(keys):
         return Cells(keys, 1, {place: np.zeros(1, dtype=np.int64)})
-    least, span = int(keys.min()), int(keys.max()) - int(keys.min()) + 1
+    least, most = int(keys.min()), int(keys.max())
+    if least >= 0 and most <= _FEW:
+        return Cells(keys, most + 1, {place: np.arange(most + 1)})
+    span = most - least + 1
     if span <= _DENSE:
         return Cells(keys - least, span, {place: np.arange(least, least + span)})
     distinct_keys, codes = np.unique(keys, return_inverse=True)
     return Cells(codes, len(distinct_keys), {place: distinct_keys})
 
 
-def _compressed(codes: IntArray, first: Cells, second: Cells) -> Cells:
-    """Return the cells of codes that count the cells of two in rows and columns."""
-    used = np.arange(first.size * second.size) if first.size * second.size <= _DENSE else None
-    if used is None:
+def _crossed(first: Cells, second: Cells) -> Cells:
+    """Return the cells of what is in two at once."""
+    codes = first.codes.astype(np.int64) * second.size + second.codes
+    if first.size * second.size <= _DENSE:
+        used = np.arange(first.size * second.size)
+    else:
         used, codes = np.unique(codes, return_inverse=True)
     rows, columns = np.divmod(used, second.size)
     keys = {place: key[rows] for place, key in first.keys.items()}

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
@@ -17,6 +18,8 @@ from headwater.sources.catalogue import CHANNEL_IDS
 
 NO_KEY = -1
 """The key of what has none: an event without a company, a touch without a campaign."""
+
+_LONG_TABLE = 1 << 22
 
 
 class Dimension(Protocol):
@@ -51,7 +54,7 @@ class Stored:
         return (self.column,)
 
     def keys(self, paths: PathData) -> IntArray:
-        stored = paths[self.column].astype(np.int64)
+        stored = paths[self.column]
         return stored if self.nothing is None else np.where(stored == self.nothing, NO_KEY, stored)
 
 
@@ -71,7 +74,21 @@ class Mapped:
         return (self.column,)
 
     def keys(self, paths: PathData) -> IntArray:
-        return look_up(paths[self.column], self.numbers, self.key_of)
+        values, numbers = paths[self.column], self.numbers
+        if self._table is not None:
+            return self._table.take(values, mode="clip")
+        at = np.minimum(np.searchsorted(numbers, values), len(numbers) - 1)
+        return np.where(numbers[at] == values, self.key_of[at], NO_KEY)
+
+    @cached_property
+    def _table(self) -> IntArray | None:
+        """The keys of all numbers, and after them that of any larger one; None where it is long."""
+        numbers = self.numbers
+        if len(numbers) and (numbers[0] < 0 or numbers[-1] >= _LONG_TABLE):
+            return None
+        table = np.full(int(numbers.max(initial=0)) + 2, NO_KEY, dtype=np.int64)
+        table[numbers] = self.key_of
+        return table
 
 
 @dataclass(frozen=True)
@@ -139,18 +156,6 @@ def of_channels() -> Mapped:
     """Return the channels, by their number."""
     numbers = np.arange(1, 1 + len(CHANNEL_IDS), dtype=np.int64)
     return Mapped(Column.SOURCES, numbers, np.array(CHANNEL_IDS, dtype=np.int64), of_touch=True)
-
-
-def look_up(values: IntArray, numbers: IntArray, keys: IntArray) -> IntArray:
-    """Return the key of each value by its place among ascending numbers; NO_KEY if not there."""
-    if not len(numbers):
-        return np.full(len(values), NO_KEY, dtype=np.int64)
-    if numbers[0] >= 0 and numbers[-1] < 1 << 22:
-        table = np.full(int(numbers[-1]) + 2, NO_KEY, dtype=np.int64)
-        table[numbers] = keys
-        return table[np.minimum(values, len(table) - 1)]
-    at = np.minimum(np.searchsorted(numbers, values), len(numbers) - 1)
-    return np.where(numbers[at] == values, keys[at], NO_KEY)
 
 
 def local_seconds(seconds: IntArray, zone: ZoneInfo) -> IntArray:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from headwater.paths.path_data import Column, IntArray, PathData
+from headwater.reports.ordering import firsts, order_of
 from headwater.reports.plan import FirstOrders
 
 
@@ -26,8 +27,9 @@ def first_of(orders: Sequence[IntArray]) -> FirstOrders:
     """Return the earliest of each contact's orders; in one second, that of the least id."""
     nothing = np.empty((3, 0), dtype=np.int64)
     contacts, seconds, event_ids = np.concatenate([nothing, *orders], axis=1)
-    order = np.lexsort((event_ids, seconds, contacts))
-    contacts, event_ids = contacts[order], event_ids[order]
-    first = np.ones(len(contacts), dtype=np.bool_)
-    first[1:] = contacts[1:] != contacts[:-1]
-    return FirstOrders(contacts[first], event_ids[first])
+    order = order_of(contacts, seconds)
+    contacts, seconds, event_ids = contacts[order], seconds[order], event_ids[order]
+    moments = firsts(contacts, seconds)
+    first = firsts(contacts[moments])
+    least_ids = np.minimum.reduceat(event_ids, moments) if len(moments) else event_ids
+    return FirstOrders(contacts[moments[first]], least_ids[first])

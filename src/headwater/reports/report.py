@@ -63,6 +63,8 @@ SECONDS = 19.0
 """The longest time of a report, with the time its request has spent on the database before."""
 CONNECTION_SECONDS = SECONDS + 0.5
 """The time for which a caller should have its connection."""
+_PATIENCE_STEP = 0.2
+"""The seconds by which a statement may take longer than the report still may."""
 _AT_ONCE = 3
 """Pieces of the paths that are in memory at once: in work, and read ahead."""
 _threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="reports")
@@ -98,6 +100,8 @@ class _ReportBuilder:
         """The groups other than steps of the period, by their place."""
         self._contacts: IntArray | None = None
         self._tag_sets: IntArray | None = None
+        self._patience = float("inf")
+        """The seconds that a statement may take."""
 
     async def build(self) -> Report:
         """Return the report. Raises QueryCanceled or ReportTooLarge when it takes too long."""
@@ -179,16 +183,9 @@ class _ReportBuilder:
             await self._first_orders(last_day) if self._counts_new_customers else None,
         )  # fmt: skip
         pieces = await self._pieces(plan, first_day, last_day)
-        names: dict[str, int] = {}
-        for piece in pieces:
-            for name, count in piece.names.items():
-                names[name] = names.get(name, 0) + count
-        return PeriodSums(
-            query, period, Tally.join([piece.groups for piece in pieces]),
-            {model: Tally.join([piece.statuses[model] for piece in pieces])
-             for model in query.models},
-            names,
-        )  # fmt: skip
+        return await asyncio.get_running_loop().run_in_executor(
+            _threads, _joined, query, period, pieces
+        )
 
     async def _pieces(self, plan: Plan, first_day: date, last_day: date) -> list[PieceSums]:
         reader = PathReader(
@@ -212,7 +209,7 @@ class _ReportBuilder:
         reader = PathReader(self._connection, self._space.id, columns)
         names = self._query.filters.event_names
         orders = [orders_in(paths, names) async for paths in reader.read(date.min, last_day)]
-        return first_of(orders)
+        return await asyncio.get_running_loop().run_in_executor(_threads, first_of, orders)
 
     @property
     def _counts_new_customers(self) -> bool:
@@ -253,10 +250,27 @@ class _ReportBuilder:
 
     async def _bound_time(self) -> None:
         """Let the statements from now on take as long as the report still may."""
-        patience = round(1_000 * (self._deadline - time.monotonic()))
-        if patience <= 0:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
             raise ReportTooLarge
-        await self._connection.execute(queries["patience"], {"patience": str(patience)})
+        if left < self._patience - _PATIENCE_STEP:
+            self._patience = left
+            await self._connection.execute(
+                queries["patience"], {"patience": str(round(1_000 * left))}
+            )
+
+
+def _joined(query: ReportQuery, period: ReportPeriod, pieces: Sequence[PieceSums]) -> PeriodSums:
+    names: dict[str, int] = {}
+    for piece in pieces:
+        for name, count in piece.names.items():
+            names[name] = names.get(name, 0) + count
+    statuses = {
+        model: Tally.join([piece.statuses[model] for piece in pieces]) for model in query.models
+    }
+    return PeriodSums(
+        query, period, Tally.join([piece.groups for piece in pieces]), statuses, names
+    )
 
 
 def _compared(

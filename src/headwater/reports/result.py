@@ -36,6 +36,7 @@ from headwater.reports.models import (
     Unattributed,
     columns_of,
 )
+from headwater.reports.ordering import distinct_values
 from headwater.reports.tally import IntArray, Tally
 from headwater.reports.time_buckets import TimeBuckets, counterpart
 
@@ -120,7 +121,7 @@ class PeriodSums:
             return 0
         wanted = [STATUSES.index(reason) for reason in reasons]
         of_reason = np.isin(tally.keys[0], wanted)[tally.contacts[0]]
-        return len(np.unique(tally.contacts[1][of_reason]))
+        return len(distinct_values(tally.contacts[1][of_reason]))
 
     def _by_status(self, model: str) -> dict[NoCredit | str | None, Sums]:
         """Return the sums of whole events by what became of them."""

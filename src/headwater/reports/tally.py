@@ -11,6 +11,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from headwater.reports.ordering import distinct, distinct_values, firsts
+
 IntArray = NDArray[np.integer[Any]]
 
 _BITS = 52
@@ -139,22 +141,11 @@ class Tally:
 
     def contact_total(self) -> int:
         """Return how many contacts there are in all groups together."""
-        return len(np.unique(self.contacts[1]))
+        return len(distinct_values(self.contacts[1]))
 
 
 _NOTHING = np.array([], dtype=np.int64)
 NO_PAIRS = (_NOTHING, _NOTHING)
-
-
-def distinct(places: IntArray, values: IntArray) -> tuple[IntArray, IntArray]:
-    """Return each pair of a place and a value once, ordered."""
-    if not len(places):
-        return NO_PAIRS
-    order = np.lexsort((values, places))
-    places, values = places[order], values[order]
-    first = np.ones(len(places), dtype=np.bool_)
-    first[1:] = (places[1:] != places[:-1]) | (values[1:] != values[:-1])
-    return places[first], values[first]
 
 
 def _runs(keys: tuple[IntArray, ...], count: int) -> tuple[IntArray, IntArray]:
@@ -164,12 +155,7 @@ def _runs(keys: tuple[IntArray, ...], count: int) -> tuple[IntArray, IntArray]:
     if not keys:
         return np.arange(count), np.array([0])
     order = np.lexsort(keys[::-1])
-    changes = np.zeros(count, dtype=np.bool_)
-    changes[0] = True
-    for key in keys:
-        sorted_key = key[order]
-        changes[1:] |= sorted_key[1:] != sorted_key[:-1]
-    return order, np.flatnonzero(changes)
+    return order, firsts(*(key[order] for key in keys))
 
 
 def _joined_pairs(pieces: Sequence[Tally], new_places: IntArray) -> tuple[IntArray, IntArray]:
