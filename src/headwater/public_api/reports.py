@@ -13,8 +13,9 @@ from headwater.contacts import filters
 from headwater.http.openapi import answer
 from headwater.http.rate_limits import RateLimit
 from headwater.reports.parameters import PARAMETERS, read_report_query
-from headwater.reports.report import CONNECTION_SECONDS, query_report
+from headwater.reports.report import query_report
 from headwater.reports.report_answer import REPORT, report_answer, report_csv
+from headwater.reports.report_reader import CONNECTION_SECONDS
 from headwater.spaces.spaces import fetch_space
 
 CSV = "text/csv"

@@ -12,8 +12,9 @@ from headwater.http.parameters import JsonInput
 from headwater.mcp.context import ToolContext
 from headwater.mcp.tool import Arguments, Schema, Tool, arguments_of
 from headwater.reports.parameters import GROUP_BY, NO_GROUPS, PARAMETERS, read_report_query
-from headwater.reports.report import CONNECTION_SECONDS, query_report
+from headwater.reports.report import query_report
 from headwater.reports.report_answer import REPORT, report_answer
+from headwater.reports.report_reader import CONNECTION_SECONDS
 
 
 async def _query_report(context: ToolContext, arguments: Arguments) -> Any:
