@@ -53,7 +53,7 @@ class PieceSums:
 
 def add_up(plan: Plan, paths: PathData) -> PieceSums:
     """Add up the events of a piece that the report is about."""
-    events = _Events(plan, paths.select(plan.selection.chosen(paths)))
+    events = _Events(plan, paths.select(plan.conditions.chosen(paths)))
     models = plan.query.models
     by_model = {model: _Credit(events, model) for model in models} if plan.is_about_touches else {}
     statuses = {

@@ -86,15 +86,24 @@ def paired(by_event: Cells, by_touch: Cells, pairs: Pairs) -> Cells:
     return _compressed(codes, by_event, by_touch)
 
 
+def cells_of(keys: Mapping[int, IntArray], count: int) -> Cells:
+    """Return the cells of so many events or touches by their keys, place by place."""
+    cells = Cells(np.zeros(count, dtype=np.int64), 1, {})
+    for place, of in keys.items():
+        single = _numbered(place, of)
+        cells = _compressed(cells.codes * single.size + single.codes, cells, single)
+    return cells
+
+
 def _cells(
     dimensions: Sequence[Dimension], paths: PathData, count: int, *, of_touch: bool
 ) -> Cells:
-    cells = Cells(np.zeros(count, dtype=np.int64), 1, {})
-    for place, dimension in enumerate(dimensions):
-        if dimension.of_touch is of_touch:
-            single = _numbered(place, dimension.keys(paths))
-            cells = _compressed(cells.codes * single.size + single.codes, cells, single)
-    return cells
+    keys = {
+        place: dimension.keys(paths)
+        for place, dimension in enumerate(dimensions)
+        if dimension.of_touch is of_touch
+    }
+    return cells_of(keys, count)
 
 
 def _numbered(place: int, keys: IntArray) -> Cells:

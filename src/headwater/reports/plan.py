@@ -8,7 +8,7 @@ from enum import StrEnum
 from headwater.paths.path_data import OLDER, Column, IntArray
 from headwater.reports.dimensions import Dimension, time_column
 from headwater.reports.models import CREDITED, TOUCHED, DateBasis, Measure, ReportQuery
-from headwater.reports.selection import EventSelection
+from headwater.reports.selection import EventConditions
 
 
 class Sum(StrEnum):
@@ -62,7 +62,7 @@ class Plan:
     query: ReportQuery
     period: range
     """The seconds of the period, since 1970."""
-    selection: EventSelection
+    conditions: EventConditions
     dimensions: tuple[Dimension, ...]
     source_ids: frozenset[int] = frozenset()
     """The sources whose credit counts; empty is all."""
@@ -102,7 +102,7 @@ class Plan:
     def columns(self) -> tuple[Column, ...]:
         """The columns of paths that the report reads."""
         columns = [
-            *self.selection.columns,
+            *self.conditions.columns,
             *(column for dimension in self.dimensions for column in dimension.columns),
         ]  # fmt: skip
         if self.needs(Measure.CONTACTS, Measure.NEW_CUSTOMERS):

@@ -43,7 +43,7 @@ from headwater.reports.result import (
     make_row,
     make_unattributed,
 )
-from headwater.reports.selection import EventSelection
+from headwater.reports.selection import EventConditions
 from headwater.reports.tally import Tally
 from headwater.reports.time_buckets import compared_span, cut, named
 from headwater.reports.validation import check
@@ -71,7 +71,7 @@ class _ReportBuilder:
         self._of_touch_dates = query.date_basis is DateBasis.TOUCH
         self._loaded: dict[int, ReportDimension] = {}
         """The groups other than steps of the period, by their place."""
-        self._selection = EventSelection(query.filters)
+        self._conditions = EventConditions(query.filters)
         self._tag_sets: IntArray | None = None
 
     async def build(self) -> Report:
@@ -125,7 +125,7 @@ class _ReportBuilder:
                     self._connection, space, group, of_touch_dates=self._of_touch_dates
                 )
         filters = query.filters
-        self._selection = await self._reader.select(filters)
+        self._conditions = await self._reader.load_conditions(filters)
         if filters.campaign is not None:
             self._tag_sets = await fetch_tag_sets_of_campaign(
                 self._connection, space.id, filters.campaign
@@ -143,7 +143,7 @@ class _ReportBuilder:
         last_day = date.max if self._of_touch_dates else bounds.last_day
         plan = Plan(
             query, bounds.seconds,
-            self._selection.within(None if self._of_touch_dates else bounds.seconds),
+            self._conditions.within(None if self._of_touch_dates else bounds.seconds),
             tuple(dimension.dimension for dimension in self._dimensions(period)),
             frozenset(SOURCE_IDS[name] for name in query.filters.sources),
             self._tag_sets,

@@ -24,7 +24,7 @@ from headwater.paths.reader import PathReader
 from headwater.reports.errors import ReportTooLarge
 from headwater.reports.groups import fetch_contacts_meeting
 from headwater.reports.models import DateTimeSpan, Filters
-from headwater.reports.selection import EventSelection
+from headwater.reports.selection import EventConditions
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 
@@ -92,12 +92,12 @@ class ReportReader:
         seconds = range(int(start.timestamp()), int(end.timestamp()))
         return PeriodBounds(seconds, start.date(), end.date())
 
-    async def select(self, filters: Filters) -> EventSelection:
+    async def load_conditions(self, filters: Filters) -> EventConditions:
         """Return conditions on events, of all of time, made ready for the Space's."""
         if not filters.conditions:
-            return EventSelection(filters)
+            return EventConditions(filters)
         contacts = await fetch_contacts_meeting(self.connection, self.space.id, filters.conditions)
-        return EventSelection(filters, contacts)
+        return EventConditions(filters, contacts)
 
     async def pieces(
         self, paths: PathReader, days: tuple[date, date], work: Callable[[PathData], T]

@@ -13,7 +13,7 @@ from headwater.reports.models import Filters
 
 
 @dataclass(frozen=True)
-class EventSelection:
+class EventConditions:
     """Conditions on events, made ready to be held against many."""
 
     filters: Filters
@@ -29,7 +29,7 @@ class EventSelection:
         always = (Column.SECONDS, Column.AMOUNTS, Column.NAMES)
         return always if self.contacts is None else (*always, Column.CONTACTS)
 
-    def within(self, seconds: range | None) -> EventSelection:
+    def within(self, seconds: range | None) -> EventConditions:
         """Return the same conditions, within a time."""
         return replace(self, seconds=seconds)
 
