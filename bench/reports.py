@@ -12,7 +12,7 @@ import psycopg
 
 from bench.listing import fill
 from bench.stage import Stage
-from headwater.reports import report
+from headwater.reports import report, report_reader
 from headwater.reports.models import Filters, Group, Measure, ReportQuery
 
 RANGE = {"start": datetime(2000, 1, 1), "end": datetime(2098, 12, 31, 23, 59, 59)}  # noqa: DTZ001
@@ -47,7 +47,7 @@ REPORTS = (
 
 def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> None:
     """Print the part of the table on reports."""
-    report.SECONDS = PATIENCE
+    report_reader.SECONDS = PATIENCE
     for size, (space_id, _) in zip(sizes, stage.spaces(len(sizes)), strict=True):
         fill(stage.url, space_id, size)
         say(f"Reports over {size:,} events and {10 * size:,} touchpoints, windows of 90 days")

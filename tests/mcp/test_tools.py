@@ -19,7 +19,8 @@ from tests.mcp.assistants import BY_NAME, Assistant
 from tests.support.factories import Stage
 
 READING = [
-    "get_space", "list_custom_events", "resolve_date_range", "query_report", "list_events",
+    "get_space", "list_custom_events", "resolve_date_range", "query_report", "query_paths",
+    "list_events",
     "get_event", "explain_attribution", "list_contacts", "get_contact", "find_contact_by_email",
     "get_contact_journey", "list_companies", "get_company", "list_deliveries",
     "list_destinations", "list_rejected_events",

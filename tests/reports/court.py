@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
@@ -19,7 +20,7 @@ from psycopg import AsyncConnection
 from headwater.paths import builder
 from headwater.paths.builder import build_next
 from headwater.paths.upkeep import check_space, forget_space
-from tests.reports import answers
+from tests.reports import answers, path_answers
 from tests.reports.histories import History, described, histories
 from tests.reports.playing import Between, World, new_world, play
 from tests.reports.questions import some_question
@@ -78,6 +79,19 @@ MEANWHILE = (_rest, _rest, build_next, build_next, _build_all, _build_all, _cras
 """What may happen to segments between two steps of a history."""
 
 
+@dataclass(frozen=True)
+class Subject:
+    """A kind of report: random questions of it, the product's answers and the model's."""
+
+    ask: Callable[[Random], dict[str, Any]]
+    answer: Callable[[AsyncConnection, int, dict[str, Any]], Coroutine[Any, Any, dict[str, Any]]]
+    expected: Callable[[Facts, dict[str, Any]], dict[str, Any]]
+
+
+REPORTS = Subject(some_question, answers.answer, answers.expected)
+PATHS = Subject(path_answers.some_question, path_answers.answer, path_answers.expected)
+
+
 @dataclass
 class Case:
     """A question in the middle of a history, and the product's answer."""
@@ -94,6 +108,7 @@ class Court:
     connection: psycopg.Connection
     runner: asyncio.Runner
     reader: AsyncConnection
+    subject: Subject = REPORTS
     cases: list[Case] | None = None
     """What was asked and answered, where it is to be kept."""
     until: float = math.inf
@@ -138,9 +153,9 @@ class Court:
     def compare(self, world: World, dice: Random, count: int) -> None:
         facts = loading.load(world.connection, world.space_id)
         for _ in range(count):
-            question = some_question(dice)
-            told = self.runner.run(answers.answer(self.reader, world.space_id, question))
-            wrong = answers.differences(told, answers.expected(facts, question))
+            question = self.subject.ask(dice)
+            told = self.runner.run(self.subject.answer(self.reader, world.space_id, question))
+            wrong = answers.differences(told, self.subject.expected(facts, question))
             if self.cases is not None:
                 self.cases.append(Case(facts, question, told))
             if wrong:

@@ -59,15 +59,23 @@ def _any_question(dice: Random) -> dict[str, Any]:
 
 
 def _some_filters(dice: Random) -> dict[str, Any]:
-    filters: dict[str, Any] = {}
-    if dice.random() < 0.15:
-        filters["event_names"] = sorted(set(dice.sample(NAMES, 2)))
+    filters = some_event_filters(dice)
     if dice.random() < 0.2:
         filters["sources"] = dice.sample(SOURCES, 3)
     if dice.random() < 0.25:
         filters["campaign"] = dice.choice(
             ("SPRING", "S", "11", "& s", "%", "ZEBRA", "aardvark", "r", "ÉTÉ")
         )
+    if dice.random() < 0.2:
+        filters["date_basis"] = "touch"
+    return filters
+
+
+def some_event_filters(dice: Random) -> dict[str, Any]:
+    """Conditions on events, often none."""
+    filters: dict[str, Any] = {}
+    if dice.random() < 0.15:
+        filters["event_names"] = sorted(set(dice.sample(NAMES, 2)))
     if dice.random() < 0.1:
         filters["custom_field_filters"] = [dice.choice(CONDITIONS)]
     if dice.random() < 0.1:
@@ -75,8 +83,6 @@ def _some_filters(dice: Random) -> dict[str, Any]:
     if dice.random() < 0.1:
         most = dice.choice((-0.0003, 0, 99.9999, 100))
         filters["amount_max"] = max(most, filters.get("amount_min", most))
-    if dice.random() < 0.2:
-        filters["date_basis"] = "touch"
     return filters
 
 

@@ -1,4 +1,4 @@
-"""The endpoint of reports. It parses, calls and answers; the handler owns its transactions."""
+"""The endpoints of reports. They parse, call and answer; a handler owns its transactions."""
 
 from __future__ import annotations
 
@@ -13,8 +13,13 @@ from headwater.contacts import filters
 from headwater.http.openapi import answer
 from headwater.http.rate_limits import RateLimit
 from headwater.reports.parameters import PARAMETERS, read_report_query
-from headwater.reports.report import CONNECTION_SECONDS, query_report
+from headwater.reports.path_answer import PATHS, paths_answer, paths_csv
+from headwater.reports.path_parameters import PARAMETERS as PATHS_PARAMETERS
+from headwater.reports.path_parameters import read_paths_query
+from headwater.reports.path_report import query_paths
+from headwater.reports.report import query_report
 from headwater.reports.report_answer import REPORT, report_answer, report_csv
+from headwater.reports.report_reader import CONNECTION_SECONDS
 from headwater.spaces.spaces import fetch_space
 
 CSV = "text/csv"
@@ -30,11 +35,32 @@ async def get_report(call: Call) -> Response:
     query = read_report_query(call.query, space, datetime.now(UTC))
     async with database.transaction(CONNECTION_SECONDS) as connection:
         report = await query_report(connection, call.space_id, query)
-    if CSV in call.request.headers.get("accept", ""):
-        return Response(
-            report_csv(query, report), media_type=f"{CSV}; charset=utf-8; header=present"
-        )
+    if _wants_csv(call):
+        return _csv_response(report_csv(query, report))
     return json_response(msgspec.json.encode(report_answer(query, report)))
+
+
+async def get_paths(call: Call) -> Response:
+    """Count the ways by which people came to events: sequences of sources or channels. With
+    `Accept: text/csv`, the listed paths as CSV.
+    """
+    database = call.services.database
+    async with database.transaction() as connection:
+        space = await fetch_space(connection, call.space_id)
+    query = read_paths_query(call.query, space, datetime.now(UTC))
+    async with database.transaction(CONNECTION_SECONDS) as connection:
+        report = await query_paths(connection, call.space_id, query)
+    if _wants_csv(call):
+        return _csv_response(paths_csv(report))
+    return json_response(msgspec.json.encode(paths_answer(query, report)))
+
+
+def _wants_csv(call: Call) -> bool:
+    return CSV in call.request.headers.get("accept", "")
+
+
+def _csv_response(content: bytes) -> Response:
+    return Response(content, media_type=f"{CSV}; charset=utf-8; header=present")
 
 
 OPERATIONS = (
@@ -49,5 +75,20 @@ OPERATIONS = (
         parameters=[*(parameter.openapi() for parameter in PARAMETERS), filters.DOCUMENTATION],
         answer=answer("The report.", REPORT),
         handler=get_report,
+    ),
+    Operation(
+        id="get_paths",
+        method="GET",
+        path="/reports/paths",
+        tag="Reports",
+        summary="Get Paths",
+        scope="reports:read",
+        limit=RateLimit("get_paths", 30),
+        parameters=[
+            *(parameter.openapi() for parameter in PATHS_PARAMETERS),
+            filters.DOCUMENTATION,
+        ],
+        answer=answer("The report of paths.", PATHS),
+        handler=get_paths,
     ),
 )

@@ -13,11 +13,12 @@ import numpy as np
 
 from headwater.attribution.credits import Credited, Crediting, TouchSlices, are_among
 from headwater.attribution.models import MODELS
-from headwater.paths.path_data import NO_AMOUNT, OLDER, BoolArray, Column, IntArray, PathData
+from headwater.paths.path_data import BoolArray, Column, IntArray, PathData
 from headwater.reports.cells import Cells, Pairs, event_cells, paired, touch_cells
 from headwater.reports.models import CREDITED, DateBasis, Measure, NoCredit
 from headwater.reports.ordering import firsts
-from headwater.reports.plan import Plan, Sum, contains
+from headwater.reports.plan import Plan, Sum
+from headwater.reports.selection import amounts_of, contains, count_names, touches_in_window
 from headwater.reports.tally import NO_PAIRS, Tally, WideSums
 
 WHOLE_EVENT = 5 * lcm(*range(1, 41))
@@ -54,35 +55,14 @@ class PieceSums:
 
 def add_up(plan: Plan, paths: PathData) -> PieceSums:
     """Add up the events of a piece that the report is about."""
-    events = _Events(plan, paths.select(_chosen(plan, paths)))
+    events = _Events(plan, paths.select(plan.conditions.chosen(paths)))
     models = plan.query.models
     by_model = {model: _Credit(events, model) for model in models} if plan.is_about_touches else {}
     statuses = {
         model: events.by_status(by_model.get(model)) for model in models
     }  # fmt: skip
-    names = events.names(_counted(events, by_model.values()))
+    names = count_names(events.paths, _counted(events, by_model.values()))
     return PieceSums(_groups(events, by_model), statuses, names)
-
-
-def _chosen(plan: Plan, paths: PathData) -> BoolArray:
-    """Return which events meet the conditions on events."""
-    filters = plan.query.filters
-    chosen = np.ones(paths.events, dtype=np.bool_)
-    seconds, amounts = paths[Column.SECONDS], paths[Column.AMOUNTS]
-    if plan.query.date_basis is DateBasis.CONVERSION:
-        chosen &= (seconds >= plan.start) & (seconds < plan.end)
-    if filters.event_names:
-        wanted = np.array([name in filters.event_names for name in paths.event_names], dtype=bool)
-        chosen &= wanted[paths[Column.NAMES]] if len(wanted) else False
-    if plan.contacts is not None:
-        chosen &= contains(plan.contacts, paths[Column.CONTACTS])
-    if filters.amount_min is not None:
-        chosen &= amounts >= -int(-filters.amount_min.scaleb(4) // 1)
-    if filters.amount_max is not None:
-        chosen &= amounts <= int(filters.amount_max.scaleb(4) // 1)
-    if filters.amount_min is not None or filters.amount_max is not None:
-        chosen &= amounts != NO_AMOUNT
-    return chosen
 
 
 def _counted(events: _Events, credits_: Iterable[_Credit]) -> BoolArray | None:
@@ -108,8 +88,7 @@ class _Events:
     @cached_property
     def amounts(self) -> IntArray:
         """In ten-thousandths, 0 where there is none."""
-        stored = self.paths[Column.AMOUNTS]
-        return np.where(stored == NO_AMOUNT, 0, stored)
+        return amounts_of(self.paths)
 
     @cached_property
     def amount_units(self) -> tuple[IntArray, IntArray]:
@@ -123,10 +102,7 @@ class _Events:
     @cached_property
     def slices(self) -> TouchSlices:
         """The touches in the window."""
-        starts = self.paths[Column.STARTS]
-        days = self.plan.query.window_days
-        begins = starts + self.paths[OLDER[days]] if days else starts
-        return TouchSlices(begins, starts + self.paths[Column.LENGTHS])
+        return touches_in_window(self.paths, self.plan.query.window_days)
 
     @cached_property
     def counted_touches(self) -> BoolArray | None:
@@ -141,7 +117,7 @@ class _Events:
             counted &= contains(plan.tag_sets, paths[Column.TAG_SETS])
         if plan.query.date_basis is DateBasis.TOUCH:
             seconds = paths[Column.TOUCH_SECONDS]
-            counted &= (seconds >= plan.start) & (seconds < plan.end)
+            counted &= (seconds >= plan.period.start) & (seconds < plan.period.stop)
         return counted
 
     @cached_property
@@ -191,13 +167,6 @@ class _Events:
     def touched_values(self) -> Mapping[str, IntArray]:
         """What each event adds to the sums of touched events."""
         return {TOUCHED_EVENTS: self.values(Sum.EVENTS), TOUCHED_REVENUE: self.amounts}
-
-    def names(self, counted: BoolArray | None) -> dict[str, int]:
-        """Return how many of some events have each name; None is all."""
-        places = self.paths[Column.NAMES] if counted is None else self.paths[Column.NAMES][counted]
-        counts = np.bincount(places, minlength=len(self.paths.event_names))
-        named = zip(self.paths.event_names, counts.tolist(), strict=False)
-        return {name: count for name, count in named if count}
 
     def first_orders(self) -> BoolArray:
         """Return which events are the first order of their contact."""

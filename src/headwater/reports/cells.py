@@ -96,15 +96,21 @@ def paired(by_event: Cells, by_touch: Cells, pairs: Pairs) -> Cells:
     return _crossed(Cells(by_event.codes[pairs.events], by_event.size, by_event.keys), of_touches)
 
 
+def cells_of(keys: Mapping[int, IntArray], count: int) -> Cells:
+    """Return the cells of so many events or touches by their keys, place by place."""
+    cells = [_numbered(place, of) for place, of in keys.items()]
+    return reduce(_crossed, cells) if cells else Cells(np.zeros(count, dtype=np.uint8), 1, {})
+
+
 def _cells(
     dimensions: Sequence[Dimension], paths: PathData, count: int, *, of_touch: bool
 ) -> Cells:
-    cells = [
-        _numbered(place, dimension.keys(paths))
+    keys = {
+        place: dimension.keys(paths)
         for place, dimension in enumerate(dimensions)
         if dimension.of_touch is of_touch
-    ]
-    return reduce(_crossed, cells) if cells else Cells(np.zeros(count, dtype=np.uint8), 1, {})
+    }
+    return cells_of(keys, count)
 
 
 def _numbered(place: int, keys: IntArray) -> Cells:

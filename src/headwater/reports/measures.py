@@ -131,12 +131,12 @@ def figure_of(query: ReportQuery, column: FigureColumn, sums: Sums, whole: Sums)
         case Unit.COUNT:
             return amount
         case Unit.MONEY:
-            return _plain(Decimal(amount).scaleb(-4))
+            return plain(Decimal(amount).scaleb(-4))
         case Unit.EVENTS:
             return Fraction(amount, WHOLE_EVENT)
         case Unit.RATIO:
             per = form.scale * sums[form.per or ""]
-            return _rounded(Fraction(amount, per)) if per else None
+            return rounded(Fraction(amount, per)) if per else None
 
 
 def rough_figures(query: ReportQuery, measure: Measure, tally: Tally) -> NDArray[np.float64]:
@@ -168,24 +168,24 @@ def changes_between(now: Figures, then: Figures) -> dict[FigureColumn, MeasureCh
 def _share(query: ReportQuery, column: FigureColumn, sums: Sums, whole: Sums) -> Figure:
     first = FigureColumn(query.measures[0], column.model)
     part, of = (figure_of(query, first, each, whole) for each in (sums, whole))
-    return _rounded(Fraction(part) / Fraction(of)) if part is not None and of else None
+    return rounded(Fraction(part) / Fraction(of)) if part is not None and of else None
 
 
 def _change(new: Decimal | Fraction | int, old: Decimal | Fraction | int) -> MeasureChange:
     difference = Fraction(new) - Fraction(old)
-    ratio = _rounded(difference / abs(Fraction(old))) if old else None
+    ratio = rounded(difference / abs(Fraction(old))) if old else None
     if isinstance(new, Decimal) and isinstance(old, Decimal):
-        return MeasureChange(_plain(new - old), ratio)
+        return MeasureChange(plain(new - old), ratio)
     return MeasureChange(int(difference) if isinstance(new, int) else difference, ratio)
 
 
-def _rounded(value: Fraction) -> Decimal:
+def rounded(value: Fraction) -> Decimal:
     """Round to four decimals, halves away from zero as PostgreSQL does."""
     parts = abs(value) * 10_000 + Fraction(1, 2)
     whole = parts.numerator // parts.denominator
-    return _plain(Decimal(-whole if value < 0 else whole).scaleb(-4))
+    return plain(Decimal(-whole if value < 0 else whole).scaleb(-4))
 
 
-def _plain(value: Decimal) -> Decimal:
+def plain(value: Decimal) -> Decimal:
     """The value without trailing zeros, and without an exponent."""
     return Decimal(f"{value.normalize():f}")

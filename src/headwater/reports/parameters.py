@@ -4,6 +4,7 @@ default that most questions mean.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, time
 
 from headwater.attribution.models import MODELS
@@ -111,20 +112,17 @@ PARAMETERS = (
 
 def read_report_query(query: Input, space: Space, now: datetime) -> ReportQuery:
     """Read the report that parameters describe. Raises Invalid with every rule they break."""
-    span = _read_span(query, space, now)
+    span = read_span(query, space, now)
     measures = tuple(Measure(name) for name in MEASURES.read(query))
     groups = _read_groups(query, measures)
     by = _read_order(query, measures, groups)
-    clock = filters.DateContext(space.zone, now.astimezone(space.zone).date())
+    of_events = read_event_filters(query, space, now)
     report_query = ReportQuery(
         start=span.start, end=span.end, measures=measures, group_by=groups,
         models=_read_models(query), window_days=WINDOW.read(query) or 0,
         by_company=QUERY_MODE.read(query) == "company",
-        filters=Filters(
-            EVENT_NAMES_PARAMETER.read(query),
-            filters.read_conditions(query, space.field_labels, clock),
-            SOURCES_FILTER.read(query), CAMPAIGN.read(query),
-            AMOUNT_MIN.read(query), AMOUNT_MAX.read(query),
+        filters=replace(
+            of_events, sources=SOURCES_FILTER.read(query), campaign=CAMPAIGN.read(query)
         ),
         date_basis=DateBasis(DATE_BASIS.read(query) or DateBasis.CONVERSION),
         compare=Comparison(COMPARE.read(query) or Comparison.NONE),
@@ -152,7 +150,18 @@ def _read_models(query: Input) -> tuple[str, ...]:
     return several or (MODEL.read(query) or "last_touch",)
 
 
-def _read_span(query: Input, space: Space, now: datetime) -> DateTimeSpan:
+def read_event_filters(query: Input, space: Space, now: datetime) -> Filters:
+    """Read the conditions on events."""
+    clock = filters.DateContext(space.zone, now.astimezone(space.zone).date())
+    return Filters(
+        EVENT_NAMES_PARAMETER.read(query),
+        filters.read_conditions(query, space.field_labels, clock),
+        amount_min=AMOUNT_MIN.read(query), amount_max=AMOUNT_MAX.read(query),
+    )  # fmt: skip
+
+
+def read_span(query: Input, space: Space, now: datetime) -> DateTimeSpan:
+    """Read the period, in words or dates."""
     words = None if query.single(PERIOD.name) is None else PERIOD.read(query)
     dated = any(query.single(date.name) is not None for date in TIME.parameters)
     if dated and words is not None:

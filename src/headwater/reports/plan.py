@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-import numpy as np
-from numpy.typing import NDArray
-
 from headwater.paths.path_data import OLDER, Column, IntArray
 from headwater.reports.dimensions import Dimension, time_column
 from headwater.reports.models import CREDITED, TOUCHED, DateBasis, Measure, ReportQuery
+from headwater.reports.selection import EventConditions
 
 
 class Sum(StrEnum):
@@ -62,17 +60,14 @@ class Plan:
     """Everything that a report adds up over one period."""
 
     query: ReportQuery
-    start: int
-    """The first second of the period, since 1970."""
-    end: int
-    """One past its last second."""
+    period: range
+    """The seconds of the period, since 1970."""
+    conditions: EventConditions
     dimensions: tuple[Dimension, ...]
     source_ids: frozenset[int] = frozenset()
     """The sources whose credit counts; empty is all."""
     tag_sets: IntArray | None = None
     """The tag sets whose credit counts, ascending; None is all."""
-    contacts: IntArray | None = None
-    """The contacts whose events count, ascending; None is all."""
     first_orders: FirstOrders | None = None
     """Only for counting new customers."""
 
@@ -107,10 +102,10 @@ class Plan:
     def columns(self) -> tuple[Column, ...]:
         """The columns of paths that the report reads."""
         columns = [
-            Column.SECONDS, Column.AMOUNTS, Column.NAMES,
+            *self.conditions.columns,
             *(column for dimension in self.dimensions for column in dimension.columns),
         ]  # fmt: skip
-        if self.contacts is not None or self.needs(Measure.CONTACTS, Measure.NEW_CUSTOMERS):
+        if self.needs(Measure.CONTACTS, Measure.NEW_CUSTOMERS):
             columns.append(Column.CONTACTS)
         if self.is_about_touches:
             columns += [Column.STARTS, Column.LENGTHS, Column.SOURCES]
@@ -131,11 +126,3 @@ class Plan:
     @property
     def touched(self) -> bool:
         return self.needs(*TOUCHED)
-
-
-def contains(ascending: IntArray, values: IntArray) -> NDArray[np.bool_]:
-    """Return which values are among ascending numbers."""
-    if not len(ascending):
-        return np.zeros(len(values), dtype=np.bool_)
-    at = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
-    return ascending[at] == values

@@ -1,30 +1,22 @@
 """A report: the groups of a time, the unattributed events, and everything; and the same of the time
-it is compared with. Paths are read piece by piece in one snapshot, and added up in threads.
+it is compared with.
 """
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
+from functools import partial
 
 from psycopg import AsyncConnection
-from psycopg.errors import QueryCanceled
 
-from headwater.database.allowance import seconds_left
-from headwater.database.queries import Queries, fetch_one
-from headwater.http.timerange import between
 from headwater.paths.path_data import Column, IntArray
 from headwater.paths.reader import PathReader
 from headwater.reports.addition import PieceSums, add_up
 from headwater.reports.dimensions import steps
-from headwater.reports.errors import ReportTooLarge
 from headwater.reports.first_orders import first_of, orders_in
 from headwater.reports.groups import (
     ReportDimension,
-    fetch_contacts_meeting,
     fetch_labels,
     fetch_tag_sets_of_campaign,
     load_dimension,
@@ -42,6 +34,7 @@ from headwater.reports.models import (
     columns_of,
 )
 from headwater.reports.plan import FirstOrders, Plan
+from headwater.reports.report_reader import ReportReader, in_thread, open_reader
 from headwater.reports.result import (
     PeriodSums,
     Ranking,
@@ -50,24 +43,11 @@ from headwater.reports.result import (
     make_row,
     make_unattributed,
 )
+from headwater.reports.selection import EventConditions
 from headwater.reports.tally import Tally
 from headwater.reports.time_buckets import compared_span, cut, named
 from headwater.reports.validation import check
 from headwater.sources.catalogue import SOURCE_IDS
-from headwater.spaces.models import Space
-from headwater.spaces.spaces import fetch_space
-
-queries = Queries(__name__, "reports.sql")
-
-SECONDS = 19.0
-"""The longest time of a report, with the time its request has spent on the database before."""
-CONNECTION_SECONDS = SECONDS + 0.5
-"""The time for which a caller should have its connection."""
-_PATIENCE_STEP = 0.2
-"""The seconds by which a statement may take longer than the report still may."""
-_AT_ONCE = 3
-"""Pieces of the paths that are in memory at once: in work, and read ahead."""
-_threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="reports")
 
 
 async def query_report(connection: AsyncConnection, space_id: int, query: ReportQuery) -> Report:
@@ -78,30 +58,21 @@ async def query_report(connection: AsyncConnection, space_id: int, query: Report
     when it takes longer than SECONDS.
     """
     check(query)
-    await connection.execute(queries["snapshot"])
-    space = await fetch_space(connection, space_id)
-    builder = _ReportBuilder(connection, space, query, time.monotonic() + seconds_left(SECONDS))
-    try:
-        return await builder.build()
-    except QueryCanceled:
-        raise ReportTooLarge from None
+    async with open_reader(connection, space_id) as reader:
+        return await _ReportBuilder(reader, query).build()
 
 
 class _ReportBuilder:
-    """Makes one report out of what the database has, until a deadline."""
+    """Makes one report out of what the database has."""
 
-    def __init__(
-        self, connection: AsyncConnection, space: Space, query: ReportQuery, deadline: float
-    ) -> None:
-        self._connection, self._space, self._query = connection, space, query
-        self._deadline = deadline
+    def __init__(self, reader: ReportReader, query: ReportQuery) -> None:
+        self._reader, self._query = reader, query
+        self._connection, self._space = reader.connection, reader.space
         self._of_touch_dates = query.date_basis is DateBasis.TOUCH
         self._loaded: dict[int, ReportDimension] = {}
         """The groups other than steps of the period, by their place."""
-        self._contacts: IntArray | None = None
+        self._conditions = EventConditions(query.filters)
         self._tag_sets: IntArray | None = None
-        self._patience = float("inf")
-        """The seconds that a statement may take."""
 
     async def build(self) -> Report:
         """Return the report. Raises QueryCanceled or ReportTooLarge when it takes too long."""
@@ -112,7 +83,7 @@ class _ReportBuilder:
         if query.compare is not Comparison.NONE:
             then = await self._add_up(compared_span(now.period.span, query.compare))
         dimensions = self._dimensions(now.period)
-        places = Ranking(now, dimensions).first() if query.group_by else []
+        places = await in_thread(Ranking(now, dimensions).first) if query.group_by else []
         labels = [await self._labels(now, at, places) for at in range(len(dimensions))]
         keys = {
             place: tuple(
@@ -122,7 +93,7 @@ class _ReportBuilder:
             for place in places
         }
         compared = _compared(now, then, places)
-        first, last = await self._bounds(now.period.span)
+        first, last = await self._reader.ends_within(now.period.span)
         return Report(
             columns=columns_of(query),
             rows=tuple(
@@ -146,7 +117,7 @@ class _ReportBuilder:
 
     async def _load(self) -> None:
         """Load what both periods need."""
-        await self._bound_time()
+        await self._reader.bound_time()
         query, space = self._query, self._space
         for place, group in enumerate(query.group_by):
             if group not in STEPS:
@@ -154,10 +125,7 @@ class _ReportBuilder:
                     self._connection, space, group, of_touch_dates=self._of_touch_dates
                 )
         filters = query.filters
-        if filters.conditions:
-            self._contacts = await fetch_contacts_meeting(
-                self._connection, space.id, filters.conditions
-            )
+        self._conditions = await self._reader.load_conditions(filters)
         if filters.campaign is not None:
             self._tag_sets = await fetch_tag_sets_of_campaign(
                 self._connection, space.id, filters.campaign
@@ -171,37 +139,26 @@ class _ReportBuilder:
             if group in STEPS
         }
         period = ReportPeriod(span, buckets)
-        instants = between(span.start, span.end, zone)
-        first_day = instants.start.astimezone(UTC).date()
-        last_day = date.max if self._of_touch_dates else instants.end.astimezone(UTC).date()
+        bounds = self._reader.bounds(span)
+        last_day = date.max if self._of_touch_dates else bounds.last_day
         plan = Plan(
-            query,
-            int(instants.start.timestamp()), int(instants.end.timestamp()),
+            query, bounds.seconds,
+            self._conditions.within(None if self._of_touch_dates else bounds.seconds),
             tuple(dimension.dimension for dimension in self._dimensions(period)),
             frozenset(SOURCE_IDS[name] for name in query.filters.sources),
-            self._tag_sets, self._contacts,
+            self._tag_sets,
             await self._first_orders(last_day) if self._counts_new_customers else None,
         )  # fmt: skip
-        pieces = await self._pieces(plan, first_day, last_day)
-        return await asyncio.get_running_loop().run_in_executor(
-            _threads, _joined, query, period, pieces
-        )
+        pieces = await self._pieces(plan, bounds.first_day, last_day)
+        return await in_thread(_joined, query, period, pieces)
 
     async def _pieces(self, plan: Plan, first_day: date, last_day: date) -> list[PieceSums]:
         reader = PathReader(
             self._connection, self._space.id, plan.columns,
             by_company=self._query.by_company and plan.is_about_touches,
         )  # fmt: skip
-        loop = asyncio.get_running_loop()
-        under_way: set[asyncio.Future[PieceSums]] = set()
-        finished: set[asyncio.Future[PieceSums]] = set()
-        async for paths in reader.read(first_day, last_day):
-            await self._bound_time()
-            under_way.add(loop.run_in_executor(_threads, add_up, plan, paths))
-            if len(under_way) >= _AT_ONCE:
-                done, under_way = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
-                finished |= done
-        return await asyncio.gather(*finished, *under_way)
+        work = partial(add_up, plan)
+        return [piece async for piece in self._reader.pieces(reader, (first_day, last_day), work)]
 
     async def _first_orders(self, last_day: date) -> FirstOrders:
         """Return the first order of every contact, of all time."""
@@ -209,7 +166,7 @@ class _ReportBuilder:
         reader = PathReader(self._connection, self._space.id, columns)
         names = self._query.filters.event_names
         orders = [orders_in(paths, names) async for paths in reader.read(date.min, last_day)]
-        return await asyncio.get_running_loop().run_in_executor(_threads, first_of, orders)
+        return await in_thread(first_of, orders)
 
     @property
     def _counts_new_customers(self) -> bool:
@@ -233,32 +190,6 @@ class _ReportBuilder:
         labels = await fetch_labels(self._connection, self._space.id, dimension, list(keys))
         return {key: GroupKey(dimension.key_text(key), labels.get(key)) for key in keys}
 
-    async def _bounds(self, span: DateTimeSpan) -> tuple[datetime | None, datetime | None]:
-        """Return the times of the first and the last event, where a period reaches past them."""
-        values = {"space_id": self._space.id}
-        bounds = await fetch_one(self._connection, queries["bounds"], values)
-        if bounds[0] is None:
-            return None, None
-        first, last = (moment.replace(microsecond=0) for moment in bounds)
-        zone = self._space.zone
-        instants = between(span.start, span.end, zone)
-        return (
-            first.astimezone(zone).replace(tzinfo=None) if instants.start < first else None,
-            last.astimezone(zone).replace(tzinfo=None)
-            if last < instants.end - timedelta(seconds=1) else None,
-        )  # fmt: skip
-
-    async def _bound_time(self) -> None:
-        """Let the statements from now on take as long as the report still may."""
-        left = self._deadline - time.monotonic()
-        if left <= 0:
-            raise ReportTooLarge
-        if left < self._patience - _PATIENCE_STEP:
-            self._patience = left
-            await self._connection.execute(
-                queries["patience"], {"patience": str(round(1_000 * left))}
-            )
-
 
 def _joined(query: ReportQuery, period: ReportPeriod, pieces: Sequence[PieceSums]) -> PeriodSums:
     names: dict[str, int] = {}
@@ -268,9 +199,8 @@ def _joined(query: ReportQuery, period: ReportPeriod, pieces: Sequence[PieceSums
     statuses = {
         model: Tally.join([piece.statuses[model] for piece in pieces]) for model in query.models
     }
-    return PeriodSums(
-        query, period, Tally.join([piece.groups for piece in pieces]), statuses, names
-    )
+    groups = Tally.join([piece.groups for piece in pieces])
+    return PeriodSums(query, period, groups, statuses, names)
 
 
 def _compared(

@@ -10,7 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from headwater.http.openapi import TEXT, object_schema
+from headwater.http.openapi import TEXT, TEXT_OR_NULL, object_schema
 from headwater.reports.models import (
     Comparison,
     DateTimeSpan,
@@ -41,10 +41,10 @@ def report_answer(query: ReportQuery, report: Report) -> dict[str, Any]:
         "unattributed": _unattributed(query, report.unattributed),
         "overall": report.overall and _named(query, report, report.overall),
         "event_names": dict(report.event_counts),
-        "period": _written(report.span),
-        "compared_period": compared and _written(compared),
-        "first_event": _moment(report.first_event),
-        "last_event": _moment(report.last_event),
+        "period": written_span(report.span),
+        "compared_period": compared and written_span(compared),
+        "first_event": written_moment(report.first_event),
+        "last_event": written_moment(report.last_event),
         "timezone": report.timezone,
         "currency": report.currency,
         "attribution_model": query.models[0] if len(query.models) == 1 else list(query.models),
@@ -63,7 +63,7 @@ def report_csv(query: ReportQuery, report: Report) -> bytes:
     writer.writerow(columns(query, report))
     for row in report.rows or ((report.total,) if not query.group_by else ()):
         keys = [_harmless(key) for key in _keys(query, row)]
-        writer.writerow([*keys, *(_plain(figure) for figure in _figures(report, query, row))])
+        writer.writerow([*keys, *(in_digits(figure) for figure in _figures(report, query, row))])
     return text.getvalue().encode()
 
 
@@ -108,11 +108,11 @@ def _figures(report: Report, query: ReportQuery, row: ReportRow) -> Iterator[flo
 
 
 def _figures_of(query: ReportQuery, row: ReportRow, column: FigureColumn) -> Iterator[float | None]:
-    yield _number(row.figures[column])
+    yield number(row.figures[column])
     if query.compare is not Comparison.NONE:
         change = row.changes.get(column) if row.changes is not None else None
-        yield None if row.compared is None else _number(row.compared[column])
-        yield None if change is None else _number(change.ratio)
+        yield None if row.compared is None else number(row.compared[column])
+        yield None if change is None else number(change.ratio)
 
 
 def _named(query: ReportQuery, report: Report, row: ReportRow) -> dict[str, float | None]:
@@ -137,15 +137,15 @@ def _by_measure(query: ReportQuery, row: ReportRow) -> dict[str, float | None]:
     }
 
 
-def _number(figure: Figure) -> float | None:
-    """A figure as JSON has it; parts of events to four decimals."""
+def number(figure: Figure) -> float | None:
+    """Return a figure as JSON has it; parts of events to four decimals."""
     if isinstance(figure, Decimal | Fraction):
         return round(float(figure), 4)
     return figure
 
 
-def _plain(figure: float | None) -> str:
-    """A figure in digits, never with an exponent."""
+def in_digits(figure: float | None) -> str:
+    """Return a figure in digits, never with an exponent."""
     return "" if figure is None else f"{Decimal(repr(figure)).normalize():f}"
 
 
@@ -153,19 +153,20 @@ def _harmless(text: str | None) -> str:
     return f"'{text}" if text and text[0] in "=+-@\t\r" else text or ""
 
 
-def _written(span: DateTimeSpan) -> dict[str, str]:
+def written_span(span: DateTimeSpan) -> dict[str, str]:
+    """Return the first and the last second of a range, in words."""
     return {"start_date": f"{span.start}", "end_date": f"{span.end}"}
 
 
-def _moment(moment: datetime | None) -> str | None:
+def written_moment(moment: datetime | None) -> str | None:
+    """Return a local time in words."""
     return moment and moment.isoformat(" ", "seconds")
 
 
-_DATES = object_schema({"start_date": TEXT, "end_date": TEXT})
+DATES = object_schema({"start_date": TEXT, "end_date": TEXT})
 _BY_MEASURE: Mapping[str, Any] = {
     "type": "object", "additionalProperties": {"type": ["number", "null"]},
 }  # fmt: skip
-_MAYBE_TEXT = {"type": ["string", "null"]}
 REPORT = object_schema(
     {
         "columns": {"type": "array", "items": TEXT},
@@ -184,9 +185,9 @@ REPORT = object_schema(
             "description": "Of every event of the period, whatever its touchpoints.",
         },
         "event_names": {"type": "object", "additionalProperties": {"type": "integer"}},
-        "period": _DATES,
-        "compared_period": {**_DATES, "type": ["object", "null"]},
-        "first_event": _MAYBE_TEXT, "last_event": _MAYBE_TEXT,
+        "period": DATES,
+        "compared_period": {**DATES, "type": ["object", "null"]},
+        "first_event": TEXT_OR_NULL, "last_event": TEXT_OR_NULL,
         "timezone": TEXT, "currency": TEXT,
         "attribution_model": {"type": ["string", "array"]},
         "attribution_window": {"type": "integer"},

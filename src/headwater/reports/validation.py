@@ -13,28 +13,50 @@ from headwater.reports.models import (
     Measure,
     ReportQuery,
 )
+from headwater.reports.path_models import BY, PathsQuery
 from headwater.sources.catalogue import SOURCES
 
 MOST_ROWS = 1_000
 MOST_GROUPS = 2
 LONGEST_CAMPAIGN = 512
 
+Rule = tuple[str, bool, str]
+"""A field, whether its rule holds, and the rule."""
+
 
 def check(query: ReportQuery) -> None:
     """Raise Invalid with every rule that a query breaks."""
+    _check([*_common_rules(query), *_column_rules(query)])
+
+
+def check_paths(query: PathsQuery) -> None:
+    """The same for a query of paths."""
+    _check([
+        *_common_rules(query),
+        ("group_by", query.group in BY, f"must be one of {', '.join(BY)}."),
+        ("filters", not query.filters.of_touches, "must be conditions on events only."),
+    ])  # fmt: skip
+
+
+def _check(rules: list[Rule]) -> None:
     errors: Errors = {}
-    for field, holds, rule in _rules(query):
+    for field, holds, rule in rules:
         if not holds:
             errors.setdefault(field, []).append(f"The {field} {rule}")
     if errors:
         raise Invalid(errors)
 
 
-def _rules(query: ReportQuery) -> list[tuple[str, bool, str]]:
-    return [*_time_rules(query), *_column_rules(query), *_filter_rules(query.filters)]
+def _common_rules(query: ReportQuery | PathsQuery) -> list[Rule]:
+    return [
+        *_time_rules(query), *_filter_rules(query.filters),
+        ("attribution_window", query.window_days in WINDOWS,
+         f"must be one of {', '.join(map(str, WINDOWS))}."),
+        ("limit", 1 <= query.limit <= MOST_ROWS, f"must be from 1 to {MOST_ROWS}."),
+    ]  # fmt: skip
 
 
-def _time_rules(query: ReportQuery) -> list[tuple[str, bool, str]]:
+def _time_rules(query: ReportQuery | PathsQuery) -> list[Rule]:
     naive = query.start.tzinfo is None and query.end.tzinfo is None
     return [
         ("start_date", naive, "must be on the clock of the Space, without an offset of its own."),
@@ -42,7 +64,7 @@ def _time_rules(query: ReportQuery) -> list[tuple[str, bool, str]]:
     ]
 
 
-def _column_rules(query: ReportQuery) -> list[tuple[str, bool, str]]:
+def _column_rules(query: ReportQuery) -> list[Rule]:
     measures, groups, models = query.measures, query.group_by, query.models
     return [
         ("measures", bool(measures), "must name at least one measure."),
@@ -57,15 +79,12 @@ def _column_rules(query: ReportQuery) -> list[tuple[str, bool, str]]:
         ("attribution_models", bool(models), "must name at least one model."),
         ("attribution_models", len(set(models)) == len(models), "must not name a model twice."),
         ("attribution_models", set(models) <= set(MODELS), f"must be one of {', '.join(MODELS)}."),
-        ("attribution_window", query.window_days in WINDOWS,
-         f"must be one of {', '.join(map(str, WINDOWS))}."),
-        ("limit", 1 <= query.limit <= MOST_ROWS, f"must be from 1 to {MOST_ROWS}."),
         ("order_by", query.order_by in {None, *measures, *groups},
          "must be one of the measures or groups that are asked for."),
     ]  # fmt: skip
 
 
-def _filter_rules(filters: Filters) -> list[tuple[str, bool, str]]:
+def _filter_rules(filters: Filters) -> list[Rule]:
     campaign, low, high = filters.campaign, filters.amount_min, filters.amount_max
     return [
         ("event_names", set(filters.event_names) <= set(EVENT_NAMES), "must be names of events."),

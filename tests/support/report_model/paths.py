@@ -9,7 +9,7 @@ from math import floor
 
 from tests.support.report_model.clock import Period
 from tests.support.report_model.counting import Conversion, rounded
-from tests.support.report_model.facts import Facts
+from tests.support.report_model.facts import Facts, Touchpoint
 from tests.support.report_model.groups import channel_of
 from tests.support.report_model.question import Question
 from tests.support.report_model.selection import conversions_of
@@ -61,8 +61,7 @@ def make_paths(facts: Facts, question: Question, by: str = "source") -> Paths:
     """The paths of the events of a question that have a touch in the window, by source or channel.
     The ways are in order of their events, of equals by their steps.
     """
-    period = Period(question.start, question.end)
-    led = [each for each in conversions_of(facts, question, period) if each.window]
+    led = led_by_touches(facts, question)
     ways: dict[Way, list[Conversion]] = {}
     ends: dict[tuple[str, str], list[Conversion]] = {}
     for each in led:
@@ -88,13 +87,23 @@ def make_paths(facts: Facts, question: Question, by: str = "source") -> Paths:
     )
 
 
+def led_by_touches(facts: Facts, question: Question) -> list[Conversion]:
+    """The events of a question that have a touch in the window."""
+    period = Period(question.start, question.end)
+    return [each for each in conversions_of(facts, question, period) if each.window]
+
+
 def way_of(conversion: Conversion, by: str) -> Way:
     steps: list[str] = []
     for touch in conversion.window:
-        step = touch.source if by == "source" else channel_of(touch.source)
+        step = step_of(touch, by)
         if steps[-1:] != [step]:
             steps.append(step)
     return Way(tuple(steps[:MOST_STEPS]), max(0, len(steps) - MOST_STEPS))
+
+
+def step_of(touch: Touchpoint, by: str) -> str:
+    return touch.source if by == "source" else channel_of(touch.source)
 
 
 def tally(conversions: list[Conversion]) -> Tally:

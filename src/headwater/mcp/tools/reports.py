@@ -1,4 +1,4 @@
-"""The tool that adds up: one call for a question such as which channels brought last month's
+"""The tools that add up: one call for a question such as which channels brought last month's
 revenue. Arguments that are left out have the default that most questions mean.
 """
 
@@ -12,8 +12,13 @@ from headwater.http.parameters import JsonInput
 from headwater.mcp.context import ToolContext
 from headwater.mcp.tool import Arguments, Schema, Tool, arguments_of
 from headwater.reports.parameters import GROUP_BY, NO_GROUPS, PARAMETERS, read_report_query
-from headwater.reports.report import CONNECTION_SECONDS, query_report
+from headwater.reports.path_answer import PATHS, paths_answer
+from headwater.reports.path_parameters import PARAMETERS as PATHS_PARAMETERS
+from headwater.reports.path_parameters import read_paths_query
+from headwater.reports.path_report import query_paths
+from headwater.reports.report import query_report
 from headwater.reports.report_answer import REPORT, report_answer
+from headwater.reports.report_reader import CONNECTION_SECONDS
 
 
 async def _query_report(context: ToolContext, arguments: Arguments) -> Any:
@@ -27,11 +32,32 @@ async def _query_report(context: ToolContext, arguments: Arguments) -> Any:
     return report_answer(query, report)
 
 
+async def _query_paths(context: ToolContext, arguments: Arguments) -> Any:
+    async with context.transaction() as connection:
+        space = await context.space(connection)
+    query = read_paths_query(JsonInput(arguments), space, datetime.now(UTC))
+    async with context.transaction(CONNECTION_SECONDS) as connection:
+        report = await query_paths(connection, context.space_id, query)
+    return paths_answer(query, report)
+
+
 def _described() -> dict[str, Schema]:
     arguments = arguments_of(*PARAMETERS) | filters.ARGUMENT
     arguments[GROUP_BY.name] |= {"minItems": 0}
     return arguments
 
+
+def _paths_described() -> dict[str, Schema]:
+    """Return the arguments of the paths; those of a report are described there."""
+    arguments = arguments_of(*PATHS_PARAMETERS) | filters.ARGUMENT
+    return {
+        name: schema if name in _OF_PATHS else {**schema, "description": _AS_IN_REPORTS}
+        for name, schema in arguments.items()
+    }
+
+
+_OF_PATHS = {"group_by", "limit"}
+_AS_IN_REPORTS = "As in query_report."
 
 TOOLS = (
     Tool(
@@ -47,5 +73,17 @@ TOOLS = (
         arguments=_described(),
         answer=REPORT,
         call=_query_report,
+    ),
+    Tool(
+        name="query_paths",
+        title="Query paths",
+        description=(
+            "By which sequences of sources or channels people came to events, of those with a "
+            "touchpoint in the window: the most frequent paths, with steps beyond ten counted as "
+            "`more`; how many touchpoints and days it takes; the first by the last source."
+        ),
+        arguments=_paths_described(),
+        answer=PATHS,
+        call=_query_paths,
     ),
 )

@@ -1,0 +1,50 @@
+"""The parameters of a report of paths."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from headwater.events.parameters import EVENT_NAMES_PARAMETER, QUERY_MODE
+from headwater.http.fields import one_of, whole_number
+from headwater.http.parameters import Input, Parameter
+from headwater.reports.explanation_answer import WINDOW
+from headwater.reports.models import Group
+from headwater.reports.parameters import (
+    AMOUNT_MAX,
+    AMOUNT_MIN,
+    PERIOD,
+    TIME,
+    read_event_filters,
+    read_span,
+)
+from headwater.reports.path_models import BY, PathsQuery
+from headwater.reports.validation import MOST_ROWS
+from headwater.spaces.models import Space
+
+GROUP = Parameter(
+    name="group_by", kind=one_of([str(group) for group in BY]), default="source",
+    description="The steps of a path: sources or channels.",
+)  # fmt: skip
+LIMIT = Parameter(
+    name="limit", kind=whole_number(1, MOST_ROWS), default=20,
+    description="The most paths to list. All else is of all.",
+)  # fmt: skip
+
+PARAMETERS = (
+    GROUP, PERIOD, *TIME.parameters, WINDOW, QUERY_MODE, EVENT_NAMES_PARAMETER, AMOUNT_MIN,
+    AMOUNT_MAX, LIMIT,
+)  # fmt: skip
+
+
+def read_paths_query(query: Input, space: Space, now: datetime) -> PathsQuery:
+    """Read the report of paths that parameters describe. Raises Invalid with every rule they
+    break.
+    """
+    span = read_span(query, space, now)
+    paths_query = PathsQuery(
+        start=span.start, end=span.end, group=Group(GROUP.read(query) or Group.SOURCE),
+        window_days=WINDOW.read(query) or 0, by_company=QUERY_MODE.read(query) == "company",
+        filters=read_event_filters(query, space, now), limit=LIMIT.read(query) or 0,
+    )  # fmt: skip
+    query.finish()
+    return paths_query

@@ -1,0 +1,146 @@
+"""The data that a report of a Space is made of, in one snapshot and until a deadline. Paths are
+read piece by piece, and worked on in threads meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import TypeVar
+
+from psycopg import AsyncConnection
+from psycopg.errors import QueryCanceled
+
+from headwater.database.allowance import seconds_left
+from headwater.database.queries import Queries, fetch_one
+from headwater.http.timerange import between
+from headwater.paths.path_data import PathData
+from headwater.paths.reader import PathReader
+from headwater.reports.errors import ReportTooLarge
+from headwater.reports.groups import fetch_contacts_meeting
+from headwater.reports.models import DateTimeSpan, Filters
+from headwater.reports.selection import EventConditions
+from headwater.spaces.models import Space
+from headwater.spaces.spaces import fetch_space
+
+queries = Queries(__name__, "reports.sql")
+
+SECONDS = 19.0
+"""The longest time of a report, with the time its request has spent on the database before."""
+CONNECTION_SECONDS = SECONDS + 0.5
+"""The time for which a caller should have its connection."""
+_PATIENCE_STEP = 0.2
+"""The seconds by which a statement may take longer than the report still may."""
+_AT_ONCE = 3
+"""Pieces of the paths that are in memory at once: in work, and read ahead."""
+_threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="reports")
+
+T = TypeVar("T")
+
+
+@asynccontextmanager
+async def open_reader(connection: AsyncConnection, space_id: int) -> AsyncGenerator[ReportReader]:
+    """Yield the reader of a Space. Needs a transaction in which nothing has been read yet, on a
+    connection that it may have for CONNECTION_SECONDS.
+
+    Raises NotFound without such a Space, and ReportTooLarge when all that is done with it takes
+    longer than SECONDS.
+    """
+    await connection.execute(queries["snapshot"])
+    space = await fetch_space(connection, space_id)
+    try:
+        yield ReportReader(connection, space, time.monotonic() + seconds_left(SECONDS))
+    except QueryCanceled:
+        raise ReportTooLarge from None
+
+
+@dataclass(frozen=True)
+class PeriodBounds:
+    """A range of a Space's clock as paths know it."""
+
+    seconds: range
+    """Since 1970."""
+    first_day: date
+    """In UTC, as the last one."""
+    last_day: date
+
+
+class ReportReader:
+    """Reads what reports are made of, until a deadline."""
+
+    def __init__(self, connection: AsyncConnection, space: Space, deadline: float) -> None:
+        """`deadline` is on the monotonic clock."""
+        self.connection, self.space = connection, space
+        self._deadline = deadline
+        self._patience = float("inf")
+        """The seconds that a statement may take."""
+
+    async def bound_time(self) -> None:
+        """Let the statements from now on take as long as the report still may. Raises
+        ReportTooLarge when no time is left.
+        """
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise ReportTooLarge
+        if left < self._patience - _PATIENCE_STEP:
+            self._patience = left
+            patience = {"patience": str(round(1_000 * left))}
+            await self.connection.execute(queries["patience"], patience)
+
+    def bounds(self, span: DateTimeSpan) -> PeriodBounds:
+        """Return the instants of a range."""
+        instants = between(span.start, span.end, self.space.zone)
+        start, end = (moment.astimezone(UTC) for moment in (instants.start, instants.end))
+        seconds = range(int(start.timestamp()), int(end.timestamp()))
+        return PeriodBounds(seconds, start.date(), end.date())
+
+    async def load_conditions(self, filters: Filters) -> EventConditions:
+        """Return conditions on events, of all of time, made ready for the Space's."""
+        if not filters.conditions:
+            return EventConditions(filters)
+        contacts = await fetch_contacts_meeting(self.connection, self.space.id, filters.conditions)
+        return EventConditions(filters, contacts)
+
+    async def pieces(
+        self, paths: PathReader, days: tuple[date, date], work: Callable[[PathData], T]
+    ) -> AsyncIterator[T]:
+        """Yield what the work on each piece of the paths of some days comes to, in any order.
+        Raises ReportTooLarge.
+        """
+        under_way: set[asyncio.Future[T]] = set()
+        async for piece in paths.read(*days):
+            await self.bound_time()
+            under_way.add(in_thread(work, piece))
+            if len(under_way) >= _AT_ONCE:
+                done, under_way = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
+                for result in done:
+                    yield result.result()
+        for result in await asyncio.gather(*under_way):
+            yield result
+
+    async def ends_within(self, span: DateTimeSpan) -> tuple[datetime | None, datetime | None]:
+        """Return the times of the first and the last event on the Space's clock, where a range
+        reaches past them.
+        """
+        values = {"space_id": self.space.id}
+        ends = await fetch_one(self.connection, queries["bounds"], values)
+        if ends[0] is None:
+            return None, None
+        first, last = (moment.replace(microsecond=0) for moment in ends)
+        zone = self.space.zone
+        instants = between(span.start, span.end, zone)
+        return (
+            first.astimezone(zone).replace(tzinfo=None) if instants.start < first else None,
+            last.astimezone(zone).replace(tzinfo=None)
+            if last < instants.end - timedelta(seconds=1) else None,
+        )  # fmt: skip
+
+
+def in_thread(work: Callable[..., T], *arguments: object) -> asyncio.Future[T]:
+    """Return the future of work that would hold up everything else."""
+    return asyncio.get_running_loop().run_in_executor(_threads, work, *arguments)

@@ -1,0 +1,83 @@
+"""The events that a report is over, and the touches before them that are in the window. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater.attribution.credits import TouchSlices
+from headwater.paths.path_data import NO_AMOUNT, OLDER, BoolArray, Column, IntArray, PathData
+from headwater.reports.models import Filters
+
+
+@dataclass(frozen=True)
+class EventConditions:
+    """Conditions on events, made ready to be held against many."""
+
+    filters: Filters
+    """Of these, the conditions on events."""
+    contacts: IntArray | None = None
+    """The contacts whose events count, ascending; None is all."""
+    seconds: range | None = None
+    """The seconds since 1970 in which an event counts; None is all of time."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of paths that the conditions read."""
+        always = (Column.SECONDS, Column.AMOUNTS, Column.NAMES)
+        return always if self.contacts is None else (*always, Column.CONTACTS)
+
+    def within(self, seconds: range | None) -> EventConditions:
+        """Return the same conditions, within a time."""
+        return replace(self, seconds=seconds)
+
+    def chosen(self, paths: PathData) -> BoolArray:
+        """Return which events meet the conditions."""
+        filters = self.filters
+        chosen = np.ones(paths.events, dtype=np.bool_)
+        seconds, amounts = paths[Column.SECONDS], paths[Column.AMOUNTS]
+        if self.seconds is not None:
+            chosen &= (seconds >= self.seconds.start) & (seconds < self.seconds.stop)
+        if filters.event_names:
+            wanted = np.array([name in filters.event_names for name in paths.event_names], bool)
+            chosen &= wanted[paths[Column.NAMES]] if len(wanted) else False
+        if self.contacts is not None:
+            chosen &= contains(self.contacts, paths[Column.CONTACTS])
+        if filters.amount_min is not None:
+            chosen &= amounts >= -int(-filters.amount_min.scaleb(4) // 1)
+        if filters.amount_max is not None:
+            chosen &= amounts <= int(filters.amount_max.scaleb(4) // 1)
+        if filters.amount_min is not None or filters.amount_max is not None:
+            chosen &= amounts != NO_AMOUNT
+        return chosen
+
+
+def contains(ascending: IntArray, values: IntArray) -> NDArray[np.bool_]:
+    """Return which values are among ascending numbers."""
+    if not len(ascending):
+        return np.zeros(len(values), dtype=np.bool_)
+    at = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    return ascending[at] == values
+
+
+def touches_in_window(paths: PathData, days: int) -> TouchSlices:
+    """Return the touches of every event that are in the window; 0 days is no limit."""
+    starts = paths[Column.STARTS]
+    begins = starts + paths[OLDER[days]] if days else starts
+    return TouchSlices(begins, starts + paths[Column.LENGTHS])
+
+
+def amounts_of(paths: PathData) -> IntArray:
+    """Return the amounts of events in ten-thousandths, 0 where there is none."""
+    stored = paths[Column.AMOUNTS]
+    return np.where(stored == NO_AMOUNT, 0, stored)
+
+
+def count_names(paths: PathData, counted: BoolArray | None = None) -> dict[str, int]:
+    """Return how many events have each name, of all or of some."""
+    places = paths[Column.NAMES] if counted is None else paths[Column.NAMES][counted]
+    counts = np.bincount(places, minlength=len(paths.event_names))
+    named = zip(paths.event_names, counts.tolist(), strict=False)
+    return {name: count for name, count in named if count}

@@ -1,0 +1,98 @@
+"""Reports of paths in one exact form, of the model and of the product."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+from psycopg import AsyncConnection
+
+from headwater.attribution.models import WINDOWS
+from headwater.http.parameters import JsonInput
+from headwater.reports.path_models import PathFigures
+from headwater.reports.path_parameters import read_paths_query
+from headwater.reports.path_report import query_paths
+from headwater.spaces.spaces import fetch_space
+from tests.reports import answers
+from tests.reports.questions import PERIODS, some_event_filters
+from tests.support.report_model import paths as model
+from tests.support.report_model.facts import Facts
+from tests.support.report_model.question import read_question
+
+
+def some_question(dice: Random) -> dict[str, Any]:
+    """A random question, under the names that the API has for it."""
+    start, end = dice.choice(PERIODS)
+    return {
+        "group_by": dice.choice(("source", "channel")), "start_date": start, "end_date": end,
+        "attribution_window": dice.choice(WINDOWS),
+        "query_mode": dice.choice(("profile", "company")), "limit": dice.choice((1, 3, 200)),
+        **some_event_filters(dice),
+    }  # fmt: skip
+
+
+async def answer(
+    connection: AsyncConnection, space_id: int, question: dict[str, Any]
+) -> dict[str, Any]:
+    """The product's answer to a question."""
+    async with connection.transaction(force_rollback=True):
+        space = await fetch_space(connection, space_id)
+    texts = {name: str(question[name]) for name in {"amount_min", "amount_max"} & {*question}}
+    query = read_paths_query(
+        JsonInput({**question, **texts}), space, datetime(2026, 5, 1, 12, tzinfo=UTC)
+    )
+    async with connection.transaction(force_rollback=True):
+        report = await query_paths(connection, space_id, query)
+    return {
+        "paths": [[*path.steps, path.more, _exact(figures)] for path, figures in report.paths],
+        "left_out": report.left_out,
+        "touches": {name: _exact(figures) for name, figures in report.touches.items()},
+        "days": {name: _exact(figures) for name, figures in report.days.items()},
+        "first_and_last": {
+            " ".join(pair): _exact(figures) for pair, figures in report.first_and_last.items()
+        },
+        "total": _exact(report.total),
+        "event_names": dict(sorted(report.event_counts.items())),
+        "period": [report.span.start, report.span.end],
+        "first_event": report.first_event, "last_event": report.last_event,
+    }  # fmt: skip
+
+
+def _exact(figures: PathFigures) -> list[Fraction | None]:
+    days = figures.days_to_conversion
+    return [
+        Fraction(figures.events), Fraction(figures.revenue),
+        None if days is None else Fraction(days),
+    ]  # fmt: skip
+
+
+def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
+    """The model's answer to a question."""
+    by, asked = question["group_by"], {**question, "group_by": [], "measures": ["events"]}
+    paths = model.make_paths(facts, read_question(asked), by)
+    # The other members are those of any report of the same events.
+    rest = answers.expected(facts, asked)
+    names: dict[str, int] = {}
+    for conversion in model.led_by_touches(facts, read_question(asked)):
+        name = conversion.event.event_name
+        names[name] = names.get(name, 0) + 1
+    return {
+        "paths": [[*way.steps, way.more, _of(tally)] for way, tally in paths.ways],
+        "left_out": paths.left_out,
+        "touches": {name: _of(tally) for name, tally in paths.touches.items()},
+        "days": {name: _of(tally) for name, tally in paths.days.items()},
+        "first_and_last": {
+            " ".join(pair): _of(tally) for pair, tally in paths.first_and_last.items()
+        },
+        "total": _of(paths.total),
+        "event_names": dict(sorted(names.items())),
+        **{name: rest[name] for name in ("period", "first_event", "last_event")},
+    }
+
+
+def _of(tally: model.Tally | None) -> list[Fraction | None]:
+    if tally is None:
+        return [Fraction(0), Fraction(0), None]
+    return [Fraction(tally.events), tally.revenue, tally.days]

@@ -1,0 +1,100 @@
+"""The product's reports of paths against the model's, in the middle of random histories and at
+their end. `HEADWATER_HISTORIES=10000` makes it a long run.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+from hypothesis import Phase
+
+from tests.reports import answers, path_answers
+from tests.reports.court import PATHS, Case, Court
+from tests.reports.faults import FAULTS, Plant
+from tests.support.report_model import paths as model
+from tests.support.report_model.counting import Conversion
+
+HISTORIES = int(os.environ.get("HEADWATER_HISTORIES", "0"))
+USUALLY = 300
+SECONDS = 30
+"""An ordinary run ends then, however few it has judged; a long one when it has judged them all."""
+BATCH = 25
+MOST_BATCHES = 12
+
+
+def test_it_works(court: Court) -> None:
+    court.subject = PATHS
+    if not HISTORIES:
+        court.until = time.monotonic() + SECONDS
+    court.judge_many(HISTORIES or USUALLY)
+    assert court.judged > 0
+
+
+def _way(change: Callable[[Conversion, str], model.Way]) -> Plant:
+    return lambda patch: patch.setattr(model, "way_of", change)
+
+
+def _every_touch(conversion: Conversion, by: str) -> model.Way:
+    steps = [model.step_of(touch, by) for touch in conversion.window]
+    return model.Way(tuple(steps[: model.MOST_STEPS]), max(0, len(steps) - model.MOST_STEPS))
+
+
+def _sources_first(conversion: Conversion, by: str) -> model.Way:
+    """Equal sources are one step, equal channels beside each other are not."""
+    touches = conversion.window
+    steps = [
+        model.step_of(touch, by)
+        for touch, before in zip(touches, [None, *touches], strict=False)
+        if before is None or before.source != touch.source
+    ]
+    return model.Way(tuple(steps[: model.MOST_STEPS]), max(0, len(steps) - model.MOST_STEPS))
+
+
+def _cut_off(patch: pytest.MonkeyPatch) -> None:
+    """Averages are cut off rather than rounded."""
+    patch.setattr(model, "rounded", lambda value: Fraction(int(value * 10_000), 10_000))
+
+
+WRONG: dict[str, Plant] = {
+    "equal neighbours are several steps": _way(_every_touch),
+    "channels are told apart by their sources": _way(_sources_first),
+    "averages are cut off": _cut_off,
+    **{
+        name: FAULTS[name]
+        for name in (
+            "the end of the window is not part of it",
+            "a touch at the event's moment does not count",
+            "of touches at one moment the later comes first",
+            "a company's path is its contact's",
+            "the last second of a period is not part of it",
+            "a repeated hour ends with its first pass",
+        )
+    },
+}
+
+
+def test_a_fault_of_any_kind_is_found(court: Court) -> None:
+    """Faults are planted in the model, as the answers are the same either way round."""
+    court.subject = PATHS
+    missed = set(WRONG)
+    for _ in range(MOST_BATCHES):
+        court.cases = []
+        court.judge_many(BATCH, database=None, phases=[Phase.generate])
+        missed = {name for name in missed if not is_found(WRONG[name], court.cases)}
+        if not missed:
+            break
+    assert missed == set()
+
+
+def is_found(plant: Plant, cases: list[Case]) -> bool:
+    """True when a planted fault makes a difference to any answer."""
+    with pytest.MonkeyPatch.context() as patch:
+        plant(patch)
+        return any(
+            answers.differences(case.told, path_answers.expected(case.facts, case.question))
+            for case in cases
+        )

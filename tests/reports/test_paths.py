@@ -1,0 +1,217 @@
+"""GET /reports/paths: the ways by which people came to events."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headwater.attribution.credits import TouchSlices
+from headwater.reports import path_report, report_reader
+from headwater.reports.models import Group
+from headwater.reports.path_models import MOST_STEPS, TouchPath
+from headwater.reports.path_sums import STEP_BITS, STEP_NAMES, code_paths
+from headwater.sources.catalogue import SOURCE_IDS, SOURCES
+from tests.support.factories import NOON, Stage, make_stage
+from tests.support.reading_fixtures import RANGE, Api
+from tests.support.report_model.groups import channel_of
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+
+
+def paths(api: Api, **params: Any) -> dict[str, Any]:
+    response = api.get("/reports/paths", params={**RANGE, **params})
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def way(stage: Stage, *sources: str, amount: object = None, **columns: Any) -> int:
+    """Somebody who came once a day by these sources, and then, at once, did something."""
+    contact_id = stage.contact()
+    for at, source in enumerate(reversed(sources)):
+        stage.touchpoint(contact_id, source, occurred_at=NOON - at * DAY)
+    value = None if amount is None else Decimal(str(amount))
+    stage.event(contact_id, amount=value, **columns)
+    return contact_id
+
+
+def test_it_works(api: Api, stage: Stage) -> None:
+    way(stage, "google_ads", "google_ads", "email", amount=100)
+    way(stage, "google_ads", "email", amount="20.5")
+    way(stage, "direct", amount=-3)
+    way(stage, amount=1000)
+    told = paths(api)
+    figures = ["events", "revenue", "days_to_conversion"]
+    assert told["columns"] == ["path", "more", *figures]
+    assert told["rows"] == [
+        [["google_ads", "email"], 0, 2, 120.5, 1.5], [["direct"], 0, 1, -3, 0],
+    ]  # fmt: skip
+    assert told["left_out"] == 0
+    assert told["totals"] == {"events": 3, "revenue": 117.5, "days_to_conversion": 1}
+    assert told["touches"] == {
+        "columns": ["touches", *figures],
+        "rows": [
+            ["1", 1, -3, 0], ["2", 1, 20.5, 1], ["3", 1, 100, 2],
+            *([name, 0, 0, None] for name in ("4", "5", "6-10", "11-20", "21+")),
+        ],
+    }  # fmt: skip
+    assert told["days"]["columns"] == ["days", *figures]
+    assert told["days"]["rows"][:3] == [["0", 1, -3, 0], ["1", 1, 20.5, 1], ["2-3", 1, 100, 2]]
+    assert told["first_and_last"] == {
+        "columns": ["first", "last", *figures],
+        "rows": [["google_ads", "email", 2, 120.5, 1.5], ["direct", "direct", 1, -3, 0]],
+    }
+    assert told["event_names"] == {"purchase": 3}
+    assert told["period"] == RANGE
+    assert told["first_event"] == told["last_event"] == f"{NOON:%Y-%m-%d %H:%M:%S}"
+    assert (told["timezone"], told["currency"]) == ("UTC", "USD")
+    assert (told["group_by"], told["attribution_window"]) == ("source", 30)
+
+
+def test_of_nothing(api: Api, stage: Stage) -> None:
+    for _ in range(2):
+        told = paths(api)
+        assert (told["rows"], told["left_out"], told["first_and_last"]["rows"]) == ([], 0, [])
+        assert told["totals"] == {"events": 0, "revenue": 0, "days_to_conversion": None}
+        assert {figure for _, *row in told["days"]["rows"] for figure in row} == {0, None}
+        way(stage, amount=5)
+
+
+def test_channels(api: Api, stage: Stage) -> None:
+    """Sources of one channel beside each other are one step; the ends stay sources."""
+    way(stage, "google_ads", "facebook_ads", "substack", "email", "tiktok_ads")
+    told = paths(api, group_by="channel")
+    assert [row[0] for row in told["rows"]] == [["paid", "email", "paid"]]
+    assert [row[:2] for row in told["first_and_last"]["rows"]] == [["google_ads", "tiktok_ads"]]
+
+
+def test_a_long_path_is_cut_off(api: Api, stage: Stage) -> None:
+    way(stage, *(["email", "direct"] * 7), "direct")
+    told = paths(api, attribution_window=0)
+    assert told["rows"] == [[["email", "direct"] * 5, 4, 1, 0, 14]]
+    assert told["touches"]["rows"][6][:2] == ["11-20", 1]
+    assert told["days"]["rows"][4][:2] == ["8-14", 1]
+
+
+def test_the_window_cuts_a_path(api: Api, stage: Stage) -> None:
+    contact_id = way(stage, "email")
+    stage.touchpoint(contact_id, "google_ads", occurred_at=NOON - 7 * DAY)
+    stage.touchpoint(contact_id, "direct", occurred_at=NOON + HOUR)
+    assert paths(api, attribution_window=7)["rows"] == [[["google_ads", "email"], 0, 1, 0, 7]]
+    assert paths(api, attribution_window=1)["rows"] == [[["email"], 0, 1, 0, 0]]
+
+
+def test_companies_and_filters(api: Api, stage: Stage) -> None:
+    company_id = stage.company()
+    buyer, colleague = (stage.contact(company_id=company_id) for _ in range(2))
+    stage.touchpoint(colleague, "email", company_id=company_id, occurred_at=NOON - DAY)
+    stage.event(buyer, company_id=company_id, amount=Decimal(70))
+    stage.label_field("profile_field_1")
+    way(stage, "direct", amount=5)
+    way(stage, "sms", event_name="sign_up")
+    of_company = paths(api, query_mode="company", amount_min=6)
+    assert of_company["rows"] == [[["email"], 0, 1, 70, 1]]
+    assert of_company["query_mode"] == "company"
+    assert paths(api, amount_min=6)["rows"] == []
+    assert [row[0] for row in paths(api, amount_max=5)["rows"]] == [["direct"]]
+    assert [row[0] for row in paths(api, **{"event_names[]": "sign_up"})["rows"]] == [["sms"]]
+    by_field = {"custom_field_filters[0][field]": "profile_field_1",
+                "custom_field_filters[0][operator]": "any"}  # fmt: skip
+    assert paths(api, **by_field)["rows"] == []
+
+
+def test_the_limit_says_what_is_left_out(api: Api, stage: Stage) -> None:
+    for source in ("sms", "email", "direct", "direct"):
+        way(stage, source)
+    told = paths(api, limit=2)
+    assert [row[0] for row in told["rows"]] == [["direct"], ["email"]]
+    assert (told["left_out"], told["totals"]["events"]) == (1, 4)
+
+
+def test_csv(api: Api, stage: Stage) -> None:
+    way(stage, "google_ads", "email", amount="0.0001")
+    api.headers["Accept"] = "text/csv"
+    response = api.get("/reports/paths", params=RANGE)
+    assert response.headers["content-type"] == "text/csv; charset=utf-8; header=present"
+    assert list(csv.reader(io.StringIO(response.text))) == [
+        ["path", "more", "events", "revenue", "days_to_conversion"],
+        ["google_ads > email", "0", "1", "0.0001", "1"],
+    ]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"group_by": "day"}, {"limit": 0}, {"limit": 1001}, {"attribution_window": 31},
+        {"amount_min": 5, "amount_max": 4}, {"start_date": "2027-01-01 00:00:00"},
+        {"period": "today"}, {"event_names[]": "x"},
+    ],
+)  # fmt: skip
+def test_what_breaks_a_rule_is_named(api: Api, params: dict[str, Any]) -> None:
+    response = api.get("/reports/paths", params={**RANGE, **params})
+    assert response.status_code == 422
+    named = {name.removesuffix("[]") for name in params}
+    assert set(response.json()["errors"]) & (named | {"end_date"})
+
+
+def test_another_space_is_not_counted(api: Api, connection: psycopg.Connection) -> None:
+    way(make_stage(connection), "email", amount=9)
+    assert paths(api)["totals"]["events"] == 0
+
+
+def test_too_much_to_add_up(api: Api, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    way(stage, "email")
+    monkeypatch.setattr(report_reader, "SECONDS", 0.0)
+    response = api.get("/reports/paths", params=RANGE)
+    assert (response.status_code, response.json()["reason"]) == (422, "too_much")
+
+
+def test_pieces_are_joined(api: Api, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Days without segments are read some events at a time."""
+    for source in ("sms", "email", "direct", "direct", "email", "email"):
+        way(stage, source, amount=1)
+    monkeypatch.setattr(path_report, "_FEW_PATHS", 0)
+    monkeypatch.setattr("headwater.paths.reader.MOST_LIVE_EVENTS", 1)
+    assert [row[0::2] for row in paths(api)["rows"]] == [
+        [["email"], 3, 0], [["direct"], 2, 0], [["sms"], 1, 0],
+    ]  # fmt: skip
+
+
+def test_a_path_fits_a_number() -> None:
+    assert len(SOURCES) < 1 << STEP_BITS
+    assert MOST_STEPS * STEP_BITS <= 63
+
+
+TOUCHES = st.lists(st.sampled_from(("email", "substack", "sms", "google_ads", "yelp")), max_size=40)
+
+
+@given(touches=TOUCHES, ends=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40))))
+def test_any_part_of_a_row_of_touches_is_a_path(
+    touches: list[str], ends: list[tuple[int, int]]
+) -> None:
+    slices = [(begin, end) for begin, end in ends if begin < end <= len(touches)]
+    ids = np.array([SOURCE_IDS[source] for source in touches], dtype=np.int64)
+    begins, stops = np.array(slices, dtype=np.int64).reshape(-1, 2).T
+    for group in (Group.SOURCE, Group.CHANNEL):
+        names = STEP_NAMES[group]
+        codes, more = code_paths(names.numbers(ids), TouchSlices(begins, stops))
+        read = [names.path(*pair) for pair in zip(codes.tolist(), more.tolist(), strict=True)]
+        assert read == [plain_path(touches[begin:end], group) for begin, end in slices]
+        order = sorted(range(len(read)), key=lambda at: (read[at].steps, read[at].more))
+        assert [int(codes[at]) for at in order] == sorted(codes.tolist())
+
+
+def plain_path(touches: list[str], group: Group) -> TouchPath:
+    named = [channel_of(source) if group is Group.CHANNEL else source for source in touches]
+    steps = [
+        step for step, before in zip(named, [None, *named], strict=False) if step != before
+    ]  # fmt: skip
+    return TouchPath(tuple(steps[:MOST_STEPS]), max(0, len(steps) - MOST_STEPS))
