@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.assistants import model_answers, paths
+from tests.assistants import paths
+from tests.assistants.model_answers import BY_TOOL
 from tests.assistants.right_answers import RIGHT
 from tests.assistants.shop import Shop
 from tests.support.report_model.facts import Facts
@@ -86,7 +87,7 @@ def right_answer(question: Question, shop: Shop, facts: Facts) -> Any:
     if question.right is not None:
         return RIGHT[question.right](shop)
     reports = [
-        model_answers.answer(facts, call.arguments) if call.tool == "query_report" else None
+        told(facts, call.arguments) if (told := BY_TOOL.get(call.tool)) else None
         for call in question.calls
     ]
     assert question.reads is not None

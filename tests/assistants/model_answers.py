@@ -1,15 +1,17 @@
-"""query_report as the model of reports would answer it, in the tool's own form."""
+"""query_report and query_paths as the model would answer them, in the form of the tools."""
 
 from __future__ import annotations
 
 import calendar
 import re
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
 from tests.support.report_model.counting import Figures
 from tests.support.report_model.facts import Facts
+from tests.support.report_model.paths import Tally, make_paths
 from tests.support.report_model.question import CREDITED, TIME_GROUPS, read_question
 from tests.support.report_model.report import Report, Row, make_report
 
@@ -27,6 +29,40 @@ def answer(facts: Facts, arguments: dict[str, Any]) -> dict[str, Any]:
     if times and "order_by" not in asked:
         asked["order_by"] = times[0]
     return _written(asked, make_report(facts, read_question(asked)), facts)
+
+
+def paths_answer(facts: Facts, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The answer about paths, as far as questions are about it."""
+    asked = {"limit": 20, **arguments, **_dates(arguments), "measures": ["events"]}
+    paths = make_paths(facts, read_question(asked), asked.pop("group_by", "source"))
+    figures = ["events", "revenue", "days_to_conversion"]
+    return {
+        "columns": ["path", "more", *figures],
+        "rows": [[[*way.steps], way.more, *_tallied(tally)] for way, tally in paths.ways],
+        "left_out": paths.left_out,
+        "totals": dict(zip(figures, _tallied(paths.total), strict=True)),
+        "touches": _table(["touches"], {(name,): of for name, of in paths.touches.items()}),
+        "days": _table(["days"], {(name,): of for name, of in paths.days.items()}),
+        "first_and_last": _table(["first", "last"], paths.first_and_last),
+    }
+
+
+def _table(names: list[str], rows: Mapping[tuple[str, ...], Tally | None]) -> dict[str, Any]:
+    return {
+        "columns": [*names, "events", "revenue", "days_to_conversion"],
+        "rows": [[*keys, *_tallied(tally)] for keys, tally in rows.items()],
+    }
+
+
+def _tallied(tally: Tally | None) -> list[float | None]:
+    if tally is None:
+        return [0, 0, None]
+    return [tally.events, number(tally.revenue), number(tally.days)]
+
+
+BY_TOOL: dict[str, Callable[[Facts, dict[str, Any]], dict[str, Any]]] = {
+    "query_report": answer, "query_paths": paths_answer,
+}  # fmt: skip
 
 
 def _dates(arguments: dict[str, Any]) -> dict[str, str]:

@@ -3,6 +3,7 @@
     1.totals.revenue                            of the first answer
     2.rows[source=email].credited_revenue       a column of the row with a certain value in another
     1.rows[source=email,month=2026-05].events   … in several others
+    1.rows[path=paid > email].events            … in one that holds lists
     1.rows[0].source                            a column of a row by its place
     1.rows[*].source                            a column of every row
     1.rows.length                               how many there are
@@ -88,4 +89,6 @@ def _choose(rows: list[Any], columns: Any, chosen: str) -> tuple[Any, Any]:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return " > ".join(map(_shown, value))
     return "null" if value is None else str(value)

@@ -57,6 +57,13 @@ MATRIX = {
             {**RANGE, "campaign": TWIN},
         )
     ),
+    "query_paths": Row(
+        views=(
+            *({**RANGE, "group_by": group, "limit": 200} for group in ("source", "channel")),
+            {**RANGE, "query_mode": "company"},
+            {**RANGE, "custom_field_filters": LIKE_TWINS},
+        )
+    ),
     "list_events": Row(
         {"cursor": "cursor"},
         (RANGE, {**RANGE, **CREDITED}, {**RANGE, "custom_field_filters": LIKE_TWINS}),

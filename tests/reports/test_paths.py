@@ -138,8 +138,7 @@ def test_the_limit_says_what_is_left_out(api: Api, stage: Stage) -> None:
 
 def test_csv(api: Api, stage: Stage) -> None:
     way(stage, "google_ads", "email", amount="0.0001")
-    api.headers["Accept"] = "text/csv"
-    response = api.get("/reports/paths", params=RANGE)
+    response = api.get("/reports/paths", params=RANGE, accept="text/csv")
     assert response.headers["content-type"] == "text/csv; charset=utf-8; header=present"
     assert list(csv.reader(io.StringIO(response.text))) == [
         ["path", "more", "events", "revenue", "days_to_conversion"],

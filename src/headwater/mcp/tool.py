@@ -115,6 +115,22 @@ def arguments_of(*parameters: Parameter[Any] | ListParameter[Any]) -> dict[str, 
     }
 
 
+def as_in(tool: str, arguments: Mapping[str, Schema]) -> dict[str, Schema]:
+    """Arguments that another tool describes: their types and defaults. The list of tools has their
+    words and values once.
+    """
+    return {
+        name: {**without_values(schema), "description": f"As in {tool}."}
+        for name, schema in arguments.items()
+    }
+
+
+def without_values(schema: Schema) -> Schema:
+    """The schema of an argument without its values, which another argument lists."""
+    short = {name: part for name, part in schema.items() if name != "enum"}
+    return short | {"items": {"type": short["items"]["type"]}} if "items" in short else short
+
+
 def list_of(row: Schema, **also: Schema) -> Schema:
     """The schema of one page of a list, with members beside the rows; a row leaves out what is
     null.

@@ -83,7 +83,7 @@ PATHS = object_schema(
     {
         "columns": {"type": "array", "items": TEXT},
         "rows": {"type": "array", "items": {"type": "array", "items": _PATH_CELL}},
-        "left_out": {"type": "integer", "description": "Paths beyond the limit."},
+        "left_out": {"type": "integer"},
         "totals": object_schema(
             {
                 "events": {"type": "integer"}, "revenue": {"type": "number"},

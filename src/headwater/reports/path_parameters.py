@@ -30,10 +30,11 @@ LIMIT = Parameter(
     description="The most paths to list. All else is of all.",
 )  # fmt: skip
 
-PARAMETERS = (
-    GROUP, PERIOD, *TIME.parameters, WINDOW, QUERY_MODE, EVENT_NAMES_PARAMETER, AMOUNT_MIN,
-    AMOUNT_MAX, LIMIT,
+OF_REPORTS = (
+    PERIOD, *TIME.parameters, WINDOW, QUERY_MODE, EVENT_NAMES_PARAMETER, AMOUNT_MIN, AMOUNT_MAX,
 )  # fmt: skip
+"""The parameters that are those of any report."""
+PARAMETERS = (GROUP, *OF_REPORTS, LIMIT)
 
 
 def read_paths_query(query: Input, space: Space, now: datetime) -> PathsQuery:

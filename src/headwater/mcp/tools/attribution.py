@@ -9,7 +9,7 @@ import msgspec
 from headwater.events.parameters import QUERY_MODE
 from headwater.http.parameters import JsonInput
 from headwater.mcp.context import ToolContext
-from headwater.mcp.tool import ID, Arguments, Tool, arguments_of, without_words
+from headwater.mcp.tool import ID, Arguments, Tool, arguments_of, as_in, without_words
 from headwater.reports.explanation import explain_event
 from headwater.reports.explanation_answer import (
     EXPLANATION,
@@ -40,7 +40,7 @@ TOOLS = (
             "model, or why there is none."
         ),
         arguments={"event_id": {**ID, "description": "The event's id, from list_events."}}
-        | arguments_of(WINDOW, QUERY_MODE),
+        | as_in("query_report", arguments_of(WINDOW, QUERY_MODE)),
         required=("event_id",),
         answer=without_words(EXPLANATION),
         call=_explain,

@@ -36,6 +36,7 @@ from headwater.mcp.tool import (
     Tool,
     answer_of,
     arguments_of,
+    as_in,
     list_of,
     partial,
     rows_schema,
@@ -199,7 +200,9 @@ READING = (
             "number (`total`) and first and last event. The time, and created_at, is when "
             "Headwater first stored a contact: for imported ones the import."
         ),
-        arguments=arguments_of(*_LISTED) | parameters.EMAILS_ARGUMENT | filters.ARGUMENT,
+        arguments=arguments_of(*_LISTED)
+        | parameters.EMAILS_ARGUMENT
+        | as_in("query_report", filters.ARGUMENT),
         answer=list_of(
             _ROW,
             total={"type": "integer"},

@@ -47,6 +47,7 @@ from headwater.mcp.tool import (
     Tool,
     answer_of,
     arguments_of,
+    as_in,
     list_of,
     rows_schema,
     schema_of,
@@ -148,9 +149,12 @@ _FIELDS = replace(
     ),
 )
 _LISTED = (
-    *PERIODS, parameters.EVENT_NAMES_PARAMETER, *parameters.OF_AMOUNTS,
-    parameters.SOURCES_PARAMETER, parameters.MODEL, parameters.WINDOW, parameters.QUERY_MODE,
-    _FIELDS, *PAGING,
+    arguments_of(*PERIODS, *parameters.OF_AMOUNTS, parameters.SOURCES_PARAMETER)
+    | as_in("query_report", arguments_of(
+        parameters.EVENT_NAMES_PARAMETER, parameters.MODEL, parameters.WINDOW,
+        parameters.QUERY_MODE,
+    ) | filters.ARGUMENT)
+    | arguments_of(_FIELDS, *PAGING)
 )  # fmt: skip
 
 TOOLS = (
@@ -163,7 +167,7 @@ TOOLS = (
             "a model and a window: a row for each touchpoint that gets credit, `amount` being the "
             "credit. For totals use query_report: it is one call and adds up everything."
         ),
-        arguments=arguments_of(*_LISTED) | filters.ARGUMENT,
+        arguments=_LISTED,
         answer=list_of(rows_schema(PAGE), period=_PERIOD),
         call=_list_events,
     ),

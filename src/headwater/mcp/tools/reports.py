@@ -10,11 +10,17 @@ from typing import Any
 from headwater.contacts import filters
 from headwater.http.parameters import JsonInput
 from headwater.mcp.context import ToolContext
-from headwater.mcp.tool import Arguments, Schema, Tool, arguments_of
-from headwater.reports.parameters import GROUP_BY, NO_GROUPS, PARAMETERS, read_report_query
+from headwater.mcp.tool import Arguments, Schema, Tool, arguments_of, as_in, without_values
+from headwater.reports.parameters import (
+    ALL_MODELS,
+    GROUP_BY,
+    NO_GROUPS,
+    ORDER_BY,
+    PARAMETERS,
+    read_report_query,
+)
 from headwater.reports.path_answer import PATHS, paths_answer
-from headwater.reports.path_parameters import PARAMETERS as PATHS_PARAMETERS
-from headwater.reports.path_parameters import read_paths_query
+from headwater.reports.path_parameters import GROUP, LIMIT, OF_REPORTS, read_paths_query
 from headwater.reports.path_report import query_paths
 from headwater.reports.report import query_report
 from headwater.reports.report_answer import REPORT, report_answer
@@ -44,24 +50,15 @@ async def _query_paths(context: ToolContext, arguments: Arguments) -> Any:
 def _described() -> dict[str, Schema]:
     arguments = arguments_of(*PARAMETERS) | filters.ARGUMENT
     arguments[GROUP_BY.name] |= {"minItems": 0}
-    return arguments
+    repeating = (ORDER_BY.name, ALL_MODELS.name)
+    return arguments | {name: without_values(arguments[name]) for name in repeating}
 
 
-def _paths_described() -> dict[str, Schema]:
-    """Return the arguments of the paths; those of a report are described there."""
-    arguments = arguments_of(*PATHS_PARAMETERS) | filters.ARGUMENT
-    return {
-        name: schema if name in _OF_PATHS else {**schema, "description": _AS_IN_REPORTS}
-        for name, schema in arguments.items()
-    }
-
-
-_OF_PATHS = {"group_by", "limit"}
-_AS_IN_REPORTS = "As in query_report."
+_REPORT = "query_report"
 
 TOOLS = (
     Tool(
-        name="query_report",
+        name=_REPORT,
         title="Query a report",
         description=(
             "Revenue, orders, credit and contacts in total and by channel, campaign, day, country "
@@ -78,11 +75,13 @@ TOOLS = (
         name="query_paths",
         title="Query paths",
         description=(
-            "By which sequences of sources or channels people came to events, of those with a "
-            "touchpoint in the window: the most frequent paths, with steps beyond ten counted as "
-            "`more`; how many touchpoints and days it takes; the first by the last source."
+            "The sequences of sources or channels by which people came to events, the most "
+            "frequent first; how many touchpoints and days it took; the first by the last source. "
+            "Only of events with a touchpoint in the window."
         ),
-        arguments=_paths_described(),
+        arguments=arguments_of(GROUP)
+        | as_in(_REPORT, arguments_of(*OF_REPORTS) | filters.ARGUMENT)
+        | arguments_of(LIMIT),
         answer=PATHS,
         call=_query_paths,
     ),

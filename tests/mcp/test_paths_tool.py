@@ -1,0 +1,48 @@
+"""query_paths: the ways by which people came to events, in one call."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+
+from tests.mcp.assistants import BY_NAME, Assistant
+from tests.support.factories import NOON, Stage
+from tests.support.reading_fixtures import Api
+
+MAY = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
+
+
+def come(stage: Stage, *sources: str) -> None:
+    someone = stage.contact()
+    for at, source in enumerate(reversed(sources)):
+        stage.touchpoint(someone, source, occurred_at=NOON - at * timedelta(days=1))
+    stage.event(someone, amount=Decimal(10))
+
+
+def test_it_works(assistant: Assistant, stage: Stage) -> None:
+    come(stage, "google_ads", "facebook_ads", "email")
+    come(stage, "facebook_ads", "email")
+    come(stage, "direct")
+    told = assistant.call("query_paths", period="2026-05", group_by="channel")
+    assert told["rows"] == [[["paid", "email"], 0, 2, 20, 1.5], [["direct"], 0, 1, 10, 0]]
+    assert told["totals"] == {"events": 3, "revenue": 30, "days_to_conversion": 1}
+    assert told["touches"]["rows"][2] == ["3", 1, 10, 2]
+    assert told["period"] == MAY
+
+
+def test_it_answers_as_the_api_does(assistant: Assistant, api: Api, stage: Stage) -> None:
+    come(stage, *["email", "sms"] * 6)
+    asked = {**MAY, "attribution_window": 7, "limit": 1}
+    told = assistant.call("query_paths", **asked)
+    assert told == api.get("/reports/paths", params=asked).json()
+
+
+def test_what_is_wrong_is_told_in_words(assistant: Assistant) -> None:
+    assert "source, channel" in assistant.refused("query_paths", group_by="campaign")
+    assert "did you mean purchase?" in assistant.refused("query_paths", event_names=["purchas"])
+    assert "from 1 to 1000" in assistant.refused("query_paths", limit=1001).replace(",", "")
+
+
+def test_every_argument_is_one_of_query_report() -> None:
+    """As they are described there."""
+    assert BY_NAME["query_paths"].arguments.keys() <= BY_NAME["query_report"].arguments.keys()
