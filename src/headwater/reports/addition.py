@@ -16,7 +16,7 @@ from headwater.attribution.models import MODELS
 from headwater.paths.path_data import BoolArray, Column, IntArray, PathData
 from headwater.reports.cells import Cells, Pairs, event_cells, paired, touch_cells
 from headwater.reports.models import CREDITED, DateBasis, Measure, NoCredit
-from headwater.reports.ordering import firsts
+from headwater.reports.order import firsts
 from headwater.reports.plan import Plan, Sum
 from headwater.reports.selection import amounts_of, contains, count_names, touches_in_window
 from headwater.reports.tally import NO_PAIRS, Tally, WideSums
@@ -165,7 +165,7 @@ class _Events:
 
     @property
     def touched_values(self) -> Mapping[str, IntArray]:
-        """What each event adds to the sums of touched events."""
+        """The numbers that each event adds to the sums of touched events."""
         return {TOUCHED_EVENTS: self.values(Sum.EVENTS), TOUCHED_REVENUE: self.amounts}
 
     def first_orders(self) -> BoolArray:

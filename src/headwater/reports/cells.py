@@ -12,7 +12,7 @@ import numpy as np
 
 from headwater.paths.path_data import IntArray, PathData
 from headwater.reports.dimensions import Dimension
-from headwater.reports.ordering import distinct, distinct_values
+from headwater.reports.order import distinct, distinct_values
 from headwater.reports.tally import NO_PAIRS, Tally, WideSums
 
 _FEW = 255

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from headwater.paths.path_data import Column, IntArray, PathData
-from headwater.reports.ordering import firsts, order_of
+from headwater.reports.order import firsts, order_of
 from headwater.reports.plan import FirstOrders
 
 

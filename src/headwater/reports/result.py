@@ -36,7 +36,7 @@ from headwater.reports.models import (
     Unattributed,
     columns_of,
 )
-from headwater.reports.ordering import distinct_values
+from headwater.reports.order import distinct_values
 from headwater.reports.tally import IntArray, Tally
 from headwater.reports.time_buckets import TimeBuckets, counterpart
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.reports.ordering import distinct, distinct_values, firsts
+from headwater.reports.order import distinct, distinct_values, firsts
 
 IntArray = NDArray[np.integer[Any]]
 
