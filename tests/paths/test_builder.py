@@ -189,3 +189,4 @@ def test_forgetting_notes_every_event(stage: Stage) -> None:
     forget_space(stage.connection, stage.space_id)
     assert segments(stage) == []
     assert changes(stage) == 1
+    assert checked(stage) == (1, 0, 0)

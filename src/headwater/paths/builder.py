@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
@@ -12,7 +13,7 @@ from psycopg import Connection
 
 from headwater.database.bulk_values import array
 from headwater.database.queries import Queries
-from headwater.jobs.duties import Duty, look_every
+from headwater.jobs.duties import Duty
 from headwater.paths import changes, segments
 from headwater.paths.live import OF_DAY, OF_IDS, assemble, live_paths, live_values
 from headwater.paths.path_data import Column, IntArray, PathData
@@ -54,16 +55,27 @@ AT_ONCE = DueRule(many=1)
 
 
 def make_paths_duty(seconds: float = LOOK_SECONDS, due: DueRule | None = None) -> Duty:
-    """Return the duty to keep the segments of all Spaces up with the changes."""
+    """Return the duty to keep the segments of all Spaces up with the changes. It looks for work
+    every so many seconds, and while there is some in every turn of the worker.
+    """
     rule = due or DueRule()
+    next_look = 0.0
 
     def waiting(connection: Connection[Any]) -> list[int]:
+        nonlocal next_look
+        if time.monotonic() < next_look:
+            return []
+        next_look = time.monotonic() + seconds
         return [space_id for (space_id,) in connection.execute(queries["spaces"], rule.values())]
 
     def attend(connection: Connection[Any], space_id: int) -> bool:
-        return build_next(connection, space_id, rule)
+        nonlocal next_look
+        worked = build_next(connection, space_id, rule)
+        if worked:
+            next_look = 0.0
+        return worked
 
-    return Duty(look_every(seconds, waiting), attend)
+    return Duty(waiting, attend)
 
 
 def build_next(connection: Connection[Any], space_id: int, due: DueRule = AT_ONCE) -> bool:

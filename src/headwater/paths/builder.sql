@@ -4,21 +4,49 @@
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ;
 
 -- name: spaces
--- For the operator's side: Spaces with days on which %(many)s events have changed, or one has waited
--- for longer than %(patience)s.
-SELECT DISTINCT p.space_id
-FROM (SELECT p.space_id, p.day, count(*) AS changes, min(p.changed_at) AS since
-      FROM pending_paths p GROUP BY p.space_id, p.day) p
-WHERE p.changes >= %(many)s OR p.since < now() - %(patience)s;
+-- For the operator's side: Spaces with days that are due, found by hopping from one day of a Space
+-- to the next, so that many changes of a day cost no more than a few. Some are enough at a time.
+WITH RECURSIVE hop (space_id, day) AS (
+    (SELECT p.space_id, p.day FROM pending_paths p ORDER BY p.space_id, p.day LIMIT 1)
+    UNION ALL
+    SELECT next.space_id, next.day
+    FROM hop
+    CROSS JOIN LATERAL (
+        SELECT p.space_id, p.day FROM pending_paths p
+        WHERE (p.space_id, p.day) > (hop.space_id, hop.day)
+        ORDER BY p.space_id, p.day LIMIT 1) next
+)
+SELECT DISTINCT due.space_id
+FROM (
+    SELECT hop.space_id
+    FROM hop
+    WHERE (SELECT p.changed_at < now() - %(patience)s FROM pending_paths p
+           WHERE p.space_id = hop.space_id AND p.day = hop.day ORDER BY p.id LIMIT 1)
+       OR (SELECT count(*) FROM (
+               SELECT FROM pending_paths p
+               WHERE p.space_id = hop.space_id AND p.day = hop.day LIMIT %(many)s) p) >= %(many)s
+    LIMIT 1000) due;
 
 -- name: next_day
--- The day with the oldest change, of those that are due.
-SELECT p.day
-FROM pending_paths p
-WHERE p.space_id = %(space_id)s
-GROUP BY p.day
-HAVING count(*) >= %(many)s OR min(p.changed_at) < now() - %(patience)s
-ORDER BY min(p.changed_at), p.day
+-- The latest day that is due, as most reports are about the latest days: one on which %(many)s
+-- events have changed, or one has waited for longer than %(patience)s.
+WITH RECURSIVE hop (day) AS (
+    (SELECT p.day FROM pending_paths p
+     WHERE p.space_id = %(space_id)s ORDER BY p.day DESC LIMIT 1)
+    UNION ALL
+    SELECT next.day
+    FROM hop
+    CROSS JOIN LATERAL (
+        SELECT p.day FROM pending_paths p
+        WHERE p.space_id = %(space_id)s AND p.day < hop.day ORDER BY p.day DESC LIMIT 1) next
+)
+SELECT hop.day
+FROM hop
+WHERE (SELECT p.changed_at < now() - %(patience)s FROM pending_paths p
+       WHERE p.space_id = %(space_id)s AND p.day = hop.day ORDER BY p.id LIMIT 1)
+   OR (SELECT count(*) FROM (
+           SELECT FROM pending_paths p
+           WHERE p.space_id = %(space_id)s AND p.day = hop.day LIMIT %(many)s) p) >= %(many)s
 LIMIT 1;
 
 -- name: changes

@@ -22,9 +22,9 @@ from headwater.paths.segments import DamagedSegment, Segment, queries, read_quer
 
 MOST_LIVE_EVENTS = 10_000
 """The events that are read from the tables at once."""
-PIECE_TOUCHES = 200_000
-"""Segments are put together up to so many touches: enough for arithmetic in bulk, and little
-enough to stay in the processor's caches.
+PIECE_SIZE = 200_000
+"""Segments are put together up to so many events and touches: enough for arithmetic in bulk, and
+little enough to stay in the processor's caches.
 """
 SEGMENTS_AT_ONCE = 8
 
@@ -75,7 +75,7 @@ class PathReader:
             if self._by_company:
                 event_ids.append(_of_companies(paths))
             gathered.append(self._own(paths))
-            if sum(piece.touches for piece in gathered) >= PIECE_TOUCHES:
+            if sum(piece.events + piece.touches for piece in gathered) >= PIECE_SIZE:
                 yield PathData.join(gathered)
                 gathered.clear()
         if gathered:

@@ -103,7 +103,8 @@ def _check_day(connection: Connection[Any], space_id: int, day: date) -> DayRepo
         segments = [unpacked(row, ALL_COLUMNS) for row in rows]
     except DamagedSegment:
         segments = []
-    if len(segments) != (known[1] if known else 0) or (known is None and live.events):
+    unnoted = ~np.isin(live[Column.EVENT_IDS], pending)
+    if len(segments) != (known[1] if known else 0) or (known is None and unnoted.any()):
         return DayReport(day, live.events, len(pending), 0, damaged=True)
     stored = PathData.join([live.select(np.array([], dtype=np.int64)),
                             *(segment.paths for segment in segments)])  # fmt: skip
