@@ -1,77 +1,151 @@
-"""Reports over every event of a Space, beside the bare sum of the same events."""
+"""Reports over HTTP at a size of Space, one event in a hundred pending, beside DuckDB on the same
+rows; and what the segments cost that they are made of.
+"""
 
 from __future__ import annotations
 
-import asyncio
+import http.client
+import json
+import threading
 import time
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
 from statistics import median
+from urllib.parse import urlencode
 
 import psycopg
 
+from bench import columnar
 from bench.listing import fill
+from bench.load import Result
+from bench.questions import COMPARABLE, QUESTIONS, Question
 from bench.stage import Stage
-from headwater.reports import report, report_reader
-from headwater.reports.models import Filters, Group, Measure, ReportQuery
+from headwater.paths.builder import build_next
+from headwater.paths.changes import NOTE_EVENTS
+from headwater.paths.upkeep import forget_space
 
-RANGE = {"start": datetime(2000, 1, 1), "end": datetime(2098, 12, 31, 23, 59, 59)}  # noqa: DTZ001
 REPEATS = 3
-PATIENCE = 300.0
-"""Beyond what a report may take, so that what is refused has a figure as well."""
+PENDING_SHARE = 100
+"""Of so many events one is pending."""
 
-BARE = """
-SELECT sum(e.amount), count(*) FROM events e
-WHERE e.space_id = %(space_id)s AND e.event_time >= %(start)s AND e.event_time < %(end)s
+OCTETS = """
+SELECT sum(pg_column_size(s.*)) FROM path_segments s WHERE s.space_id = %(space_id)s
 """
-WHOLE = (Measure.EVENTS, Measure.REVENUE)
-CREDIT = (Measure.CREDITED_REVENUE,)
-ALL = (*WHOLE, *CREDIT, Measure.CREDITED_EVENTS)
-# Name, measures, groups, model, filters; every window is 90 days.
-REPORTS = (
-    ("total", WHOLE, (), "last_touch", Filters()),
-    ("month", WHOLE, (Group.MONTH,), "last_touch", Filters()),
-    ("event, month", WHOLE, (Group.EVENT, Group.MONTH), "last_touch", Filters()),
-    ("country", WHOLE, (Group.COUNTRY,), "last_touch", Filters()),
-    ("contacts", (Measure.CONTACTS,), (Group.MONTH,), "last_touch", Filters()),
-    ("source", ALL, (Group.SOURCE,), "last_touch", Filters()),
-    ("source, credit", CREDIT, (Group.SOURCE,), "linear", Filters()),
-    ("source, credit", CREDIT, (Group.SOURCE,), "u_shaped", Filters()),
-    ("source", ALL, (Group.SOURCE,), "u_shaped", Filters()),
-    ("source, month", CREDIT, (Group.SOURCE, Group.MONTH), "u_shaped", Filters()),
-    ("campaign", CREDIT, (Group.CAMPAIGN,), "last_touch", Filters()),
-    ("campaign", CREDIT, (Group.CAMPAIGN,), "u_shaped", Filters()),
-    ("of 0.1 %", ALL, (Group.SOURCE,), "u_shaped", Filters(sources=("yelp",))),
-)
+SOME_EVENTS = """
+SELECT array_agg(e.id) FROM events e WHERE e.space_id = %(space_id)s AND e.id %% %(share)s = 0
+"""
 
 
 def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> None:
     """Print the part of the table on reports."""
-    report_reader.SECONDS = PATIENCE
-    for size, (space_id, _) in zip(sizes, stage.spaces(len(sizes)), strict=True):
+    for size, (space_id, key) in zip(sizes, stage.spaces(len(sizes)), strict=True):
         fill(stage.url, space_id, size)
-        say(f"Reports over {size:,} events and {10 * size:,} touchpoints, windows of 90 days")
-        say("groups", "measures", "model", "seconds", "to bare sum")
-        for name, measures, groups, model, filters in REPORTS:
-            asked = ReportQuery(
-                **RANGE, measures=measures, group_by=groups, model=model, window_days=90,
-                filters=filters,
-            )  # fmt: skip
-            seconds, bare = asyncio.run(_timed(stage.url, space_id, asked))
-            say(name, len(measures), model, f"{seconds:.2f}", f"{seconds / bare:.0f}")
+        with psycopg.connect(stage.url, autocommit=True) as connection:
+            stage.pause_worker()  # which would build what is to be pending
+            _measure_segments(stage, say, connection, space_id, size)
+            (event_ids,) = connection.execute(
+                SOME_EVENTS, {"space_id": space_id, "share": PENDING_SHARE}
+            ).fetchone()
+            connection.execute(NOTE_EVENTS, {"space_id": space_id, "event_ids": event_ids})
+        _measure_reports(stage, say, key, size, len(event_ids))
+        _compare(stage, say, space_id, key)
+        stage.resume_worker()
 
 
-async def _timed(url: str, space_id: int, asked: ReportQuery) -> tuple[float, float]:
-    """The median seconds of a report, and of the bare sum asked just before each."""
-    taken, bare = [], []
-    async with await psycopg.AsyncConnection.connect(url) as connection:
-        for _ in range(REPEATS):
-            started = time.perf_counter()
-            await connection.execute(BARE, {"space_id": space_id, **RANGE})
-            bare.append(time.perf_counter() - started)
-            await connection.rollback()
-            started = time.perf_counter()
-            await report.query_report(connection, space_id, asked)
-            taken.append(time.perf_counter() - started)
-            await connection.rollback()
-    return median(taken), median(bare)
+def _measure_segments(
+    stage: Stage, say: Callable[..., None], connection: psycopg.Connection, space_id: int, size: int
+) -> None:
+    """Build the segments of a Space as the worker does, and print what they cost."""
+    forget_space(connection, space_id)
+    before, own = stage.cpu_by_role(), time.process_time()
+    while build_next(connection, space_id):
+        pass
+    spent = {role: now - before.get(role, 0) for role, now in stage.cpu_by_role().items()}
+    spent["worker"] = time.process_time() - own
+    (octets,) = connection.execute(OCTETS, {"space_id": space_id}).fetchone()
+    say(f"Segments of {size:,} events and {10 * size:,} touchpoints")
+    say("octets/event", "worker µs", "PostgreSQL µs", "(CPU per event)")
+    per_event = [f"{1e6 * spent.get(role, 0) / size:.0f}" for role in ("worker", "postgresql")]
+    say(f"{octets / size:.0f}", *per_event)
+
+
+def _measure_reports(
+    stage: Stage, say: Callable[..., None], key: str, size: int, pending: int
+) -> None:
+    say(f"GET /reports over HTTP, {size:,} events, {pending:,} pending, {10 * size:,} touchpoints")
+    say("p50 ms", "CPU ms", "question")
+    ask = _asker(stage, key)
+    ask(QUESTIONS[0])  # connects, and reads what every report needs
+    before = stage.memory()["api"]
+    whole = Result()
+    with _peak_of_api(stage) as peak:
+        for question in QUESTIONS:
+            cpu = sum(stage.cpu_by_role().values())
+            seconds = [ask(question)[0] for _ in range(REPEATS)]
+            cpu = (sum(stage.cpu_by_role().values()) - cpu) / REPEATS
+            whole.latencies.append(median(seconds))
+            say(f"{1e3 * median(seconds):.0f}", f"{1e3 * cpu:.0f}", question.name)
+    say(f"Of these {len(QUESTIONS)}")
+    say("p50 ms", "p95 ms", "max ms", "API MB before", "at its peak")
+    figures = [f"{whole.percentile(share):.0f}" for share in (0.5, 0.95, 1)]
+    say(*figures, f"{before:.0f}", f"{max(peak):.0f}")
+
+
+def _compare(stage: Stage, say: Callable[..., None], space_id: int, key: str) -> None:
+    """Ask some of the questions of DuckDB as well, turn by turn."""
+    say("The same of DuckDB, with its own copy of both tables in memory, on two threads")
+    say("model", "days", "Headwater ms", "DuckDB ms", "ratio")
+    ask = _asker(stage, key)
+    with columnar.copied(stage.url, space_id) as duck:
+        for question in COMPARABLE:
+            ours, theirs = [], []
+            for _ in range(REPEATS):
+                seconds, answer = ask(question)
+                ours.append(seconds)
+                started = time.perf_counter()
+                rows = duck.execute(columnar.query(question.model, question.days)).fetchall()
+                theirs.append(time.perf_counter() - started)
+                columnar.check(answer, rows)
+            mine, other = 1e3 * median(ours), 1e3 * median(theirs)
+            days = question.days or "lifetime"
+            say(question.model, days, f"{mine:.0f}", f"{other:.0f}", f"{mine / other:.2f}")
+
+
+def _asker(stage: Stage, key: str) -> Callable[[Question], tuple[float, dict]]:
+    """Return what asks a question over one connection, for its seconds and its answer."""
+    client = http.client.HTTPConnection("127.0.0.1", stage.port)
+    today = datetime.now().date()  # noqa: DTZ005 - the Space is of no zone
+
+    def ask(question: Question) -> tuple[float, dict]:
+        first = today - timedelta(days=89) if question.recent else today.replace(year=2000, day=1)
+        dates = {"start_date": f"{first} 00:00:00", "end_date": f"{today} 23:59:59"}
+        path = "/public-api/v1/reports?" + urlencode(dates | question.parameters, doseq=True)
+        started = time.perf_counter()
+        client.request("GET", path, headers={"Authorization": f"Bearer {key}"})
+        response = client.getresponse()
+        body = response.read()
+        taken = time.perf_counter() - started
+        assert response.status == 200, (question.name, body[:300])
+        return taken, json.loads(body)
+
+    return ask
+
+
+@contextmanager
+def _peak_of_api(stage: Stage) -> Iterator[list[float]]:
+    """Look at the memory of the API's process until the end, in MB."""
+    (api,) = [process for process, role in stage.tree() if role == "api"]
+    seen, done = [0.0], threading.Event()
+
+    def look() -> None:
+        while not done.wait(0.02):
+            seen.append(api.memory_full_info().pss / 2**20)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        done.set()
+        thread.join()

@@ -20,7 +20,7 @@ from headwater.database.embedded import Embedded
 
 SCOPES = [
     "events:read", "events:write", "contacts:read", "contacts:write", "companies:read",
-    "exports:read", "exports:write",
+    "exports:read", "exports:write", "reports:read",
 ]  # fmt: skip
 
 
@@ -106,6 +106,13 @@ class Stage:
         """CPU time the whole service has used so far."""
         times = [process.cpu_times() for process, _ in self.tree()]
         return sum(time.user + time.system for time in times)
+
+    def cpu_by_role(self) -> dict[str, float]:
+        """The same by role, with that of children that ended."""
+        sums: dict[str, float] = {}
+        for process, role in self.tree():
+            sums[role] = sums.get(role, 0.0) + sum(process.cpu_times()[:4])
+        return sums
 
     def memory(self) -> dict[str, float]:
         """Proportional memory (PSS) in MB by role: shared pages are counted once in all."""

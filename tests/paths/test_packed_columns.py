@@ -15,6 +15,7 @@ from headwater.paths.packed_columns import (
     pack_amounts,
     unpack,
     unpack_amounts,
+    unpack_narrow,
 )
 from headwater.paths.path_data import NO_AMOUNT
 
@@ -30,6 +31,17 @@ def test_it_works() -> None:
 @given(st.lists(st.integers(-(2**61), 2**61)))
 def test_values_come_back(values: list[int]) -> None:
     assert unpack(pack(np.array(values, dtype=np.int64)), len(values)).tolist() == values
+
+
+@given(st.lists(st.one_of(st.integers(0, 300), st.integers(-(2**61), 2**61))))
+def test_narrow_values_come_back(values: list[int]) -> None:
+    column = pack(np.array(values, dtype=np.int64))
+    assert unpack_narrow(column, len(values)).tolist() == values
+
+
+def test_values_are_read_back_as_narrow_as_they_are() -> None:
+    assert unpack_narrow(pack(np.array([3, 40])), 2).dtype == np.uint8
+    assert unpack_narrow(pack(np.array([3, 300])), 2).dtype == np.uint16
 
 
 @given(st.lists(st.one_of(st.just(NO_AMOUNT), AMOUNTS)))

@@ -1,0 +1,88 @@
+"""Thirty different questions that reports answer: models, windows, groups of touches and of events,
+comparison, filters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from headwater.attribution.models import MODELS
+
+CREDIT = ("credited_revenue", "credited_events")
+WHOLE = ("events", "revenue")
+BEFORE = {"compare": "previous_period"}
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, of all time or of the last 90 days."""
+
+    model: str
+    days: int
+    """Of the window; 0 is the whole path."""
+    groups: tuple[str, ...]
+    measures: tuple[str, ...] = CREDIT
+    more: tuple[tuple[str, Any], ...] = ()
+    recent: bool = False
+
+    @property
+    def name(self) -> str:
+        """What it asks, in short."""
+        more = [name for name, _ in self.more] + (["of 90 days"] if self.recent else [])
+        about = [self.model, str(self.days), "/".join(self.groups), "+".join(self.measures), *more]
+        return " ".join(part for part in about if part)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the request, but for the dates."""
+        more = dict(self.more)
+        model = {} if "attribution_models" in more else {"attribution_model": self.model}
+        return {
+            "measures": self.measures, "group_by": self.groups or ("none",), **model,
+            "attribution_window": self.days, **more,
+        }  # fmt: skip
+
+
+def _ask(
+    model: str, days: int, *groups: str, of: tuple[str, ...] = CREDIT, recent: bool = False,
+    **more: Any,
+) -> Question:  # fmt: skip
+    return Question(model, days, groups, of, tuple(more.items()), recent)
+
+
+COMPARABLE = tuple(
+    _ask(model, days, "source")
+    for days in (90, 0)
+    for model in ("last_touch", "linear", "u_shaped")
+)
+
+QUESTIONS = (
+    *COMPARABLE,
+    _ask("linear_paid", 0, "channel"),
+    _ask("last_non_direct_touch", 7, "channel"),
+    _ask("first_touch", 30, "campaign"),
+    _ask("u_shaped", 90, "campaign"),
+    _ask("u_shaped", 90, "source", "month"),
+    _ask("linear", 90, "campaign", "source"),
+    _ask("linear", 90, "source", of=(*WHOLE, *CREDIT)),
+    _ask("u_shaped", 90, "campaign", of=("orders", "average_order_value", "credited_revenue")),
+    _ask("last_touch", 90, "source", of=("touched_events", "touched_revenue")),
+    _ask("linear", 90, "source", of=("days_to_conversion", "touches_to_conversion")),
+    _ask("linear", 30, "source", of=("contacts", "credited_revenue")),
+    _ask("last_touch", 30, "source", of=("new_customers", "revenue")),
+    _ask("last_touch", 30, "month", of=("new_customers", "contacts")),
+    _ask("last_touch", 30, of=("events", "revenue", "orders")),
+    _ask("last_touch", 30, "month", of=WHOLE),
+    _ask("last_touch", 30, "day", of=WHOLE, recent=True),
+    _ask("last_touch", 30, "weekday", "hour", of=("revenue",)),
+    _ask("last_touch", 30, "contact", of=("revenue",)),
+    _ask("all models", 90, "source", attribution_models=tuple(MODELS)),
+    _ask("three models", 30, "campaign", of=("credited_revenue",), recent=True,
+         attribution_models=("last_touch", "linear", "u_shaped")),
+    _ask("u_shaped", 90, "source", recent=True, **BEFORE),
+    _ask("last_touch", 30, "source", of=(*WHOLE, "contacts", "credited_revenue"), recent=True,
+         **BEFORE),
+    _ask("u_shaped", 90, "campaign", of=("events", *CREDIT), sources=("google_ads",)),
+    _ask("linear", 60, "source", amount_min=100, event_names=("purchase",)),
+)  # fmt: skip

@@ -1,0 +1,44 @@
+"""Columns in order, beside plain Python."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headwater.reports.order import distinct, distinct_values, firsts, order_of
+
+NUMBERS = st.one_of(st.integers(-3, 3), st.integers(-(2**62), 2**62))
+PAIRS = st.lists(st.tuples(NUMBERS, NUMBERS), max_size=20)
+
+
+def columns(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return table[:, 0], table[:, 1]
+
+
+def test_it_works() -> None:
+    first, second = distinct(np.array([2, 1, 2]), np.array([5, 7, 5]))
+    assert (first.tolist(), second.tolist()) == ([1, 2], [7, 5])
+
+
+@given(PAIRS)
+def test_each_pair_is_there_once(pairs: list[tuple[int, int]]) -> None:
+    once = zip(*(column.tolist() for column in distinct(*columns(pairs))), strict=True)
+    assert list(once) == sorted(set(pairs))
+
+
+@given(PAIRS)
+def test_an_order_is_that_of_both_columns(pairs: list[tuple[int, int]]) -> None:
+    assert [pairs[place] for place in order_of(*columns(pairs)).tolist()] == sorted(pairs)
+
+
+@given(st.lists(NUMBERS))
+def test_each_value_is_there_once(values: list[int]) -> None:
+    assert distinct_values(np.array(values, dtype=np.int64)).tolist() == sorted(set(values))
+
+
+@given(PAIRS)
+def test_a_row_is_first_if_it_differs_from_the_one_before(pairs: list[tuple[int, int]]) -> None:
+    right = [at for at, pair in enumerate(pairs) if at == 0 or pair != pairs[at - 1]]
+    assert firsts(*columns(pairs)).tolist() == right
