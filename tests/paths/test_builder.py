@@ -190,3 +190,20 @@ def test_forgetting_notes_every_event(stage: Stage) -> None:
     assert segments(stage) == []
     assert changes(stage) == 1
     assert checked(stage) == (1, 0, 0)
+
+
+def test_a_path_that_ends_past_the_widest_start_is_kept(stage: Stage) -> None:
+    """Starts fit one octet here, and the ends of the last path do not."""
+    gone, many, few = stage.contact(), stage.contact(), stage.contact()
+    for number in range(255):
+        stage.touchpoint(many, "email", occurred_at=NOON - HOUR - timedelta(seconds=number))
+    for number in range(5):
+        stage.touchpoint(few, "direct", occurred_at=NOON - HOUR - timedelta(seconds=number))
+    for contact_id in (many, few):
+        event(stage, contact_id)
+    leaving = event(stage, gone)
+    build_all(stage)
+    note_events(stage.connection, stage.space_id, [leaving])
+    stage.connection.execute("DELETE FROM events WHERE id = %s", (leaving,))
+    build_all(stage)
+    assert checked(stage) == (2, 0, 0)
