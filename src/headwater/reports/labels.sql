@@ -45,6 +45,6 @@ SELECT c.id::text, c.name FROM companies c
 WHERE c.space_id = %(space_id)s AND c.id = ANY(%(keys)s::bigint[]);
 
 -- name: contact_labels
--- The names of contacts, or else their addresses.
-SELECT k.id::text, coalesce(k.name, k.email) FROM contacts k
+-- The names of contacts. Not their addresses, which a key for reports alone may not read.
+SELECT k.id::text, k.name FROM contacts k
 WHERE k.space_id = %(space_id)s AND k.id = ANY(%(keys)s::bigint[]);

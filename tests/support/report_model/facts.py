@@ -55,7 +55,7 @@ class Contact:
     fields: dict[str, Any] = field(default_factory=dict[str, Any], hash=False)
     """Filled custom fields by the names of their slots."""
     called: str | None = None
-    """Their name, or else their address."""
+    """Their name."""
 
 
 @dataclass

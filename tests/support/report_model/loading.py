@@ -28,7 +28,7 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
     facts.contacts = {
         row[0]: Contact(row[0], row[1], _filled(row[3:]), row[2])
         for row in read(
-            f"SELECT id, country, coalesce(name, email), {', '.join(SLOTS)} FROM contacts"
+            f"SELECT id, country, name, {', '.join(SLOTS)} FROM contacts"
             " WHERE space_id = %(space_id)s"
         )
     }
