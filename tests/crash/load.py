@@ -152,6 +152,10 @@ class Load:
         """Events acknowledged so far."""
         return sum(len(sender.ledger.receipts) for sender in self.senders)
 
+    def surprises(self) -> list[str]:
+        """Answers so far that no fault excuses."""
+        return [each for sender in self.senders for each in sender.ledger.surprises]
+
     def finish(self) -> Ledger:
         """Wait until the connections have sent everything they were given."""
         for sender in self.senders:

@@ -7,10 +7,10 @@ here, outside the product, which has no switch for them.
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import sys
 from typing import Any
 
+import msgspec
 import psycopg
 from psycopg import AsyncConnection, Connection
 
@@ -30,7 +30,7 @@ def acknowledge_early() -> None:
     insert = inbox._insert
 
     async def answer_first(connection: AsyncConnection, group: list[Request]) -> None:
-        copies = [dataclasses.replace(request, receipts=[]) for request in group]
+        copies = [msgspec.structs.replace(request, receipts=[]) for request in group]
         for request in group:
             request.receipts = [0] * len(request.rows)
         asyncio.get_running_loop().call_later(
