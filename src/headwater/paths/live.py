@@ -57,25 +57,25 @@ def live_values(space_id: int, **only: Any) -> dict[str, Any]:
 def assemble(record: Sequence[Any]) -> PathData:
     """Return the paths in the one row of `live_paths`, fetched in binary."""
     events, ids, contacts, companies, times, amounts, owners, names, *touches = record
-    event_times, event_owners = numbers(times), numbers(owners)
-    touch_owners, touch_times = numbers(touches[0]), numbers(touches[1])
+    event_times, event_owners = read_numbers(times), read_numbers(owners)
+    touch_owners, touch_times = read_numbers(touches[0]), read_numbers(touches[1])
     order = _Order(np.unique(event_owners), touch_owners, touch_times)
     starts = np.searchsorted(touch_owners, event_owners, "left")
     ends = order.count_through(event_owners, event_times)
     event_names = tuple(dict.fromkeys(names or ()))
     place = {name: number for number, name in enumerate(event_names)}
     columns = {
-        Column.EVENT_IDS: numbers(ids),
-        Column.CONTACTS: numbers(contacts),
-        Column.COMPANIES: numbers(companies),
+        Column.EVENT_IDS: read_numbers(ids),
+        Column.CONTACTS: read_numbers(contacts),
+        Column.COMPANIES: read_numbers(companies),
         Column.NAMES: np.array([place[name] for name in names or ()], dtype=np.int64),
         Column.SECONDS: event_times // _MICROSECONDS + _2000,
-        Column.AMOUNTS: numbers(amounts),
+        Column.AMOUNTS: read_numbers(amounts),
         Column.STARTS: starts,
         Column.LENGTHS: ends - starts,
         Column.TOUCH_SECONDS: touch_times // _MICROSECONDS + _2000,
-        Column.SOURCES: numbers(touches[2], ">i2"),
-        Column.TAG_SETS: numbers(touches[3], ">i4"),
+        Column.SOURCES: read_numbers(touches[2], ">i2"),
+        Column.TAG_SETS: read_numbers(touches[3], ">i4"),
     }
     for days, column in OLDER.items():
         columns[column] = order.count_before(event_owners, event_times - days * _DAY) - starts
@@ -108,6 +108,6 @@ class _Order:
         return np.searchsorted(self._owners, owners, "left") * self._ranks + ranks
 
 
-def numbers(packed: bytes | None, kind: str = ">i8") -> IntArray:
+def read_numbers(packed: bytes | None, kind: str = ">i8") -> IntArray:
     """Return numbers that PostgreSQL has packed, highest octet first; None has none."""
     return np.frombuffer(packed or b"", dtype=kind).astype(np.int64)

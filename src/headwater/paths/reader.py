@@ -16,7 +16,7 @@ from psycopg import AsyncConnection
 
 from headwater.database.bulk_values import array
 from headwater.database.queries import fetch_all, fetch_one
-from headwater.paths.live import OF_IDS, assemble, live_paths, live_values, numbers
+from headwater.paths.live import OF_IDS, assemble, live_paths, live_values, read_numbers
 from headwater.paths.path_data import ON_PATHS, BoolArray, Column, IntArray, PathData
 from headwater.paths.segments import DamagedSegment, Segment, queries, read_query, unpacked
 
@@ -90,7 +90,7 @@ class PathReader:
         span = {"space_id": self._space_id, "first_day": first_day, "last_day": last_day}
         parts = dict(await fetch_all(self._connection, queries["days"], span))
         pending = await fetch_all(self._connection.cursor(binary=True), queries["pending"], span)
-        trust = _Trust(parts, {day: np.unique(numbers(ids)) for day, ids in pending})
+        trust = _Trust(parts, {day: np.unique(read_numbers(ids)) for day, ids in pending})
         length = (last_day - first_day).days + 1
         days = (first_day + timedelta(number) for number in range(length))
         unknown = [day for day in days if day not in parts]

@@ -15,7 +15,7 @@ from psycopg.sql import SQL
 from headwater.paths import changes
 from headwater.paths.builder import build_next
 from headwater.paths.builder import queries as builder_queries
-from headwater.paths.live import OF_DAY, assemble, live_paths, live_values, numbers
+from headwater.paths.live import OF_DAY, assemble, live_paths, live_values, read_numbers
 from headwater.paths.path_data import EVENT_COLUMNS, TOUCH_COLUMNS, Column, IntArray, PathData
 from headwater.paths.segments import (
     ALL_COLUMNS,
@@ -96,7 +96,7 @@ def _check_day(connection: Connection[Any], space_id: int, day: date) -> DayRepo
     assert record is not None
     live = assemble(record)
     noted = cursor.execute(queries["pending"], span).fetchone()
-    pending = np.unique(numbers(noted[1] if noted else None))
+    pending = np.unique(read_numbers(noted[1] if noted else None))
     known = connection.execute(queries["days"], span).fetchone()
     rows = cursor.execute(read_query("read", ALL_COLUMNS), span).fetchall()
     try:

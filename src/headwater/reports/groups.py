@@ -15,6 +15,7 @@ from psycopg.sql import SQL, Composable, Identifier
 from headwater.contacts.filters import Condition
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.events.accepted import EVENT_NAMES
+from headwater.paths.live import read_numbers
 from headwater.paths.path_data import Column, IntArray
 from headwater.reports.dimensions import (
     NO_KEY,
@@ -92,7 +93,6 @@ async def load_dimension(
     return _STORED[group]
 
 
-_OF_SOURCE = Stored(Column.SOURCES, of_touch=True)
 _STORED = {
     dimension.group: dimension
     for dimension in (
@@ -112,7 +112,7 @@ async def _countries(connection: AsyncConnection, space: Space) -> ReportDimensi
     cursor = connection.cursor(binary=True)
     rows = await fetch_all(cursor, queries["countries"], {"space_id": space.id})
     countries = [country for country, _ in rows]
-    members = [np.frombuffer(packed, ">i8").astype(np.int64) for _, packed in rows]
+    members = [read_numbers(packed) for _, packed in rows]
     numbers, keys = _ascending(members)
     return ReportDimension(
         Group.COUNTRY, Mapped(Column.CONTACTS, numbers, keys), lambda key: countries[key]
@@ -181,7 +181,7 @@ async def fetch_contacts_meeting(
     for _, values in composed:
         bound |= values
     (packed,) = await fetch_one(connection.cursor(binary=True), query, bound)
-    return np.frombuffer(packed or b"", ">i8").astype(np.int64)
+    return read_numbers(packed)
 
 
 async def fetch_tag_sets_of_campaign(
