@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
-from enum import StrEnum
 from typing import Any
 
 from psycopg import AsyncConnection
@@ -17,6 +16,7 @@ from headwater.attribution.models import MODELS
 from headwater.attribution.query import Attribution, credited_rows
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.http.errors import NotFound
+from headwater.reports.models import NoCredit
 from headwater.sources.catalogue import PAID_IDS, SOURCE_IDS, SOURCES
 
 queries = Queries(__name__, "explanation.sql")
@@ -26,17 +26,6 @@ MOST_PER_END = 100
 
 _THIS_EVENT = SQL("e.id = %(event_id)s")
 _EVERY_SOURCE = tuple(SOURCE_IDS.values())
-
-
-class UnattributedReason(StrEnum):
-    """The reason for which a model credits no touchpoint."""
-
-    NO_TOUCH = "no_touch"
-    """No touchpoint before the event."""
-    OUTSIDE_WINDOW = "outside_window"
-    """Touchpoints before it, none of them in the window."""
-    NOT_COUNTED = "not_counted"
-    """Touchpoints in the window, none of a kind that the model counts."""
 
 
 @dataclass
@@ -74,15 +63,15 @@ class EventExplanation:
     touched: bool
     """True when there is a touchpoint before the event, in the window or not."""
 
-    def unattributed_reason(self, model: str) -> UnattributedReason | None:
+    def unattributed_reason(self, model: str) -> NoCredit | None:
         """The reason for which a model credits nothing; None when it credits something."""
         if self.credits[model].touches:
             return None
         if self.credits["linear"].touches:
-            return UnattributedReason.NOT_COUNTED
+            return NoCredit.NOT_COUNTED
         if self.touched:
-            return UnattributedReason.OUTSIDE_WINDOW
-        return UnattributedReason.NO_TOUCH
+            return NoCredit.OUTSIDE_WINDOW
+        return NoCredit.NO_TOUCH
 
 
 async def explain_event(

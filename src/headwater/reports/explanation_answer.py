@@ -23,7 +23,8 @@ from headwater.http.openapi import (
 )
 from headwater.http.parameters import Input, Parameter
 from headwater.identity.senders import Sender
-from headwater.reports.explanation import EventExplanation, UnattributedReason
+from headwater.reports.explanation import EventExplanation
+from headwater.reports.models import NoCredit
 
 WINDOW = Parameter(
     name="attribution_window", kind=one_of(WINDOWS), default=30,
@@ -99,7 +100,7 @@ _MODEL = object_schema(
         "model": {"type": "string", "enum": list(MODELS)},
         "unattributed": {"type": "boolean"},
         "unattributed_reason": {
-            "enum": [*map(str, UnattributedReason), None],
+            "enum": [*map(str, NoCredit), None],
             "description": (
                 "no_touch: no touchpoint before the event; outside_window: none of them in the "
                 "window; not_counted: none that the model counts."
