@@ -15,9 +15,10 @@ from headwater.attribution.credits import Credited, Crediting, TouchSlices, are_
 from headwater.attribution.models import MODELS
 from headwater.paths.path_data import BoolArray, Column, IntArray, PathData
 from headwater.reports.cells import Cells, Pairs, event_cells, paired, touch_cells
+from headwater.reports.forms import TOUCHED_EVENTS, TOUCHED_REVENUE, Sum, credit_sum
 from headwater.reports.models import CREDITED, DateBasis, Measure, NoCredit
 from headwater.reports.order import firsts
-from headwater.reports.plan import Plan, Sum
+from headwater.reports.plan import Plan
 from headwater.reports.selection import amounts_of, contains, count_names, touches_in_window
 from headwater.reports.tally import NO_PAIRS, Tally, WideSums
 
@@ -27,19 +28,12 @@ path of up to 40 touches are whole numbers of them, and of a longer one nearly s
 add up to the event.
 """
 
-TOUCHED_EVENTS, TOUCHED_REVENUE = "touched_events", "touched_revenue"
-
 STATUSES = (None, *NoCredit, "left_out")
 """What becomes of an event: None is that it counts; `left_out`, that no touch whose credit counts
 is credited.
 """
 _LEFT_OUT = len(STATUSES) - 1
 _NO_TOUCH, _OUTSIDE_WINDOW, _NOT_COUNTED = 1, 2, 3
-
-
-def credit_sum(measure: Measure, model: str) -> str:
-    """Return the name of the sum of a credited measure."""
-    return f"{measure}.{model}"
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from enum import Enum
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.reports.addition import TOUCHED_EVENTS, TOUCHED_REVENUE, WHOLE_EVENT, credit_sum
+from headwater.reports.addition import WHOLE_EVENT
+from headwater.reports.forms import (
+    TOUCHED_EVENTS,
+    TOUCHED_REVENUE,
+    Sum,
+    Unit,
+    credit_sum,
+    form_of,
+)
 from headwater.reports.models import (
-    CREDITED,
     Figure,
     FigureColumn,
     Figures,
@@ -22,58 +28,7 @@ from headwater.reports.models import (
     ReportQuery,
     columns_of,
 )
-from headwater.reports.plan import Sum
 from headwater.reports.tally import Tally
-
-
-class Unit(Enum):
-    """The units that figures are counted in."""
-
-    COUNT = "count"
-    MONEY = "money"
-    """From ten-thousandths."""
-    EVENTS = "events"
-    """From parts of WHOLE_EVENT."""
-    RATIO = "ratio"
-    """Rounded to four decimals."""
-
-
-@dataclass(frozen=True)
-class MeasureForm:
-    """The making of a figure out of sums: `(plus - minus) / (per * scale)`."""
-
-    unit: Unit
-    plus: str
-    minus: str | None = None
-    per: str | None = None
-    scale: int = 1
-
-
-_MONEY_UNIT, _DAY_SECONDS = 10_000, 86_400
-_FORMS = {
-    Measure.EVENTS: MeasureForm(Unit.COUNT, Sum.EVENTS),
-    Measure.ORDERS: MeasureForm(Unit.COUNT, Sum.ORDERS),
-    Measure.REFUND_COUNT: MeasureForm(Unit.COUNT, Sum.REFUND_COUNT),
-    Measure.NEW_CUSTOMERS: MeasureForm(Unit.COUNT, Sum.FIRST_ORDERS),
-    Measure.TOUCHED_EVENTS: MeasureForm(Unit.COUNT, TOUCHED_EVENTS),
-    Measure.REVENUE: MeasureForm(Unit.MONEY, Sum.GROSS, minus=Sum.REFUNDS),
-    Measure.GROSS_REVENUE: MeasureForm(Unit.MONEY, Sum.GROSS),
-    Measure.REFUNDS: MeasureForm(Unit.MONEY, Sum.REFUNDS),
-    Measure.TOUCHED_REVENUE: MeasureForm(Unit.MONEY, TOUCHED_REVENUE),
-    Measure.AVERAGE_ORDER_VALUE:
-        MeasureForm(Unit.RATIO, Sum.GROSS, per=Sum.ORDERS, scale=_MONEY_UNIT),
-    Measure.DAYS_TO_CONVERSION:
-        MeasureForm(Unit.RATIO, Sum.SECONDS, per=Sum.REACHED, scale=_DAY_SECONDS),
-    Measure.TOUCHES_TO_CONVERSION: MeasureForm(Unit.RATIO, Sum.TOUCHES, per=Sum.REACHED),
-}  # fmt: skip
-
-
-def _form_of(measure: Measure, model: str) -> MeasureForm:
-    """Return the form of a measure that is made of sums."""
-    if measure in CREDITED:
-        unit = Unit.EVENTS if measure is Measure.CREDITED_EVENTS else Unit.MONEY
-        return MeasureForm(unit, credit_sum(measure, model))
-    return _FORMS[measure]
 
 
 @dataclass(frozen=True)
@@ -125,7 +80,7 @@ def figure_of(query: ReportQuery, column: FigureColumn, sums: Sums, whole: Sums)
         return sums.contacts
     if column.measure is Measure.SHARE:
         return _share(query, column, sums, whole)
-    form = _form_of(column.measure, column.model or query.models[0])
+    form = form_of(column.measure, column.model or query.models[0])
     amount = sums[form.plus] - (sums[form.minus] if form.minus else 0)
     match form.unit:
         case Unit.COUNT:
@@ -145,7 +100,7 @@ def rough_figures(query: ReportQuery, measure: Measure, tally: Tally) -> NDArray
         return tally.contact_counts().astype(np.float64)
     if measure is Measure.SHARE:
         return rough_figures(query, query.measures[0], tally)
-    form = _form_of(measure, query.models[0])
+    form = form_of(measure, query.models[0])
     amounts = tally.sum(form.plus).rough()
     if form.minus:
         amounts = amounts - tally.sum(form.minus).rough()

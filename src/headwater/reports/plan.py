@@ -3,47 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from headwater.paths.path_data import OLDER, Column, IntArray
 from headwater.reports.dimensions import Dimension, time_column
+from headwater.reports.forms import FORMS, Sum
 from headwater.reports.models import CREDITED, TOUCHED, DateBasis, Measure, ReportQuery
 from headwater.reports.selection import EventConditions
-
-
-class Sum(StrEnum):
-    """The sums over whole events that measures are made of."""
-
-    EVENTS = "events"
-    ORDERS = "orders"
-    REFUND_COUNT = "refund_count"
-    GROSS = "gross"
-    """Of the amounts above zero, in ten-thousandths like all amounts."""
-    REFUNDS = "refunds"
-    """Of the amounts below zero, as a number above zero."""
-    FIRST_ORDERS = "first_orders"
-    REACHED = "reached"
-    """Events with a touch in the window."""
-    REACHED_REVENUE = "reached_revenue"
-    """Their amounts."""
-    SECONDS = "seconds"
-    """From the first touch in the window to the event."""
-    TOUCHES = "touches"
-    """In the window."""
-
-
-MADE_OF: dict[Measure, tuple[Sum, ...]] = {
-    Measure.EVENTS: (Sum.EVENTS,),
-    Measure.ORDERS: (Sum.ORDERS,),
-    Measure.REFUND_COUNT: (Sum.REFUND_COUNT,),
-    Measure.REVENUE: (Sum.GROSS, Sum.REFUNDS),
-    Measure.GROSS_REVENUE: (Sum.GROSS,),
-    Measure.REFUNDS: (Sum.REFUNDS,),
-    Measure.AVERAGE_ORDER_VALUE: (Sum.GROSS, Sum.ORDERS),
-    Measure.NEW_CUSTOMERS: (Sum.FIRST_ORDERS,),
-    Measure.DAYS_TO_CONVERSION: (Sum.SECONDS, Sum.REACHED),
-    Measure.TOUCHES_TO_CONVERSION: (Sum.TOUCHES, Sum.REACHED),
-}
 
 
 @dataclass(frozen=True)
@@ -88,8 +53,8 @@ class Plan:
     @property
     def event_sums(self) -> tuple[Sum, ...]:
         """The sums of whole events that its measures are made of."""
-        made_of = [part for measure in self.query.measures for part in MADE_OF.get(measure, ())]
-        return tuple(dict.fromkeys(made_of))
+        forms = [FORMS[measure] for measure in self.query.measures if measure in FORMS]
+        return tuple(dict.fromkeys(part for form in forms for part in form.sums))
 
     @property
     def status_sums(self) -> tuple[Sum, ...]:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from headwater.reports.addition import STATUSES, TOUCHED_EVENTS, TOUCHED_REVENUE, credit_sum
+from headwater.reports.addition import STATUSES
+from headwater.reports.forms import TOUCHED_EVENTS, TOUCHED_REVENUE, credit_sum
 from headwater.reports.groups import ReportDimension
 from headwater.reports.measures import (
     Sums,
