@@ -8,7 +8,7 @@ as written, case included.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -76,6 +76,15 @@ class Condition:
             **{name: Placeholder(bound) for name, bound in names.items()},
         )
         return fragment, {names[name]: value for name, value in self.values}
+
+
+def compose_all(conditions: Sequence[Condition]) -> tuple[Composable, dict[str, Any]]:
+    """The condition on the contact `k` that is met when all of these are, and the values that it
+    binds. There is at least one.
+    """
+    composed = [condition.compose(number) for number, condition in enumerate(conditions)]
+    bound = {name: value for _, values in composed for name, value in values.items()}
+    return SQL(" AND ").join(fragment for fragment, _ in composed), bound
 
 
 def _member(members: dict[str, str], name: str) -> str:

@@ -14,6 +14,7 @@ from psycopg import AsyncConnection
 from psycopg.sql import SQL, Composable, Identifier, Literal, Placeholder
 
 from headwater.contacts.field_labels import field_names
+from headwater.contacts.filters import compose_all
 from headwater.contacts.inputs import COLLECTIONS
 from headwater.contacts.journey import MOST_ITEMS, count_earlier, fetch_hits, list_journey
 from headwater.contacts.models import (
@@ -142,17 +143,10 @@ def _conditions(request: ListContacts) -> tuple[Composable, dict[str, Any]]:
     }  # fmt: skip
     conditions: list[Composable] = [queries["listed"]]
     if selection.conditions:
-        conditions.append(_field_conditions(selection, bound))
-    return _AND.join(conditions), bound
-
-
-def _field_conditions(selection: ContactSelection, bound: dict[str, Any]) -> Composable:
-    composed = [condition.compose(number) for number, condition in enumerate(selection.conditions)]
-    for _, values in composed:
+        of_fields, values = compose_all(selection.conditions)
+        conditions.append(queries["field_conditions"].format(conditions=of_fields))
         bound |= values
-    return queries["field_conditions"].format(
-        conditions=_AND.join(fragment for fragment, _ in composed)
-    )
+    return _AND.join(conditions), bound
 
 
 def row_line(row: ContactRow) -> tuple[Composable, dict[str, Any]]:

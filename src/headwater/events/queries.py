@@ -15,6 +15,7 @@ from psycopg.sql import SQL, Composable, Composed, Placeholder
 
 from headwater.attribution.models import MODELS
 from headwater.attribution.query import credited_rows, narrow
+from headwater.contacts.filters import compose_all
 from headwater.database.queries import Queries, fetch_one
 from headwater.events import fields
 from headwater.events.models import EventSelection, ListEvents
@@ -168,13 +169,9 @@ def conditions_of(selection: EventSelection) -> tuple[list[Composable], dict[str
             conditions.append(SQL("e.amount {} {}").format(comparison, Placeholder(name)))
             bound[name] = amount
     if selection.conditions:
-        composed = [
-            condition.compose(number) for number, condition in enumerate(selection.conditions)
-        ]
-        fragments = SQL(" AND ").join(fragment for fragment, _ in composed)
-        conditions.append(queries["of_contacts"].format(conditions=fragments))
-        for _, values in composed:
-            bound |= values
+        of_fields, values = compose_all(selection.conditions)
+        conditions.append(queries["of_contacts"].format(conditions=of_fields))
+        bound |= values
     return conditions, bound
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Composable, Identifier
 
-from headwater.contacts.filters import Condition
+from headwater.contacts.filters import Condition, compose_all
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.events.accepted import EVENT_NAMES
 from headwater.paths.live import read_numbers
@@ -173,14 +173,10 @@ async def fetch_contacts_meeting(
     connection: AsyncConnection, space_id: int, conditions: Sequence[Condition]
 ) -> IntArray:
     """Return the contacts that meet conditions on their custom fields, ascending."""
-    composed = [condition.compose(number) for number, condition in enumerate(conditions)]
-    query = queries["contacts"].format(
-        conditions=SQL(" AND ").join(fragment for fragment, _ in composed)
-    )
-    bound: dict[str, Any] = {"space_id": space_id}
-    for _, values in composed:
-        bound |= values
-    (packed,) = await fetch_one(connection.cursor(binary=True), query, bound)
+    of_fields, bound = compose_all(conditions)
+    query = queries["contacts"].format(conditions=of_fields)
+    values = bound | {"space_id": space_id}
+    (packed,) = await fetch_one(connection.cursor(binary=True), query, values)
     return read_numbers(packed)
 
 
