@@ -15,7 +15,13 @@ from headwater.paths.path_data import OLDER, Column, IntArray, PathData
 from headwater.reports.cells import cells_of
 from headwater.reports.models import Group
 from headwater.reports.path_models import DAYS, MOST_STEPS, TOUCHES, PathsQuery, TouchPath
-from headwater.reports.selection import EventConditions, amounts_of, count_names, touches_in_window
+from headwater.reports.selection import (
+    EventConditions,
+    amounts_of,
+    count_names,
+    join_counts,
+    touches_in_window,
+)
 from headwater.reports.tally import Tally
 from headwater.sources.catalogue import CHANNELS, SOURCES, channel_of
 
@@ -96,16 +102,12 @@ class PathSums:
 
     @classmethod
     def join(cls, several: Sequence[Self]) -> Self:
-        names: dict[str, int] = {}
-        for sums in several:
-            for name, count in sums.names.items():
-                names[name] = names.get(name, 0) + count
         return cls(
             Tally.join([sums.paths for sums in several]),
             Tally.join([sums.touches for sums in several]),
             Tally.join([sums.days for sums in several]),
             Tally.join([sums.ends for sums in several]),
-            names,
+            join_counts(sums.names for sums in several),
         )
 
 

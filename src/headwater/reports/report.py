@@ -43,7 +43,7 @@ from headwater.reports.result import (
     make_row,
     make_unattributed,
 )
-from headwater.reports.selection import EventConditions
+from headwater.reports.selection import EventConditions, join_counts
 from headwater.reports.tally import Tally
 from headwater.reports.time_buckets import compared_span, cut, named
 from headwater.reports.validation import check
@@ -192,14 +192,11 @@ class _ReportBuilder:
 
 
 def _joined(query: ReportQuery, period: ReportPeriod, pieces: Sequence[PieceSums]) -> PeriodSums:
-    names: dict[str, int] = {}
-    for piece in pieces:
-        for name, count in piece.names.items():
-            names[name] = names.get(name, 0) + count
     statuses = {
         model: Tally.join([piece.statuses[model] for piece in pieces]) for model in query.models
     }
     groups = Tally.join([piece.groups for piece in pieces])
+    names = join_counts(piece.names for piece in pieces)
     return PeriodSums(query, period, groups, statuses, names)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -81,3 +83,11 @@ def count_names(paths: PathData, counted: BoolArray | None = None) -> dict[str, 
     counts = np.bincount(places, minlength=len(paths.event_names))
     named = zip(paths.event_names, counts.tolist(), strict=False)
     return {name: count for name, count in named if count}
+
+
+def join_counts(several: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Return the counts by name of several pieces as those of all."""
+    joined: Counter[str] = Counter()
+    for counts in several:
+        joined.update(counts)
+    return dict(joined)
