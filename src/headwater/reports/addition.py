@@ -102,7 +102,7 @@ class _Events:
     def counted_touches(self) -> BoolArray | None:
         """True for the touches whose credit counts; None is all."""
         plan, paths = self.plan, self.paths
-        if not plan.of_touches:
+        if not plan.query.of_some_touches:
             return None
         counted = np.ones(paths.touches, dtype=np.bool_)
         if plan.source_ids:

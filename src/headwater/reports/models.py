@@ -141,12 +141,15 @@ class ReportQuery:
         return not OF_TOUCHES.isdisjoint(self.group_by)
 
     @property
+    def of_some_touches(self) -> bool:
+        """True when the credit of only some touches counts, by a filter or by their dates."""
+        return self.filters.of_touches or self.date_basis is DateBasis.TOUCH
+
+    @property
     def is_about_touches(self) -> bool:
         """True when a group, a measure or a filter is about touches and their credit."""
-        return (
-            self.by_touch or self.filters.of_touches or self.date_basis is DateBasis.TOUCH
-            or not ON_PATHS.isdisjoint(self.measures)
-        )  # fmt: skip
+        on_paths = not ON_PATHS.isdisjoint(self.measures)
+        return self.by_touch or self.of_some_touches or on_paths
 
 
 @dataclass(frozen=True)

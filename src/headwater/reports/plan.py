@@ -37,12 +37,6 @@ class Plan:
     """Only for counting new customers."""
 
     @property
-    def of_touches(self) -> bool:
-        """True when the credit of only some touches counts."""
-        filters = self.query.filters
-        return filters.of_touches or self.query.date_basis is DateBasis.TOUCH
-
-    @property
     def is_about_touches(self) -> bool:
         return self.query.is_about_touches
 

@@ -80,7 +80,7 @@ class PeriodSums:
         """Over all events that count, with the credit of all groups together."""
         by_status = self._statuses
         counted = total_of(by_status)
-        if self._only_some:
+        if self.query.of_some_touches:
             counted = self._by_status(self.query.models[0]).get(None, Sums({}))
         touched = total_of(by_status)
         credit = total_of(self.groups)
@@ -132,10 +132,6 @@ class PeriodSums:
         return {
             STATUSES[status]: sums_at(tally, at, contacts[at]) for at, status in enumerate(statuses)
         }
-
-    @property
-    def _only_some(self) -> bool:
-        return self.query.filters.of_touches or self.query.date_basis is DateBasis.TOUCH
 
     @property
     def _statuses(self) -> Tally:
@@ -231,9 +227,7 @@ def make_unattributed(
     query: ReportQuery, now: PeriodSums, then: PeriodSums | None
 ) -> Unattributed | None:
     """Return the events without credit, and their parts by reason."""
-    if not query.is_about_touches or query.filters.of_touches:
-        return None
-    if query.date_basis is DateBasis.TOUCH:
+    if not query.is_about_touches or query.of_some_touches:
         return None
     return Unattributed(
         _unattributed_row(query, now, then, tuple(NoCredit)),
