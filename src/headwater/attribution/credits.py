@@ -145,14 +145,14 @@ class Crediting:
         if counting is ANY:
             return self._paths, None
         if counting.source_ids not in self._counting:
-            counts = are_among(counting.source_ids, self._sources)
+            counts = are_sources_among(counting.source_ids, self._sources)
             before = np.concatenate([[0], np.cumsum(counts)])
             slices = TouchSlices(before[self._paths.begins], before[self._paths.ends])
             self._counting[counting.source_ids] = slices, np.flatnonzero(counts)
         return self._counting[counting.source_ids]
 
 
-def are_among(source_ids: Collection[int], sources: IntArray) -> NDArray[np.bool_]:
+def are_sources_among(source_ids: Collection[int], sources: IntArray) -> NDArray[np.bool_]:
     """Return which sources are among some."""
     table = np.zeros(1 + _MOST_SOURCES, dtype=np.bool_)
     table[list(source_ids)] = True

@@ -17,7 +17,8 @@ from psycopg import AsyncConnection
 from headwater.database.bulk_values import array
 from headwater.database.queries import fetch_all, fetch_one
 from headwater.paths.live import OF_IDS, assemble, live_paths, live_values, read_numbers
-from headwater.paths.path_data import ON_PATHS, BoolArray, Column, IntArray, PathData
+from headwater.paths.lookup import are_among
+from headwater.paths.path_data import ON_PATHS, Column, IntArray, PathData
 from headwater.paths.segments import DamagedSegment, Segment, queries, read_query, unpacked
 
 MOST_LIVE_EVENTS = 10_000
@@ -146,7 +147,7 @@ class PathReader:
         pieces = [segment.paths for segment in segments]
         if pending is None:
             return pieces
-        return [paths.select(_not_among(pending, paths[Column.EVENT_IDS])) for paths in pieces]
+        return [paths.select(~are_among(pending, paths[Column.EVENT_IDS])) for paths in pieces]
 
     def _unpacked(self, records: list[Sequence[Any]]) -> list[Segment] | None:
         try:
@@ -173,12 +174,6 @@ class PathReader:
             with_touches=not ON_PATHS.isdisjoint(self._columns),
         )  # fmt: skip
         return assemble(await fetch_one(cursor, query, values))
-
-
-def _not_among(ascending: IntArray, event_ids: IntArray) -> BoolArray:
-    """Return which events are not among some, of which there is at least one."""
-    at = np.minimum(np.searchsorted(ascending, event_ids), len(ascending) - 1)
-    return ascending[at] != event_ids
 
 
 def _of_companies(paths: PathData) -> IntArray:

@@ -11,15 +11,16 @@ from math import lcm
 
 import numpy as np
 
-from headwater.attribution.credits import Credited, Crediting, TouchSlices, are_among
+from headwater.attribution.credits import Credited, Crediting, TouchSlices, are_sources_among
 from headwater.attribution.models import MODELS
+from headwater.paths.lookup import are_among, place_among
 from headwater.paths.path_data import BoolArray, Column, IntArray, PathData
 from headwater.reports.cells import Cells, Pairs, event_cells, paired, touch_cells
 from headwater.reports.forms import TOUCHED_EVENTS, TOUCHED_REVENUE, Sum, credit_sum
 from headwater.reports.models import CREDITED, DateBasis, Measure, NoCredit
 from headwater.reports.order import firsts
 from headwater.reports.plan import Plan
-from headwater.reports.selection import amounts_of, contains, count_names, touches_in_window
+from headwater.reports.selection import amounts_of, count_names, touches_in_window
 from headwater.reports.tally import NO_PAIRS, Tally, WideSums
 
 WHOLE_EVENT = 5 * lcm(*range(1, 41))
@@ -106,9 +107,9 @@ class _Events:
             return None
         counted = np.ones(paths.touches, dtype=np.bool_)
         if plan.source_ids:
-            counted &= are_among(plan.source_ids, paths[Column.SOURCES])
+            counted &= are_sources_among(plan.source_ids, paths[Column.SOURCES])
         if plan.tag_sets is not None:
-            counted &= contains(plan.tag_sets, paths[Column.TAG_SETS])
+            counted &= are_among(plan.tag_sets, paths[Column.TAG_SETS])
         if plan.query.date_basis is DateBasis.TOUCH:
             seconds = paths[Column.TOUCH_SECONDS]
             counted &= (seconds >= plan.period.start) & (seconds < plan.period.stop)
@@ -166,12 +167,9 @@ class _Events:
         """Return which events are the first order of their contact."""
         orders = self.plan.first_orders
         assert orders is not None
-        if not len(orders.contacts):
-            return np.zeros(self.count, dtype=np.bool_)
-        contacts = self.paths[Column.CONTACTS]
-        at = np.minimum(np.searchsorted(orders.contacts, contacts), len(orders.contacts) - 1)
-        first = orders.event_ids[at] == self.paths[Column.EVENT_IDS]
-        return first & (orders.contacts[at] == contacts)
+        places, first = place_among(orders.contacts, self.paths[Column.CONTACTS])
+        first[first] = orders.event_ids[places[first]] == self.paths[Column.EVENT_IDS][first]
+        return first
 
     def seconds_since_touch(self) -> IntArray:
         """Return the seconds from the first touch in the window; 0 without any."""

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
+from headwater.paths.lookup import place_among
 from headwater.paths.path_data import Column, IntArray, PathData
 from headwater.reports.time_buckets import TimeBuckets
 from headwater.sources.catalogue import CHANNEL_IDS
@@ -74,11 +75,11 @@ class Mapped:
         return (self.column,)
 
     def keys(self, paths: PathData) -> IntArray:
-        values, numbers = paths[self.column], self.numbers
+        values = paths[self.column]
         if self._table is not None:
             return self._table.take(values, mode="clip")
-        at = np.minimum(np.searchsorted(numbers, values), len(numbers) - 1)
-        return np.where(numbers[at] == values, self.key_of[at], NO_KEY)
+        places, known = place_among(self.numbers, values)
+        return np.where(known, self.key_of[places], NO_KEY)
 
     @cached_property
     def _table(self) -> IntArray | None:

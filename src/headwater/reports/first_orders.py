@@ -9,6 +9,7 @@ import numpy as np
 from headwater.paths.path_data import Column, IntArray, PathData
 from headwater.reports.order import firsts, order_of
 from headwater.reports.plan import FirstOrders
+from headwater.reports.selection import are_named
 
 
 def orders_in(paths: PathData, event_names: Collection[str]) -> IntArray:
@@ -17,8 +18,7 @@ def orders_in(paths: PathData, event_names: Collection[str]) -> IntArray:
     """
     chosen = paths[Column.AMOUNTS] > 0
     if event_names:
-        wanted = np.array([name in event_names for name in paths.event_names], dtype=np.bool_)
-        chosen &= wanted[paths[Column.NAMES]]
+        chosen &= are_named(event_names, paths)
     columns = (Column.CONTACTS, Column.SECONDS, Column.EVENT_IDS)
     return np.stack([paths[column][chosen].astype(np.int64) for column in columns])
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headwater.attribution.credits import TouchSlices
+from headwater.paths.lookup import are_among
 from headwater.paths.path_data import NO_AMOUNT, OLDER, BoolArray, Column, IntArray, PathData
 from headwater.reports.models import Filters
 
@@ -43,10 +43,9 @@ class EventConditions:
         if self.seconds is not None:
             chosen &= (seconds >= self.seconds.start) & (seconds < self.seconds.stop)
         if filters.event_names:
-            wanted = np.array([name in filters.event_names for name in paths.event_names], bool)
-            chosen &= wanted[paths[Column.NAMES]] if len(wanted) else False
+            chosen &= are_named(filters.event_names, paths)
         if self.contacts is not None:
-            chosen &= contains(self.contacts, paths[Column.CONTACTS])
+            chosen &= are_among(self.contacts, paths[Column.CONTACTS])
         if filters.amount_min is not None:
             chosen &= amounts >= -int(-filters.amount_min.scaleb(4) // 1)
         if filters.amount_max is not None:
@@ -56,12 +55,10 @@ class EventConditions:
         return chosen
 
 
-def contains(ascending: IntArray, values: IntArray) -> NDArray[np.bool_]:
-    """Return which values are among ascending numbers."""
-    if not len(ascending):
-        return np.zeros(len(values), dtype=np.bool_)
-    at = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
-    return ascending[at] == values
+def are_named(event_names: Collection[str], paths: PathData) -> BoolArray:
+    """Return which events have one of these names."""
+    wanted = np.array([name in event_names for name in paths.event_names], dtype=np.bool_)
+    return wanted[paths[Column.NAMES]] if len(wanted) else np.zeros(paths.events, dtype=np.bool_)
 
 
 def touches_in_window(paths: PathData, days: int) -> TouchSlices:
