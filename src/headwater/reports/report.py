@@ -34,7 +34,7 @@ from headwater.reports.models import (
     columns_of,
 )
 from headwater.reports.plan import FirstOrders, Plan
-from headwater.reports.report_reader import ReportReader, in_thread, open_reader
+from headwater.reports.report_reader import PeriodBounds, ReportReader, in_thread, open_reader
 from headwater.reports.result import (
     PeriodSums,
     Ranking,
@@ -73,6 +73,8 @@ class _ReportBuilder:
         """The groups other than steps of the period, by their place."""
         self._conditions = EventConditions(query.filters)
         self._tag_sets: IntArray | None = None
+        self._first_orders: FirstOrders | None = None
+        """Only for counting new customers."""
 
     async def build(self) -> Report:
         """Return the report. Raises QueryCanceled or ReportTooLarge when it takes too long."""
@@ -130,6 +132,8 @@ class _ReportBuilder:
             self._tag_sets = await fetch_tag_sets_of_campaign(
                 self._connection, space.id, filters.campaign
             )
+        if Measure.NEW_CUSTOMERS in query.measures:
+            self._first_orders = await self._load_first_orders()
 
     async def _add_up(self, span: DateTimeSpan) -> PeriodSums:
         query, zone = self._query, self._space.zone
@@ -140,16 +144,14 @@ class _ReportBuilder:
         }
         period = ReportPeriod(span, buckets)
         bounds = self._reader.bounds(span)
-        last_day = date.max if self._of_touch_dates else bounds.last_day
         plan = Plan(
             query, bounds.seconds,
             self._conditions.within(None if self._of_touch_dates else bounds.seconds),
             tuple(dimension.dimension for dimension in self._dimensions(period)),
             frozenset(SOURCE_IDS[name] for name in query.filters.sources),
-            self._tag_sets,
-            await self._first_orders(last_day) if self._counts_new_customers else None,
+            self._tag_sets, self._first_orders,
         )  # fmt: skip
-        pieces = await self._pieces(plan, bounds.first_day, last_day)
+        pieces = await self._pieces(plan, bounds.first_day, self._last_day(bounds))
         return await in_thread(_joined, query, period, pieces)
 
     async def _pieces(self, plan: Plan, first_day: date, last_day: date) -> list[PieceSums]:
@@ -160,17 +162,21 @@ class _ReportBuilder:
         work = partial(add_up, plan)
         return [piece async for piece in self._reader.pieces(reader, (first_day, last_day), work)]
 
-    async def _first_orders(self, last_day: date) -> FirstOrders:
-        """Return the first order of every contact, of all time."""
+    async def _load_first_orders(self) -> FirstOrders:
+        """Return the first order of every contact until the end of the period. A compared period is
+        before it, and has the same.
+        """
         columns = (Column.CONTACTS, Column.NAMES, Column.AMOUNTS, Column.SECONDS)
         reader = PathReader(self._connection, self._space.id, columns)
-        names = self._query.filters.event_names
-        orders = [orders_in(paths, names) async for paths in reader.read(date.min, last_day)]
+        bounds = self._reader.bounds(DateTimeSpan(self._query.start, self._query.end))
+        days = (date.min, self._last_day(bounds))
+        work = partial(orders_in, event_names=self._query.filters.event_names)
+        orders = [piece async for piece in self._reader.pieces(reader, days, work)]
         return await in_thread(first_of, orders)
 
-    @property
-    def _counts_new_customers(self) -> bool:
-        return Measure.NEW_CUSTOMERS in self._query.measures
+    def _last_day(self, bounds: PeriodBounds) -> date:
+        """Return the last day, in UTC, of the events that a period is about."""
+        return date.max if self._of_touch_dates else bounds.last_day
 
     def _dimensions(self, period: ReportPeriod) -> list[ReportDimension]:
         """Return the groups in their order, steps as the period is cut."""
