@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from headwater.attribution.credits import TouchSlices
-from headwater.paths.path_data import OLDER, Column, IntArray, PathData
+from headwater.paths.path_data import Column, IntArray, PathData
 from headwater.reports.cells import cells_of
 from headwater.reports.models import Group
 from headwater.reports.path_models import DAYS, MOST_STEPS, TOUCHES, PathsQuery, TouchPath
@@ -21,6 +21,7 @@ from headwater.reports.selection import (
     count_names,
     join_counts,
     touches_in_window,
+    window_columns,
 )
 from headwater.reports.tally import Tally
 from headwater.sources.catalogue import CHANNELS, SOURCES, channel_of
@@ -72,12 +73,8 @@ class PathPlan:
     @property
     def columns(self) -> tuple[Column, ...]:
         """The columns of paths that it reads."""
-        days = self.query.window_days
-        older = (OLDER[days],) if days else ()
-        return (
-            *self.conditions.columns, Column.STARTS, Column.LENGTHS, *older, Column.SOURCES,
-            Column.TOUCH_SECONDS,
-        )  # fmt: skip
+        window = window_columns(self.query.window_days)
+        return (*self.conditions.columns, *window, Column.SOURCES, Column.TOUCH_SECONDS)
 
 
 @dataclass(frozen=True)

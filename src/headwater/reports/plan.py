@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headwater.paths.path_data import OLDER, Column, IntArray
+from headwater.paths.path_data import Column, IntArray
 from headwater.reports.dimensions import Dimension, time_column
 from headwater.reports.forms import FORMS, Sum
 from headwater.reports.models import CREDITED, TOUCHED, DateBasis, Measure, ReportQuery
-from headwater.reports.selection import EventConditions
+from headwater.reports.selection import EventConditions, window_columns
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,7 @@ class Plan:
         if self.needs(Measure.CONTACTS, Measure.NEW_CUSTOMERS):
             columns.append(Column.CONTACTS)
         if self.is_about_touches:
-            columns += [Column.STARTS, Column.LENGTHS, Column.SOURCES]
-            columns += [OLDER[self.query.window_days]] if self.query.window_days else []
+            columns += [*window_columns(self.query.window_days), Column.SOURCES]
         if self.tag_sets is not None:
             columns.append(Column.TAG_SETS)
         if self.needs(Measure.DAYS_TO_CONVERSION):

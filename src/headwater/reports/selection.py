@@ -61,6 +61,12 @@ def are_named(event_names: Collection[str], paths: PathData) -> BoolArray:
     return wanted[paths[Column.NAMES]] if len(wanted) else np.zeros(paths.events, dtype=np.bool_)
 
 
+def window_columns(days: int) -> tuple[Column, ...]:
+    """Return the columns of paths that tell the touches in a window."""
+    older = (OLDER[days],) if days else ()
+    return Column.STARTS, Column.LENGTHS, *older
+
+
 def touches_in_window(paths: PathData, days: int) -> TouchSlices:
     """Return the touches of every event that are in the window; 0 days is no limit."""
     starts = paths[Column.STARTS]
