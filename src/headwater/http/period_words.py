@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from headwater.http.parameters import Input, Parameter
+
 EXAMPLES = "last month, last 30 days, this week, 2026-Q3, 2026-03-01 to 2026-03-14"
 """A few of the words."""
 ALL_WORDS = (
@@ -61,6 +63,25 @@ def read_dates(words: str, today: date) -> DateSpan:
             except (ValueError, OverflowError):
                 break
     raise ValueError(UNREADABLE)
+
+
+def read_period(
+    query: Input, period: Parameter[str], today: date, *, dated: bool, default: str = ""
+) -> DateSpan | None:
+    """The days that a query's words mean on a certain day, those of `default` without words. None
+    when it has dates, when there are no words at all, or when something is wrong with them, which
+    is noted in the query.
+    """
+    words = None if query.single(period.name) is None else period.read(query)
+    if dated:
+        if words:
+            query.refuse(period.name, "must not be given with start_date and end_date.")
+        return None
+    try:
+        return read_dates(words or default, today) if words or default else None
+    except ValueError as error:
+        query.refuse(period.name, str(error))
+        return None
 
 
 def _this_or_last(match: re.Match[str], today: date) -> DateSpan:

@@ -6,10 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from headwater.http.date_range import date_range
-from headwater.http.errors import Invalid
 from headwater.http.fields import is_blank, text_up_to
 from headwater.http.parameters import JsonInput, Parameter
-from headwater.http.period_words import EXAMPLES, LONGEST_WORDS, UNREADABLE, DateSpan, read_dates
+from headwater.http.period_words import EXAMPLES, LONGEST_WORDS, UNREADABLE, DateSpan, read_period
 from headwater.spaces.models import Space
 
 _WORDS = text_up_to(LONGEST_WORDS, rule="must be a string.", length_rule=UNREADABLE)
@@ -17,14 +16,6 @@ PERIOD = Parameter(name="period", kind=_WORDS, description=f"In words: {EXAMPLES
 DATES = date_range("Instead of period: YYYY-MM-DD HH:MM:SS.", "With start_date; included.")
 PERIODS = (PERIOD, *DATES.parameters)
 """The arguments of a tool that lists what happened in a time."""
-
-
-def read_period(words: str, space: Space, now: datetime) -> DateSpan:
-    """The days that words mean on the Space's clock. Raises Invalid."""
-    try:
-        return read_dates(words, now.astimezone(space.zone).date())
-    except ValueError as error:
-        raise Invalid.of(PERIOD.name, str(error)) from None
 
 
 def with_dates(
@@ -35,14 +26,11 @@ def with_dates(
     """
     dated = any(not is_blank(arguments.get(date.name)) for date in DATES.parameters)
     query = JsonInput({PERIOD.name: arguments.get(PERIOD.name)})
-    words = PERIOD.read(query)
-    if words and dated:
-        query.refuse(PERIOD.name, "must not be given with start_date and end_date.")
+    today = now.astimezone(space.zone).date()
+    dates = read_period(query, PERIOD, today, dated=dated, default=default)
     query.finish()
     rest = {name: value for name, value in arguments.items() if name != PERIOD.name}
-    if dated or not (words or default):
-        return rest
-    return {**rest, **written(read_period(words or default, space, now))}
+    return rest if dates is None else {**rest, **written(dates)}
 
 
 def written(dates: DateSpan) -> dict[str, str]:

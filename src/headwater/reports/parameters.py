@@ -18,7 +18,7 @@ from headwater.events.parameters import (
 from headwater.http.date_range import MOMENT_OR_BLANK, date_range
 from headwater.http.fields import one_of, whole_number, written
 from headwater.http.parameters import Input, ListParameter, Parameter
-from headwater.http.period_words import EXAMPLES, read_dates
+from headwater.http.period_words import EXAMPLES, read_dates, read_period
 from headwater.reports.explanation_answer import WINDOW
 from headwater.reports.models import (
     CLOCK,
@@ -162,18 +162,12 @@ def read_event_filters(query: Input, space: Space, now: datetime) -> Filters:
 
 def read_span(query: Input, space: Space, now: datetime) -> DateTimeSpan:
     """Read the period, in words or dates."""
-    words = None if query.single(PERIOD.name) is None else PERIOD.read(query)
-    dated = any(query.single(date.name) is not None for date in TIME.parameters)
-    if dated and words is not None:
-        query.refuse(PERIOD.name, "must not be given with start_date and end_date.")
-    elif (local := TIME.read(query)) is not None:
-        return DateTimeSpan(*local)
     today = now.astimezone(space.zone).date()
-    try:
-        dates = read_dates(words or DEFAULT_PERIOD, today)
-    except ValueError as error:
-        query.refuse(PERIOD.name, str(error))
-        dates = read_dates(DEFAULT_PERIOD, today)
+    dated = any(query.single(date.name) is not None for date in TIME.parameters)
+    dates = read_period(query, PERIOD, today, dated=dated, default=DEFAULT_PERIOD)
+    if dated and (local := TIME.read(query)) is not None:
+        return DateTimeSpan(*local)
+    dates = dates or read_dates(DEFAULT_PERIOD, today)
     return DateTimeSpan(
         datetime.combine(dates.first, time()), datetime.combine(dates.last, time(23, 59, 59))
     )
