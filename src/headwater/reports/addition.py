@@ -33,8 +33,7 @@ STATUSES = (None, *NoCredit, "left_out")
 """What becomes of an event: None is that it counts; `left_out`, that no touch whose credit counts
 is credited.
 """
-_LEFT_OUT = len(STATUSES) - 1
-_NO_TOUCH, _OUTSIDE_WINDOW, _NOT_COUNTED = 1, 2, 3
+_COUNTS, _NO_TOUCH, _OUTSIDE_WINDOW, _NOT_COUNTED, _LEFT_OUT = range(len(STATUSES))
 
 
 @dataclass(frozen=True)
@@ -53,9 +52,7 @@ def add_up(plan: Plan, paths: PathData) -> PieceSums:
     events = _Events(plan, paths.select(plan.conditions.chosen(paths)))
     models = plan.query.models
     by_model = {model: _Credit(events, model) for model in models} if plan.is_about_touches else {}
-    statuses = {
-        model: events.by_status(by_model.get(model)) for model in models
-    }  # fmt: skip
+    statuses = {model: events.by_status(by_model.get(model)) for model in models}
     names = count_names(events.paths, _counted(events, by_model.values()))
     return PieceSums(_groups(events, by_model), statuses, names)
 
@@ -144,7 +141,7 @@ class _Events:
 
     def by_status(self, credited: _Credit | None) -> Tally:
         """Return the sums of whole events by what became of them."""
-        statuses = np.zeros(self.count, dtype=np.int64) if credited is None else credited.statuses
+        statuses = np.full(self.count, _COUNTS) if credited is None else credited.statuses
         places = np.arange(len(STATUSES))
         cells = Cells(statuses, len(STATUSES), {0: places})
         tally = _whole_events(self, cells, None, self.plan.status_sums)
@@ -210,11 +207,11 @@ class _Credit:
         events = self._events
         if events.counted_touches is not None:
             statuses = np.full(events.count, _LEFT_OUT)
-            statuses[self.counted.events] = 0
+            statuses[self.counted.events] = _COUNTS
             return statuses
         outside = np.where(events.paths[Column.LENGTHS] == 0, _NO_TOUCH, _OUTSIDE_WINDOW)
         without = np.where(events.slices.lengths > 0, _NOT_COUNTED, outside)
-        return np.where(self.credited.counts > 0, 0, without)
+        return np.where(self.credited.counts > 0, _COUNTS, without)
 
     def sums(self, measure: Measure, cells: Cells) -> WideSums:
         """Return the sums of a credited measure by the cells of the touches that count."""

@@ -6,12 +6,9 @@ both take ten times as long as sorting one column of numbers.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-IntArray = NDArray[np.integer[Any]]
+from headwater.paths.path_data import IntArray
 
 _BITS = 63
 """Of a number above zero."""

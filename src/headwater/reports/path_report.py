@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 from psycopg import AsyncConnection
 
+from headwater.paths.path_data import IntArray
 from headwater.paths.reader import PathReader
 from headwater.reports.measures import plain, rounded
 from headwater.reports.models import DateTimeSpan, Group
@@ -33,7 +34,7 @@ from headwater.reports.path_sums import (
     add_up_paths,
 )
 from headwater.reports.report_reader import ReportReader, in_thread, open_reader
-from headwater.reports.tally import IntArray, Tally
+from headwater.reports.tally import Tally
 from headwater.reports.validation import check_paths
 
 _FEW_PATHS = 100_000

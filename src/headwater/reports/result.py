@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from headwater.paths.path_data import IntArray
 from headwater.reports.addition import STATUSES
 from headwater.reports.forms import TOUCHED_EVENTS, TOUCHED_REVENUE, credit_sum
 from headwater.reports.groups import ReportDimension
@@ -38,7 +39,7 @@ from headwater.reports.models import (
     columns_of,
 )
 from headwater.reports.order import distinct_values
-from headwater.reports.tally import IntArray, Tally
+from headwater.reports.tally import Tally
 from headwater.reports.time_buckets import TimeBuckets, counterpart
 
 Keys = tuple[int, ...]

@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headwater.paths.path_data import IntArray
 from headwater.reports.order import distinct, distinct_values, firsts
-
-IntArray = NDArray[np.integer[Any]]
 
 _BITS = 52
 _LOW = (1 << _BITS) - 1
