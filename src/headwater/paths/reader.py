@@ -62,13 +62,9 @@ class PathReader:
         self._columns = tuple(dict.fromkeys([Column.EVENT_IDS, Column.COMPANIES, *columns]))
 
     async def read(self, first_day: date, last_day: date) -> AsyncIterator[PathData]:
-        """Yield the events of these days, in UTC, piece by piece. The order is not fixed."""
-        first, last = await fetch_one(
-            self._connection, queries["bounds"], {"space_id": self._space_id}
-        )
-        if first is None:
-            return
-        first_day, last_day = max(first_day, first), min(last_day, last)
+        """Yield the events of these days, in UTC, piece by piece. The order is not fixed. Every day
+        is looked at, so there should be none before the first event, or after the last.
+        """
         trust = await self._trust(first_day, last_day)
         event_ids: list[IntArray] = []
         gathered: list[PathData] = []

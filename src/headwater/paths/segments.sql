@@ -16,11 +16,6 @@ WHERE s.space_id = %(space_id)s AND s.day = %(day)s AND s.part = %(part)s;
 SELECT d.day, d.parts FROM path_days d
 WHERE d.space_id = %(space_id)s AND d.day BETWEEN %(first_day)s AND %(last_day)s;
 
--- name: bounds
--- The days of the first and the last event; NULL without any.
-SELECT (min(e.event_time) AT TIME ZONE 'UTC')::date, (max(e.event_time) AT TIME ZONE 'UTC')::date
-FROM events e WHERE e.space_id = %(space_id)s;
-
 -- name: all_days
 -- Every day with events, segments or changes.
 SELECT (e.event_time AT TIME ZONE 'UTC')::date AS day FROM events e

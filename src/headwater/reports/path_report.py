@@ -53,7 +53,7 @@ async def query_paths(connection: AsyncConnection, space_id: int, query: PathsQu
     async with open_reader(connection, space_id) as reader:
         sums = await _add_up(reader, query, span)
         paths = await in_thread(_first_paths, query, sums.paths)
-        first, last = await reader.ends_within(span)
+        first, last = reader.ends_within(span)
         return PathReport(
             paths=paths,
             left_out=sums.size - len(paths),

@@ -95,7 +95,7 @@ class _ReportBuilder:
             for place in places
         }
         compared = _compared(now, then, places)
-        first, last = await self._reader.ends_within(now.period.span)
+        first, last = self._reader.ends_within(now.period.span)
         return Report(
             columns=columns_of(query),
             rows=tuple(

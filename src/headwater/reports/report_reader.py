@@ -54,7 +54,8 @@ async def open_reader(connection: AsyncConnection, space_id: int) -> AsyncGenera
     await connection.execute(queries["snapshot"])
     space = await fetch_space(connection, space_id)
     try:
-        yield ReportReader(connection, space, time.monotonic() + seconds_left(SECONDS))
+        ends = await fetch_one(connection, queries["ends"], {"space_id": space_id})
+        yield ReportReader(connection, space, ends, time.monotonic() + seconds_left(SECONDS))
     except QueryCanceled:
         raise ReportTooLarge from None
 
@@ -73,10 +74,18 @@ class PeriodBounds:
 class ReportReader:
     """Reads what reports are made of, until a deadline."""
 
-    def __init__(self, connection: AsyncConnection, space: Space, deadline: float) -> None:
-        """`deadline` is on the monotonic clock."""
+    def __init__(
+        self,
+        connection: AsyncConnection,
+        space: Space,
+        ends: tuple[datetime, datetime] | tuple[None, None],
+        deadline: float,
+    ) -> None:
+        """`ends` are the times of the first and the last event. `deadline` is on the monotonic
+        clock.
+        """
         self.connection, self.space = connection, space
-        self._deadline = deadline
+        self._ends, self._deadline = ends, deadline
         self._patience = float("inf")
         """The seconds that a statement may take."""
 
@@ -112,8 +121,13 @@ class ReportReader:
         """Yield what the work on each piece of the paths of some days comes to, in any order.
         Raises ReportTooLarge.
         """
+        first, last = self._ends
+        if first is None or last is None:
+            return
+        first_day = max(days[0], first.astimezone(UTC).date())
+        last_day = min(days[1], last.astimezone(UTC).date())
         under_way: set[asyncio.Future[T]] = set()
-        async for piece in paths.read(*days):
+        async for piece in paths.read(first_day, last_day):
             await self.bound_time()
             under_way.add(in_thread(work, piece))
             if len(under_way) >= _AT_ONCE:
@@ -123,15 +137,14 @@ class ReportReader:
         for result in await asyncio.gather(*under_way):
             yield result
 
-    async def ends_within(self, span: DateTimeSpan) -> tuple[datetime | None, datetime | None]:
+    def ends_within(self, span: DateTimeSpan) -> tuple[datetime | None, datetime | None]:
         """Return the times of the first and the last event on the Space's clock, where a range
         reaches past them.
         """
-        values = {"space_id": self.space.id}
-        ends = await fetch_one(self.connection, queries["bounds"], values)
-        if ends[0] is None:
+        first, last = self._ends
+        if first is None or last is None:
             return None, None
-        first, last = (moment.replace(microsecond=0) for moment in ends)
+        first, last = (moment.replace(microsecond=0) for moment in (first, last))
         zone = self.space.zone
         instants = between(span.start, span.end, zone)
         return (

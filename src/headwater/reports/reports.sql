@@ -6,7 +6,7 @@ SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
 -- How long each statement from now on may take, in milliseconds.
 SELECT set_config('statement_timeout', %(patience)s, true);
 
--- name: bounds
+-- name: ends
 -- The times of the first and the last event.
 SELECT (SELECT e.event_time FROM events e WHERE e.space_id = %(space_id)s
         ORDER BY e.event_time LIMIT 1),
