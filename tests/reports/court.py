@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from psycopg import AsyncConnection
 
@@ -21,6 +22,7 @@ from headwater.paths import builder
 from headwater.paths.builder import build_next
 from headwater.paths.upkeep import check_space, forget_space
 from tests.reports import answers, path_answers
+from tests.reports.faults import Plant
 from tests.reports.histories import History, described, histories
 from tests.reports.playing import Between, World, new_world, play
 from tests.reports.questions import some_question
@@ -29,6 +31,9 @@ from tests.support.report_model.facts import Facts
 
 AT_THE_END = 8
 """Questions after a history's last step; after each step before there is one."""
+BATCH = 25
+MOST_BATCHES = 12
+"""Faults are looked for in one batch of histories after another, until each has been found."""
 
 
 class Different(AssertionError):
@@ -170,3 +175,30 @@ class Court:
             self.judge(history, Random(seed))
 
         judge()
+
+    def missed_faults(self, faults: Mapping[str, Plant]) -> set[str]:
+        """Return the faults that make no difference to any answer about some batches of histories.
+        They are planted in the model, as the answers are the same either way round.
+        """
+        missed = set(faults)
+        for _ in range(MOST_BATCHES):
+            self.cases = []
+            self.judge_many(BATCH, database=None, phases=[Phase.generate])
+            missed = {name for name in missed if not self._is_found(faults[name], self.cases)}
+            if not missed:
+                break
+        return missed
+
+    def _is_found(self, plant: Plant, cases: list[Case]) -> bool:
+        """True when a planted fault makes a difference to any answer."""
+        with pytest.MonkeyPatch.context() as patch:
+            plant(patch)
+            return any(map(self._is_different, cases))
+
+    def _is_different(self, case: Case) -> bool:
+        """True as well when the answer cannot even be put together."""
+        try:
+            right = self.subject.expected(case.facts, case.question)
+        except ValueError:
+            return True
+        return bool(answers.differences(deepcopy(case.told), right))
