@@ -15,7 +15,7 @@ from headwater.events.fields import FIELDS, complete
 from headwater.events.models import EventSelection, ListEvents
 from headwater.http.date_range import date_range
 from headwater.http.decimals import MAX_AMOUNT, number_pattern
-from headwater.http.fields import number, number_text, number_within, one_of
+from headwater.http.fields import BLANK, number, number_text, number_within, one_of
 from headwater.http.pagination import CURSOR, Cursors, page_size
 from headwater.http.parameters import Input, ListParameter, Parameter
 from headwater.http.timerange import NEVER, TimeRange
@@ -69,7 +69,7 @@ def _within_amounts(amount: Decimal) -> Decimal:
 _AMOUNT = (
     number("must be a number.", form=_NUMBER)
     .then(_within_amounts)
-    .documented(anyOf=[number_within(MAX_AMOUNT), number_text(_NUMBER)])
+    .documented(anyOf=[number_within(MAX_AMOUNT), number_text(_NUMBER), BLANK])
 )
 AMOUNT_MIN = Parameter(
     name="amount_min", kind=_AMOUNT,
