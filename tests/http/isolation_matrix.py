@@ -158,7 +158,7 @@ NAMES_NOTHING = {
         "use_custom_field_labels", "include_events", "hide_direct_touchpoints",
         "include_browsing_session_data", "status", "reason", "amount_min", "amount_max", "order_by",
         "measures", "group_by", "period", "attribution_models", "campaign", "date_basis", "compare",
-        "limit",
+        "limit", "only",
     },
     "body": {
         "amount", "events", "touchpoints", "ads", "emails", "phones", "names", "locations",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from random import Random
 from typing import Any
 
@@ -68,7 +69,17 @@ def _some_filters(dice: Random) -> dict[str, Any]:
         )
     if dice.random() < 0.2:
         filters["date_basis"] = "touch"
+    if dice.random() < 0.25:
+        filters["only"] = [*filters.get("only", ()), *some_keys(dice, KEYS_OF_TOUCHES)]
     return filters
+
+
+def some_keys(dice: Random, keys: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Conditions on one or two groups, with one or two keys each."""
+    groups = dice.sample(sorted(keys), dice.choice((1, 1, 2)))
+    return [
+        f"{name}:{key}" for name in groups for key in dice.sample(keys[name], dice.randint(1, 2))
+    ]
 
 
 def some_event_filters(dice: Random) -> dict[str, Any]:
@@ -83,7 +94,23 @@ def some_event_filters(dice: Random) -> dict[str, Any]:
     if dice.random() < 0.1:
         most = dice.choice((-0.0003, 0, 99.9999, 100))
         filters["amount_max"] = max(most, filters.get("amount_min", most))
+    if dice.random() < 0.2:
+        filters["only"] = some_keys(dice, KEYS_OF_EVENTS)
     return filters
+
+
+KEYS_OF_TOUCHES = {
+    "source": SOURCES, "channel": ("paid", "ai", "organic", "direct", "carrier_pigeon"),
+    "campaign": ("11", "12", "Spring", "Été", ""), "adset": ("5", ""), "ad": ("Blue", ""),
+    "keyword": ("boots", ""), "landing_page": ("https://a.example/x/", "https://a.example/x", ""),
+}  # fmt: skip
+KEYS_OF_EVENTS = {
+    "event": tuple(sorted(set(NAMES))), "country": ("DE", "FR", "de", ""), "company": ("", "0"),
+    "contact": ("", "x"), "customer": ("new", "returning", "", "both"),
+    "day": ("2026-03-29", "2026-04-01", "2026-10-25", "2026-3-29"),
+    "week": ("2026-03-23", "2026-03-30", "2026-03-31"), "month": ("2026-03", "2026-04", ""),
+    "weekday": ("1", "7", "2", "07"), "hour": ("00", "02", "03", "22", "2"),
+}  # fmt: skip
 
 
 CONDITIONS: tuple[dict[str, str], ...] = (

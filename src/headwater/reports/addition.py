@@ -13,7 +13,7 @@ import numpy as np
 
 from headwater.attribution.credits import Credited, Crediting, TouchSlices, are_sources_among
 from headwater.attribution.models import MODELS
-from headwater.paths.lookup import are_among, place_among
+from headwater.paths.lookup import are_among
 from headwater.paths.path_data import BoolArray, Column, IntArray, PathData
 from headwater.reports.cells import Cells, Pairs, event_cells, paired, touch_cells
 from headwater.reports.forms import TOUCHED_EVENTS, TOUCHED_REVENUE, Sum, credit_sum
@@ -107,6 +107,8 @@ class _Events:
             counted &= are_sources_among(plan.source_ids, paths[Column.SOURCES])
         if plan.tag_sets is not None:
             counted &= are_among(plan.tag_sets, paths[Column.TAG_SETS])
+        for each in plan.touch_keys:
+            counted &= each.chosen(paths)
         if plan.query.date_basis is DateBasis.TOUCH:
             seconds = paths[Column.TOUCH_SECONDS]
             counted &= (seconds >= plan.period.start) & (seconds < plan.period.stop)
@@ -164,9 +166,7 @@ class _Events:
         """Return which events are the first order of their contact."""
         orders = self.plan.first_orders
         assert orders is not None
-        places, first = place_among(orders.contacts, self.paths[Column.CONTACTS])
-        first[first] = orders.event_ids[places[first]] == self.paths[Column.EVENT_IDS][first]
-        return first
+        return orders.include(self.paths)
 
     def seconds_since_touch(self) -> IntArray:
         """Return the seconds from the first touch in the window; 0 without any."""

@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from headwater.paths.path_data import Column, IntArray, PathData
+from headwater.reports.dimensions import NO_KEY
 from headwater.reports.order import firsts, order_of
 from headwater.reports.plan import FirstOrders
 from headwater.reports.selection import are_named
+
+
+@dataclass(frozen=True)
+class OfCustomer:
+    """The group of new and of returning customers: an order that is the first of its contact, or a
+    later one. Events that are no orders have no key.
+    """
+
+    first_orders: FirstOrders
+    of_touch = False
+    columns = (Column.CONTACTS, Column.AMOUNTS, Column.EVENT_IDS)
+
+    def keys(self, paths: PathData) -> IntArray:
+        returning = np.where(self.first_orders.include(paths), 0, 1)
+        return np.where(paths[Column.AMOUNTS] > 0, returning, NO_KEY)
 
 
 def orders_in(paths: PathData, event_names: Collection[str]) -> IntArray:

@@ -4,7 +4,7 @@ keys are called.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,13 @@ from headwater.reports.dimensions import (
     OfEventName,
     Stored,
     of_channels,
+)
+from headwater.reports.group_keys import (
+    HOURS,
+    WEEKDAYS,
+    GroupKeys,
+    IdKeys,
+    ListedKeys,
 )
 from headwater.reports.models import Group
 from headwater.sources.catalogue import CHANNELS, SOURCES
@@ -69,27 +76,25 @@ class ReportDimension:
 
     group: Group
     dimension: Dimension
-    text: Callable[[int], str]
-    """Returns what a key other than NO_KEY is written as."""
+    keys: GroupKeys
     names: Sequence[str | None] | None = None
     """The name that goes with each key, for those that tag sets name."""
 
     def key_text(self, key: int) -> str | None:
-        return None if key == NO_KEY else self.text(key)
+        return None if key == NO_KEY else self.keys.text(key)
 
 
 async def load_dimension(
     connection: AsyncConnection, space: Space, group: Group, *, of_touch_dates: bool
 ) -> ReportDimension:
-    """Return a group other than a step of the period, made ready for a Space."""
+    """Return a group that only depends on the Space, made ready."""
     if group is Group.COUNTRY:
         return await _countries(connection, space)
     if group in TAG_PROPERTIES:
         return await _of_tag_sets(connection, space, group)
     if group in (Group.WEEKDAY, Group.HOUR):
         part = ClockPart(space.zone, group is Group.WEEKDAY, of_touch_dates)
-        width = 1 if group is Group.WEEKDAY else 2
-        return ReportDimension(group, part, lambda key: f"{key:0{width}}")
+        return ReportDimension(group, part, WEEKDAYS if group is Group.WEEKDAY else HOURS)
     return _STORED[group]
 
 
@@ -97,12 +102,12 @@ _STORED = {
     dimension.group: dimension
     for dimension in (
         ReportDimension(
-            Group.SOURCE, Stored(Column.SOURCES, of_touch=True), lambda key: SOURCES[key - 1]
+            Group.SOURCE, Stored(Column.SOURCES, of_touch=True), ListedKeys(SOURCES, first=1)
         ),
-        ReportDimension(Group.CHANNEL, of_channels(), lambda key: CHANNELS[key - 1]),
-        ReportDimension(Group.EVENT, OfEventName(EVENT_NAMES), lambda key: EVENT_NAMES[key]),
-        ReportDimension(Group.COMPANY, Stored(Column.COMPANIES, nothing=0), str),
-        ReportDimension(Group.CONTACT, Stored(Column.CONTACTS), str),
+        ReportDimension(Group.CHANNEL, of_channels(), ListedKeys(CHANNELS, first=1)),
+        ReportDimension(Group.EVENT, OfEventName(EVENT_NAMES), ListedKeys(EVENT_NAMES)),
+        ReportDimension(Group.COMPANY, Stored(Column.COMPANIES, nothing=0), IdKeys()),
+        ReportDimension(Group.CONTACT, Stored(Column.CONTACTS), IdKeys()),
     )
 }
 """Groups that are the same in every Space."""
@@ -111,22 +116,20 @@ _STORED = {
 async def _countries(connection: AsyncConnection, space: Space) -> ReportDimension:
     cursor = connection.cursor(binary=True)
     rows = await fetch_all(cursor, queries["countries"], {"space_id": space.id})
-    countries = [country for country, _ in rows]
     members = [read_numbers(packed) for _, packed in rows]
     numbers, keys = _ascending(members)
-    return ReportDimension(
-        Group.COUNTRY, Mapped(Column.CONTACTS, numbers, keys), lambda key: countries[key]
-    )
+    texts = ListedKeys([country for country, _ in rows])
+    return ReportDimension(Group.COUNTRY, Mapped(Column.CONTACTS, numbers, keys), texts)
 
 
 async def _of_tag_sets(connection: AsyncConnection, space: Space, group: Group) -> ReportDimension:
     key, name = TAG_PROPERTIES[group].sql
     query = queries["tag_sets"].format(key=key, name=name)
     rows = await fetch_all(connection, query, {"space_id": space.id})
-    values = [value for value, _, _ in rows]
     numbers, keys = _ascending([np.array(ids, dtype=np.int64) for *_, ids in rows])
     mapped = Mapped(Column.TAG_SETS, numbers, keys, of_touch=True)
-    return ReportDimension(group, mapped, lambda key: values[key], [name for _, name, _ in rows])
+    texts = ListedKeys([value for value, _, _ in rows])
+    return ReportDimension(group, mapped, texts, [name for _, name, _ in rows])
 
 
 def _ascending(members: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
@@ -141,7 +144,7 @@ async def fetch_labels(
     connection: AsyncConnection, space_id: int, dimension: ReportDimension, keys: Sequence[int]
 ) -> dict[int, str | None]:
     """Return what people call the groups with some keys."""
-    texts = {key: dimension.text(key) for key in set(keys) if key != NO_KEY}
+    texts = {key: dimension.keys.text(key) for key in set(keys) if key != NO_KEY}
     names = await _names(connection, space_id, dimension, list(texts.values()))
     own = dimension.names
     return {

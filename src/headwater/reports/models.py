@@ -62,6 +62,7 @@ class Group(StrEnum):
     COUNTRY = "country"
     COMPANY = "company"
     CONTACT = "contact"
+    CUSTOMER = "customer"
 
 
 OF_TOUCHES = frozenset({
@@ -90,6 +91,15 @@ class Comparison(StrEnum):
 
 
 @dataclass(frozen=True)
+class KeyCondition:
+    """One key of a group that events, or the touches whose credit counts, may have."""
+
+    group: Group
+    key: str | None
+    """As the report's rows have it; None is of what has none."""
+
+
+@dataclass(frozen=True)
 class Filters:
     """Conditions on the events, and on the touches whose credit counts; empty is all."""
 
@@ -102,11 +112,14 @@ class Filters:
     amount_min: Decimal | None = None
     amount_max: Decimal | None = None
     """Bounds of the event's amount, both included. With either, events without one are left out."""
+    only: tuple[KeyCondition, ...] = ()
+    """Of several of one group any is met, of different groups each."""
 
     @property
     def of_touches(self) -> bool:
         """True when the credit of only some touches counts."""
-        return bool(self.sources) or self.campaign is not None
+        of_keys = any(condition.group in OF_TOUCHES for condition in self.only)
+        return bool(self.sources) or self.campaign is not None or of_keys
 
 
 @dataclass(frozen=True)

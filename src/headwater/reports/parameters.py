@@ -20,6 +20,7 @@ from headwater.http.fields import one_of, whole_number, written
 from headwater.http.parameters import Input, ListParameter, Parameter
 from headwater.http.period_words import EXAMPLES, read_dates, read_period
 from headwater.reports.explanation_answer import WINDOW
+from headwater.reports.key_parameters import ONLY
 from headwater.reports.models import (
     CLOCK,
     CREDITED,
@@ -53,7 +54,8 @@ GROUP_BY = ListParameter(
     name="group_by", kind=one_of([*(str(group) for group in Group), NO_GROUPS]), most=MOST_GROUPS,
     description=(
         "At most two; none for totals only. If left out: source where credit is a measure, else "
-        "none. Channels: paid, ai, organic, email, sms, referral, direct."
+        "none. Channels: paid, ai, organic, email, sms, referral, direct. Customers: new, "
+        "returning."
     ),
 )  # fmt: skip
 PERIOD = Parameter(
@@ -79,15 +81,15 @@ ALL_MODELS = ListParameter(
 )
 SOURCES_FILTER = ListParameter(
     name="sources", kind=one_of(SOURCES), most=len(SOURCES),
-    description="Only the credit of these sources.",
+    description="Only credit of these sources.",
 )  # fmt: skip
 CAMPAIGN = Parameter(
     name="campaign", kind=written({"type": "string", "maxLength": LONGEST_CAMPAIGN}, str),
-    description="Only the credit of campaigns whose name or id contains this.",
+    description="Only credit of campaigns whose name or id contains this.",
 )  # fmt: skip
 DATE_BASIS = Parameter(
     name="date_basis", kind=one_of([str(basis) for basis in DateBasis]), default="conversion",
-    description="Whose date puts credit into the period: the event's or the touchpoint's.",
+    description="By whose date: the event's or the touchpoint's.",
 )  # fmt: skip
 COMPARE = Parameter(
     name="compare", kind=one_of([str(comparison) for comparison in Comparison]), default="none",
@@ -105,8 +107,8 @@ ORDER_BY = Parameter(
 
 PARAMETERS = (
     MEASURES, GROUP_BY, PERIOD, *TIME.parameters, MODEL, ALL_MODELS, WINDOW, QUERY_MODE,
-    EVENT_NAMES_PARAMETER, SOURCES_FILTER, CAMPAIGN, AMOUNT_MIN, AMOUNT_MAX, DATE_BASIS, COMPARE,
-    LIMIT, ORDER_BY,
+    EVENT_NAMES_PARAMETER, SOURCES_FILTER, CAMPAIGN, ONLY, AMOUNT_MIN, AMOUNT_MAX, DATE_BASIS,
+    COMPARE, LIMIT, ORDER_BY,
 )  # fmt: skip
 
 
@@ -116,14 +118,11 @@ def read_report_query(query: Input, space: Space, now: datetime) -> ReportQuery:
     measures = tuple(Measure(name) for name in MEASURES.read(query))
     groups = _read_groups(query, measures)
     by = _read_order(query, measures, groups)
-    of_events = read_event_filters(query, space, now)
     report_query = ReportQuery(
         start=span.start, end=span.end, measures=measures, group_by=groups,
         models=_read_models(query), window_days=WINDOW.read(query) or 0,
         by_company=QUERY_MODE.read(query) == "company",
-        filters=replace(
-            of_events, sources=SOURCES_FILTER.read(query), campaign=CAMPAIGN.read(query)
-        ),
+        filters=read_filters(query, space, now),
         date_basis=DateBasis(DATE_BASIS.read(query) or DateBasis.CONVERSION),
         compare=Comparison(COMPARE.read(query) or Comparison.NONE),
         limit=LIMIT.read(query) or 0, order_by=by, descending=by not in groups,
@@ -150,8 +149,16 @@ def _read_models(query: Input) -> tuple[str, ...]:
     return several or (MODEL.read(query) or "last_touch",)
 
 
+def read_filters(query: Input, space: Space, now: datetime) -> Filters:
+    """Read the conditions on events and on the touches whose credit counts."""
+    return replace(
+        read_event_filters(query, space, now), sources=SOURCES_FILTER.read(query),
+        campaign=CAMPAIGN.read(query), only=ONLY.read(query),
+    )  # fmt: skip
+
+
 def read_event_filters(query: Input, space: Space, now: datetime) -> Filters:
-    """Read the conditions on events."""
+    """Read the conditions on events, but for those on keys."""
     clock = filters.DateContext(space.zone, now.astimezone(space.zone).date())
     return Filters(
         EVENT_NAMES_PARAMETER.read(query),

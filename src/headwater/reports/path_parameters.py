@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from headwater.events.parameters import EVENT_NAMES_PARAMETER, QUERY_MODE
 from headwater.http.fields import one_of, whole_number
 from headwater.http.parameters import Input, Parameter
 from headwater.reports.explanation_answer import WINDOW
+from headwater.reports.key_parameters import ONLY_EVENTS
 from headwater.reports.models import Group
 from headwater.reports.parameters import (
     AMOUNT_MAX,
@@ -23,7 +25,7 @@ from headwater.spaces.models import Space
 
 GROUP = Parameter(
     name="group_by", kind=one_of([str(group) for group in BY]), default="source",
-    description="The steps of a path: sources or channels.",
+    description="What the steps of a path are.",
 )  # fmt: skip
 LIMIT = Parameter(
     name="limit", kind=whole_number(1, MOST_ROWS), default=20,
@@ -31,7 +33,8 @@ LIMIT = Parameter(
 )  # fmt: skip
 
 OF_REPORTS = (
-    PERIOD, *TIME.parameters, WINDOW, QUERY_MODE, EVENT_NAMES_PARAMETER, AMOUNT_MIN, AMOUNT_MAX,
+    PERIOD, *TIME.parameters, WINDOW, QUERY_MODE, EVENT_NAMES_PARAMETER, ONLY_EVENTS, AMOUNT_MIN,
+    AMOUNT_MAX,
 )  # fmt: skip
 """The parameters that are those of any report."""
 PARAMETERS = (GROUP, *OF_REPORTS, LIMIT)
@@ -42,10 +45,11 @@ def read_paths_query(query: Input, space: Space, now: datetime) -> PathsQuery:
     break.
     """
     span = read_span(query, space, now)
+    filters = replace(read_event_filters(query, space, now), only=ONLY_EVENTS.read(query))
     paths_query = PathsQuery(
         start=span.start, end=span.end, group=Group(GROUP.read(query) or Group.SOURCE),
         window_days=WINDOW.read(query) or 0, by_company=QUERY_MODE.read(query) == "company",
-        filters=read_event_filters(query, space, now), limit=LIMIT.read(query) or 0,
+        filters=filters, limit=LIMIT.read(query) or 0,
     )  # fmt: skip
     query.finish()
     return paths_query

@@ -14,6 +14,7 @@ from psycopg import AsyncConnection
 
 from headwater.paths.path_data import IntArray
 from headwater.paths.reader import PathReader
+from headwater.reports.group_loader import GroupLoader, Subject
 from headwater.reports.measures import plain, rounded
 from headwater.reports.models import DateTimeSpan, Group
 from headwater.reports.path_models import (
@@ -73,8 +74,9 @@ async def query_paths(connection: AsyncConnection, space_id: int, query: PathsQu
 async def _add_up(reader: ReportReader, query: PathsQuery, span: DateTimeSpan) -> PathSums:
     await reader.bound_time()
     conditions = await reader.load_conditions(query.filters)
+    only = await GroupLoader(reader, Subject(span, query.filters)).filters(span)
     bounds = reader.bounds(span)
-    plan = PathPlan(query, conditions.within(bounds.seconds))
+    plan = PathPlan(query, conditions.with_keys(only).within(bounds.seconds))
     paths = PathReader(
         reader.connection, reader.space.id, plan.columns, by_company=query.by_company
     )

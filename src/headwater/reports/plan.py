@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headwater.paths.path_data import Column, IntArray
+from headwater.paths.lookup import place_among
+from headwater.paths.path_data import BoolArray, Column, IntArray, PathData
 from headwater.reports.dimensions import Dimension, time_column
 from headwater.reports.forms import FORMS, Sum
 from headwater.reports.models import CREDITED, TOUCHED, DateBasis, Measure, ReportQuery
-from headwater.reports.selection import EventConditions, window_columns
+from headwater.reports.selection import EventConditions, KeyFilter, window_columns
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,12 @@ class FirstOrders:
     contacts: IntArray
     """Ascending."""
     event_ids: IntArray
+
+    def include(self, paths: PathData) -> BoolArray:
+        """Return which events are the first order of their contact."""
+        places, first = place_among(self.contacts, paths[Column.CONTACTS])
+        first[first] = self.event_ids[places[first]] == paths[Column.EVENT_IDS][first]
+        return first
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,8 @@ class Plan:
     """The sources whose credit counts; empty is all."""
     tag_sets: IntArray | None = None
     """The tag sets whose credit counts, ascending; None is all."""
+    touch_keys: tuple[KeyFilter, ...] = ()
+    """The groups that the touches whose credit counts are in."""
     first_orders: FirstOrders | None = None
     """Only for counting new customers."""
 
@@ -63,6 +72,7 @@ class Plan:
         columns = [
             *self.conditions.columns,
             *(column for dimension in self.dimensions for column in dimension.columns),
+            *(column for each in self.touch_keys for column in each.dimension.columns),
         ]  # fmt: skip
         if self.needs(Measure.CONTACTS, Measure.NEW_CUSTOMERS):
             columns.append(Column.CONTACTS)

@@ -182,7 +182,7 @@ REPORT = object_schema(
         },
         "overall": {
             **_BY_MEASURE, "type": ["object", "null"],
-            "description": "Of every event of the period, whatever its touchpoints.",
+            "description": "Of every event, whatever its touchpoints.",
         },
         "event_names": {"type": "object", "additionalProperties": {"type": "integer"}},
         "period": DATES,

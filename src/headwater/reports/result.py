@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from headwater.paths.path_data import IntArray
-from headwater.reports.addition import STATUSES
+from headwater.reports.addition import STATUSES, PieceSums
 from headwater.reports.forms import TOUCHED_EVENTS, TOUCHED_REVENUE, credit_sum
 from headwater.reports.groups import ReportDimension
 from headwater.reports.measures import (
@@ -39,6 +39,7 @@ from headwater.reports.models import (
     columns_of,
 )
 from headwater.reports.order import distinct_values
+from headwater.reports.selection import join_counts
 from headwater.reports.tally import Tally
 from headwater.reports.time_buckets import TimeBuckets, counterpart
 
@@ -65,6 +66,16 @@ class PeriodSums:
     statuses: Mapping[str, Tally]
     """By model: sums by what became of the events."""
     names: Mapping[str, int]
+
+    @classmethod
+    def join(cls, query: ReportQuery, period: ReportPeriod, pieces: Sequence[PieceSums]) -> Self:
+        """Return the sums of all pieces together."""
+        statuses = {
+            model: Tally.join([piece.statuses[model] for piece in pieces]) for model in query.models
+        }
+        groups = Tally.join([piece.groups for piece in pieces])
+        names = join_counts(piece.names for piece in pieces)
+        return cls(query, period, groups, statuses, names)
 
     @cached_property
     def contacts(self) -> IntArray:
@@ -170,10 +181,8 @@ class Ranking:
     def _texts(self, place: int) -> list[str | None]:
         """Return a group's keys as they are ordered by."""
         return [
-            _key_order(self._sums.period, at, dimension, key)
-            for at, (dimension, key) in enumerate(
-                zip(self._dimensions, self._sums.keys(place), strict=True)
-            )
+            dimension.key_text(key)
+            for dimension, key in zip(self._dimensions, self._sums.keys(place), strict=True)
         ]
 
     def _candidates(self) -> list[int]:
@@ -251,10 +260,6 @@ def _unattributed_row(
     if then is None:
         return ReportRow((), figures)
     return ReportRow((), figures, compared, changes_between(figures, compared))
-
-
-def _key_order(period: ReportPeriod, at: int, dimension: ReportDimension, key: int) -> str | None:
-    return f"{key:06}" if at in period.steps else dimension.key_text(key)
 
 
 def _octets(text: str | None) -> bytes | None:

@@ -11,7 +11,26 @@ import numpy as np
 from headwater.attribution.credits import TouchSlices
 from headwater.paths.lookup import are_among
 from headwater.paths.path_data import NO_AMOUNT, OLDER, BoolArray, Column, IntArray, PathData
+from headwater.reports.dimensions import Dimension
 from headwater.reports.models import Filters
+
+
+@dataclass(frozen=True)
+class KeyFilter:
+    """A condition that events, or touches, are in a group with one of some keys."""
+
+    dimension: Dimension
+    keys: IntArray
+    """Ascending."""
+
+    @property
+    def of_touch(self) -> bool:
+        """True when it is a condition on touches."""
+        return self.dimension.of_touch
+
+    def chosen(self, paths: PathData) -> BoolArray:
+        """Return which events, or touches, meet it."""
+        return are_among(self.keys, self.dimension.keys(paths))
 
 
 @dataclass(frozen=True)
@@ -24,16 +43,23 @@ class EventConditions:
     """The contacts whose events count, ascending; None is all."""
     seconds: range | None = None
     """The seconds since 1970 in which an event counts; None is all of time."""
+    keys: tuple[KeyFilter, ...] = ()
+    """The groups that they are in."""
 
     @property
     def columns(self) -> tuple[Column, ...]:
         """The columns of paths that the conditions read."""
-        always = (Column.SECONDS, Column.AMOUNTS, Column.NAMES)
-        return always if self.contacts is None else (*always, Column.CONTACTS)
+        of_contacts = () if self.contacts is None else (Column.CONTACTS,)
+        of_keys = (column for each in self.keys for column in each.dimension.columns)
+        return (Column.SECONDS, Column.AMOUNTS, Column.NAMES, *of_contacts, *of_keys)
 
     def within(self, seconds: range | None) -> EventConditions:
         """Return the same conditions, within a time."""
         return replace(self, seconds=seconds)
+
+    def with_keys(self, keys: Iterable[KeyFilter]) -> EventConditions:
+        """Return the same conditions with those of the keys that are of events."""
+        return replace(self, keys=tuple(each for each in keys if not each.of_touch))
 
     def chosen(self, paths: PathData) -> BoolArray:
         """Return which events meet the conditions."""
@@ -52,6 +78,8 @@ class EventConditions:
             chosen &= amounts <= int(filters.amount_max.scaleb(4) // 1)
         if filters.amount_min is not None or filters.amount_max is not None:
             chosen &= amounts != NO_AMOUNT
+        for each in self.keys:
+            chosen &= each.chosen(paths)
         return chosen
 
 

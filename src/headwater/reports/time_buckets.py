@@ -32,11 +32,13 @@ class TimeBuckets:
     """The instant at which each begins."""
 
 
-def cut(span: DateTimeSpan, group: Group, zone: ZoneInfo) -> TimeBuckets:
-    """The steps of a range, without days that the zone skipped. Raises Invalid for too many."""
+def cut(span: DateTimeSpan, group: Group, zone: ZoneInfo, field: str = "group_by") -> TimeBuckets:
+    """The steps of a range, without days that the zone skipped. Raises Invalid for too many, naming
+    the field that asks for them.
+    """
     if (span.end - span.start).days / SHORTEST[group] > MOST_STEPS:
         rule = f"cannot have {group}: the range has more than {MOST_STEPS} of them."
-        raise Invalid.of("group_by", rule)
+        raise Invalid.of(field, rule)
     instants = between(span.start, span.end, zone)
     first, last = _first_of(span.start.date(), group), span.end.date()
     days: list[date] = []
@@ -100,6 +102,12 @@ def named(place: int, steps: TimeBuckets) -> tuple[str, str]:
         year, week, _ = day.isocalendar()
         return day.isoformat(), f"{year:04}-W{week:02}"
     return day.isoformat(), day.isoformat()[: 7 if steps.group is Group.MONTH else 10]
+
+
+def key_of(place: int, steps: TimeBuckets) -> str:
+    """Return the key of the step at a place: `2026-05-13`, for a week its Monday, or `2026-05`."""
+    day, name = named(place, steps)
+    return name if steps.group is Group.MONTH else day
 
 
 def _first_of(day: date, group: Group) -> date:

@@ -72,7 +72,7 @@ def _column_rules(query: ReportQuery) -> list[Rule]:
         ("measures", not measures or measures[0] not in _WITHOUT_SHARE or Measure.SHARE not in
          measures, "must begin with one that adds up, for share to be the share of it."),
         ("measures", len(models) <= 1 or _OF_ANY_MODEL.issuperset(measures)
-         or not (query.by_touch or query.filters.of_touches),
+         or not (query.by_touch or query.of_some_touches),
          f"must be of {', '.join(sorted(_OF_ANY_MODEL))} where several models are compared."),
         ("group_by", len(groups) <= MOST_GROUPS, f"must not name more than {MOST_GROUPS} groups."),
         ("group_by", len(set(groups)) == len(groups), "must not name a group twice."),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from math import floor
 
 from tests.support.report_model.credit import Credit
 from tests.support.report_model.facts import Event, Facts, Touchpoint
+from tests.support.report_model.groups import first_order
 from tests.support.report_model.question import CREDITED, Question
 
 Figure = Fraction | None
@@ -172,24 +172,6 @@ def _new_customers(conversions: list[Conversion], question: Question, facts: Fac
     people = {each.event.contact_id for each in conversions}
     ids = {each.event.id for each in conversions}
     return len(ids & {first_order(person, question, facts) for person in people})
-
-
-def first_order(contact_id: int, question: Question, facts: Facts) -> int | None:
-    """The event that was a contact's first order of all time."""
-    orders = [
-        event
-        for event in facts.events
-        if event.contact_id == contact_id
-        and event.amount is not None
-        and event.amount > 0
-        and (not question.event_names or event.event_name in question.event_names)
-    ]
-
-    def in_order(event: Event) -> tuple[datetime, int]:
-        return event.event_time.replace(microsecond=0), event.id
-
-    first = min(orders, key=in_order, default=None)
-    return None if first is None else first.id
 
 
 def change_of(now: Figure, then: Figure) -> Figure:

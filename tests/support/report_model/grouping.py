@@ -94,10 +94,7 @@ class _Grouping:
         by = self.question
         if not by.group_by or (touch is None and by.groups_touches):
             return [self.total]
-        keys = tuple(
-            key_of(group, each.event, touch, self.facts, by_touch_date=by.by_touch_date)
-            for group in by.group_by
-        )
+        keys = tuple(key_of(group, each.event, touch, self.facts, by) for group in by.group_by)
         return [self.total, self.groups.setdefault(keys, Group())]
 
 

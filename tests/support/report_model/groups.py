@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime
 
 from tests.support.report_model.clock import time_key
 from tests.support.report_model.facts import Event, Facts, TagSet, Touchpoint
-from tests.support.report_model.question import EVENT_GROUPS, TIME_GROUPS
+from tests.support.report_model.question import TIME_GROUPS, Question
 
 Key = str | None
 Keys = tuple[Key, ...]
@@ -55,7 +55,7 @@ def touch_key(group: str, touch: Touchpoint) -> Key:
             return named_key(group, touch.tags)
 
 
-def event_key(group: str, event: Event, facts: Facts) -> Key:
+def event_key(group: str, event: Event, facts: Facts, question: Question) -> Key:
     match group:
         case "event":
             return event.event_name
@@ -63,22 +63,51 @@ def event_key(group: str, event: Event, facts: Facts) -> Key:
             return facts.contacts[event.contact_id].country
         case "company":
             return None if event.company_id is None else str(event.company_id)
+        case "customer":
+            return customer_key(event, facts, question)
         case _:
             return str(event.contact_id)
 
 
 def key_of(
-    group: str, event: Event, touch: Touchpoint | None, facts: Facts, *, by_touch_date: bool
+    group: str, event: Event | None, touch: Touchpoint | None, facts: Facts, question: Question
 ) -> Key:
     """The key that an event, or one of its touches, has in a group."""
-    if group in EVENT_GROUPS:
-        return event_key(group, event, facts)
-    if group in TIME_GROUPS and not by_touch_date:
-        return time_key(group, event.event_time, facts.zone)
-    assert touch is not None
+    if question.of_touch(group):
+        assert touch is not None
+        in_time = group in TIME_GROUPS
+        return (
+            time_key(group, touch.occurred_at, facts.zone) if in_time else touch_key(group, touch)
+        )
+    assert event is not None
     if group in TIME_GROUPS:
-        return time_key(group, touch.occurred_at, facts.zone)
-    return touch_key(group, touch)
+        return time_key(group, event.event_time, facts.zone)
+    return event_key(group, event, facts, question)
+
+
+def customer_key(event: Event, facts: Facts, question: Question) -> Key:
+    """Whether an order is its contact's first, or a later one."""
+    if event.amount is None or event.amount <= 0:
+        return None
+    return "new" if event.id == first_order(event.contact_id, question, facts) else "returning"
+
+
+def first_order(contact_id: int, question: Question, facts: Facts) -> int | None:
+    """The event that was a contact's first order of all time."""
+    orders = [
+        event
+        for event in facts.events
+        if event.contact_id == contact_id
+        and event.amount is not None
+        and event.amount > 0
+        and (not question.event_names or event.event_name in question.event_names)
+    ]
+
+    def in_order(event: Event) -> tuple[datetime, int]:
+        return event.event_time.replace(microsecond=0), event.id
+
+    first = min(orders, key=in_order, default=None)
+    return None if first is None else first.id
 
 
 def label_of(group: str, key: Key, facts: Facts) -> Key:

@@ -20,7 +20,7 @@ NOT_ADDING_UP = ("average_order_value", *OF_PATHS, "share")
 
 TOUCH_GROUPS = ("source", "channel", "campaign", "adset", "ad", "keyword", "landing_page")
 TIME_GROUPS = ("day", "week", "month", "weekday", "hour")
-EVENT_GROUPS = ("event", "country", "company", "contact")
+EVENT_GROUPS = ("event", "country", "company", "contact", "customer")
 GROUPS = (*TOUCH_GROUPS, *TIME_GROUPS, *EVENT_GROUPS)
 
 
@@ -45,6 +45,8 @@ class Question:
     amount_max: Decimal | None = None
     sources: tuple[str, ...] = ()
     campaign: str | None = None
+    only: tuple[tuple[str, str | None], ...] = ()
+    """Groups and the keys of them that count; None is of what has none."""
     by_touch_date: bool = False
     compare: str = "none"
     limit: int = 50
@@ -52,14 +54,18 @@ class Question:
 
     @property
     def filters_touches(self) -> bool:
-        """True when only some touches count: of some sources or campaigns, or of the period."""
-        return bool(self.sources) or self.campaign is not None or self.by_touch_date
+        """True when only some touches count: of some keys, say, or of the period."""
+        of_keys = any(group in TOUCH_GROUPS for group, _ in self.only)
+        return bool(self.sources) or self.campaign is not None or of_keys or self.by_touch_date
+
+    def of_touch(self, group: str) -> bool:
+        """True for a group that touches are in, rather than events."""
+        return group in TOUCH_GROUPS or (self.by_touch_date and group in TIME_GROUPS)
 
     @property
     def groups_touches(self) -> bool:
         """True when a row is of touches rather than of events."""
-        times = TIME_GROUPS if self.by_touch_date else ()
-        return any(group in (*TOUCH_GROUPS, *times) for group in self.group_by)
+        return any(self.of_touch(group) for group in self.group_by)
 
     @property
     def is_about_touches(self) -> bool:
@@ -99,8 +105,14 @@ def read_question(values: dict[str, Any]) -> Question:
         amount_max=None if most is None else Decimal(str(most)),
         sources=tuple(values.get("sources", ())),
         campaign=values.get("campaign"),
+        only=tuple(_condition(each) for each in values.get("only", ())),
         by_touch_date=values.get("date_basis") == "touch",
         compare=values.get("compare", "none"),
         limit=values.get("limit", 50),
         order_by=values.get("order_by"),
     )
+
+
+def _condition(text: str) -> tuple[str, str | None]:
+    group, _, key = text.partition(":")
+    return group, key or None

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from tests.support.report_model.clock import Period
+from tests.support.report_model.clock import STEPS, Period, counterpart
 from tests.support.report_model.counting import Conversion
 from tests.support.report_model.credit import credits_of, path_of, within
 from tests.support.report_model.facts import Event, Facts, Touchpoint
+from tests.support.report_model.groups import Key, key_of
 from tests.support.report_model.question import Question
 
 
@@ -23,7 +24,7 @@ def conversions_of(facts: Facts, question: Question, period: Period) -> list[Con
     for event in facts.events:
         if not question.by_touch_date and not period.holds(event.event_time, facts.zone):
             continue
-        if meets_filters(event, facts, question):
+        if meets_filters(event, facts, question) and is_only(event, None, facts, question, period):
             of_company = question.by_company and event.company_id is not None
             owner = ("company", event.company_id) if of_company else ("contact", event.contact_id)
             path = path_of(event, near.get(owner, []), by_company=question.by_company)
@@ -41,6 +42,32 @@ def meets_filters(event: Event, facts: Facts, question: Question) -> bool:
             return False
     fields = facts.contacts[event.contact_id].fields
     return all(meets(fields.get(slot), name, value) for slot, name, value in question.conditions)
+
+
+def is_only(
+    event: Event | None, touch: Touchpoint | None, facts: Facts, question: Question, period: Period
+) -> bool:
+    """True when an event, or a touch, has one of the keys asked for in every such group that it can
+    be in.
+    """
+    for group in {group for group, _ in question.only}:
+        if question.of_touch(group) is (touch is not None):
+            key = key_of(group, event, touch, facts, question)
+            if key not in _keys_asked_for(group, question, period):
+                return False
+    return True
+
+
+def _keys_asked_for(group: str, question: Question, period: Period) -> set[Key]:
+    """The keys of a group that count; of days, weeks and months in the period compared with, those
+    that rows are compared with.
+    """
+    keys = {key for asked, key in question.only if asked == group}
+    asked = Period(question.start, question.end)
+    if group not in STEPS or period == asked:
+        return keys
+    known = [key for key in asked.steps(group) if key in keys]
+    return {counterpart(group, key, asked, period, question.compare) for key in known}
 
 
 def meets(value: Any, operator: str, wanted: str | None) -> bool:
@@ -67,6 +94,8 @@ def keeps(touch: Touchpoint, facts: Facts, question: Question, period: Period) -
     if question.sources and touch.source not in question.sources:
         return False
     if question.by_touch_date and not period.holds(touch.occurred_at, facts.zone):
+        return False
+    if not is_only(None, touch, facts, question, period):
         return False
     if question.campaign is None:
         return True

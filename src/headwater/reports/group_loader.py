@@ -1,0 +1,124 @@
+"""The groups of a report made ready, each once, and the conditions on their keys: an event or touch
+meets one exactly when it would be in the row with that key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import date
+from functools import partial
+
+import numpy as np
+
+from headwater.paths.path_data import Column, IntArray
+from headwater.paths.reader import PathReader
+from headwater.reports.dimensions import Dimension, steps
+from headwater.reports.first_orders import OfCustomer, first_of, orders_in
+from headwater.reports.group_keys import CUSTOMERS, number_of, step_keys
+from headwater.reports.groups import ReportDimension, load_dimension
+from headwater.reports.models import STEPS, Comparison, DateTimeSpan, Filters, Group
+from headwater.reports.plan import FirstOrders
+from headwater.reports.report_reader import ReportReader, in_thread
+from headwater.reports.selection import KeyFilter
+from headwater.reports.time_buckets import counterpart, cut
+
+FIELD = "only"
+"""The field that a condition on keys is named by."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The events and touches that a report's groups are of."""
+
+    span: DateTimeSpan
+    """The range asked for."""
+    filters: Filters
+    of_touch_dates: bool = False
+    """True when the range, and times as groups, are of touches."""
+    compare: Comparison = Comparison.NONE
+
+
+class GroupLoader:
+    """Loads the groups of a report."""
+
+    def __init__(self, reader: ReportReader, subject: Subject) -> None:
+        self._reader, self._subject = reader, subject
+        self._loaded: dict[Group, ReportDimension] = {}
+        self._first_orders: FirstOrders | None = None
+
+    async def load(self, group: Group) -> ReportDimension:
+        """Return a group other than a step of the period."""
+        if group not in self._loaded:
+            self._loaded[group] = await self._load(group)
+        return self._loaded[group]
+
+    async def first_orders(self) -> FirstOrders:
+        """Return the first order of every contact until the end of the range. A compared range is
+        before it, and has the same.
+        """
+        loaded = self._first_orders or await self._load_first_orders()
+        self._first_orders = loaded
+        return loaded
+
+    def last_day(self, span: DateTimeSpan) -> date:
+        """Return the last day, in UTC, of the events that a range is about."""
+        return date.max if self._subject.of_touch_dates else self._reader.bounds(span).last_day
+
+    async def filters(self, span: DateTimeSpan) -> tuple[KeyFilter, ...]:
+        """Return the conditions on keys, for the range asked for or the one it is compared with.
+        Raises Invalid for a range with too many days, weeks or months.
+        """
+        wanted: dict[Group, set[str | None]] = {}
+        for condition in self._subject.filters.only:
+            wanted.setdefault(condition.group, set()).add(condition.key)
+        return tuple([await self._filter(group, texts, span) for group, texts in wanted.items()])
+
+    async def _load(self, group: Group) -> ReportDimension:
+        if group is Group.CUSTOMER:
+            return ReportDimension(group, OfCustomer(await self.first_orders()), CUSTOMERS)
+        return await load_dimension(
+            self._reader.connection, self._reader.space, group,
+            of_touch_dates=self._subject.of_touch_dates,
+        )  # fmt: skip
+
+    async def _load_first_orders(self) -> FirstOrders:
+        columns = (Column.CONTACTS, Column.NAMES, Column.AMOUNTS, Column.SECONDS)
+        paths = PathReader(self._reader.connection, self._reader.space.id, columns)
+        days = (date.min, self.last_day(self._subject.span))
+        work = partial(orders_in, event_names=self._subject.filters.event_names)
+        orders = [piece async for piece in self._reader.pieces(paths, days, work)]
+        return await in_thread(first_of, orders)
+
+    async def _filter(
+        self, group: Group, texts: Collection[str | None], span: DateTimeSpan
+    ) -> KeyFilter:
+        if group in STEPS:
+            return KeyFilter(*self._steps(group, texts, span))
+        loaded = await self.load(group)
+        numbers = [number_of(loaded.keys, text) for text in texts]
+        return KeyFilter(loaded.dimension, _ascending(numbers))
+
+    def _steps(
+        self, group: Group, texts: Collection[str | None], span: DateTimeSpan
+    ) -> tuple[Dimension, IntArray]:
+        """Return steps of a range, and those that have a key; of a compared range, the ones that
+        rows with such a key are compared with.
+        """
+        subject, zone = self._subject, self._reader.space.zone
+        main = cut(subject.span, group, zone, FIELD)
+        keys = step_keys(main)
+        places = [keys.find(text) for text in texts if text is not None]
+        if span == subject.span:
+            return steps(main, of_touch=subject.of_touch_dates), _ascending(places)
+        others = cut(span, group, zone, FIELD)
+        theirs = [
+            counterpart(place, subject.compare, main, others)
+            for place in places
+            if place is not None
+        ]
+        return steps(others, of_touch=subject.of_touch_dates), _ascending(theirs)
+
+
+def _ascending(numbers: Collection[int | None]) -> IntArray:
+    return np.array(sorted(number for number in numbers if number is not None), dtype=np.int64)

@@ -1,0 +1,71 @@
+"""`only`: a report of the keys of a row is that row, in the middle of random histories."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.reports import answers
+from tests.reports.court import Court
+from tests.reports.histories import History, histories
+from tests.reports.playing import World, new_world, play
+from tests.reports.questions import some_question
+from tests.support.report_model.question import GROUPS
+
+HISTORIES = 25
+MOST_ROWS = 4
+"""Rows of each report that are looked at."""
+
+
+def test_it_works(court: Court) -> None:
+    """For every group by itself, and for pairs of groups."""
+
+    @given(history=histories, seed=st.integers(0, 2**16))
+    @settings(max_examples=HISTORIES, deadline=None, suppress_health_check=list(HealthCheck))
+    def check(history: History, seed: int) -> None:
+        world = new_world(court.connection, court.runner, court.reader, history)
+        play(world, history)
+        dice = Random(seed)
+        for group in GROUPS:
+            question = some_question(dice)
+            others = [other for other in question["group_by"] if other != group]
+            question["group_by"] = [group, *others[:1]] if dice.random() < 0.3 else [group]
+            check_rows(world, question, dice)
+
+    check()
+
+
+def check_rows(world: World, question: dict[str, Any], dice: Random) -> None:
+    question = fitting(question)
+    report = ask(world, question)
+    for row in dice.sample(report["rows"], min(MOST_ROWS, len(report["rows"]))):
+        kept = [
+            each
+            for each in question.get("only", ())
+            if each.partition(":")[0] not in question["group_by"]
+        ]
+        only = [f"{name}:{key or ''}" for name, key in zip(question["group_by"], row["keys"])]  # noqa: B905
+        alone = ask(world, {**question, "group_by": [], "only": kept + only})
+        assert figures(alone["total"]) == figures(row), (question, only)
+
+
+def fitting(question: dict[str, Any]) -> dict[str, Any]:
+    """The question with one model, as more depend on the group, and measures that do not."""
+    models = question["attribution_models"][:1]
+    measures = [name for name in question["measures"] if name != "share"] or ["events"]
+    question = {**question, "measures": measures, "attribution_models": models, "limit": 1000}
+    question.pop("order_by", None)
+    return question
+
+
+def ask(world: World, question: dict[str, Any]) -> dict[str, Any]:
+    return world.runner.run(answers.answer(world.reader, world.space_id, question))
+
+
+def figures(row: dict[str, Any]) -> list[dict[str, Fraction | None]]:
+    """A row's figures, and those it is compared with, if any."""
+    return [row["figures"], *([row["before"]] if row["before"] is not None else [])]
