@@ -21,6 +21,7 @@ UNSTATED = re.compile(
     r"|must be one of the measures or groups that are asked for\."
     r"|cannot (have|be) (day|week|month|previous_\w+): .*"
     r"|must not be less than amount_min\."
+    r"|must be (all, )?credited or touched where .*"
     r"|must have 1 to 512 characters\."
     r"|is required with (sources|start_date|end_date)\."
     r"|is required unless email is given\."

@@ -107,6 +107,14 @@ OWN = {
             },
         ),
     ),
+    "list_credits": Row(
+        views=(
+            RANGE,
+            {**RANGE, **LIKE_TWINS, "credit": "touched", "attribution_window": 0},
+            {**RANGE, "sources": ["google_ads", "direct"], "query_mode": "company"},
+            {**RANGE, "only": ["country:DE", "campaign:"], "attribution_model": "linear"},
+        ),
+    ),
     "update_event": Row(body={"amount": 1}),
     "list_contacts": Row(
         names={"query.email": ("email", 200)},
@@ -158,7 +166,7 @@ NAMES_NOTHING = {
         "use_custom_field_labels", "include_events", "hide_direct_touchpoints",
         "include_browsing_session_data", "status", "reason", "amount_min", "amount_max", "order_by",
         "measures", "group_by", "period", "attribution_models", "campaign", "date_basis", "compare",
-        "limit", "only",
+        "limit", "only", "credit",
     },
     "body": {
         "amount", "events", "touchpoints", "ads", "emails", "phones", "names", "locations",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -180,8 +180,12 @@ class PageLink:
     cursors: Cursors
 
 
-def envelope(page: Page, per_page: int, link: PageLink) -> bytes:
-    """The JSON body of a list. `page.lines` are JSON already and go in as they are."""
+def envelope(
+    page: Page, per_page: int, link: PageLink, also: Mapping[str, Any] | None = None
+) -> bytes:
+    """The JSON body of a list, with members beside those of every list. `page.lines` are JSON
+    already and go in as they are.
+    """
     after, before = (
         link.cursors.write(position) if position else None
         for position in (page.next, page.previous)
@@ -194,13 +198,16 @@ def envelope(page: Page, per_page: int, link: PageLink) -> bytes:
             "next_page_url": after and link.query.url_with(link.url, CURSOR.name, after),
             "prev_cursor": before,
             "prev_page_url": before and link.query.url_with(link.url, CURSOR.name, before),
+            **(also or {}),
         }
     )
     return b'{"data":[' + ",".join(page.lines).encode() + b"]," + rest[1:]
 
 
-def envelope_schema(row: dict[str, Any]) -> dict[str, Any]:
-    """The JSON schema of a list whose rows have the schema `row`."""
+def envelope_schema(
+    row: dict[str, Any], also: Mapping[str, dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """The JSON schema of a list whose rows have the schema `row`, with other members beside."""
     text_or_null = {"type": ["string", "null"]}
     members: dict[str, Any] = {
         "data": {"type": "array", "items": row},
@@ -210,5 +217,6 @@ def envelope_schema(row: dict[str, Any]) -> dict[str, Any]:
         "next_page_url": text_or_null,
         "prev_cursor": text_or_null,
         "prev_page_url": text_or_null,
+        **(also or {}),
     }
     return {"type": "object", "required": list(members), "properties": members}

@@ -81,7 +81,7 @@ class PathReader:
         event_ids.append(await self._ids_of_days(trust.distrusted))
         live_ids = np.concatenate([np.array([], dtype=np.int64), *event_ids])
         for at in range(0, len(live_ids), MOST_LIVE_EVENTS):
-            yield await self._live(live_ids[at : at + MOST_LIVE_EVENTS])
+            yield await self.read_live(live_ids[at : at + MOST_LIVE_EVENTS])
 
     async def _trust(self, first_day: date, last_day: date) -> _Trust:
         span = {"space_id": self._space_id, "first_day": first_day, "last_day": last_day}
@@ -162,7 +162,10 @@ class PathReader:
         rows = await fetch_all(self._connection, queries["events_of_days"], values)
         return np.array([event_id for (event_id,) in rows], dtype=np.int64)
 
-    async def _live(self, event_ids: IntArray) -> PathData:
+    async def read_live(self, event_ids: IntArray) -> PathData:
+        """Return the paths of some events from the tables, with all columns; they are few enough to
+        be read at once.
+        """
         cursor = self._connection.cursor(binary=True)
         values = live_values(self._space_id, event_ids=array(event_ids.tolist()))
         query = live_paths(

@@ -12,6 +12,10 @@ from headwater.api.operations import Operation
 from headwater.contacts import filters
 from headwater.http.openapi import answer
 from headwater.http.rate_limits import RateLimit
+from headwater.reports.credit_answer import CREDITS, credits_answer, credits_csv
+from headwater.reports.credit_parameters import PARAMETERS as CREDITS_PARAMETERS
+from headwater.reports.credit_parameters import credit_cursors, read_credits_query
+from headwater.reports.credit_report import query_credits
 from headwater.reports.parameters import PARAMETERS, read_report_query
 from headwater.reports.path_answer import PATHS, paths_answer, paths_csv
 from headwater.reports.path_parameters import PARAMETERS as PATHS_PARAMETERS
@@ -55,6 +59,22 @@ async def get_paths(call: Call) -> Response:
     return json_response(msgspec.json.encode(paths_answer(query, report)))
 
 
+async def list_credits(call: Call) -> Response:
+    """List the events behind a figure of a report, the newest first, with the credit of their
+    touchpoints. With `Accept: text/csv`, those of the page as CSV.
+    """
+    database = call.services.database
+    cursors = credit_cursors(call.query, call.services.signing_key, call.space_id)
+    async with database.transaction() as connection:
+        space = await fetch_space(connection, call.space_id)
+    query = read_credits_query(call.query, space, cursors, datetime.now(UTC))
+    async with database.transaction(CONNECTION_SECONDS) as connection:
+        page = await query_credits(connection, call.space_id, query)
+    if _wants_csv(call):
+        return _csv_response(credits_csv(page))
+    return json_response(credits_answer(query, page, call.page_link(cursors)))
+
+
 def _wants_csv(call: Call) -> bool:
     return CSV in call.request.headers.get("accept", "")
 
@@ -90,5 +110,20 @@ OPERATIONS = (
         ],
         answer=answer("The report of paths.", PATHS),
         handler=get_paths,
+    ),
+    Operation(
+        id="list_credits",
+        method="GET",
+        path="/reports/credits",
+        tag="Reports",
+        summary="List Credits",
+        scope="reports:read",
+        limit=RateLimit("list_credits", 30),
+        parameters=[
+            *(parameter.openapi() for parameter in CREDITS_PARAMETERS),
+            filters.DOCUMENTATION,
+        ],
+        answer=answer("One page of events, and what all of them come to.", CREDITS),
+        handler=list_credits,
     ),
 )

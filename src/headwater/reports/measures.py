@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.reports.addition import WHOLE_EVENT
+from headwater.reports.chosen_events import WHOLE_EVENT
 from headwater.reports.forms import (
     TOUCHED_EVENTS,
     TOUCHED_REVENUE,

@@ -62,7 +62,7 @@ def report_csv(query: ReportQuery, report: Report) -> bytes:
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(columns(query, report))
     for row in report.rows or ((report.total,) if not query.group_by else ()):
-        keys = [_harmless(key) for key in _keys(query, row)]
+        keys = [harmless(key) for key in _keys(query, row)]
         writer.writerow([*keys, *(in_digits(figure) for figure in _figures(report, query, row))])
     return text.getvalue().encode()
 
@@ -149,7 +149,8 @@ def in_digits(figure: float | None) -> str:
     return "" if figure is None else f"{Decimal(repr(figure)).normalize():f}"
 
 
-def _harmless(text: str | None) -> str:
+def harmless(text: str | None) -> str:
+    """Return a text that no spreadsheet runs as a formula."""
     return f"'{text}" if text and text[0] in "=+-@\t\r" else text or ""
 
 

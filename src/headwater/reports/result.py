@@ -12,7 +12,8 @@ from typing import Any, Self
 import numpy as np
 
 from headwater.paths.path_data import IntArray
-from headwater.reports.addition import STATUSES, PieceSums
+from headwater.reports.addition import PieceSums
+from headwater.reports.chosen_events import STATUSES
 from headwater.reports.forms import TOUCHED_EVENTS, TOUCHED_REVENUE, credit_sum
 from headwater.reports.groups import ReportDimension
 from headwater.reports.measures import (
@@ -93,7 +94,7 @@ class PeriodSums:
         by_status = self._statuses
         counted = total_of(by_status)
         if self.query.of_some_touches:
-            counted = self._by_status(self.query.models[0]).get(None, Sums({}))
+            counted = self.credited(self.query.models[0])
         touched = total_of(by_status)
         credit = total_of(self.groups)
         names = [credit_sum(measure, model) for measure in CREDITED for model in self.query.models]
@@ -119,6 +120,10 @@ class PeriodSums:
             near &= np.isin(keys, [group[at] for group in wanted])
         places = {self.keys(place): place for place in np.flatnonzero(near).tolist()}
         return {keys: self.at(places[keys]) for keys in wanted if keys in places}
+
+    def credited(self, model: str) -> Sums:
+        """Return the sums of the whole events of which a touch that counts is credited."""
+        return self._by_status(model).get(None, Sums({}))
 
     def unattributed(self, model: str, reasons: Collection[NoCredit] = tuple(NoCredit)) -> Sums:
         """Return the sums of the events without credit for some reasons, as credited to nobody."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.errors import Errors, Invalid
+from headwater.reports.credit_models import CreditFilter, CreditsQuery
 from headwater.reports.models import (
     AVERAGES,
     CREDITED,
     TOUCHED,
+    DateBasis,
     Filters,
     Measure,
     ReportQuery,
@@ -35,6 +37,20 @@ def check_paths(query: PathsQuery) -> None:
         *_common_rules(query),
         ("group_by", query.group in BY, f"must be one of {', '.join(BY)}."),
         ("filters", not query.filters.of_touches, "must be conditions on events only."),
+    ])  # fmt: skip
+
+
+def check_credits(query: CreditsQuery) -> None:
+    """The same for a query of the events behind a figure."""
+    credit, some = query.listed, query.report.of_some_touches
+    _check([
+        *_common_rules(query.report),
+        ("attribution_model", query.model in MODELS, f"must be one of {', '.join(MODELS)}."),
+        ("credit", not (some and credit.reasons),
+         "must be all, credited or touched where the credit of only some touchpoints counts."),
+        ("credit", query.date_basis is not DateBasis.TOUCH or credit is not CreditFilter.ALL,
+         "must be credited or touched where the period is of touchpoints."),
+        ("per_page", 1 <= query.per_page <= MOST_ROWS, f"must be from 1 to {MOST_ROWS}."),
     ])  # fmt: skip
 
 

@@ -1,0 +1,209 @@
+"""The events of a piece that a report is about, and the credit of touches. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from math import lcm
+from typing import Self
+
+import numpy as np
+
+from headwater.attribution.credits import Credited, Crediting, TouchSlices, are_sources_among
+from headwater.attribution.models import MODELS
+from headwater.paths.lookup import are_among
+from headwater.paths.path_data import BoolArray, Column, IntArray, PathData
+from headwater.reports.cells import Cells, Pairs
+from headwater.reports.forms import TOUCHED_EVENTS, TOUCHED_REVENUE, Sum
+from headwater.reports.models import DateBasis, Measure, NoCredit
+from headwater.reports.plan import Plan
+from headwater.reports.selection import amounts_of, touches_in_window
+from headwater.reports.tally import WideSums
+
+WHOLE_EVENT = 5 * lcm(*range(1, 41))
+"""The units in which an event itself is shared out, as its amount is. Every model's shares of a
+path of up to 40 touches are whole numbers of them, and of a longer one nearly so; either way they
+add up to the event.
+"""
+
+STATUSES = (None, *NoCredit, "left_out")
+"""What becomes of an event: None is that it counts; `left_out`, that no touch whose credit counts
+is credited.
+"""
+COUNTS, _NO_TOUCH, _OUTSIDE_WINDOW, _NOT_COUNTED, _LEFT_OUT = range(len(STATUSES))
+
+
+class ChosenEvents:
+    """The chosen events of a piece."""
+
+    def __init__(self, plan: Plan, paths: PathData) -> None:
+        """`paths` are those of these events alone."""
+        self.plan, self.paths = plan, paths
+        self.count = paths.events
+        self._values: dict[Sum, IntArray] = {}
+
+    @classmethod
+    def of(cls, plan: Plan, paths: PathData) -> Self:
+        """Return the events of a piece that a report is about."""
+        return cls(plan, paths.select(plan.conditions.chosen(paths)))
+
+    @cached_property
+    def credits(self) -> Mapping[str, ModelCredit]:
+        """The credit that each model gives; empty where the report is not about touches."""
+        models = self.plan.query.models if self.plan.is_about_touches else ()
+        return {model: ModelCredit(self, model) for model in models}
+
+    @cached_property
+    def amounts(self) -> IntArray:
+        """In ten-thousandths, 0 where there is none."""
+        return amounts_of(self.paths)
+
+    @cached_property
+    def amount_units(self) -> tuple[IntArray, IntArray]:
+        """The units that amounts are shared out in, whole mills, tenths or hundredths of them, and
+        what a unit of each event is worth.
+        """
+        amounts = self.amounts
+        step = np.where(amounts % 100 == 0, 100, np.where(amounts % 10 == 0, 10, 1))
+        return np.abs(amounts) // step, np.sign(amounts) * step
+
+    @cached_property
+    def slices(self) -> TouchSlices:
+        """The touches in the window."""
+        return touches_in_window(self.paths, self.plan.query.window_days)
+
+    @cached_property
+    def counted_touches(self) -> BoolArray | None:
+        """True for the touches whose credit counts; None is all."""
+        plan, paths = self.plan, self.paths
+        if not plan.query.of_some_touches:
+            return None
+        counted = np.ones(paths.touches, dtype=np.bool_)
+        if plan.source_ids:
+            counted &= are_sources_among(plan.source_ids, paths[Column.SOURCES])
+        if plan.tag_sets is not None:
+            counted &= are_among(plan.tag_sets, paths[Column.TAG_SETS])
+        for each in plan.touch_keys:
+            counted &= each.chosen(paths)
+        if plan.query.date_basis is DateBasis.TOUCH:
+            seconds = paths[Column.TOUCH_SECONDS]
+            counted &= (seconds >= plan.period.start) & (seconds < plan.period.stop)
+        return counted
+
+    @cached_property
+    def crediting(self) -> Crediting:
+        return Crediting(self.slices, self.paths[Column.SOURCES])
+
+    @cached_property
+    def touched(self) -> Pairs:
+        """Every touch in the windows whose credit counts, if a model gives it any."""
+        every = self.crediting.every_touch()
+        return self.pairs(every, self.counted_of(every))
+
+    def counted_of(self, credited: Credited) -> IntArray | None:
+        """Return the places of the credited touches whose credit counts; None is everywhere."""
+        counted = self.counted_touches
+        return None if counted is None else np.flatnonzero(counted[credited.touches])
+
+    def pairs(self, credited: Credited, counted: IntArray | None) -> Pairs:
+        """Return the credited touches at some places, or all."""
+        if counted is None:
+            return Pairs(credited.events, credited.touches)
+        return Pairs(credited.events[counted], credited.touches[counted])
+
+    def values(self, part: Sum) -> IntArray:
+        """Return what each event adds to a sum."""
+        if part not in self._values:
+            self._values[part] = _VALUES[part](self)
+        return self._values[part]
+
+    @property
+    def touched_values(self) -> Mapping[str, IntArray]:
+        """The numbers that each event adds to the sums of touched events."""
+        return {TOUCHED_EVENTS: self.values(Sum.EVENTS), TOUCHED_REVENUE: self.amounts}
+
+    def first_orders(self) -> BoolArray:
+        """Return which events are the first order of their contact."""
+        orders = self.plan.first_orders
+        assert orders is not None
+        return orders.include(self.paths)
+
+    def seconds_since_touch(self) -> IntArray:
+        """Return the seconds from the first touch in the window; 0 without any."""
+        reached = np.flatnonzero(self.slices.lengths > 0)
+        seconds = np.zeros(self.count, dtype=np.int64)
+        first = self.paths[Column.TOUCH_SECONDS][self.slices.begins[reached]]
+        seconds[reached] = self.paths[Column.SECONDS][reached].astype(np.int64) - first
+        return seconds
+
+
+_VALUES: dict[Sum, Callable[[ChosenEvents], IntArray]] = {
+    Sum.EVENTS: lambda events: np.ones(events.count, dtype=np.int64),
+    Sum.ORDERS: lambda events: (events.amounts > 0).astype(np.int64),
+    Sum.REFUND_COUNT: lambda events: (events.amounts < 0).astype(np.int64),
+    Sum.GROSS: lambda events: np.maximum(events.amounts, 0),
+    Sum.REFUNDS: lambda events: np.maximum(-events.amounts, 0),
+    Sum.FIRST_ORDERS: lambda events: events.first_orders().astype(np.int64),
+    Sum.REACHED: lambda events: (events.slices.lengths > 0).astype(np.int64),
+    Sum.REACHED_REVENUE: lambda events: np.where(events.slices.lengths > 0, events.amounts, 0),
+    Sum.SECONDS: lambda events: events.seconds_since_touch(),
+    Sum.TOUCHES: lambda events: np.maximum(events.slices.lengths, 0),
+}
+
+
+class ModelCredit:
+    """The credit that a model gives in a piece."""
+
+    def __init__(self, events: ChosenEvents, model: str) -> None:
+        self._events, self.model = events, model
+        self._spread = MODELS[model].share.spread
+        self.credited = events.crediting.credit(model)
+        self._places = events.counted_of(self.credited)
+        self.counted = events.pairs(self.credited, self._places)
+
+    @cached_property
+    def statuses(self) -> IntArray:
+        """The places in STATUSES of what becomes of every event."""
+        events = self._events
+        if events.counted_touches is not None:
+            statuses = np.full(events.count, _LEFT_OUT)
+            statuses[self.counted.events] = COUNTS
+            return statuses
+        outside = np.where(events.paths[Column.LENGTHS] == 0, _NO_TOUCH, _OUTSIDE_WINDOW)
+        without = np.where(events.slices.lengths > 0, _NOT_COUNTED, outside)
+        return np.where(self.credited.counts > 0, COUNTS, without)
+
+    def sums(self, measure: Measure, cells: Cells) -> WideSums:
+        """Return the sums of a credited measure by the cells of the touches that count."""
+        if measure is Measure.CREDITED_EVENTS:
+            shares, unit = self.shares_of_events()
+            return self._summed(cells, shares, unit).times(WHOLE_EVENT // unit)
+        units, factor = self._events.amount_units
+        shares, largest = self.credited.shares(units, self._spread), int(units.max(initial=0))
+        most = int(factor.max(initial=0))
+        if ((factor == most) | (factor == 0)).all():  # as of orders without mills
+            return self._summed(cells, shares, largest).times(most)
+        return self._summed(cells, shares * factor[self.credited.events], 100 * largest)
+
+    def shares_of_events(self) -> tuple[IntArray, int]:
+        """Return the share of its event of every credited touch, and what an event is."""
+        unit = self._event_unit()
+        units = np.full(self._events.count, unit, dtype=np.int64)
+        return self.credited.shares(units, self._spread), unit
+
+    def shares_of_amounts(self) -> IntArray:
+        """Return the share of its event's amount of every credited touch, in ten-thousandths."""
+        units, factor = self._events.amount_units
+        return self.credited.shares(units, self._spread) * factor[self.credited.events]
+
+    def _event_unit(self) -> int:
+        """Return the number of units for an event that gives the same shares as WHOLE_EVENT, and is
+        as small as the longest path allows.
+        """
+        longest = int(self.credited.counts.max(initial=1))
+        return 5 * lcm(*range(1, 1 + longest)) if longest <= 40 else WHOLE_EVENT
+
+    def _summed(self, cells: Cells, values: IntArray, largest: int) -> WideSums:
+        if self._places is not None:
+            values = values[self._places]
+        return WideSums.by_cell(cells.codes, values, cells.size, largest)

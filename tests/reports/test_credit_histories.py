@@ -1,0 +1,204 @@
+"""The events behind a figure add up to it, in the middle of random histories."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headwater.http.parameters import JsonInput
+from headwater.reports.credit_models import (
+    CreditFilter,
+    CreditsPage,
+    CreditsQuery,
+    CreditTotals,
+    EventCredit,
+)
+from headwater.reports.credit_report import query_credits
+from headwater.reports.models import DateBasis, Figures, KeyCondition, Report, ReportQuery
+from headwater.reports.parameters import read_report_query
+from headwater.reports.report import query_report
+from headwater.reports.report_answer import report_answer
+from headwater.spaces.spaces import fetch_space
+from tests.reports.court import Court
+from tests.reports.histories import History, histories
+from tests.reports.playing import World, new_world, play
+from tests.reports.questions import some_question
+from tests.support.report_model.question import GROUPS
+
+HISTORIES = 20
+QUESTIONS = 6
+MEASURES = [
+    "events", "revenue", "credited_events", "credited_revenue", "touched_events", "touched_revenue",
+]  # fmt: skip
+REASONS = (CreditFilter.NO_TOUCH, CreditFilter.OUTSIDE_WINDOW, CreditFilter.NOT_COUNTED)
+
+
+def test_it_works(court: Court) -> None:
+    """For rows of any group, for everything, and for what is credited to nobody."""
+
+    @given(history=histories, seed=st.integers(0, 2**16))
+    @settings(max_examples=HISTORIES, deadline=None, suppress_health_check=list(HealthCheck))
+    def check(history: History, seed: int) -> None:
+        world = new_world(court.connection, court.runner, court.reader, history)
+        play(world, history)
+        dice = Random(seed)
+        for _ in range(QUESTIONS):
+            query = some_query(world, dice)
+            report = ask(world, query)
+            check_row(world, dice, query, report)
+            check_everything(world, dice, query, report)
+
+    check()
+
+
+def some_query(world: World, dice: Random) -> ReportQuery:
+    """A random report with one model, of the measures that a list adds up to."""
+    question = some_question(dice)
+    for name in ("order_by", "compare"):
+        question.pop(name, None)
+    question |= {
+        "measures": MEASURES, "limit": 1000, "group_by": [dice.choice(GROUPS)],
+        "attribution_models": question["attribution_models"][:1],
+    }  # fmt: skip
+    for name in {"amount_min", "amount_max"} & set(question):
+        question[name] = str(question[name])
+
+    async def read() -> ReportQuery:
+        async with world.reader.transaction(force_rollback=True):
+            space = await fetch_space(world.reader, world.space_id)
+        now = datetime(2026, 5, 1, 12, tzinfo=UTC)
+        return read_report_query(JsonInput(question), space, now)
+
+    return world.runner.run(read())
+
+
+def ask(world: World, query: ReportQuery) -> Report:
+    async def run() -> Report:
+        async with world.reader.transaction(force_rollback=True):
+            return await query_report(world.reader, world.space_id, query)
+
+    return world.runner.run(run())
+
+
+def check_row(world: World, dice: Random, query: ReportQuery, report: Report) -> None:
+    """The lists of a row that has its keys as a filter."""
+    if not report.rows:
+        return
+    row = dice.choice(report.rows)
+    answer = report_answer(query, report)
+    (group,) = query.group_by
+    key = answer["rows"][report.rows.index(row)][0]
+    kept = [each for each in query.filters.only if each.group is not group]
+    only = (*kept, KeyCondition(group, key))
+    listed = as_list(query, filters=replace(query.filters, only=only))
+    figures = in_words(row.figures)
+    assert totals(world, dice, listed) == expected(figures, "events", "revenue")
+    touched = replace(listed, credit=CreditFilter.TOUCHED)
+    assert totals(world, dice, touched) == expected(figures, "touched_events", "touched_revenue")
+
+
+def check_everything(world: World, dice: Random, query: ReportQuery, report: Report) -> None:
+    """The lists of a report's totals, of everything and of the unattributed events."""
+    query = replace(query, group_by=(), order_by=None)
+    listed, report = as_list(query), ask(world, query)
+    total = in_words(report.total.figures)
+    credited = totals(world, dice, replace(listed, credit=CreditFilter.CREDITED))
+    assert (credited.credited_events, credited.credited_revenue) == (
+        total["credited_events"], total["credited_revenue"],
+    )  # fmt: skip
+    if query.of_some_touches:
+        assert credited == expected(total, "events", "revenue")
+    if report.overall is not None:
+        everything = in_words(report.overall.figures)
+        every = totals(world, dice, replace(listed, credit=CreditFilter.ALL))
+        assert every == expected({**total, **pick(everything)}, "events", "revenue")
+    if report.unattributed is None:
+        return
+    nobodys = totals(world, dice, replace(listed, credit=CreditFilter.UNATTRIBUTED))
+    assert nobodys == of_nobody(report.unattributed.row.figures)
+    for reason in REASONS:
+        row = next(row for name, row in report.unattributed.reasons.items() if name == reason.value)
+        of_reason = totals(world, dice, replace(listed, credit=reason))
+        assert of_reason == of_nobody(row.figures)
+
+
+def as_list(query: ReportQuery, **changes: Any) -> CreditsQuery:
+    listed = CreditsQuery(
+        query.start, query.end, query.models[0], query.window_days, query.by_company,
+        query.filters, query.date_basis,
+    )  # fmt: skip
+    return replace(listed, **changes)
+
+
+def in_words(figures: Figures) -> dict[str, Any]:
+    return {str(column): figure for column, figure in figures.items()}
+
+
+def pick(figures: dict[str, Any]) -> dict[str, Any]:
+    return {name: figures[name] for name in ("events", "revenue")}
+
+
+def expected(figures: dict[str, Any], events: str, amount: str) -> CreditTotals:
+    return CreditTotals(
+        figures[events], figures[amount], figures["credited_events"], figures["credited_revenue"]
+    )
+
+
+def of_nobody(figures: Figures) -> CreditTotals:
+    """What is credited to nobody is all of its events."""
+    words = in_words(figures)
+    assert words["credited_events"] == words["events"]
+    assert words["credited_revenue"] == words["revenue"]
+    return CreditTotals(words["events"], words["revenue"])
+
+
+def totals(world: World, dice: Random, query: CreditsQuery) -> CreditTotals:
+    """The totals of a list, whose pages come to the same, forward and backward."""
+    query = replace(query, per_page=dice.choice((1, 2, 5, 1000)))
+    pages = [get(world, query)]
+    while (position := pages[-1].next) is not None:
+        pages.append(get(world, replace(query, at=position)))
+    rows = [row for page in pages for row in page.rows]
+    check_rows(query, rows)
+    back = [pages[-1]]
+    while (position := back[-1].previous) is not None:
+        back.append(get(world, replace(query, at=position)))
+    assert [page.rows for page in back[::-1]] == [page.rows for page in pages]
+    assert {page.totals for page in pages} == {pages[0].totals}
+    sums = CreditTotals(
+        len(rows),
+        sum((row.amount or Decimal(0) for row in rows), Decimal(0)),
+        sum((row.credited_events for row in rows), Fraction(0)),
+        sum((row.credited_revenue for row in rows), Decimal(0)),
+    )
+    assert sums == pages[0].totals
+    return sums
+
+
+def check_rows(query: CreditsQuery, rows: list[EventCredit]) -> None:
+    keys = [(row.event_time.replace(microsecond=0), row.event_id) for row in rows]
+    assert keys == sorted(set(keys), reverse=True)
+    for row in rows:
+        assert 0 <= row.credited_events <= 1
+        if not row.left_out:
+            assert sum(touch.credited_events for touch in row.touches) == row.credited_events
+            assert sum(touch.credited_revenue for touch in row.touches) == row.credited_revenue
+        times = [touch.occurred_at for touch in row.touches]
+        assert times == sorted(times)
+        if query.date_basis is DateBasis.CONVERSION and not query.report.of_some_touches:
+            assert (row.reason is None) is (row.credited_events == 1)
+
+
+def get(world: World, query: CreditsQuery) -> CreditsPage:
+    async def run() -> CreditsPage:
+        async with world.reader.transaction(force_rollback=True):
+            return await query_credits(world.reader, world.space_id, query)
+
+    return world.runner.run(run())
