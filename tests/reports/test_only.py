@@ -63,6 +63,8 @@ def test_keys_of_events(api: Api, stage: Stage) -> None:
     assert totals(api, f"day:{NOON:%Y-%m-%d}") == [100, 2]
     assert totals(api, "month:2026-05", "weekday:3", "hour:12") == [100, 2]
     assert totals(api, "week:2026-05-11") == [107, 4]
+    assert totals(api, "month:2026-05", "month:2026-07") == [107, 4]
+    assert totals(api, "month:2026-05", "week:2026-07-06") == [0, 0]
 
 
 def test_new_customers(api: Api, stage: Stage) -> None:

@@ -122,6 +122,16 @@ class Step:
         (column,) = self.columns
         return np.searchsorted(self.starts, paths[column], "right").astype(np.int64)
 
+    def seconds_of(self, keys: IntArray, within: range) -> range:
+        """Return the seconds from the first to the last of some steps of a period, which has these
+        seconds; none without a step.
+        """
+        if not len(keys):
+            return range(within.start, within.start)
+        last = int(keys[-1])
+        ends = int(self.starts[last]) if last < len(self.starts) else within.stop
+        return range(int(self.starts[keys[0] - 1]), ends)
+
 
 @dataclass(frozen=True)
 class ClockPart:

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from functools import partial
 
 import numpy as np
 
 from headwater.paths.path_data import Column, IntArray
 from headwater.paths.reader import PathReader
-from headwater.reports.dimensions import Dimension, steps
+from headwater.reports.dimensions import Dimension, Step, steps
 from headwater.reports.first_orders import OfCustomer, first_of, orders_in
 from headwater.reports.group_keys import CUSTOMERS, number_of, step_keys
 from headwater.reports.groups import ReportDimension, load_dimension
@@ -64,6 +64,19 @@ class GroupLoader:
     def last_day(self, span: DateTimeSpan) -> date:
         """Return the last day, in UTC, of the events that a range is about."""
         return date.max if self._subject.of_touch_dates else self._reader.bounds(span).last_day
+
+    def days(self, span: DateTimeSpan, only: Collection[KeyFilter]) -> tuple[date, date]:
+        """Return the first and the last day, in UTC, on which there can be events of a range that
+        meet conditions on keys.
+        """
+        bounds = self._reader.bounds(span)
+        first, last = bounds.first_day, self.last_day(span)
+        for each in only:
+            if isinstance(each.dimension, Step) and not each.of_touch:
+                seconds = each.dimension.seconds_of(each.keys, bounds.seconds)
+                first = max(first, _day_of(seconds.start))
+                last = min(last, _day_of(max(seconds.start, seconds.stop - 1)))
+        return first, last
 
     async def filters(self, span: DateTimeSpan) -> tuple[KeyFilter, ...]:
         """Return the conditions on keys, for the range asked for or the one it is compared with.
@@ -122,3 +135,7 @@ class GroupLoader:
 
 def _ascending(numbers: Collection[int | None]) -> IntArray:
     return np.array(sorted(number for number in numbers if number is not None), dtype=np.int64)
+
+
+def _day_of(second: int) -> date:
+    return datetime.fromtimestamp(second, UTC).date()

@@ -85,7 +85,7 @@ class PlanLoader:
             frozenset(SOURCE_IDS[name] for name in query.filters.sources), self._tag_sets,
             tuple(each for each in only if each.of_touch), self._first_orders,
         )  # fmt: skip
-        days = (bounds.first_day, self._groups.last_day(span))
+        days = self._groups.days(span, only)
         return PeriodPlan(plan, ReportPeriod(span, buckets), dimensions, days)
 
     def pieces(self, planned: PeriodPlan, work: Callable[[PathData], T]) -> AsyncIterator[T]:
