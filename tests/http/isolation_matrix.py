@@ -110,9 +110,13 @@ OWN = {
     "list_credits": Row(
         views=(
             RANGE,
-            {**RANGE, **LIKE_TWINS, "credit": "touched", "attribution_window": 0},
-            {**RANGE, "sources": ["google_ads", "direct"], "query_mode": "company"},
-            {**RANGE, "only": ["country:DE", "campaign:"], "attribution_model": "linear"},
+            {**RANGE, **LIKE_TWINS},
+            {**RANGE, "sources": ["google_ads"], "query_mode": "company", "credit": "touched"},
+            {
+                **RANGE,
+                "only": ["channel:paid", "customer:returning"],
+                "attribution_model": "linear",
+            },
         ),
     ),
     "update_event": Row(body={"amount": 1}),
