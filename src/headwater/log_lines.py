@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, MutableMapping
 from datetime import UTC, datetime
@@ -18,14 +19,26 @@ Render = Callable[[Mapping[str, Any]], str]
 
 _COLOURS = {"warning": "33", "error": "31", "critical": "1;31"}
 _OWN = ("event", "level", "timestamp", "exception", "stack")
+_NAME = re.compile("[a-z0-9_]{1,80}")
+"""An event that is a name of ours, and no sentence of somebody else's."""
+
+
+def is_text(log_format: str) -> bool:
+    """True when lines are text, for people; `auto` is that where standard error is a terminal."""
+    return log_format == "text" or (log_format == "auto" and sys.stderr.isatty())
 
 
 def renderer(log_format: str) -> Render:
-    """Return the renderer: `auto` is text where standard error is a terminal, else JSON."""
-    terminal = sys.stderr.isatty()
-    if log_format == "json" or (log_format == "auto" and not terminal):
+    """Return the renderer of a format: JSON, or text, with colour where a terminal has it."""
+    if not is_text(log_format):
         return as_json
-    return _coloured if terminal and not os.environ.get("NO_COLOR") else as_text
+    return _coloured if _has_colour() else as_text
+
+
+def _has_colour() -> bool:
+    """True when standard error is a terminal with colours whose owner did not turn them off."""
+    knows_colour = os.environ.get("TERM", "dumb") != "dumb"
+    return sys.stderr.isatty() and knows_colour and not os.environ.get("NO_COLOR")
 
 
 def as_json(line: Mapping[str, Any]) -> str:
@@ -34,18 +47,27 @@ def as_json(line: Mapping[str, Any]) -> str:
 
 
 def as_text(line: Mapping[str, Any]) -> str:
-    """The time of day, the level, the event and its values on one line; a traceback below."""
-    moment = datetime.fromisoformat(str(line["timestamp"])).astimezone()
-    values = [f"{name}={_quoted(value)}" for name, value in line.items() if name not in _OWN]
-    head = f"{moment:%H:%M:%S} {line['level']:<8} {printable(str(line['event']))}"
-    below = [str(line[name]) for name in ("exception", "stack") if line.get(name)]
-    traces = ["    " + printable(row) for text in below for row in text.splitlines()]
-    return "\n".join(["  ".join([head, *values]), *traces])
+    """The time of day, the level, the event in words and its values on one line; a traceback
+    below.
+    """
+    return _lay_out(line, f"{line['level']:<8}")
 
 
 def _coloured(line: Mapping[str, Any]) -> str:
-    colour = _COLOURS.get(str(line["level"]))
-    return f"\x1b[{colour}m{as_text(line)}\x1b[0m" if colour else as_text(line)
+    """The same text, with the level in a colour when it is one to look at."""
+    level = str(line["level"])
+    colour, space = _COLOURS.get(level), " " * (8 - len(level))
+    return _lay_out(line, f"\x1b[{colour}m{level}\x1b[0m{space}" if colour else level + space)
+
+
+def _lay_out(line: Mapping[str, Any], level: str) -> str:
+    moment = datetime.fromisoformat(str(line["timestamp"])).astimezone()
+    event = str(line["event"])
+    words = event.replace("_", " ") if _NAME.fullmatch(event) else printable(event)
+    values = [f"{name}={_quoted(value)}" for name, value in line.items() if name not in _OWN]
+    below = [str(line[name]) for name in ("exception", "stack") if line.get(name)]
+    traces = ["    " + printable(row) for text in below for row in text.splitlines()]
+    return "\n".join(["  ".join([f"{moment:%H:%M:%S} {level} {words}", *values]), *traces])
 
 
 def _quoted(value: Any) -> str:
@@ -65,7 +87,7 @@ class Log:
 
     def __init__(self, log_format: str) -> None:
         self._render = renderer(log_format)
-        self.is_text = self._render is not as_json
+        self.is_text = is_text(log_format)
         """True when lines are text, which people read as it is written."""
 
     def write(self, level: str, event: str, **values: Any) -> None:

@@ -80,17 +80,7 @@ def configure(level: str = "info", log_format: str = "json") -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())
-    for name in (
-        "uvicorn",
-        "uvicorn.error",
-        "uvicorn.access",
-        "asyncio",
-        "psycopg",
-        "psycopg.pool",
-    ):
-        logger = logging.getLogger(name)
-        logger.handlers, logger.propagate = [], True
-    logging.getLogger("mcp").setLevel(logging.WARNING)  # it logs every request
+    _settle_libraries(is_brief=log_lines.is_text(log_format) and level != "debug")
     logging.captureWarnings(True)
     structlog.configure(
         processors=[
@@ -104,6 +94,25 @@ def configure(level: str = "info", log_format: str = "json") -> None:
         cache_logger_on_first_use=True,
     )
     sys.excepthook = _log_uncaught
+
+
+def _settle_libraries(*, is_brief: bool) -> None:
+    """Let loggers of libraries write through the root handler, and leave out what is no news;
+    when brief also that a server process starts and ends, which is its supervisor's business.
+    """
+    for name in (
+        "uvicorn",
+        "uvicorn.error",
+        "uvicorn.access",
+        "asyncio",
+        "psycopg",
+        "psycopg.pool",
+    ):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [], True
+    logging.getLogger("mcp").setLevel(logging.WARNING)  # it logs every request
+    if is_brief:
+        logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
 
 
 def is_sensitive(name: str) -> bool:

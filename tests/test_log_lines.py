@@ -1,0 +1,98 @@
+"""Lines of the log: text for people where standard error is a terminal, JSON where it is not."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+
+import pytest
+
+from headwater.log_lines import as_text
+from tests.support.processes import environment
+
+WRITE = """
+from headwater.log_lines import Log
+log = Log("auto")
+log.write("info", "migrated", migrations=24)
+log.write("warning", "database_unavailable", error="two words", seconds=1.5)
+log.write("error", "Somebody's own_sentence stays", empty="")
+"""
+CONFIGURE = """
+import logging, sys, structlog
+from headwater import logs
+logs.configure(sys.argv[1], "auto")
+logging.getLogger("uvicorn.error").info("Started server process [%d]", 7)
+logging.getLogger("uvicorn.error").warning("Something else")
+structlog.get_logger().warning("space_is_late", space_id=1)
+"""
+
+
+def at_terminal(program: str, *arguments: str, **variables: str) -> str:
+    """What a program writes to standard error, a terminal."""
+    terminal, theirs = pty.openpty()
+    ran = subprocess.Popen(
+        [sys.executable, "-c", program, *arguments], stderr=theirs,
+        env=environment(**{"TERM": "xterm-256color", "NO_COLOR": "", **variables}),
+    )  # fmt: skip
+    os.close(theirs)
+    written = b""
+    try:
+        while more := os.read(terminal, 65536):
+            written += more
+    except OSError:  # how Linux tells that nobody writes to a terminal any more
+        os.close(terminal)
+    assert ran.wait() == 0, written
+    return written.decode().replace("\r\n", "\n")
+
+
+def test_it_works() -> None:
+    lines = re.sub(r"^\d\d:\d\d:\d\d", "time", at_terminal(WRITE), flags=re.MULTILINE)
+    assert lines.splitlines() == [
+        "time info     migrated  migrations=24",
+        'time \x1b[33mwarning\x1b[0m  database unavailable  error="two words"  seconds=1.5',
+        'time \x1b[31merror\x1b[0m    Somebody\'s own_sentence stays  empty=""',
+    ]
+
+
+@pytest.mark.parametrize("variable", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
+def test_colour_can_be_turned_off(variable: dict[str, str]) -> None:
+    coloured = at_terminal(WRITE)
+    plain = at_terminal(WRITE, **variable)
+    assert "\x1b" not in plain
+    without = re.sub(r"\x1b\[\d*m", "", coloured)
+    assert [line[8:] for line in without.splitlines()] == [line[8:] for line in plain.splitlines()]
+
+
+def test_programs_read_json() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", WRITE], capture_output=True, text=True, check=True,
+        env=environment(TERM="xterm-256color"),
+    )  # fmt: skip
+    events = [json.loads(line)["event"] for line in ran.stderr.splitlines()]
+    assert events == ["migrated", "database_unavailable", "Somebody's own_sentence stays"]
+
+
+def test_the_server_processes_of_a_service_are_no_news_for_people() -> None:
+    assert "Started" not in at_terminal(CONFIGURE, "info")
+    assert "Something else" in at_terminal(CONFIGURE, "info")
+    assert "space is late  space_id=1" in at_terminal(CONFIGURE, "info")
+    assert "Started server process [7]" in at_terminal(CONFIGURE, "debug")
+    piped = subprocess.run(
+        [sys.executable, "-c", CONFIGURE, "info"], capture_output=True, text=True, check=True,
+        env=environment(),
+    )  # fmt: skip
+    assert "Started server process [7]" in piped.stderr
+
+
+def test_a_traceback_stands_below_and_nothing_drives_the_terminal() -> None:
+    line = {
+        "event": "failed\x1b[2J", "level": "error", "timestamp": "2026-11-22T10:00:00Z",
+        "forged": "a\nb", "exception": "Traceback:\n  \x1b]0;title",
+    }  # fmt: skip
+    first, *below = as_text(line).split("\n")
+    assert first.endswith("error    failed\\x1b[2J  forged=a\\nb")
+    assert below == ["    Traceback:", "      \\x1b]0;title"]
