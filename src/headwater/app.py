@@ -31,7 +31,7 @@ from headwater.browsing.places import Places
 from headwater.console.browsers import (
     ForBrowsers,
     show_assistant_address,
-    show_missing,
+    show_failure,
     wants_page,
 )
 from headwater.console.routes import console_routes
@@ -227,8 +227,7 @@ def _routed(headwater: Headwater, endpoints: Endpoints) -> Starlette:
         ],
         exception_handlers={
             Problem: _handler(lambda problem: problem),
-            HTTPException: _refused,
-            405: _not_allowed,
+            HTTPException: _handler(_refusal),
             **{kind: _handler(_unavailable) for kind in UNAVAILABLE},
             Exception: _handler(lambda _: plain(500)),  # Front logs it
         },
@@ -252,35 +251,28 @@ def _description_routes(shared: Services) -> list[Route]:
     return [Route(f"{PREFIX}/openapi.json", show), *reference]
 
 
-def _answer(problem: Problem) -> Response:
-    return Response(problem.body(), problem.status, problem.headers, "application/json")
-
-
 def _handler(
     problem_of: Callable[[Any], Problem],
 ) -> Callable[[Request, Exception], Awaitable[Response]]:
-    async def handle(_: Request, error: Exception) -> Response:
-        return _answer(problem_of(error))
+    """Return the handler of an exception: it answers in JSON, or with a page where people read."""
+
+    async def handle(request: Request, error: Exception) -> Response:
+        problem = problem_of(error)
+        if wants_page(request.scope):
+            return await show_failure(request, problem)
+        return Response(problem.body(), problem.status, problem.headers, "application/json")
 
     return handle
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    """Answer what no route takes: in JSON, but for people who open what is not there."""
-    assert isinstance(error, HTTPException)
-    is_lost = error.status_code == 404 and not request.url.path.startswith("/public-api/")
-    if is_lost and wants_page(request.scope):
-        return await show_missing(request, error)
-    return _answer(plain(error.status_code))
-
-
-async def _not_allowed(_: Request, error: Exception) -> Response:
-    """Answer a method that a route refuses. OPTIONS, which browsers send by themselves, is left out
-    of what is allowed.
+def _refusal(error: HTTPException) -> Problem:
+    """Say what no route takes. OPTIONS, which browsers send by themselves, is left out of the
+    methods that are allowed.
     """
-    assert isinstance(error, HTTPException)
+    if error.status_code != 405:
+        return plain(error.status_code)
     allowed = (error.headers or {}).get("Allow", "").split(", ")
-    return _answer(NotAllowed(method for method in allowed if method != "OPTIONS"))
+    return NotAllowed(method for method in allowed if method != "OPTIONS")
 
 
 def _unavailable(error: Exception) -> Problem:

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import httpx
+import psycopg
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
+from headwater import app
+from headwater.settings import Settings
+from tests.conftest import run_application
 from tests.console.browsing import Browser, Forms
 from tests.console.conftest import Person
 
@@ -22,9 +30,61 @@ def test_people_get_a_page_where_nothing_is(browser: Browser, path: str) -> None
     assert program.json() == {"message": "Not Found."}
 
 
-def test_the_api_answers_json_to_everybody(browser: Browser) -> None:
-    answer = browser.client.get("/public-api/v1/nonsense", headers=HTML)
+@pytest.mark.parametrize(
+    ("method", "path", "status", "title"),
+    [
+        ("GET", "/downloads/a/b", 403, "This is not allowed"),
+        ("POST", "/nonsense", 404, "There is nothing here"),
+        ("POST", "/docs", 405, "This cannot be done here"),
+        ("GET", "/t", 405, "This cannot be done here"),
+        ("PUT", "/healthz", 405, "This cannot be done here"),
+        ("DELETE", "/login", 405, "This cannot be done here"),
+        ("GET", "/mcp/oauth/token", 405, "This cannot be done here"),
+    ],
+)
+def test_whatever_goes_wrong_is_a_page_for_people_and_json_for_programs(
+    browser: Browser, method: str, path: str, status: int, title: str
+) -> None:
+    page = browser.client.request(method, path, headers=HTML)
+    assert (page.status_code, page.headers["content-type"]) == (status, "text/html; charset=utf-8")
+    assert f"<h1>{title}</h1>" in page.text
+    program = browser.client.request(method, path, headers={"Accept": "application/json"})
+    assert (program.status_code, program.headers["content-type"]) == (status, "application/json")
+    assert set(program.json()) == {"message"}
+    assert program.headers.get("allow") == page.headers.get("allow")
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+@pytest.mark.parametrize("path", ["/public-api/v1/nonsense", "/webhooks/nobodys/own"])
+def test_where_only_programs_go_they_get_json_whatever_they_take(
+    browser: Browser, method: str, path: str
+) -> None:
+    """Some name HTML first without having thought about it."""
+    taken = {"Accept": "text/html, image/gif, image/jpeg, */*; q=.2"}
+    answer = browser.client.request(method, path, headers=taken)
     assert (answer.status_code, answer.json()) == (404, {"message": "Not Found."})
+
+
+def test_a_fault_and_a_missing_database_are_pages_too(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = [RuntimeError("a secret"), psycopg.OperationalError("a secret")]
+
+    async def fail(_: Request) -> Response:
+        raise failures[0]
+
+    monkeypatch.setattr(app, "DOWNLOAD_ROUTES", [Route("/downloads/fail", fail)])
+    running = run_application(Settings(), database_url)
+    with httpx.Client(base_url=running.base_url) as client:
+        for status, title in ((500, "Something went wrong"), (503, "Back in a moment")):
+            page = client.get("/downloads/fail", headers=HTML)
+            assert page.status_code == status
+            assert f"<h1>{title}</h1>" in page.text
+            assert "a secret" not in page.text
+            program = client.get("/downloads/fail")
+            assert (program.status_code, set(program.json())) == (status, {"message"})
+            failures.pop(0)
+    running.stop()
 
 
 def test_an_assistants_address_explains_itself(browser: Browser, space_id: int) -> None:

@@ -1,4 +1,6 @@
-"""Pages for people who open in a browser an address that is for programs, or none at all."""
+"""Pages for people who open in a browser an address that is for programs, or where something goes
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from headwater.api.services import services
 from headwater.console.pages import HEADERS, render, show_problem
 
+_FOR_PROGRAMS = ("/public-api/", "/webhooks/")
+
 
 class ForBrowsers:
     """An endpoint for programs that shows a page to whoever opens its address in a browser."""
@@ -20,20 +24,22 @@ class ForBrowsers:
         self._endpoint, self._page = endpoint, page
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if not wants_page(scope):
+        if scope["method"] not in ("GET", "HEAD") or not wants_page(scope):
             return await self._endpoint(scope, receive, send)
         response = await self._page(Request(scope, receive))
         return await response(scope, receive, send)
 
 
 def wants_page(scope: Scope) -> bool:
-    """True when a person reads the answer in a browser: programs do not ask for HTML."""
-    is_reading = scope["method"] in ("GET", "HEAD")
-    return is_reading and "text/html" in Headers(scope=scope).get("accept", "")
+    """True when a person reads the answer in a browser: programs do not ask for HTML. Where only
+    programs go they get their JSON whatever they ask for, as some name every type there is.
+    """
+    is_for_programs = scope["path"].startswith(_FOR_PROGRAMS)
+    return not is_for_programs and "text/html" in Headers(scope=scope).get("accept", "")
 
 
-async def show_missing(request: Request, error: Exception) -> Response:
-    """A page that says that there is nothing at an address."""
+async def show_failure(request: Request, error: Exception) -> Response:
+    """A page that says why an address has no answer, or that there is nothing at it."""
     return _secured(await show_problem(request, error))
 
 

@@ -52,6 +52,18 @@ _TITLES = {
     503: "Back in a moment",
 }
 
+_MISSING = "No page has this address. It was mistyped, or the page is gone."
+_FOR_PEOPLE = {
+    plain(404).message: _MISSING,
+    NotFound("Page").message: _MISSING,
+    plain(405).message: "This address takes no request of this kind.",
+    plain(500).message: (
+        "The fault is the service's own, and its log has the details. Try again; if that does not "
+        "help, tell whoever runs the service."
+    ),
+}
+"""What says too little to somebody who reads no HTTP, in other words."""
+
 _LOADERS = [PackageLoader("headwater.console")]
 _TEMPLATES = Environment(
     loader=ChoiceLoader(_LOADERS), autoescape=True, undefined=StrictUndefined,
@@ -212,9 +224,13 @@ async def _see_other(request: Request, error: Exception) -> Response:
 
 
 async def show_problem(request: Request, error: Exception) -> Response:
-    """An error as a page. The visitor's name stays in its head, if it can be read."""
+    """An error as a page, or for a program as JSON. The visitor's name stays in the page's head, if
+    it can be read.
+    """
     problem = _problem(error)
-    if not isinstance(error, UNAVAILABLE):
+    if _is_program(request):
+        return Response(problem.body(), problem.status, problem.headers, "application/json")
+    if problem.status < 500:
         try:
             await find_visitor(request)
         except UNAVAILABLE:
@@ -224,10 +240,15 @@ async def show_problem(request: Request, error: Exception) -> Response:
         "error.html",
         status=problem.status,
         title=_TITLES.get(problem.status) or HTTPStatus(problem.status).phrase,
-        message=problem.message,
+        message=_FOR_PEOPLE.get(problem.message, problem.message),
     )
     response.headers.update(problem.headers)
     return response
+
+
+def _is_program(request: Request) -> bool:
+    accepted = request.headers.get("accept", "")
+    return "application/json" in accepted and "text/html" not in accepted
 
 
 def _problem(error: Exception) -> Problem:
