@@ -40,6 +40,13 @@ FIRST_DELAY, LONGEST_DELAY = 0.1, 10.0
 STEADY_SECONDS = 10.0
 HOPELESS = 5
 INVITATION = "Open this link to create the first account. It works once, within a day."
+_ADDRESSES = """\
+  Console        {0}/console
+  API reference  {0}/docs
+
+  Ctrl-C stops the service.
+
+"""
 LOOK_SECONDS = 60.0
 """Between two checks of the size of PostgreSQL's log."""
 
@@ -57,8 +64,10 @@ class ServePlan:
     port: int
     workers: int
     """API processes; the pipeline has one worker."""
-    set_up_link: bool = True
-    """True to write a link for the first account to the log while there is none."""
+    welcome: bool = True
+    """True to say what to open: the link for the first account while there is none, and where
+    people go.
+    """
 
 
 @dataclass
@@ -150,18 +159,30 @@ class Supervisor:
         url = settings.database_url
         if url is None:
             embedded = self.embedded = Embedded(settings.data_dir)
+            self._note("starting", data=str(settings.data_dir))
             url = embedded.start(tied=True)
             self.watched.append(
                 SupervisedProcess("postgresql", lambda: embedded.launch(tied=True), embedded.died,
                         self.log, running=True, started=time.monotonic())
             )  # fmt: skip
-        for name in migrate(url):
-            self.log.write("info", "migrated", migration=name)
+        self._log_migrations(migrate(url))
         self._settle_secret_key(url)
         with psycopg.connect(url) as connection:
             write_addresses(connection, settings, self._origin())
-            link = make_set_up_link(connection) if self.plan.set_up_link else None
+            link = make_set_up_link(connection) if self.plan.welcome else None
         self.set_up_link = None if link is None else self._origin() + link
+
+    def _log_migrations(self, names: list[str]) -> None:
+        if self.log.is_text and len(names) > 1:
+            self._note("migrated", migrations=len(names), latest=names[-1])
+            return
+        for name in names:
+            self.log.write("info", "migrated", migration=name)
+
+    def _note(self, event: str, **values: Any) -> None:
+        """Write a line that only somebody who watches the start needs."""
+        if self.log.is_text:
+            self.log.write("info", event, **values)
 
     def _settle_secret_key(self, url: str) -> None:
         """Keep the key outside a database that is ours alone, and have it before anything needs
@@ -177,15 +198,15 @@ class Supervisor:
         """The origin under which people reach the service."""
         return self.plan.settings.base_url or listening_socket.base_url(self.bound)
 
-    def _invite(self) -> None:
-        """Tell whoever started the service how to make the first account."""
-        if self.set_up_link is None:
-            return
-        if self.log.is_text:
-            sys.stderr.write(_boxed(INVITATION, "", self.set_up_link))
+    def _welcome(self) -> None:
+        """Say what to open: programs read of the link for the first account alone."""
+        link = self.set_up_link
+        if self.log.is_text and self.plan.welcome:
+            box = "\n" if link is None else _boxed(INVITATION, "", link)
+            sys.stderr.write(box + _ADDRESSES.format(self._origin()))
             sys.stderr.flush()
-        else:
-            self.log.write("info", "set_up", open_once=self.set_up_link)
+        elif link is not None:
+            self.log.write("info", "set_up", open_once=link)
 
     def _share_metrics(self) -> dict[str, str]:
         """The variables that let any of several API processes tell the counters of all."""
@@ -217,7 +238,7 @@ class Supervisor:
             if listening_socket.answers(self.bound, "/readyz"):
                 sys.stdout.write(f"ready {self._origin()}\n")
                 sys.stdout.flush()
-                self._invite()
+                self._welcome()
                 return
             hopeless = [process.name for process in self.watched if process.failures >= HOPELESS]
             if hopeless:

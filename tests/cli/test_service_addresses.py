@@ -5,11 +5,16 @@ knows of it.
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 from tests.support.fake_platform import Answer, FakePlatform
-from tests.support.processes import Serve, headwater
+from tests.support.processes import Serve, environment, headwater
+from tests.support.waiting import wait_until
 
 PIXEL = ("--platform", "meta", "--set", "pixel_id=1234567890")
 
@@ -44,6 +49,13 @@ def test_it_works(tmp_path: Path) -> None:
         )  # fmt: skip
         assert hook["url"].startswith(f"{url}/webhooks/")
         who = ("--email", "a@example.com", "--role", "admin")
+        for words, place in (
+            (("space", "create", "--name", "Second"), "/console/spaces/2"),
+            (("key", "create", *space, "--name", "k"), "/public-api/v1"),
+            (("user", "set-up-link"), "/console/set-up/"),
+        ):
+            written = at_terminal(*words, "--data-dir", str(data_dir), **wrong)
+            assert f"{url}{place}" in written
         invited = command(data_dir, "user", "invite", *space, *who)
         assert invited["url"].startswith(f"{url}/console/")
         made = command(
@@ -52,6 +64,44 @@ def test_it_works(tmp_path: Path) -> None:
         assert try_out(data_dir, *space, "--destination", str(made["id"])) == []
         assert len(meta.requests) == 1, "the service's platform was called"
         assert serve.stop() == 0
+
+
+def test_a_process_without_a_supervisor_writes_its_address_down_too(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    with Serve(data_dir) as serve:
+        url = serve.url()
+        assert set_up_link(data_dir).startswith(f"{url}/console/")
+        public = {"HEADWATER_BASE_URL": "https://hw.example"}
+        with Serve(data_dir, "--port", "0", command="api", **public) as api:
+            wait_until(lambda: set_up_link(data_dir).startswith("https://hw.example/console/"))
+            api.stop()
+        with Serve(data_dir, "--port", "0", command="api") as api:
+            wait_until(lambda: set_up_link(data_dir).startswith("http://127.0.0.1:"))
+            assert not set_up_link(data_dir).startswith(f"{url}/"), "it has a port of its own"
+            api.stop()
+        assert serve.stop() == 0
+
+
+def set_up_link(data_dir: Path) -> str:
+    return command(data_dir, "user", "set-up-link")["url"]
+
+
+def at_terminal(*words: str, **variables: str) -> str:
+    """All that a command prints at a terminal."""
+    terminal, theirs = pty.openpty()
+    ran = subprocess.Popen(
+        [sys.executable, "-m", "headwater", *words], stdout=theirs, stderr=theirs,
+        env=environment(**variables),
+    )  # fmt: skip
+    os.close(theirs)
+    written = b""
+    try:
+        while more := os.read(terminal, 65536):
+            written += more
+    except OSError:  # how Linux tells that nobody writes to a terminal any more
+        os.close(terminal)
+    assert ran.wait() == 0, written
+    return written.decode()
 
 
 def try_out(data_dir: Path, *where: str) -> list[str]:

@@ -1,4 +1,6 @@
-"""The first start: a link for the first account on standard error, and none once there is one."""
+"""The first start: a link for the first account on standard error, and none once there is one; at a
+terminal everything is for people.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,14 @@ def test_it_works(tmp_path: Path) -> None:
         url = serve.url()
         login = httpx.get(url, follow_redirects=True)
         assert "There is no account yet." in login.text, "whoever opens the address is told"
+        assert "headwater user set-up-link" in login.text
+        assert "<form" not in login.text, "nobody could log in"
         wait_until(lambda: links(serve))
         (link,) = links(serve)
         assert link.startswith(f"{url}/console/set-up/")
-        page = httpx.get(link)
+        again = json.loads(headwater("user", "set-up-link", *where, "--json").stdout)["url"]
+        assert httpx.get(link).status_code == 404, "a newer one ends it"
+        page = httpx.get(again)
         assert page.status_code == 200
         assert "first Space" in page.text
         space = json.loads(headwater("space", "create", "--name", "Shop", *where, "--json").stdout)
@@ -46,7 +52,10 @@ def test_it_works(tmp_path: Path) -> None:
             command, input=f"{PASSWORD}\n", text=True, check=True, env=environment(),
             capture_output=True,
         )  # fmt: skip
-        assert httpx.get(link).status_code == 404
+        assert httpx.get(again).status_code == 404
+        late = headwater("user", "set-up-link", *where)
+        assert late.returncode == 2
+        assert f"there is an account already; log in at {url}/login" in late.stderr
         assert "There is no account yet." not in httpx.get(f"{url}/login").text
         assert serve.stop() == 0
     with Serve(data_dir) as serve:
@@ -55,8 +64,10 @@ def test_it_works(tmp_path: Path) -> None:
         assert serve.stop() == 0
 
 
-def at_terminal(data_dir: Path, **variables: str) -> tuple[str, str]:
-    """What a first start prints to standard output, and what to a terminal on standard error."""
+def at_terminal(data_dir: Path, until: bytes, **variables: str) -> tuple[str, str]:
+    """What a start prints to standard output, and what to a terminal on standard error, where it is
+    stopped once it has printed `until`.
+    """
     terminal, theirs = pty.openpty()
     command = [sys.executable, "-m", "headwater", "serve", "--port", "0", "--data-dir"]
     process = subprocess.Popen(
@@ -67,7 +78,7 @@ def at_terminal(data_dir: Path, **variables: str) -> tuple[str, str]:
     assert process.stdout is not None
     said = process.stdout.readline()
     written = b""
-    while b"/console/set-up/" not in written:
+    while until not in written:
         written += os.read(terminal, 65536)
     process.send_signal(signal.SIGTERM)
     try:
@@ -81,20 +92,25 @@ def at_terminal(data_dir: Path, **variables: str) -> tuple[str, str]:
 
 
 def test_at_a_terminal_it_is_for_people(tmp_path: Path) -> None:
-    said, written = at_terminal(tmp_path / "data")
+    said, written = at_terminal(tmp_path / "data", b"Ctrl-C stops the service.")
     assert re.fullmatch(r"ready http://127\.0\.0\.1:\d+\n", said)
+    url = said.split()[1]
     box = re.search(r"\n(-{60,})\n\n(.*?)\n\1\n", written, re.DOTALL)
     assert box is not None, written
     told, _, link, _ = box[2].split("\n")
     assert "create the first account" in told
-    assert link.strip().startswith(said.split()[1] + "/console/set-up/")
-    log = written.replace(box[0], "")
-    assert re.search(r"^\d\d:\d\d:\d\d info +migrated +migration=0001", log, re.MULTILINE)
-    assert "{" not in log
-    assert "/console/set-up/" not in log
+    assert link.strip().startswith(f"{url}/console/set-up/")
+    log, _, below = written.partition(box[0])
+    assert f"Console        {url}/console\n" in below
+    assert f"API reference  {url}/docs\n" in below
+    line = re.compile(r"^\d\d:\d\d:\d\d info     (\w+)  \w+=.*\n", re.MULTILINE)
+    assert line.findall(log) == ["starting", "migrated"], written
+    assert not line.sub("", log).strip()
+    assert "{" not in written
+    assert written.count("/console/set-up/") == 1
 
 
 def test_json_can_be_had_at_a_terminal(tmp_path: Path) -> None:
-    _, written = at_terminal(tmp_path / "data", HEADWATER_LOG_FORMAT="json")
+    _, written = at_terminal(tmp_path / "data", b"/console/set-up/", HEADWATER_LOG_FORMAT="json")
     lines = [json.loads(line) for line in written.splitlines()]
     assert [line["event"] for line in lines].count("set_up") == 1

@@ -108,15 +108,20 @@ class Campaign:
 @pytest.fixture
 def process(database_url: str, tmp_path: Path) -> Iterator[tuple[str, psutil.Process]]:
     """The API as a process, and where it is."""
-    with socket.create_server(("127.0.0.1", 0)) as bound:
-        port = bound.getsockname()[1]
-    command = [sys.executable, "-m", "headwater", "api", "--port", str(port)]
     variables = environment(
         HEADWATER_DATABASE_URL=database_url, HEADWATER_RATE_LIMIT_FACTOR="1000",
         HEADWATER_DATA_DIR=str(tmp_path), HEADWATER_LOG_LEVEL="error",
     )  # fmt: skip
-    with subprocess.Popen(command, env=variables, stderr=subprocess.DEVNULL) as api:
-        url = f"http://127.0.0.1:{port}"
+    # On a socket of ours, or it would write its address down for the commands of other tests.
+    bound = socket.create_server(("127.0.0.1", 0))
+    url = f"http://127.0.0.1:{bound.getsockname()[1]}"
+    command = [sys.executable, "-m", "headwater", "api", "--fd", str(bound.fileno())]
+    with (
+        bound,
+        subprocess.Popen(
+            command, env=variables, stderr=subprocess.DEVNULL, pass_fds=[bound.fileno()]
+        ) as api,
+    ):
         wait_until(lambda: is_ready(url), 120)
         yield url, psutil.Process(api.pid)
         api.terminate()

@@ -35,6 +35,14 @@ def make_set_up_link(connection: Connection) -> str | None:
     return f"{SET_UP_PATH}/{token}"
 
 
+async def remake_set_up_link(connection: AsyncConnection) -> str | None:
+    """The same as `make_set_up_link`, for a command beside the service."""
+    token, values = _new(SET_UP_LIFETIME)
+    await connection.execute(queries["end_set_up"])
+    made = await connection.execute(queries["make_set_up"], values)
+    return f"{SET_UP_PATH}/{token}" if made.rowcount else None
+
+
 async def make_reset_link(connection: AsyncConnection, user_id: int) -> str:
     """The path of a link with which a user chooses a password, ending earlier ones."""
     token, values = _new(RESET_LIFETIME)

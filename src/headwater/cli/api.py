@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import argparse
 import socket
+from contextlib import suppress
 
-from headwater import listening_socket, logs
+import psycopg
+import structlog
+
+from headwater import listening_socket, log_lines, logs
+from headwater.database.installation import write_addresses
 from headwater.files import keep_private
 from headwater.http.counters import share_counters
 from headwater.jobs import leash
@@ -27,7 +32,10 @@ def api(settings: Settings, arguments: argparse.Namespace) -> int:
 
     try:
         with _socket(arguments) as bound, explain_failures(settings):
-            app.serve(settings, database_url(settings), bound, listening_socket.base_url(bound))
+            url, base_url = database_url(settings), listening_socket.base_url(bound)
+            if arguments.fd is None:
+                _announce(settings, url, settings.base_url or base_url)
+            app.serve(settings, url, bound, base_url)
     except SecretKeyError as error:
         raise Failure(str(error)) from None
     return 0
@@ -41,6 +49,14 @@ def _socket(arguments: argparse.Namespace) -> socket.socket:
     except OSError as error:
         address = f"{arguments.host}:{arguments.port}"
         raise Failure(f"cannot listen on {address}: {error.strerror or error}") from None
+
+
+def _announce(settings: Settings, url: str, base_url: str) -> None:
+    """Write the address down for the commands beside this process, as its supervisor would."""
+    with suppress(psycopg.errors.ReadOnlySqlTransaction), psycopg.connect(url) as connection:
+        write_addresses(connection, settings, base_url)
+    if log_lines.is_text(settings.log_format):
+        structlog.get_logger().info("serving", address=base_url)
 
 
 command = Command(

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from headwater.database.installation import fetch_base_url
 from headwater.settings import Settings
 from headwater.spaces import keys
 from headwater.terminal.command import CommandGroup, Option
 from headwater.terminal.connection import transaction
 from headwater.terminal.execution import prints
 from headwater.terminal.options import JSON, NAME, SPACE
-from headwater.terminal.output import Output, Row
+from headwater.terminal.output import Noted, Output, Row
 
 _NAME_WIDTH = 28
 _FEW = 2
@@ -31,11 +32,13 @@ group = CommandGroup()
     JSON,
 )
 @prints
-async def create_key(settings: Settings, arguments: Namespace) -> Row:
+async def create_key(settings: Settings, arguments: Namespace) -> Noted:
     scopes = arguments.scope or keys.SCOPES
     async with transaction(settings) as connection:
         key, stored = await keys.create_key(connection, arguments.space, arguments.name, scopes)
-    return {"key": key, "id": stored.id, "name": stored.name, "scopes": stored.scopes}
+        url = await fetch_base_url(connection, settings)
+    row = {"key": key, "id": stored.id, "name": stored.name, "scopes": stored.scopes}
+    return Noted(row, f"The API is at {url}/public-api/v1; {url}/docs begins with a first call.")
 
 
 @group.command("list", "list a Space's keys", SPACE, JSON)

@@ -22,7 +22,7 @@ def serve(settings: Settings, arguments: argparse.Namespace) -> int:
         arguments.host,
         arguments.port,
         arguments.workers,
-        set_up_link=not arguments.no_set_up_link,
+        welcome=not arguments.no_welcome,
     )
     try:
         supervise(plan)
@@ -36,6 +36,6 @@ command = Command(
     *LISTEN,
     API_PROCESSES,
     LEASH,
-    # The demonstration makes a login of its own.
-    Option("--no-set-up-link", action="store_true", help=argparse.SUPPRESS),
+    # The demonstration makes a login of its own, and says where to go at its end.
+    Option("--no-welcome", action="store_true", help=argparse.SUPPRESS),
 )

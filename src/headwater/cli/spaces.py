@@ -8,6 +8,7 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
+from headwater.database.installation import fetch_base_url
 from headwater.settings import Settings
 from headwater.spaces import spaces
 from headwater.spaces.models import Space
@@ -16,7 +17,7 @@ from headwater.terminal.command import CommandGroup, Option
 from headwater.terminal.connection import transaction
 from headwater.terminal.execution import prints
 from headwater.terminal.options import JSON, NAME, SPACE
-from headwater.terminal.output import Output, Row
+from headwater.terminal.output import Noted, Output, Row
 from headwater.terminal.values import read_pairs
 
 _SETTINGS = ("name", "timezone", "currency", "company_identity_mode")
@@ -36,11 +37,14 @@ group = CommandGroup()
     JSON,
 )
 @prints
-async def create_space(settings: Settings, arguments: Namespace) -> Row:
+async def create_space(settings: Settings, arguments: Namespace) -> Noted:
     values = {name: getattr(arguments, name) for name in _SETTINGS}
     changes = read_changes({name: text for name, text in values.items() if text is not None})
     async with transaction(settings) as connection:
-        return await _describe(connection, await spaces.create_space(connection, changes))
+        space = await spaces.create_space(connection, changes)
+        url = await fetch_base_url(connection, settings)
+        row = await _describe(connection, space)
+    return Noted(row, f"Its members find it at {url}/console/spaces/{space.id}.")
 
 
 @group.command(

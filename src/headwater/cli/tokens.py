@@ -8,13 +8,14 @@ from typing import Any
 
 from headwater.accounts import tokens
 from headwater.cli.users import fetch_user
+from headwater.database.installation import fetch_base_url
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
 from headwater.terminal.command import CommandGroup, Option
 from headwater.terminal.connection import transaction
 from headwater.terminal.execution import prints
 from headwater.terminal.options import JSON, NAME, SPACE
-from headwater.terminal.output import Output, Row
+from headwater.terminal.output import Noted, Output, Row
 
 group = CommandGroup()
 
@@ -28,12 +29,14 @@ group = CommandGroup()
     JSON,
 )
 @prints
-async def create_token(settings: Settings, arguments: Namespace) -> Row:
+async def create_token(settings: Settings, arguments: Namespace) -> Noted:
     async with transaction(settings) as connection:
         user = await fetch_user(connection, arguments.user)
         new = tokens.NewToken(user.id, "personal", arguments.name)
         token, token_id = await tokens.issue_token(connection, arguments.space, new)
-    return {"token": token, "id": token_id, "name": new.name.strip(), "user": user.email}
+        url = await fetch_base_url(connection, settings)
+    row = {"token": token, "id": token_id, "name": new.name.strip(), "user": user.email}
+    return Noted(row, f"It opens {url}/mcp/{arguments.space}/public-api to an assistant.")
 
 
 @group.command("list", "list a Space's tokens", SPACE, JSON)

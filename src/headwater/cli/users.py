@@ -13,7 +13,7 @@ from headwater.accounts import invitations, links, members, users
 from headwater.accounts.passwords import Passwords, check_password
 from headwater.accounts.roles import Role
 from headwater.accounts.users import User
-from headwater.database.installation import with_service_addresses
+from headwater.database.installation import fetch_base_url
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
 from headwater.terminal.command import CommandGroup, Option
@@ -21,7 +21,7 @@ from headwater.terminal.connection import transaction
 from headwater.terminal.execution import prints
 from headwater.terminal.failure import Failure
 from headwater.terminal.options import JSON, SPACE
-from headwater.terminal.output import Output, Row
+from headwater.terminal.output import Noted, Output, Row
 
 ROLE = Option("--role", required=True, choices=("owner", "admin", "viewer"))
 EMAIL = Option("--email", required=True, metavar="E")
@@ -40,7 +40,7 @@ group = CommandGroup()
     JSON,
 )
 @prints
-async def create_user(settings: Settings, arguments: Namespace) -> Row:
+async def create_user(settings: Settings, arguments: Namespace) -> Noted:
     """Make an account unless there is one, and a member of the Space."""
     password_hash = await _read_password_hash() if arguments.password_stdin else None
     role = Role(arguments.role)
@@ -54,7 +54,9 @@ async def create_user(settings: Settings, arguments: Namespace) -> Row:
             name = arguments.name or ""
             user = await users.create_user(connection, arguments.email, password_hash, name)
         await _put_member(connection, arguments.space, user.id, role)
-    return _describe(user, arguments.space) | {"role": role.value, "created": created}
+        url = await fetch_base_url(connection, settings)
+    row = _describe(user, arguments.space) | {"role": role.value, "created": created}
+    return Noted(row, f"They log in at {url}/login.")
 
 
 @group.command("list", "list a Space's members", SPACE, JSON)
@@ -73,7 +75,7 @@ async def invite(settings: Settings, arguments: Namespace) -> Row:
     async with transaction(settings) as connection:
         space = await fetch_space(connection, arguments.space)
         link, email = await invitations.invite(connection, space.id, arguments.email, role, None)
-        url = await _resolve(connection, settings, link)
+        url = await fetch_base_url(connection, settings) + link
     return {"url": url, "email": email, "role": role.value}
 
 
@@ -93,7 +95,24 @@ async def make_reset_link(settings: Settings, arguments: Namespace) -> Row:
     async with transaction(settings) as connection:
         user = await fetch_user(connection, arguments.email)
         link = await links.make_reset_link(connection, user.id)
-        return {"url": await _resolve(connection, settings, link), "email": user.email}
+        url = await fetch_base_url(connection, settings) + link
+    return {"url": url, "email": user.email}
+
+
+@group.command("set-up-link", "make a link for the first account", JSON)
+@prints
+async def make_set_up_link(settings: Settings, arguments: Namespace) -> Row:
+    """Make the link that the service printed at its start once more; that one ends."""
+    del arguments
+    async with transaction(settings) as connection:
+        url = await fetch_base_url(connection, settings)
+        link = await links.remake_set_up_link(connection)
+    if link is None:
+        raise Failure(
+            f"there is an account already; log in at {url}/login, or make a link for a new "
+            "password with `headwater user reset-link`"
+        )
+    return {"url": url + link}
 
 
 async def fetch_user(connection: AsyncConnection, email: str) -> User:
@@ -121,9 +140,3 @@ async def _read_password_hash() -> str:
     password = sys.stdin.readline().removesuffix("\n").removesuffix("\r")
     check_password(password)
     return await Passwords().hash(password)
-
-
-async def _resolve(connection: AsyncConnection, settings: Settings, path: str) -> str:
-    """A path as a link to the running service."""
-    service = await with_service_addresses(connection, settings)
-    return f"{service.base_url}{path}"

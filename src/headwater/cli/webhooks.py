@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from headwater.database.installation import with_service_addresses
+from headwater.database.installation import fetch_base_url
 from headwater.settings import Settings
 from headwater.terminal.command import CommandGroup, Option
 from headwater.terminal.connection import explain_failures, transaction
@@ -54,8 +54,7 @@ async def create_webhook(settings: Settings, arguments: Namespace) -> Row:
     key = load_encryption_key(settings)
     async with transaction(settings) as connection:
         token, webhook_id = await webhooks.create_webhook(connection, arguments.space, new, key)
-        service = await with_service_addresses(connection, settings)
-    url = f"{service.base_url}{webhooks.PATH}/{token}"
+        url = await fetch_base_url(connection, settings) + f"{webhooks.PATH}/{token}"
     return {"url": url, "id": webhook_id, "type": new.type, "name": new.name}
 
 

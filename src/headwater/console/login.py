@@ -40,14 +40,15 @@ _WRONG = "The e-mail address or the password is wrong."
 
 
 async def show_login(request: Request) -> Response:
-    """The form, unless somebody is logged in."""
+    """The form, unless somebody is logged in; while nobody has an account, what to do."""
     next_path = local_path(request.query_params.get("next"))
     if await find_visitor(request) is not None:
         return redirect(request, next_path)
-    guest_key(request)
     async with services(request).database.connection() as connection:
-        is_first = not await any_user(connection)
-    return _page(request, next_path, is_first=is_first)
+        if not await any_user(connection):
+            return render(request, "no_account.html")
+    guest_key(request)
+    return _page(request, next_path)
 
 
 async def post_login(request: Request) -> Response:
@@ -144,14 +145,12 @@ def _page(
     form: PostedForm | None = None,
     problem: str | None = None,
     *,
-    is_first: bool = False,
     status: int = 200,
 ) -> Response:
     email = form.text("email") if form else ""
     return render(
-        request, "login.html", status=status, next=next_path, email=email, problem=problem,
-        is_first=is_first,
-    )  # fmt: skip
+        request, "login.html", status=status, next=next_path, email=email, problem=problem
+    )
 
 
 ROUTES = [

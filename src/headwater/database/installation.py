@@ -45,6 +45,13 @@ async def with_service_addresses(connection: AsyncConnection, settings: Settings
     )
 
 
+async def fetch_base_url(connection: AsyncConnection, settings: Settings) -> str:
+    """Return the origin of the service, for what a command says of where to go."""
+    service = await with_service_addresses(connection, settings)
+    assert service.base_url is not None
+    return service.base_url
+
+
 def fetch_stored_key(connection: Connection[Any]) -> str | None:
     """Return the secret key, if the database still holds it."""
     row = connection.execute(queries["secret_key"]).fetchone()

@@ -53,7 +53,7 @@ class ServiceProcess:
 
     def __init__(self, options: list[str]) -> None:
         command = [sys.executable, "-P", "-m", "headwater", "serve", "--leash"]
-        command += ["--no-set-up-link", *options]
+        command += ["--no-welcome", *options]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )

@@ -13,9 +13,9 @@ from typing import Any
 from headwater.settings import Settings
 from headwater.terminal.command import Run
 from headwater.terminal.connection import explain_failures
-from headwater.terminal.output import Output, print_output
+from headwater.terminal.output import Noted, Output, print_result
 
-Steps = Callable[[Settings, Namespace], Coroutine[Any, Any, Output]]
+Steps = Callable[[Settings, Namespace], Coroutine[Any, Any, Output | Noted]]
 
 
 def prints(steps: Steps) -> Run:
@@ -26,8 +26,8 @@ def prints(steps: Steps) -> Run:
     @functools.wraps(steps)
     def run(settings: Settings, arguments: Namespace) -> int:
         with explain_failures(settings):
-            output = asyncio.run(steps(settings, arguments))
-        print_output(output, as_json=arguments.json)
+            result = asyncio.run(steps(settings, arguments))
+        print_result(result, as_json=arguments.json)
         return 0
 
     return run

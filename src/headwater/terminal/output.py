@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from headwater.terminal.tables import align, plain_text, to_text
@@ -12,6 +13,24 @@ from headwater.terminal.tables import align, plain_text, to_text
 Row = Mapping[str, Any]
 Output = Row | Sequence[Row] | str
 """An object, a list of them, or a text made for people."""
+
+
+@dataclass(frozen=True)
+class Noted:
+    """A result, and for people at a terminal a line on where to go with it."""
+
+    result: Output
+    note: str
+
+
+def print_result(result: Output | Noted, *, as_json: bool) -> None:
+    """Print what a command returned."""
+    if not isinstance(result, Noted):
+        print_output(result, as_json=as_json)
+        return
+    print_output(result.result, as_json=as_json)
+    if not as_json and sys.stderr.isatty():
+        print_note(f"\n{result.note}")
 
 
 def print_output(output: Output, *, as_json: bool) -> None:
