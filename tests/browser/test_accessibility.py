@@ -13,6 +13,7 @@ from playwright.sync_api import Page
 
 from headwater.accounts.roles import Role
 from headwater.accounts.users import User
+from headwater.console import login
 from tests.browser.test_console import Visit
 from tests.browser.test_console import user as user  # noqa: PLC0414 # a fixture
 from tests.browser.test_console import visit as visit  # noqa: PLC0414 # a fixture
@@ -28,6 +29,7 @@ LOOKS = [
 LONG = "Donaudampfschifffahrtsgesellschaft" * 6
 RUN = """() => axe.run().then((found) => found.violations.map(
     (one) => `${one.id}: ${one.nodes.map((node) => node.target)}`))"""
+UNFOLD = "() => document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 WIDTH = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -53,8 +55,26 @@ def check(page: Page, path: str) -> None:
 def test_the_reference(look: Callable[..., Visit], options: dict[str, Any]) -> None:
     one = look(**options)
     one.goto("/docs")
+    is_narrow = options["viewport"]["width"] < 960
+    assert one.page.locator("[data-contents]").evaluate("(it) => it.open") is not is_narrow
     check(one.page, "/docs")
+    one.page.evaluate(UNFOLD)
+    check(one.page, "/docs, unfolded")
     assert one.page.evaluate("() => document.querySelectorAll('main').length") == 1
+
+
+@pytest.mark.parametrize("options", LOOKS, ids=str)
+def test_the_page_before_there_is_an_account(
+    look: Callable[..., Visit], monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    async def nobody(_: object) -> bool:
+        return False
+
+    monkeypatch.setattr(login, "any_user", nobody)
+    one = look(**options)
+    one.goto("/")
+    assert one.page.get_by_text("There is no account yet.").is_visible()
+    check(one.page, "/login")
 
 
 @pytest.mark.parametrize("options", LOOKS, ids=str)

@@ -4,9 +4,12 @@ run, with a real example of every operation.
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
-from html import unescape
+import shlex
+from collections.abc import Callable
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +18,13 @@ import jsonschema_rs
 import pytest
 
 from headwater import __version__
-from headwater.reference.examples import EXAMPLES
+from headwater.reference.commands import KEY
+from headwater.reference.examples import ERRORS, EXAMPLES
+from headwater.reference.introduction import FIRST_CALLS
 from headwater.settings import Settings
 from tests.conftest import API, BASE_URL, Running, run_application
 from tests.reference.sending import new_installation, send_all
+from tests.support.processes import headwater
 
 LOADED = re.compile(r'(?:src|href)="([^"#][^"]*)"')
 
@@ -50,7 +56,9 @@ def test_it_works(page: httpx.Response, document: dict[str, Any]) -> None:
         assert operation["summary"] in unescape(page.text)
 
 
-def test_it_begins_with_a_first_call_that_works(page: httpx.Response) -> None:
+def test_it_begins_with_an_introduction_and_a_first_call(
+    page: httpx.Response, document: dict[str, Any]
+) -> None:
     text = unescape(page.text)
     first = text.index("curl --globoff -X POST")
     assert text[first:].startswith(
@@ -58,7 +66,35 @@ def test_it_begins_with_a_first_call_that_works(page: httpx.Response) -> None:
     )
     assert first < text.index('<h3 id="')
     subjects = re.findall(r'<h2 id="(\w+)">', page.text)
-    assert subjects[:3] == ["start", "ingest", "events"]
+    assert subjects[:5] == ["introduction", "start", "rules", "ingest", "events"]
+    for tag in document["tags"]:
+        assert tag["description"], f"{tag['name']} says nothing of itself"
+
+
+def test_every_error_has_a_real_example(
+    server: Running, page: httpx.Response, document: dict[str, Any],
+    make_key: Callable[..., str], space_id: int,
+) -> None:  # fmt: skip
+    for answer in document["components"]["responses"].values():
+        content = answer["content"]["application/json"]
+        resolved = {**content["schema"], "components": document["components"]}
+        jsonschema_rs.validate(resolved, content["example"])
+        assert escape(content["example"]["message"]) in page.text
+    key = {"Authorization": f"Bearer {make_key(space_id, scopes=['events:write', 'events:read'])}"}
+    other = {"Authorization": f"Bearer {make_key(space_id, scopes=['events:write'])}"}
+    with httpx.Client(base_url=f"{server.base_url}{API}") as client:
+        sent = {
+            401: client.get("/events/1"),
+            403: client.get("/events/1", headers=other),
+            404: client.get("/events/1", headers=key),
+            413: client.post("/events/track", headers=key, content=b" " * 300_000),
+            415: client.post("/events/track", headers={**key, "Content-Encoding": "gzip"}),
+            422: client.post(
+                "/events/track", headers=key, json={"email": "a@example.com", "amount": "x"}
+            ),
+        }
+    for status, answer in sent.items():
+        assert (answer.status_code, answer.json()) == (status, ERRORS[status])
 
 
 def test_every_operation_has_a_real_example(document: dict[str, Any]) -> None:
@@ -96,6 +132,42 @@ def test_every_example_works_and_is_answered_so(tmp_path: Path) -> None:
             assert type(answer) is type(EXAMPLES[name].response)
             if isinstance(answer, dict):
                 assert answer.keys() == EXAMPLES[name].response.keys(), name
+        try_first_calls(client, data_dir)
+
+
+COMMAND = re.compile(r'aria-label="[^"]*, as a command"><code>(.*?)</code>', re.DOTALL)
+OF_TODAY = {"period", "first_event", "last_event"}
+
+
+def try_first_calls(client: httpx.Client, data_dir: Path) -> None:
+    """Send the commands of the introduction as they stand, in a Space without events."""
+    where = ("--data-dir", str(data_dir))
+    space = json.loads(headwater("space", "create", "--name", "New", *where, "--json").stdout)
+    made = headwater("key", "create", "--space", str(space["id"]), "--name", "x", *where, "--json")
+    key = json.loads(made.stdout)["key"]
+    commands = [unescape(text) for text in COMMAND.findall(client.get("/docs").text)]
+    for command, call in zip(commands, FIRST_CALLS, strict=True):
+        request = as_request(command.replace(KEY, key))
+        answer = json.loads(client.send(request).raise_for_status().text)
+        assert answer.keys() == call.answer.keys()
+        for name in answer.keys() - OF_TODAY:
+            assert answer[name] == call.answer[name], name
+        assert headwater("queue", "wait", *where).returncode == 0
+
+
+def as_request(command: str) -> httpx.Request:
+    """What curl would send."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--globoff", action="store_true", required=True)
+    parser.add_argument("-X", default="GET")
+    parser.add_argument("-H", action="append")
+    parser.add_argument("-d")
+    parser.add_argument("url")
+    program, *words = shlex.split(command.replace("\\\n", " "))
+    assert program == "curl"
+    told = parser.parse_args(words)
+    headers = dict(header.split(": ", 1) for header in told.H)
+    return httpx.Request(told.X, told.url, headers=headers, content=told.d)
 
 
 def test_all_it_loads_comes_from_here(server: Running, page: httpx.Response) -> None:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+from headwater.reference.commands import curl, pretty
 from headwater.reference.examples import EXAMPLES, Example
 
 Schema = dict[str, Any]
 
 SHORT_ENUM = 8
 """Longer lists of values are folded away."""
-_FIRST = ("event_name", "email", "amount", "trk_source", "idempotency_key")
-"""The fields of a purchase that a first call needs."""
-_ORDER = ("Ingest", "Events", "Contacts", "Companies", "Exports", "Destinations", "Ads")
+_ORDER = ("Ingest", "Events", "Reports", "Contacts", "Companies", "Exports", "Destinations", "Ads")
 ABOUT = {
     "Ingest": "Send what happens: conversions, sign-ups, refunds and touchpoints.",
     "Events": "Read events and the sources that are credited with them, correct and delete them.",
+    "Reports": "What each source, campaign or ad earned, and the paths by which people came.",
     "Contacts": "The people behind the events: find, create, change and erase them.",
     "Companies": "The businesses that contacts belong to.",
     "Exports": "Whole days and ranges as files, made in the background.",
@@ -61,13 +60,7 @@ class ReferenceEntry:
 
     def curl(self, base_url: str) -> str:
         """The example as a command."""
-        method = "" if self.method == "GET" else f"-X {self.method} "
-        lines = [f"curl --globoff {method}'{base_url}{self.target}'"]
-        lines.append("  -H 'Authorization: Bearer YOUR_KEY'")
-        if self.request:
-            lines.append("  -H 'Content-Type: application/json'")
-            lines.append(f"  -d '{self.request}'")
-        return " \\\n".join(lines)
+        return curl(base_url, self.method, self.target, self.request)
 
 
 def add_tags(document: Schema) -> None:
@@ -91,12 +84,6 @@ def describe(document: Schema) -> dict[str, list[ReferenceEntry]]:
         tag["name"]: [entry for name, entry in entries if name == tag["name"]]
         for tag in document["tags"]
     }
-
-
-def first_call(operation: ReferenceEntry) -> ReferenceEntry:
-    """An operation with the least that its example needs."""
-    body = {name: EXAMPLES[operation.id].body[name] for name in _FIRST}
-    return replace(operation, request=_pretty(body))
 
 
 def _operations(document: Schema) -> list[tuple[str, str, Schema]]:
@@ -136,18 +123,14 @@ def _describe(
             (status, _meaning(answer, parts)) for status, answer in operation["responses"].items()
         ],
         target=example.target(path) if example.path or "{" not in path else path,
-        request=_pretty(example.body),
-        response=_pretty(example.response),
+        request=pretty(example.body),
+        response=pretty(example.response),
     )  # fmt: skip
 
 
 def _meaning(answer: Schema, parts: Schema) -> str:
     del parts
     return answer.get("description") or answer["$ref"].rpartition("/")[2]
-
-
-def _pretty(value: Any) -> str:
-    return "" if value is None else json.dumps(value, indent=2, ensure_ascii=False)
 
 
 def _members(schema: Schema, parts: Schema) -> list[FieldNote]:

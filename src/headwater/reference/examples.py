@@ -10,6 +10,18 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
+from headwater.http.errors import (
+    Forbidden,
+    Invalid,
+    NotFound,
+    Problem,
+    RateLimited,
+    Unauthorized,
+    Unavailable,
+    plain,
+)
+from headwater.http.openapi import PROBLEMS
+
 
 class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A request and its answer."""
@@ -32,6 +44,25 @@ _TEXT = files("headwater.reference").joinpath("examples.json").read_bytes()
 EXAMPLES = msgspec.json.decode(_TEXT, type=dict[str, Example])
 """By operation id."""
 
+_PROBLEMS: dict[int, Problem] = {
+    401: Unauthorized(),
+    403: Forbidden("The API key lacks the scope events:read."),
+    404: NotFound("Event"),
+    422: Invalid(
+        {
+            "event_name": ["The event_name is required."],
+            "amount": ["The amount must be a number."],
+        }
+    ),
+    429: RateLimited(30),
+    503: Unavailable(),
+}
+"""Of every kind of error that is more than one of the protocol's own, a real one."""
+ERRORS: dict[int, Any] = {
+    status: msgspec.json.decode(_PROBLEMS.get(status, plain(status)).body()) for status in PROBLEMS
+}
+"""The body of an error, by status."""
+
 
 def add_examples(document: dict[str, Any]) -> None:
     """Put the examples into an OpenAPI document, for every tool that reads it."""
@@ -40,6 +71,9 @@ def add_examples(document: dict[str, Any]) -> None:
             example = EXAMPLES.get(operation["operationId"])
             if example is not None:
                 _add(operation, example)
+    for status, (name, _) in PROBLEMS.items():
+        answer = document["components"]["responses"][name]["content"]["application/json"]
+        answer["example"] = ERRORS[status]
 
 
 def _add(operation: dict[str, Any], example: Example) -> None:

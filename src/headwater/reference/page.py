@@ -14,7 +14,11 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from headwater import __version__
-from headwater.reference.description import ABOUT, SHORT_ENUM, describe, first_call
+from headwater.http.openapi import PROBLEMS
+from headwater.reference.commands import pretty
+from headwater.reference.description import ABOUT, SHORT_ENUM, describe
+from headwater.reference.examples import ERRORS
+from headwater.reference.introduction import FIRST_CALLS
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -34,11 +38,12 @@ def reference_routes(brand: str, base_url: str, document: dict[str, Any]) -> lis
 
     @cache
     def page() -> str:
-        subjects = describe(document)
+        errors = [(status, meaning, pretty(ERRORS[status])) for status, (_, meaning) in
+                  PROBLEMS.items()]  # fmt: skip
         return _TEMPLATES.get_template("reference.html").render(
             brand=brand, base_url=base_url, info=document["info"], about=ABOUT,
-            product_version=__version__, subjects=subjects, short=SHORT_ENUM,
-            first=first_call(subjects["Ingest"][0]),
+            product_version=__version__, subjects=describe(document), short=SHORT_ENUM,
+            first_calls=FIRST_CALLS, errors=errors,
         )  # fmt: skip
 
     async def show(_: object) -> Response:

@@ -1,5 +1,11 @@
 // Sending the examples from the page. Without this script they are commands to be copied.
 
+// On a phone the contents stand before everything else: they are folded away, unless somebody came for
+// one of the operations, which would move under them.
+if (!location.hash && matchMedia("(max-width: 60rem)").matches) {
+  document.querySelector("[data-contents]").open = false;
+}
+
 const key = document.getElementById("key");
 document.querySelector("[data-key]").hidden = false;
 document.querySelector("[data-key]").addEventListener("submit", (event) => event.preventDefault());
