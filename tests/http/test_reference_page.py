@@ -114,6 +114,28 @@ def test_every_operation_has_a_real_example(document: dict[str, Any]) -> None:
             if part:
                 resolved = {**part["schema"], "components": document["components"]}
                 jsonschema_rs.validate(resolved, shown)
+        assert ("409" in operation["responses"]) is (example.conflict is not None)
+        if example.conflict is not None:
+            content = operation["responses"]["409"]["content"]["application/json"]
+            assert content["example"] == example.conflict
+            jsonschema_rs.validate(content["schema"], example.conflict)
+
+
+def test_conflicts_are_answered_as_in_their_examples(
+    server: Running, make_key: Callable[..., str], space_id: int
+) -> None:
+    headers = {"Authorization": f"Bearer {make_key(space_id)}"}
+    with httpx.Client(base_url=f"{server.base_url}{API}", headers=headers) as client:
+        contact = {"emails": ["two@example.com"]}
+        ids = [client.post("/contacts", json=contact).json()["id"] for _ in range(2)]
+        sent = {
+            "get_contact_by_email": client.get("/contacts/by-email/two@example.com"),
+            "find_contact_by_email": client.get("/contacts/by-email?email=two@example.com"),
+            "delete_contact_pii_by_email": client.delete("/contacts/pii?email=two@example.com"),
+        }
+        for name, answer in sent.items():
+            assert answer.status_code == 409
+            assert answer.json() == {**EXAMPLES[name].conflict, "contact_ids": ids}
 
 
 def shape(value: Any) -> Any:

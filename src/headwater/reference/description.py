@@ -57,6 +57,8 @@ class ReferenceEntry:
     request: str
     """The example's body, as text."""
     response: str
+    conflict: str
+    """The answer where it conflicts; empty where it never does."""
 
     def curl(self, base_url: str) -> str:
         """The example as a command."""
@@ -125,6 +127,7 @@ def _describe(
         target=example.target(path) if example.path or "{" not in path else path,
         request=pretty(example.body),
         response=pretty(example.response),
+        conflict=pretty(example.conflict),
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from headwater.http.errors import (
     Unavailable,
     plain,
 )
-from headwater.http.openapi import PROBLEMS
+from headwater.http.openapi import CONFLICT, PROBLEMS
 
 
 class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -31,6 +31,8 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     query: list[tuple[str, str]] = []
     body: Any = None
     response: Any = None
+    conflict: Any = None
+    """The answer with status 409, where there can be one."""
 
     def target(self, template: str) -> str:
         """Path and query, for the path of the OpenAPI document."""
@@ -88,3 +90,5 @@ def _add(operation: dict[str, Any], example: Example) -> None:
     for status, response in operation["responses"].items():
         if status.startswith("2"):
             response["content"]["application/json"]["example"] = example.response
+        elif status == str(CONFLICT):
+            response["content"]["application/json"]["example"] = example.conflict

@@ -31,8 +31,8 @@ class FirstCall:
         return pretty(self.answer)
 
 
-_SUM = {"credited_revenue": 89.5, "orders": 1}
-_NOTHING = {"credited_revenue": 0.0, "orders": 0}
+_SUM = {"credited_revenue": 89.5, "credited_events": 1.0}
+_NOTHING = {"credited_revenue": 0.0, "credited_events": 0.0}
 
 FIRST_CALLS = (
     FirstCall(
@@ -51,14 +51,11 @@ FIRST_CALLS = (
     FirstCall(
         about="Ask what earned it",
         method="GET",
-        target=(
-            "/public-api/v1/reports?period=today&group_by[]=source&measures[]=credited_revenue"
-            "&measures[]=orders&attribution_model=last_touch"
-        ),
+        target="/public-api/v1/reports?period=today&group_by=source",
         body=None,
         answer={
-            "columns": ["source", "credited_revenue", "orders"],
-            "rows": [["google_ads", 89.5, 1]],
+            "columns": ["source", "credited_revenue", "credited_events"],
+            "rows": [["google_ads", 89.5, 1.0]],
             "left_out": 0,
             "totals": _SUM,
             "unattributed": {
