@@ -1,4 +1,4 @@
-"""The choice of a Space, and its first page: the latest events, and how to begin."""
+"""The choice of a Space, and its set-up: the latest events, and how to begin."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def show_spaces(request: Request) -> Response:
 
 
 async def show_overview(request: Request) -> Response:
-    """A Space's first page."""
+    """The state of a Space's processing, and how to begin."""
     visitor = await require_visitor(request)
     shared = services(request)
     async with shared.database.connection() as connection:
@@ -117,5 +117,5 @@ async def read_status(connection: AsyncConnection, space_id: int) -> SpaceStatus
 
 ROUTES = [
     Route(HOME, show_spaces, methods=["GET"]),
-    Route(f"{HOME}/spaces/{{space_id}}", show_overview, methods=["GET"]),
+    Route(f"{HOME}/spaces/{{space_id}}/setup", show_overview, methods=["GET"]),
 ]

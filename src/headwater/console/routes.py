@@ -19,6 +19,7 @@ from headwater.console import (
     space_settings,
 )
 from headwater.console.pages import pages_app, redirect
+from headwater.console.report_pages import revenue
 from headwater.console.visitor import HOME, LOGIN
 from headwater.http.path_parameters import REST
 
@@ -37,6 +38,7 @@ PAGES = [
     *login.ROUTES,
     *onboarding.ROUTES,
     *overview.ROUTES,
+    *revenue.ROUTES,
     *members.ROUTES,
     *keys.ROUTES,
     *assistants.ROUTES,

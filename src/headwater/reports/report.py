@@ -41,9 +41,20 @@ async def query_report(connection: AsyncConnection, space_id: int, query: Report
     Raises Invalid when the query breaks a rule, NotFound without such a Space, and ReportTooLarge
     when it takes longer than SECONDS.
     """
-    check(query)
+    (report,) = await query_reports(connection, space_id, [query])
+    return report
+
+
+async def query_reports(
+    connection: AsyncConnection, space_id: int, queries: Sequence[ReportQuery]
+) -> list[Report]:
+    """The reports of several queries, all of the same moment, so that what they have in common is
+    equal. Needs the same, raises the same, and takes no longer than SECONDS for all together.
+    """
+    for query in queries:
+        check(query)
     async with open_reader(connection, space_id) as reader:
-        return await _ReportBuilder(reader, query).build()
+        return [await _ReportBuilder(reader, query).build() for query in queries]
 
 
 class _ReportBuilder:

@@ -1,0 +1,120 @@
+"""Charts as inline SVG: the table beside each has the figures, a chart is their picture. No styles
+and no scripts are in it, so that it looks the same on a page, in print and in mail. Pure.
+
+Shapes fill a box of WIDTH by HEIGHT units that the page stretches; text is left to the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import floor, log10
+
+WIDTH, HEIGHT = 1000, 240
+SPARK_WIDTH, SPARK_HEIGHT = 120, 28
+COLOURS = 8
+"""Bands have the classes `band-0` to `band-7`."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """One quantity over the steps of a period; its values may be below zero."""
+
+    name: str
+    values: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Band:
+    """A series as an area on top of those before it."""
+
+    name: str
+    colour: int
+    path: str
+
+
+@dataclass(frozen=True)
+class StackedChart:
+    """Series stacked on one another, and a line to compare with."""
+
+    bands: tuple[Band, ...]
+    line: str | None
+    marks: tuple[float, ...]
+    """Values of the horizontal rules, from the top one down to 0."""
+    steps: int
+
+
+def stacked(series: Sequence[Series], compared: Sequence[float] | None = None) -> StackedChart:
+    """Return the chart of series of equal length. What is below zero has no area: the picture
+    shows what came in, the table also what was taken back.
+    """
+    steps = len(series[0].values) if series else 0
+    floors = [0.0] * steps
+    tops: list[list[float]] = []
+    for each in series:
+        floors = [low + max(0.0, value) for low, value in zip(floors, each.values, strict=True)]
+        tops.append(floors)
+    highest = max([*floors, *(compared or ())], default=0.0)
+    marks = _marks(highest)
+    scale = HEIGHT / marks[0] if marks[0] else 0.0
+    bands: list[Band] = []
+    below = [0.0] * steps
+    for place, top in enumerate(tops):
+        bands.append(Band(series[place].name, place % COLOURS, _area(top, below, scale)))
+        below = top
+    line = _line(compared, scale) if compared and any(compared) else None
+    return StackedChart(tuple(bands), line, marks, steps)
+
+
+def sparkline(values: Sequence[float | None]) -> str:
+    """Return the points of a small line over some steps; unknown values are left out."""
+    known = [value for value in values if value is not None]
+    low, high = min([0.0, *known]), max([0.0, *known])
+    scale = (SPARK_HEIGHT - 4) / (high - low) if high > low else 0.0
+    width = SPARK_WIDTH / max(1, len(values) - 1)
+    return " ".join(
+        f"{_digits(place * width)},{_digits(SPARK_HEIGHT - 2 - (value - low) * scale)}"
+        for place, value in enumerate(values)
+        if value is not None
+    )
+
+
+# Each step is as wide as every other, and its value stands in its middle; the first and the last
+# reach to the edges, so that a single step is a full band.
+#
+#     │    ╭──╮            x:  0   ½   1½   2½   3
+#     │───╯    ╲───
+#     └────┴────┴───
+
+
+def _area(top: Sequence[float], below: Sequence[float], scale: float) -> str:
+    there = _points(top, scale)
+    back = _points(below, scale)[::-1]
+    return "M" + "L".join(f"{x},{y}" for x, y in [*there, *back]) + "Z"
+
+
+def _line(values: Sequence[float], scale: float) -> str:
+    points = _points([max(0.0, value) for value in values], scale)
+    return "M" + "L".join(f"{x},{y}" for x, y in points)
+
+
+def _points(values: Sequence[float], scale: float) -> list[tuple[str, str]]:
+    step = WIDTH / max(1, len(values))
+    heights = [_digits(HEIGHT - value * scale) for value in values]
+    middles = [(_digits((place + 0.5) * step), y) for place, y in enumerate(heights)]
+    return [("0", heights[0]), *middles, (_digits(WIDTH), heights[-1])] if heights else []
+
+
+def _marks(highest: float) -> tuple[float, ...]:
+    """Return round values for horizontal rules, the top one at or above the highest value."""
+    if highest <= 0:
+        return (0.0,)
+    rough = highest / 4
+    power = 10.0 ** floor(log10(rough))
+    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough)
+    count = -(-highest // step)
+    return tuple(step * place for place in range(int(count), -1, -1))
+
+
+def _digits(value: float) -> str:
+    return f"{round(value, 1):g}"

@@ -1,0 +1,180 @@
+"""The course of a period: what each channel brought hour by hour, day by day, week by week or month
+by month, what nobody did, and the period before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+
+from headwater.console.report_pages.basis import Basis
+from headwater.console.report_pages.charts import Series, StackedChart, sparkline, stacked
+from headwater.console.report_pages.figures import difference
+from headwater.console.report_pages.view import ReportView
+from headwater.reports.models import (
+    Comparison,
+    DateTimeSpan,
+    Figure,
+    FigureColumn,
+    Group,
+    Measure,
+    Report,
+    ReportQuery,
+)
+from headwater.reports.time_buckets import compared_span, cut
+from headwater.reports.validation import MOST_ROWS
+from headwater.sources.catalogue import CHANNELS
+from headwater.sources.titles import title_of
+from headwater.spaces.models import Space
+
+UNATTRIBUTED = "Unattributed"
+MOST_DAYS, MOST_WEEKS = 92, 400
+"""The longest periods, in days, of which each day, or each week, is a step."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of the period, as a row of the chart's table."""
+
+    title: str
+    view: ReportView
+    """The view of this step alone."""
+    values: tuple[Figure, ...]
+    """Of each band, in order."""
+    whole: Figure
+    before: Figure
+    """Of the same step of the compared period; None without one."""
+
+
+@dataclass(frozen=True)
+class CourseChart:
+    """The chart and its table."""
+
+    chart: StackedChart
+    bands: tuple[str, ...]
+    steps: tuple[Step, ...]
+    group: Group
+
+
+class Course:
+    """The course of what one report adds up."""
+
+    def __init__(self, basis: Basis, whole: ReportQuery, space: Space) -> None:
+        self._basis, self._query, self._space = basis, whole, space
+        span = DateTimeSpan(whole.start, whole.end)
+        self.group = _step_of(span)
+        self._keys = self._keys_of(span)
+
+    @property
+    def queries(self) -> list[ReportQuery]:
+        """The reports that the course is made of."""
+        plain = replace(self._query, compare=Comparison.NONE, order_by=None, limit=MOST_ROWS)
+        by_step = replace(plain, group_by=(self.group,))
+        both = replace(
+            plain, group_by=(self.group, Group.CHANNEL), measures=(self._basis.credited,)
+        )
+        if self._query.compare is Comparison.NONE:
+            return [by_step, both]
+        then = compared_span(DateTimeSpan(plain.start, plain.end), self._query.compare)
+        before = replace(
+            by_step, start=then.start, end=then.end, measures=(self._basis.whole,)
+        )  # fmt: skip
+        return [by_step, both, before]
+
+    def sparkline(self, measure: Measure, by_step: Report) -> str:
+        """Return the points of one measure's course."""
+        values = _by_key(by_step, FigureColumn(measure))
+        empty = None if measure in _OF_NOTHING_UNKNOWN else 0.0
+        return sparkline([
+            empty if (value := values.get(key)) is None else float(value) for key in self._keys
+        ])  # fmt: skip
+
+    def chart(self, view: ReportView, reports: Sequence[Report]) -> CourseChart:
+        """Return the chart of the reports of `queries`."""
+        by_step, both = reports[:2]
+        wholes = _by_key(by_step, self._basis.whole_column)
+        bands = _bands(both, self._basis.column)
+        if by_step.unattributed is not None:
+            bands[UNATTRIBUTED] = {
+                key: difference(whole, (values.get(key) for values in bands.values()))
+                for key, whole in wholes.items()
+            }
+        before = self._before(reports[2]) if len(reports) > 2 else {}
+        chart = stacked(
+            [Series(name, [float(values.get(key) or 0) for key in self._keys])
+             for name, values in bands.items()],
+            [float(before.get(key) or 0) for key in self._keys] if before else None,
+        )  # fmt: skip
+        steps = tuple(
+            Step(
+                _step_title(self.group, key), self._view_of(view, key),
+                tuple(values.get(key, 0) for values in bands.values()),
+                wholes.get(key, 0), before.get(key),
+            )
+            for key in self._keys
+        )  # fmt: skip
+        return CourseChart(chart, tuple(bands), steps, self.group)
+
+    def _before(self, report: Report) -> dict[str, Figure]:
+        """Return what is compared by the keys of the present steps: the first with the first."""
+        values = _by_key(report, self._basis.whole_column)
+        keys = self._keys_of(report.span)
+        return {
+            key: values.get(then, 0) for key, then in zip(self._keys, keys, strict=False)
+        }  # fmt: skip
+
+    def _keys_of(self, span: DateTimeSpan) -> list[str]:
+        if self.group is Group.HOUR:
+            return [f"{hour:02}" for hour in range(24)]
+        return [day.isoformat() for day in cut(span, self.group, self._space.zone).days]
+
+    def _view_of(self, view: ReportView, key: str) -> ReportView:
+        if self.group is Group.HOUR:
+            return view.changed(only=(*view.only, f"{Group.HOUR}:{key}"))
+        first = date.fromisoformat(key)
+        start = max(datetime.combine(first, time()), self._query.start)
+        end = min(datetime.combine(_last_of(first, self.group), time(23, 59, 59)), self._query.end)
+        return view.changed(period="", start_date=str(start), end_date=str(end))
+
+
+_OF_NOTHING_UNKNOWN = frozenset({
+    Measure.AVERAGE_ORDER_VALUE, Measure.DAYS_TO_CONVERSION, Measure.TOUCHES_TO_CONVERSION,
+})  # fmt: skip
+
+
+def _step_of(span: DateTimeSpan) -> Group:
+    days = (span.end - span.start).days + 1
+    if days == 1:
+        return Group.HOUR
+    if days <= MOST_DAYS:
+        return Group.DAY
+    return Group.WEEK if days <= MOST_WEEKS else Group.MONTH
+
+
+def _last_of(first: date, group: Group) -> date:
+    if group is Group.MONTH:
+        return (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
+    return first + timedelta(days=6 if group is Group.WEEK else 0)
+
+
+def _step_title(group: Group, key: str) -> str:
+    if group is Group.HOUR:
+        return f"{key}:00"
+    day = date.fromisoformat(key)
+    if group is Group.MONTH:
+        return f"{day:%b %Y}"
+    return f"week of {day.day} {day:%b}" if group is Group.WEEK else f"{day:%a} {day.day} {day:%b}"
+
+
+def _by_key(report: Report, column: FigureColumn) -> dict[str, Figure]:
+    return {row.keys[0].value or "": row.figures[column] for row in report.rows}
+
+
+def _bands(report: Report, column: FigureColumn) -> dict[str, Mapping[str, Figure]]:
+    """Return what each channel has in each step, in the order of channels."""
+    bands: dict[str, dict[str, Figure]] = {}
+    for row in report.rows:
+        step, channel = row.keys
+        bands.setdefault(channel.value or "", {})[step.value or ""] = row.figures[column]
+    return {title_of(name): bands[name] for name in CHANNELS if name in bands}

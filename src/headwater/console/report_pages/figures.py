@@ -1,0 +1,125 @@
+"""Figures as people read them. Each keeps its exact value, the one that the API and CSV have, in
+the page: rounding is for the eye only. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
+
+from markupsafe import Markup
+
+from headwater.reports.measures import rounded
+from headwater.reports.models import (
+    DateTimeSpan,
+    Figure,
+    FigureColumn,
+    Measure,
+    MeasureChange,
+    ReportRow,
+)
+from headwater.reports.report_answer import in_digits, number
+
+NONE = "\u2013"
+
+MONEY = frozenset({
+    Measure.REVENUE, Measure.GROSS_REVENUE, Measure.REFUNDS, Measure.AVERAGE_ORDER_VALUE,
+    Measure.CREDITED_REVENUE, Measure.TOUCHED_REVENUE,
+})  # fmt: skip
+_DECIMALS = {
+    **dict.fromkeys(MONEY, 2),
+    Measure.DAYS_TO_CONVERSION: 1,
+    Measure.TOUCHES_TO_CONVERSION: 1,
+}
+_CENT = Decimal("0.01")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change as a page shows it."""
+
+    text: str
+    direction: str
+    """`up`, `down` or `same`."""
+
+
+def figure(measure: Measure, value: Figure) -> Markup:
+    """Return a figure in an element that holds its exact value."""
+    if value is None:
+        return Markup("<span>{}</span>").format(NONE)
+    return Markup('<data value="{}">{}</data>').format(
+        in_digits(number(value)), written(measure, value)
+    )
+
+
+def written(measure: Measure, value: Figure) -> str:
+    """Return a figure as it is read: money to the cent, parts of events to the hundredth."""
+    if value is None:
+        return NONE
+    if measure is Measure.SHARE:
+        return percent(value)
+    decimals = _DECIMALS.get(measure, 0)
+    if isinstance(value, Fraction):
+        decimals = 0 if value.denominator == 1 else 2
+    return f"{_rounded(value, decimals):,f}"
+
+
+def short(value: float) -> str:
+    """Return a round value of a scale: `2.5k`, `1M`."""
+    for size, letter in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:g}{letter}"
+    return f"{value:g}"
+
+
+def percent(part: Fraction | Decimal | int) -> str:
+    """Return a part of one in per cent, to the tenth."""
+    return f"{_rounded(Fraction(part) * 100, 1):,f} %"
+
+
+def change(row: ReportRow, column: FigureColumn) -> Change | None:
+    """Return how a figure changed from the compared time; None without one."""
+    return written_change(row.changes.get(column)) if row.changes is not None else None
+
+
+def written_change(found: MeasureChange | None) -> Change | None:
+    """Return a change in words."""
+    if found is None:
+        return None
+    if found.ratio is None:
+        return None if not found.difference else Change("new", "up")
+    if not found.ratio:
+        return Change("no change", "same")
+    direction = "up" if found.ratio > 0 else "down"
+    return Change(percent(abs(found.ratio)), direction)
+
+
+def share(part: Figure, whole: Figure) -> Fraction | None:
+    """Return a part of a whole, None of nothing."""
+    return Fraction(part) / Fraction(whole) if part is not None and whole else None
+
+
+def difference(whole: Figure, parts: Iterable[Figure]) -> Figure:
+    """Return what parts leave of a whole, exactly."""
+    rest = Fraction(whole or 0) - sum((Fraction(part or 0) for part in parts), Fraction())
+    return rounded(rest) if isinstance(whole, Decimal) else rest
+
+
+def dates(span: DateTimeSpan) -> str:
+    """Return the days of a period, with what they have in common once: `3-9 May 2026`."""
+    first, last = span.start.date(), span.end.date()
+    if first == last:
+        return f"{first.day} {first:%b %Y}"
+    if first.year != last.year:
+        return f"{first.day} {first:%b %Y} \u2013 {last.day} {last:%b %Y}"
+    if first.month != last.month:
+        return f"{first.day} {first:%b} \u2013 {last.day} {last:%b %Y}"
+    return f"{first.day}\u2013{last.day} {last:%b %Y}"
+
+
+def _rounded(value: Fraction | Decimal | int, decimals: int) -> Decimal:
+    exact = Fraction(value)
+    scaled = Decimal(exact.numerator * 10**decimals) / Decimal(exact.denominator)
+    return scaled.quantize(Decimal(1), ROUND_HALF_UP).scaleb(-decimals)

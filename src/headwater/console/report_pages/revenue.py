@@ -1,0 +1,186 @@
+"""A Space's first page: what came in, from where, and whether that is more than before. All of its
+figures are of one moment, and each is the one that the API has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from psycopg import AsyncConnection
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.api.services import services
+from headwater.console.pages import render
+from headwater.console.report_pages import figures
+from headwater.console.report_pages.bar import model_title, read_bar, window_title
+from headwater.console.report_pages.basis import (
+    EVENTS,
+    MADE_OF,
+    MONEY,
+    TITLES,
+    Basis,
+    HeadlineMeasure,
+)
+from headwater.console.report_pages.breakdown import LEVELS, OPEN, Breakdown, BreakdownRow
+from headwater.console.report_pages.course import Course, CourseChart
+from headwater.console.report_pages.figures import Change
+from headwater.console.report_pages.view import ReportView
+from headwater.console.visitor import HOME, enter, require_visitor
+from headwater.http.errors import Invalid
+from headwater.http.parameters import Query
+from headwater.reports.errors import ReportTooLarge
+from headwater.reports.models import (
+    CREDITED,
+    Figure,
+    FigureColumn,
+    Group,
+    Measure,
+    NoCredit,
+    Report,
+    ReportQuery,
+)
+from headwater.reports.report import query_reports
+from headwater.reports.report_reader import CONNECTION_SECONDS
+from headwater.spaces.models import Space
+
+REASONS = {
+    NoCredit.NO_TOUCH: "No touchpoint before it",
+    NoCredit.OUTSIDE_WINDOW: "Touchpoints only before the window",
+    NoCredit.NOT_COUNTED: "Only touchpoints that the model does not count",
+}
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One of the figures at the top."""
+
+    about: HeadlineMeasure
+    value: Figure
+    change: Change | None
+    points: str
+    """The line of its course over the period."""
+
+
+@dataclass(frozen=True)
+class RevenueContent:
+    """Everything on the page that reports say."""
+
+    basis: Basis
+    report: Report
+    headlines: tuple[Headline, ...]
+    unattributed_share: Figure
+    course: CourseChart
+    rows: list[BreakdownRow]
+
+    @property
+    def compares(self) -> bool:
+        """True when there were events before the end of the time that is compared with."""
+        then, first = self.report.compared_span, self.report.first_event
+        return then is not None and (first is None or first <= then.end)
+
+    def credited(self, measure: Measure) -> Figure:
+        """Return what has credit of a measure of the table: of whole events, those not
+        unattributed; None where they do not add up.
+        """
+        row, nobody = self.report.total, self.report.unattributed
+        column = FigureColumn(measure)
+        if nobody is None or measure in CREDITED or measure is Measure.SHARE:
+            return row.figures[column]
+        if measure is Measure.CONTACTS:
+            return None
+        return figures.difference(row.figures[column], [nobody.row.figures[column]])
+
+    @property
+    def sentence(self) -> str:
+        """What the chart shows, in words."""
+        whole = self.report.overall or self.report.total
+        value = figures.written(self.basis.whole, whole.figures[self.basis.whole_column])
+        unit = f" {self.report.currency}" if self.basis.credited in figures.MONEY else ""
+        first = f"{self.basis.headlines[0].title} {value}{unit}"
+        if not self.rows:
+            return first
+        top = self.rows[0]
+        share = figures.written(Measure.SHARE, top.row.figures[FigureColumn(Measure.SHARE)])
+        return f"{first}, {top.title} leads with {share}"
+
+
+class RevenueReports:
+    """The reports of the page, as its address asks for them."""
+
+    def __init__(self, space: Space, view: ReportView, breakdown: Breakdown) -> None:
+        self._space, self._view, self._breakdown = space, view, breakdown
+        self._basis = MONEY if view.of_money else EVENTS
+        self._now = datetime.now(UTC)
+
+    async def load(self, connection: AsyncConnection) -> RevenueContent:
+        """Return everything, as of one moment. Raises Invalid and ReportTooLarge."""
+        by_channel = self._query(LEVELS[0])
+        course = Course(self._basis, by_channel, self._space)
+        places = self._breakdown.wanted()
+        queries = [by_channel, *course.queries]
+        queries += [
+            self._query(LEVELS[len(place)], only=[*self._breakdown.filters(place)])
+            for place in places
+        ]
+        first, *others = await query_reports(connection, self._space.id, queries)
+        of_course = others[: len(course.queries)]
+        within = dict(zip(places, others[len(of_course) :], strict=True))
+        return RevenueContent(
+            self._basis, first, self._headlines(first, course, of_course[0]),
+            self._unattributed_share(first), course.chart(self._view, of_course),
+            self._breakdown.rows(first, within),
+        )  # fmt: skip
+
+    def _query(self, group: Group, **changes: list[str]) -> ReportQuery:
+        measures = self._basis.measures
+        return self._view.report(self._space, self._now, measures, (group,), **changes)
+
+    def _headlines(self, first: Report, course: Course, by_step: Report) -> tuple[Headline, ...]:
+        row = first.overall or first.total
+        return tuple(
+            Headline(
+                about, row.figures[FigureColumn(about.measure)],
+                figures.change(row, FigureColumn(about.measure)),
+                course.sparkline(about.measure, by_step),
+            )
+            for about in self._basis.headlines
+        )  # fmt: skip
+
+    def _unattributed_share(self, report: Report) -> Figure:
+        if report.unattributed is None or report.overall is None:
+            return None
+        column = self._basis.whole_column
+        return figures.share(
+            report.unattributed.row.figures[column], report.overall.figures[column]
+        )
+
+
+async def show_revenue(request: Request) -> Response:
+    """A Space's first page."""
+    visitor = await require_visitor(request)
+    shared = services(request)
+    async with shared.database.transaction() as connection:
+        inside = await enter(connection, request, visitor)
+    query = Query(request.scope["query_string"])
+    view = ReportView.read(query)
+    reports = RevenueReports(inside.space, view, Breakdown(view, query.several(OPEN)))
+    content = problem = None
+    try:
+        async with shared.database.transaction(CONNECTION_SECONDS) as connection:
+            content = await reports.load(connection)
+    except (Invalid, ReportTooLarge) as error:
+        problem = error
+    return render(
+        request, "revenue.html", status=problem.status if problem else 200,
+        bar=read_bar(inside.space, view, request.url.path), view=view, problem=problem,
+        page=content, reasons=REASONS, figures=figures, base=f"{HOME}/spaces/{inside.space.id}",
+        titles=TITLES, column=FigureColumn, made_of=MADE_OF, csv=None,
+        model=model_title(view.attribution_model).lower(),
+        window=window_title(view.attribution_window),
+    )  # fmt: skip
+
+
+ROUTES = [Route(f"{HOME}/spaces/{{space_id}}", show_revenue, methods=["GET"])]

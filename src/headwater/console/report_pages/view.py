@@ -1,0 +1,135 @@
+"""What a page of reports shows, as its address has it: every choice is a parameter, so that going
+back, a bookmark and a shared link lead to the same figures. The parameters are those of the API's
+reports, but for `conversion`, which stands for the names of events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from typing import Any, Self
+from urllib.parse import urlencode
+
+from headwater.events.accepted import EVENT_NAMES
+from headwater.http.fields import one_of
+from headwater.http.parameters import JsonInput, Query
+from headwater.reports import parameters
+from headwater.reports.models import Comparison, DateBasis, Group, Measure, ReportQuery
+from headwater.reports.parameters import DEFAULT_PERIOD, read_report_query
+from headwater.spaces.models import Space
+
+SALES, ANY = "sales", "any"
+SALES_EVENTS = ("purchase", "upsell_purchase")
+CONVERSIONS = (SALES, *(name for name in EVENT_NAMES if name not in SALES_EVENTS), ANY)
+
+_CONVERSION = one_of(CONVERSIONS)
+
+
+@dataclass(frozen=True)
+class ReportView:
+    """The choices of a page of reports. An empty text or list is one that was not made."""
+
+    conversion: str = SALES
+    period: str = DEFAULT_PERIOD
+    """In words; empty where there are dates."""
+    start_date: str = ""
+    end_date: str = ""
+    compare: str = Comparison.PREVIOUS_PERIOD
+    attribution_model: str = "last_touch"
+    attribution_window: str = "30"
+    query_mode: str = "profile"
+    date_basis: str = DateBasis.CONVERSION
+    only: tuple[str, ...] = ()
+    """Groups that events and touchpoints must be in, each as `group:key`."""
+
+    @classmethod
+    def read(cls, query: Query) -> Self:
+        """Return the choices that an address has. Whether they are sound is for `report` to find:
+        those that are not even the right kind of text are as not made.
+        """
+        dated = any(query.single(name) for name in ("start_date", "end_date"))
+        chosen: dict[str, Any] = {
+            field.name: str(query.single(field.name) or "") or field.default
+            for field in fields(cls)
+            if field.name != "only"
+        }
+        if dated:
+            chosen["period"] = ""
+        chosen["only"] = tuple(dict.fromkeys(query.several("only")))
+        return cls(**chosen)
+
+    @property
+    def of_money(self) -> bool:
+        """True when the conversions are sales, so that amounts are what matters."""
+        return self.conversion == SALES
+
+    @property
+    def event_names(self) -> list[str]:
+        """The names of the events that count; none for any."""
+        if self.conversion == SALES:
+            return [*SALES_EVENTS]
+        return [self.conversion] if self.conversion in EVENT_NAMES else []
+
+    @property
+    def parameters(self) -> dict[str, str | list[str]]:
+        """The choices as parameters of the API's reports, without those not made."""
+        values: dict[str, str | list[str]] = {
+            "event_names": self.event_names, "period": self.period,
+            "start_date": self.start_date, "end_date": self.end_date, "compare": self.compare,
+            "attribution_model": self.attribution_model,
+            "attribution_window": self.attribution_window,
+            "query_mode": self.query_mode, "date_basis": self.date_basis, "only": [*self.only],
+        }  # fmt: skip
+        return {name: value for name, value in values.items() if value}
+
+    def report(
+        self, space: Space, now: datetime, measures: tuple[Measure, ...],
+        group_by: tuple[Group, ...] = (), **changes: Any,
+    ) -> ReportQuery:  # fmt: skip
+        """Return a report of these choices; `changes` are parameters in place of the view's own.
+        Raises Invalid with every rule that the choices break.
+        """
+        values: dict[str, Any] = {
+            **self.parameters, "measures": [*measures],
+            "group_by": [*group_by] or [parameters.NO_GROUPS], **changes,
+        }  # fmt: skip
+        query = JsonInput({name: value for name, value in values.items() if value})
+        query.read("conversion", _CONVERSION, self.conversion)
+        return read_report_query(query, space, now)
+
+    def changed(self, **changes: Any) -> Self:
+        """Return the view with other choices."""
+        return replace(self, **changes)
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The choices that are not the usual ones, as an address has them."""
+        pairs: list[tuple[str, str]] = []
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name == "only":
+                pairs += [("only", text) for text in value]
+            elif value and value != field.default:
+                pairs.append((field.name, value))
+        return pairs
+
+    def link(self, path: str, **more: str | Sequence[str]) -> str:
+        """Return the address of a page with this view, with parameters of its own after it."""
+        pairs = self.pairs
+        for name, value in more.items():
+            pairs += [(name, text) for text in ([value] if isinstance(value, str) else value)]
+        return f"{path}?{urlencode(pairs)}" if pairs else path
+
+    def behind(
+        self, path: str, credit: str, made_of: Mapping[str, str],
+        only: tuple[str, ...] | None = None,
+    ) -> str:  # fmt: skip
+        """Return the address of the list behind a figure: the page at `path`, of the credit of a
+        kind, with the parameters that leave just what the figure is made of.
+        """
+        kept = self.only if only is None else only
+        more = dict(made_of)
+        if (filter_ := more.pop("only", None)) is not None and filter_ not in kept:
+            kept = (*kept, filter_)
+        return self.changed(only=kept).link(path, credit=credit, **more)

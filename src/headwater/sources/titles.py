@@ -1,0 +1,22 @@
+"""The names by which people know sources and channels."""
+
+from __future__ import annotations
+
+_WORDS = {
+    "tiktok": "TikTok", "linkedin": "LinkedIn", "youtube": "YouTube", "duckduckgo": "DuckDuckGo",
+    "bing": "Microsoft Bing", "sms": "SMS", "ai": "AI", "g2": "G2",
+}  # fmt: skip
+_TITLES = {
+    "ai_chat_gpt": "ChatGPT", "ai_perplexity": "Perplexity", "ai_copilot": "Copilot",
+    "ai_claude": "Claude", "ai_grok": "Grok", "ai_gemini": "Gemini", "ai_deepseek": "DeepSeek",
+    "paid": "Paid ads", "ai": "AI answers", "organic": "Organic search and social",
+    "email": "E-mail", "shop_app": "Shop app",
+}  # fmt: skip
+
+
+def title_of(key: str) -> str:
+    """Return what people call a source or a channel."""
+    if key in _TITLES:
+        return _TITLES[key]
+    first, *rest = key.split("_")
+    return " ".join([_WORDS.get(first, first.capitalize()), *rest])
