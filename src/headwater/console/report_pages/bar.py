@@ -85,10 +85,8 @@ def read_bar(
     menus = [
         _menu(view, path, "compare", "Compared with", COMPARISONS),
         _menu(view, path, "conversion", "Conversion", _conversions(space)),
-        _menu(view, path, "attribution_model", "Model", {name: model_title(name) for name in MODELS}),
-        _menu(view, path, "attribution_window", "Window", {
-            str(days): window_title(str(days)) for days in WINDOWS
-        }),
+        _menu(view, path, "attribution_model", "Model", _MODELS),
+        _menu(view, path, "attribution_window", "Window", _WINDOWS),
         _menu(view, path, "query_mode", "By", MODES),
         _menu(view, path, "date_basis", "Dated by", BASES),
     ]  # fmt: skip
@@ -113,6 +111,10 @@ def window_title(days: str) -> str:
     if days == "0":
         return "any time"
     return f"{days} day{'s' * (days != '1')}"
+
+
+_MODELS = {name: model_title(name) for name in MODELS}
+_WINDOWS = {str(days): window_title(str(days)) for days in WINDOWS}
 
 
 def conversion_title(space: Space, name: str) -> str:

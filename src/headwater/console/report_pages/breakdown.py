@@ -42,6 +42,11 @@ class BreakdownRow:
     def depth(self) -> int:
         return len(self.place)
 
+    @property
+    def name(self) -> str:
+        """The place as the address has it."""
+        return written(self.place)
+
 
 class Breakdown:
     """The rows of one page."""

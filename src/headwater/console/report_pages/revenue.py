@@ -112,13 +112,13 @@ class RevenueReports:
 
     def __init__(self, space: Space, view: ReportView, breakdown: Breakdown) -> None:
         self._space, self._view, self._breakdown = space, view, breakdown
-        self._basis = MONEY if view.of_money else EVENTS
+        self.basis = MONEY if view.of_money else EVENTS
         self._now = datetime.now(UTC)
 
     async def load(self, connection: AsyncConnection) -> RevenueContent:
         """Return everything, as of one moment. Raises Invalid and ReportTooLarge."""
         by_channel = self._query(LEVELS[0])
-        course = Course(self._basis, by_channel, self._space)
+        course = Course(self.basis, by_channel, self._space)
         places = self._breakdown.wanted()
         queries = [by_channel, *course.queries]
         queries += [
@@ -129,13 +129,13 @@ class RevenueReports:
         of_course = others[: len(course.queries)]
         within = dict(zip(places, others[len(of_course) :], strict=True))
         return RevenueContent(
-            self._basis, first, self._headlines(first, course, of_course[0]),
+            self.basis, first, self._headlines(first, course, of_course[0]),
             self._unattributed_share(first), course.chart(self._view, of_course),
             self._breakdown.rows(first, within),
         )  # fmt: skip
 
     def _query(self, group: Group, **changes: list[str]) -> ReportQuery:
-        measures = self._basis.measures
+        measures = self.basis.measures
         return self._view.report(self._space, self._now, measures, (group,), **changes)
 
     def _headlines(self, first: Report, course: Course, by_step: Report) -> tuple[Headline, ...]:
@@ -146,13 +146,13 @@ class RevenueReports:
                 figures.change(row, FigureColumn(about.measure)),
                 course.sparkline(about.measure, by_step),
             )
-            for about in self._basis.headlines
+            for about in self.basis.headlines
         )  # fmt: skip
 
     def _unattributed_share(self, report: Report) -> Figure:
         if report.unattributed is None or report.overall is None:
             return None
-        column = self._basis.whole_column
+        column = self.basis.whole_column
         return figures.share(
             report.unattributed.row.figures[column], report.overall.figures[column]
         )
@@ -167,6 +167,7 @@ async def show_revenue(request: Request) -> Response:
     query = Query(request.scope["query_string"])
     view = ReportView.read(query)
     reports = RevenueReports(inside.space, view, Breakdown(view, query.several(OPEN)))
+    base = f"{HOME}/spaces/{inside.space.id}"
     content = problem = None
     try:
         async with shared.database.transaction(CONNECTION_SECONDS) as connection:
@@ -176,8 +177,9 @@ async def show_revenue(request: Request) -> Response:
     return render(
         request, "revenue.html", status=problem.status if problem else 200,
         bar=read_bar(inside.space, view, request.url.path), view=view, problem=problem,
-        page=content, reasons=REASONS, figures=figures, base=f"{HOME}/spaces/{inside.space.id}",
-        titles=TITLES, column=FigureColumn, made_of=MADE_OF, csv=None,
+        page=content, reasons=REASONS, figures=figures, base=base,
+        titles=TITLES, column=FigureColumn, made_of=MADE_OF,
+        csv=view.csv_link(f"{base}/report.csv", reports.basis.columns, LEVELS[:1]),
         model=model_title(view.attribution_model).lower(),
         window=window_title(view.attribution_window),
     )  # fmt: skip

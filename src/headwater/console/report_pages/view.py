@@ -121,6 +121,13 @@ class ReportView:
             pairs += [(name, text) for text in ([value] if isinstance(value, str) else value)]
         return f"{path}?{urlencode(pairs)}" if pairs else path
 
+    def csv_link(
+        self, path: str, measures: Sequence[Measure], group_by: Sequence[Group], **changes: Any
+    ) -> str:
+        """Return the address of a report of these choices as a CSV file."""
+        values = {**self.parameters, "measures": [*measures], "group_by": [*group_by], **changes}
+        return f"{path}?{urlencode({k: v for k, v in values.items() if v}, doseq=True)}"
+
     def behind(
         self, path: str, credit: str, made_of: Mapping[str, str],
         only: tuple[str, ...] | None = None,

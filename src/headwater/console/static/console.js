@@ -93,7 +93,54 @@ for (const question of questions) {
   });
 }
 
-// On a narrow screen the tabs scroll, and the one that is open may be out of sight. Scrolling it
-// into view would also move where the keyboard begins.
-const tab = document.querySelector(".tabs [aria-current]");
-if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 32;
+// One open menu at a time; Escape and a click elsewhere close it.
+const menus = document.querySelectorAll("details.menu");
+for (const menu of menus) {
+  menu.addEventListener("toggle", () => {
+    if (menu.open) for (const other of menus) if (other !== menu) other.open = false;
+  });
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
+}
+document.addEventListener("click", ({ target }) => {
+  for (const menu of menus) if (!menu.contains(target)) menu.open = false;
+});
+
+// Periods have keys, unless they are turned off: single letters are in the way of those who speak
+// to their computer.
+const KEYS_OFF = "headwater keys off";
+const keysButton = document.querySelector("[data-keys]");
+function showKeys() {
+  keysButton.hidden = false;
+  keysButton.textContent = localStorage.getItem(KEYS_OFF) ? "Turn keys on" : "Turn keys off";
+}
+if (keysButton) {
+  showKeys();
+  keysButton.addEventListener("click", () => {
+    if (localStorage.getItem(KEYS_OFF)) localStorage.removeItem(KEYS_OFF);
+    else localStorage.setItem(KEYS_OFF, "yes");
+    showKeys();
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || localStorage.getItem(KEYS_OFF)) return;
+    if (event.target.closest("input, select, textarea")) return;
+    document.querySelector(`[data-key="${CSS.escape(event.key)}"]`)?.click();
+  });
+}
+
+// A row that opens is a page of its own; it comes back where one was looking, the focus on the row.
+const LOOKED_AT = "headwater looked at";
+for (const link of document.querySelectorAll("a[data-keep]")) {
+  link.addEventListener("click", () => {
+    sessionStorage.setItem(LOOKED_AT, JSON.stringify({ y: scrollY, row: link.dataset.keep }));
+  });
+}
+const lookedAt = JSON.parse(sessionStorage.getItem(LOOKED_AT) ?? "null");
+sessionStorage.removeItem(LOOKED_AT);
+if (lookedAt) {
+  document.querySelector(`[data-keep="${CSS.escape(lookedAt.row)}"]`)?.focus({ preventScroll: true });
+  scrollTo(0, lookedAt.y);
+}
