@@ -19,7 +19,7 @@ from headwater.console import (
     space_settings,
 )
 from headwater.console.pages import pages_app, redirect
-from headwater.console.report_pages import csv_file, revenue
+from headwater.console.report_pages import csv_file, models, revenue
 from headwater.console.visitor import HOME, LOGIN
 from headwater.http.path_parameters import REST
 
@@ -39,6 +39,7 @@ PAGES = [
     *onboarding.ROUTES,
     *overview.ROUTES,
     *revenue.ROUTES,
+    *models.ROUTES,
     *csv_file.ROUTES,
     *members.ROUTES,
     *keys.ROUTES,

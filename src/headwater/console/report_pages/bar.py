@@ -4,7 +4,7 @@ form: one step without a script, and nothing half chosen.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -79,25 +79,93 @@ class ReportBar:
 
 
 def read_bar(
-    space: Space, view: ReportView, path: str, *, without: frozenset[str] = frozenset()
-) -> ReportBar:
-    """Return the bar of the page at a path; `without` names choices that it does not have."""
+    space: Space, view: ReportView, path: str, *,
+    without: frozenset[str] = frozenset(), also: Mapping[str, str | Sequence[str]] | None = None,
+) -> ReportBar:  # fmt: skip
+    """Return the bar of the page at a path. `without` names choices that the page does not have,
+    `also` has those of its own, which links keep.
+    """
+    links = ChoiceLinks(view, path, also or {})
     menus = [
-        _menu(view, path, "compare", "Compared with", COMPARISONS),
-        _menu(view, path, "conversion", "Conversion", _conversions(space)),
-        _menu(view, path, "attribution_model", "Model", _MODELS),
-        _menu(view, path, "attribution_window", "Window", _WINDOWS),
-        _menu(view, path, "query_mode", "By", MODES),
-        _menu(view, path, "date_basis", "Dated by", BASES),
-    ]  # fmt: skip
-    dates = {"start_date", "end_date", "period"}
+        links.menu("compare", "Compared with", COMPARISONS),
+        links.menu("conversion", "Conversion", _conversions(space)),
+        links.menu("attribution_model", "Model", _MODELS),
+        links.menu("attribution_window", "Window", _WINDOWS),
+        links.menu("query_mode", "By", MODES),
+        links.menu("date_basis", "Dated by", BASES),
+    ]
     return ReportBar(
-        path, _periods(view, path), tuple(menu for menu in menus if menu.name not in without),
-        tuple(_filters(space, view, path)),
-        tuple((name, value) for name, value in view.pairs if name not in dates),
-        view.start_date[:10], view.end_date[:10],
+        path, links.periods(), tuple(menu for menu in menus if menu.name not in without),
+        links.filters(space), links.hidden, view.start_date[:10], view.end_date[:10],
         datetime.now(space.zone).date().isoformat(),
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ChoiceLinks:
+    """Links from a page to itself, with one choice changed."""
+
+    view: ReportView
+    path: str
+    also: Mapping[str, str | Sequence[str]]
+
+    def menu(self, name: str, title: str, options: Mapping[Any, str]) -> Menu:
+        """Return the menu of a choice of the view."""
+        chosen: str = getattr(self.view, name)
+        choices = tuple(
+            Choice(text, self._to(self.view.changed(**{name: str(option)})), option == chosen)
+            for option, text in options.items()
+        )
+        return Menu(name, title, options.get(chosen) or chosen, choices)
+
+    def own_menu(
+        self, name: str, title: str, options: Mapping[Any, str], chosen: str, usual: str
+    ) -> Menu:
+        """Return the menu of a choice that only this page has."""
+        choices: list[Choice] = []
+        for option, text in options.items():
+            also = {key: value for key, value in self.also.items() if key != name}
+            if option != usual:
+                also[name] = str(option)
+            choices.append(Choice(text, self.view.link(self.path, **also), option == chosen))
+        return Menu(name, title, options[chosen], tuple(choices))
+
+    def periods(self) -> Menu:
+        """Return the menu of periods."""
+        view = self.view
+        choices = tuple(
+            Choice(
+                text.capitalize(), self._to(view.changed(period=text, start_date="", end_date="")),
+                text == view.period, key,
+            )
+            for key, text in PERIODS.items()
+        )  # fmt: skip
+        dates = f"{view.start_date[:10]} to {view.end_date[:10]}"
+        return Menu("period", "Period", (view.period or dates).capitalize(), choices)
+
+    def filters(self, space: Space) -> tuple[Filter, ...]:
+        """Return the filters that are set."""
+        only = self.view.only
+        return tuple(
+            Filter(
+                filter_text(space, *text.split(":", 1)),
+                self._to(self.view.changed(only=tuple(each for each in only if each != text))),
+            )
+            for text in only
+            if ":" in text
+        )
+
+    @property
+    def hidden(self) -> tuple[tuple[str, str], ...]:
+        """What a form for dates carries along."""
+        dates = {"start_date", "end_date", "period"}
+        pairs = [pair for pair in self.view.pairs if pair[0] not in dates]
+        for name, value in self.also.items():
+            pairs += [(name, text) for text in ([value] if isinstance(value, str) else value)]
+        return tuple(pairs)
+
+    def _to(self, view: ReportView) -> str:
+        return view.link(self.path, **self.also)
 
 
 def model_title(name: str) -> str:
@@ -130,36 +198,6 @@ def _conversions(space: Space) -> dict[str, str]:
         for name in CONVERSIONS
         if not name.startswith("custom_event_") or name in space.event_labels
     }
-
-
-def _menu(view: ReportView, path: str, name: str, title: str, options: dict[Any, str]) -> Menu:
-    chosen: str = getattr(view, name)
-    choices = tuple(
-        Choice(text, view.changed(**{name: str(option)}).link(path), option == chosen)
-        for option, text in options.items()
-    )
-    return Menu(name, title, options.get(chosen) or chosen, choices)
-
-
-def _periods(view: ReportView, path: str) -> Menu:
-    choices = tuple(
-        Choice(
-            text.capitalize(),
-            view.changed(period=text, start_date="", end_date="").link(path),
-            text == view.period,
-            key,
-        )
-        for key, text in PERIODS.items()
-    )
-    dates = f"{view.start_date[:10]} to {view.end_date[:10]}"
-    return Menu("period", "Period", (view.period or dates).capitalize(), choices)
-
-
-def _filters(space: Space, view: ReportView, path: str) -> Iterable[Filter]:
-    for text in view.only:
-        group, _, key = text.partition(":")
-        others = tuple(other for other in view.only if other != text)
-        yield Filter(filter_text(space, group, key), view.changed(only=others).link(path))
 
 
 def filter_text(space: Space, group: str, key: str) -> str:

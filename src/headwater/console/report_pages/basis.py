@@ -29,6 +29,8 @@ class Basis:
     """What is shared out between touchpoints."""
     whole: Measure
     """The same of whole events."""
+    touched: Measure
+    """The same of whole events that something had a part in."""
     columns: tuple[Measure, ...]
     """Of tables, the first being `credited`."""
     headlines: tuple[HeadlineMeasure, ...]
@@ -57,6 +59,7 @@ MADE_OF: Mapping[Measure, Mapping[str, str]] = {Measure.NEW_CUSTOMERS: _NEW}
 MONEY = Basis(
     Measure.CREDITED_REVENUE,
     Measure.REVENUE,
+    Measure.TOUCHED_REVENUE,
     (Measure.CREDITED_REVENUE, Measure.SHARE, Measure.CREDITED_EVENTS, Measure.NEW_CUSTOMERS),
     (
         HeadlineMeasure(Measure.REVENUE, "Revenue", {}),
@@ -68,6 +71,7 @@ MONEY = Basis(
 EVENTS = Basis(
     Measure.CREDITED_EVENTS,
     Measure.EVENTS,
+    Measure.TOUCHED_EVENTS,
     (Measure.CREDITED_EVENTS, Measure.SHARE, Measure.CONTACTS),
     (
         HeadlineMeasure(Measure.EVENTS, "Conversions", {}),

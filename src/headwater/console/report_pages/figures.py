@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
@@ -107,11 +108,16 @@ def difference(whole: Figure, parts: Iterable[Figure]) -> Figure:
     return rounded(rest) if isinstance(whole, Decimal) else rest
 
 
+def day(moment: datetime) -> str:
+    """Return the day of a local time."""
+    return f"{moment.day} {moment:%b %Y}"
+
+
 def dates(span: DateTimeSpan) -> str:
     """Return the days of a period, with what they have in common once: `3-9 May 2026`."""
     first, last = span.start.date(), span.end.date()
     if first == last:
-        return f"{first.day} {first:%b %Y}"
+        return day(span.start)
     if first.year != last.year:
         return f"{first.day} {first:%b %Y} \u2013 {last.day} {last:%b %Y}"
     if first.month != last.month:

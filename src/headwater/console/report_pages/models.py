@@ -1,0 +1,248 @@
+"""The comparison of attribution models: what each credits with the same conversions, where they
+disagree most, and by how much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.api.services import services
+from headwater.attribution.models import MODELS
+from headwater.console.pages import render
+from headwater.console.report_pages import figures
+from headwater.console.report_pages.bar import ChoiceLinks, model_title, read_bar, window_title
+from headwater.console.report_pages.basis import EVENTS, MONEY, Basis
+from headwater.console.report_pages.breakdown import title
+from headwater.console.report_pages.view import ReportView
+from headwater.console.visitor import HOME, enter, require_visitor
+from headwater.http.errors import Invalid
+from headwater.http.fields import one_of
+from headwater.http.parameters import ListParameter, Parameter, Query
+from headwater.reports.errors import ReportTooLarge
+from headwater.reports.measures import rounded
+from headwater.reports.models import Figure, FigureColumn, Group, Measure, Report, ReportRow
+from headwater.reports.report import query_report
+from headwater.reports.report_reader import CONNECTION_SECONDS
+from headwater.reports.validation import MOST_ROWS
+
+GROUPS = {
+    Group.CHANNEL: "channel", Group.SOURCE: "source", Group.CAMPAIGN: "campaign",
+    Group.ADSET: "ad set", Group.AD: "ad", Group.KEYWORD: "keyword",
+    Group.LANDING_PAGE: "landing page",
+}  # fmt: skip
+ORDERS = {"disagreement": "disagreement", "amount": "amount"}
+USUAL = ("last_touch", "first_touch", "linear", "u_shaped")
+FEWEST = 2
+MOST_SHOWN = 200
+
+_MODELS = ListParameter(
+    name="models", kind=one_of(tuple(MODELS)), most=len(MODELS), default=[*USUAL],
+    description="The models to compare.",
+)  # fmt: skip
+_BASE = Parameter(
+    name="base", kind=one_of(tuple(MODELS)),
+    description="The model that the others are held against; if left out, the first.",
+)  # fmt: skip
+_GROUP = Parameter(
+    name="group", kind=one_of([str(group) for group in GROUPS]), default="channel",
+    description="What the rows are.",
+)  # fmt: skip
+_ORDER = Parameter(
+    name="sort", kind=one_of(tuple(ORDERS)), default="disagreement",
+    description="Whether the rows on which models disagree most come first, or the largest.",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ModelChoices:
+    """What only this page has to choose."""
+
+    models: tuple[str, ...] = USUAL
+    base: str = USUAL[0]
+    """The model that the others are held against."""
+    group: Group = Group.CHANNEL
+    order: str = "disagreement"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The models in the order of columns, the base first."""
+        return (self.base, *(model for model in self.models if model != self.base))
+
+    @property
+    def pairs(self) -> dict[str, str | Sequence[str]]:
+        """As the address has them, without those that are usual."""
+        values = {
+            "models": self.models if self.models != USUAL else (),
+            "base": self.base if self.base != self.models[0] else "",
+            "group": str(self.group) if self.group is not Group.CHANNEL else "",
+            "sort": self.order if self.order != "disagreement" else "",
+        }
+        return {name: value for name, value in values.items() if value}
+
+    @classmethod
+    def read(cls, query: Query) -> ModelChoices:
+        """Read the choices. Raises Invalid with every rule that they break."""
+        models = _MODELS.read(query)
+        if len(models) < FEWEST and _MODELS.name not in query.errors:
+            query.refuse(_MODELS.name, f"must be at least {FEWEST}, to be compared.")
+        base, group, order = _BASE.read(query), _GROUP.read(query), _ORDER.read(query)
+        query.finish()
+        base = base if base in models else models[0]
+        return cls(models, base, Group(group or "channel"), order or "disagreement")
+
+
+@dataclass(frozen=True)
+class ComparedRow:
+    """A row with the credit of each model."""
+
+    title: str
+    row: ReportRow
+    only: tuple[str, ...]
+    amounts: tuple[Fraction, ...]
+    """By model, the base first."""
+
+    @property
+    def disagreement(self) -> Fraction:
+        """What lies between the models that credit the most and the least."""
+        return max(self.amounts) - min(self.amounts)
+
+    @property
+    def differences(self) -> tuple[Fraction, ...]:
+        """From the base to each model."""
+        return tuple(amount - self.amounts[0] for amount in self.amounts)
+
+
+@dataclass(frozen=True)
+class ModelComparison:
+    """What the page shows of a report."""
+
+    basis: Basis
+    choices: ModelChoices
+    report: Report
+    rows: list[ComparedRow]
+    left_out: int
+
+    def column(self, measure: Measure, model: str | None) -> FigureColumn:
+        """Return the column of a measure under a model; None for one that all models share."""
+        return FigureColumn(measure, model)
+
+    def exact(self, amount: Fraction) -> Figure:
+        """Return an amount of the credited measure as reports have it."""
+        return rounded(amount) if self.basis.credited in figures.MONEY else amount
+
+    @property
+    def widest(self) -> Fraction:
+        """The largest difference, which bars are drawn against."""
+        return max((abs(each) for row in self.rows for each in row.differences), default=Fraction())
+
+    @property
+    def sentence(self) -> str:
+        """The largest disagreement in words."""
+        found = [
+            (abs(difference), row, place)
+            for row in self.rows
+            for place, difference in enumerate(row.differences)
+            if difference and row.amounts[0]
+        ]
+        if not found:
+            return "These models agree on every row."
+        _, row, place = max(found, key=lambda each: each[0])
+        ratio = row.differences[place] / abs(row.amounts[0])
+        less = "less" if ratio < 0 else "more"
+        models = self.choices.columns
+        return (
+            f"{row.title} is credited with {figures.percent(abs(ratio))} {less} under "
+            f"{model_title(models[place])} than under {model_title(models[0])}."
+        )
+
+
+def compare(
+    basis: Basis, view: ReportView, choices: ModelChoices, report: Report
+) -> ModelComparison:
+    """Return a report of several models as the page shows it."""
+    replaced = f"{choices.group}:"
+    kept = tuple(text for text in view.only if not text.startswith(replaced))
+    rows = [
+        ComparedRow(
+            title(choices.group, row.keys[0]), row,
+            (*kept, f"{replaced}{row.keys[0].value or ''}"),
+            tuple(
+                Fraction(row.figures[FigureColumn(basis.credited, model)] or 0)
+                for model in choices.columns
+            ),
+        )
+        for row in report.rows
+    ]  # fmt: skip
+    if choices.order == "disagreement":
+        rows.sort(key=lambda row: row.disagreement, reverse=True)
+    left_out = report.left_out + max(0, len(rows) - MOST_SHOWN)
+    return ModelComparison(basis, choices, report, rows[:MOST_SHOWN], left_out)
+
+
+async def show_models(request: Request) -> Response:
+    """Several models side by side."""
+    visitor = await require_visitor(request)
+    shared = services(request)
+    async with shared.database.transaction() as connection:
+        inside = await enter(connection, request, visitor)
+    query = Query(request.scope["query_string"])
+    view, path = ReportView.read(query), request.url.path
+    basis = MONEY if view.of_money else EVENTS
+    choices, page, problem = ModelChoices(), None, None
+    try:
+        choices = ModelChoices.read(query)
+        measures = (basis.credited, basis.touched)
+        report_query = view.report(
+            inside.space, datetime.now(UTC), measures, (choices.group,),
+            **_of_models(choices),
+        )  # fmt: skip
+        async with shared.database.transaction(CONNECTION_SECONDS) as connection:
+            report = await query_report(connection, inside.space.id, report_query)
+        page = compare(basis, view, choices, report)
+    except (Invalid, ReportTooLarge) as error:
+        problem = error
+    base = f"{HOME}/spaces/{inside.space.id}"
+    not_here = frozenset({"compare", "attribution_model"})
+    links = ChoiceLinks(view, path, choices.pairs)
+    return render(
+        request, "models.html", status=problem.status if problem else 200,
+        bar=read_bar(inside.space, view, path, without=not_here, also=choices.pairs),
+        menus=(
+            links.own_menu(
+                "base", "Against", {name: model_title(name) for name in choices.models},
+                choices.base, choices.models[0],
+            ),
+            links.own_menu("group", "Rows", GROUPS, choices.group, Group.CHANNEL),
+            links.own_menu("sort", "Sorted by", ORDERS, choices.order, "disagreement"),
+        ),
+        hidden=[pair for pair in (*view.pairs, *links.hidden) if pair[0] != "models"],
+        view=view, choices=choices, problem=problem, page=page, base=base, path=path,
+        figures=figures, models={name: model_title(name) for name in MODELS},
+        window=window_title(view.attribution_window), csv=_csv_link(view, basis, choices, base),
+    )  # fmt: skip
+
+
+def _csv_link(view: ReportView, basis: Basis, choices: ModelChoices, base: str) -> str:
+    return view.csv_link(
+        f"{base}/report.csv", (basis.credited, basis.touched), (choices.group,),
+        **_of_models(choices),
+    )  # fmt: skip
+
+
+def _of_models(choices: ModelChoices) -> dict[str, Any]:
+    """Return the parameters of a report of several models."""
+    return {
+        "attribution_model": "", "attribution_models": [*choices.models],
+        "limit": str(MOST_ROWS), "compare": "none",
+    }  # fmt: skip
+
+
+ROUTES = [Route(f"{HOME}/spaces/{{space_id}}/models", show_models, methods=["GET"])]
