@@ -23,6 +23,8 @@ class FlashMessage(StrEnum):
     ROLE_CHANGED = "The role is changed."
     INVITATION_REVOKED = "The invitation is taken back."
     JOINED = "Welcome: you are a member of this Space now."
+    VIEW_SAVED = "The view is saved: it is under Views on every report."
+    VIEW_REMOVED = "The view is removed."
     SET_UP = "Welcome: your account and your Space are ready."
 
 

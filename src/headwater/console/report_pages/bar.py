@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.console.report_pages.view import ANY, CONVERSIONS, SALES, ReportView
@@ -76,6 +77,13 @@ class ReportBar:
     start_date: str
     end_date: str
     today: str
+    query: str
+    """The choices as the address has them."""
+
+    @property
+    def end(self) -> str:
+        """The end of the page's address, after the Space's."""
+        return "/".join(["", *self.path.split("/")[4:]])
 
 
 def read_bar(
@@ -97,7 +105,7 @@ def read_bar(
     return ReportBar(
         path, links.periods(), tuple(menu for menu in menus if menu.name not in without),
         links.filters(space), links.hidden, view.start_date[:10], view.end_date[:10],
-        datetime.now(space.zone).date().isoformat(),
+        datetime.now(space.zone).date().isoformat(), urlencode(links.pairs),
     )  # fmt: skip
 
 
@@ -156,13 +164,18 @@ class ChoiceLinks:
         )
 
     @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The choices that are not the usual ones, the page's own with them."""
+        pairs = self.view.pairs
+        for name, value in self.also.items():
+            pairs += [(name, text) for text in ([value] if isinstance(value, str) else value)]
+        return pairs
+
+    @property
     def hidden(self) -> tuple[tuple[str, str], ...]:
         """What a form for dates carries along."""
         dates = {"start_date", "end_date", "period"}
-        pairs = [pair for pair in self.view.pairs if pair[0] not in dates]
-        for name, value in self.also.items():
-            pairs += [(name, text) for text in ([value] if isinstance(value, str) else value)]
-        return tuple(pairs)
+        return tuple(pair for pair in self.pairs if pair[0] not in dates)
 
     def _to(self, view: ReportView) -> str:
         return view.link(self.path, **self.also)

@@ -21,6 +21,7 @@ from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import ChoiceLinks, model_title, read_bar, window_title
 from headwater.console.report_pages.basis import EVENTS, MONEY, Basis
 from headwater.console.report_pages.breakdown import title
+from headwater.console.report_pages.saved_views import list_views
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME, enter, require_visitor
 from headwater.http.errors import Invalid
@@ -193,6 +194,7 @@ async def show_models(request: Request) -> Response:
     shared = services(request)
     async with shared.database.transaction() as connection:
         inside = await enter(connection, request, visitor)
+        views = await list_views(connection, inside)
     query = Query(request.scope["query_string"])
     view, path = ReportView.read(query), request.url.path
     basis = MONEY if view.of_money else EVENTS
@@ -223,7 +225,7 @@ async def show_models(request: Request) -> Response:
             links.own_menu("group", "Rows", GROUPS, choices.group, Group.CHANNEL),
             links.own_menu("sort", "Sorted by", ORDERS, choices.order, "disagreement"),
         ),
-        hidden=[pair for pair in (*view.pairs, *links.hidden) if pair[0] != "models"],
+        hidden=[pair for pair in links.pairs if pair[0] != "models"], views=views,
         view=view, choices=choices, problem=problem, page=page, base=base, path=path,
         figures=figures, models={name: model_title(name) for name in MODELS},
         window=window_title(view.attribution_window), csv=_csv_link(view, basis, choices, base),

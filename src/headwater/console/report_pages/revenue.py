@@ -27,6 +27,7 @@ from headwater.console.report_pages.basis import (
 from headwater.console.report_pages.breakdown import LEVELS, OPEN, Breakdown, BreakdownRow
 from headwater.console.report_pages.course import Course, CourseChart
 from headwater.console.report_pages.figures import Change
+from headwater.console.report_pages.saved_views import list_views
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME, enter, require_visitor
 from headwater.http.errors import Invalid
@@ -164,6 +165,7 @@ async def show_revenue(request: Request) -> Response:
     shared = services(request)
     async with shared.database.transaction() as connection:
         inside = await enter(connection, request, visitor)
+        views = await list_views(connection, inside)
     query = Query(request.scope["query_string"])
     view = ReportView.read(query)
     reports = RevenueReports(inside.space, view, Breakdown(view, query.several(OPEN)))
@@ -178,6 +180,7 @@ async def show_revenue(request: Request) -> Response:
         request, "revenue.html", status=problem.status if problem else 200,
         bar=read_bar(inside.space, view, request.url.path), view=view, problem=problem,
         page=content, reasons=REASONS, figures=figures, base=base,
+        views=views,
         titles=TITLES, column=FigureColumn, made_of=MADE_OF,
         csv=view.csv_link(f"{base}/report.csv", reports.basis.columns, LEVELS[:1]),
         model=model_title(view.attribution_model).lower(),

@@ -12,6 +12,15 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   });
 }
 
+for (const button of document.querySelectorAll("[data-copy-address]")) {
+  button.hidden = !navigator.clipboard;
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(location.href);
+    button.textContent = "Copied";
+    announce("The link is copied.");
+  });
+}
+
 // Over plain http on other hosts than this machine there is no clipboard for pages: then the text
 // is selected, for the keyboard to copy.
 async function copied(source) {
