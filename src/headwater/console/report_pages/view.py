@@ -76,7 +76,8 @@ class ReportView:
         """The choices as parameters of the API's reports, without those not made."""
         values: dict[str, str | list[str]] = {
             "event_names": self.event_names, "period": self.period,
-            "start_date": self.start_date, "end_date": self.end_date, "compare": self.compare,
+            "start_date": _moment(self.start_date, "00:00:00"),
+            "end_date": _moment(self.end_date, "23:59:59"), "compare": self.compare,
             "attribution_model": self.attribution_model,
             "attribution_window": self.attribution_window,
             "query_mode": self.query_mode, "date_basis": self.date_basis, "only": [*self.only],
@@ -140,3 +141,8 @@ class ReportView:
         if (filter_ := more.pop("only", None)) is not None and filter_ not in kept:
             kept = (*kept, filter_)
         return self.changed(only=kept).link(path, credit=credit, **more)
+
+
+def _moment(text: str, clock: str) -> str:
+    """Return a date with a time of day, as a page's form sends dates alone."""
+    return f"{text} {clock}" if len(text) == len("2026-01-01") else text

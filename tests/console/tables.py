@@ -1,0 +1,64 @@
+"""Reading the figures of a page: the cells of its tables and headlines, with their exact values and
+where they lead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html.parser import HTMLParser
+
+
+@dataclass
+class Cell:
+    """A cell of a table, or a headline."""
+
+    text: str = ""
+    value: str | None = None
+    """The exact value of its first figure."""
+    link: str | None = None
+
+
+class PageTables(HTMLParser):
+    """The tables of a page, by the id of the heading that names their section."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.html = html
+        self.tables: dict[str, list[list[Cell]]] = {}
+        self.headlines: dict[str, Cell] = {}
+        self._heading, self._title = "", ""
+        self._cell: Cell | None = None
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "h2":
+            self._heading, self._title = given.get("id") or self._heading, ""
+        elif tag == "tr":
+            self.tables.setdefault(self._heading, []).append([])
+        elif tag in {"td", "th"}:
+            self._cell = Cell()
+            self.tables[self._heading][-1].append(self._cell)
+        elif tag == "p" and given.get("class") == "value":
+            self._cell = self.headlines[self._title.strip()] = Cell()
+        elif self._cell is not None:
+            if tag == "a" and self._cell.link is None:
+                self._cell.link = given.get("href")
+            elif tag == "data" and self._cell.value is None:
+                self._cell.value = given.get("value")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in {"td", "th", "p"}:
+            self._cell = None
+
+    def handle_data(self, data: str) -> None:
+        if self._cell is not None:
+            self._cell.text += data
+        else:
+            self._title += data
+
+    def row(self, table: str, title: str) -> list[Cell]:
+        """The row of a table whose first cell begins with a title."""
+        return next(
+            row for row in self.tables[table] if row and row[0].text.strip().startswith(title)
+        )

@@ -1,0 +1,204 @@
+"""A Space's first page: revenue, where it came from, against the time before."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import psycopg
+import pytest
+
+from headwater.accounts.roles import Role
+from tests.console.conftest import Person
+from tests.console.tables import PageTables
+from tests.support.factories import Stage
+
+NOON = datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0)
+HOSTILE = "<script>alert(1)</script>\"'&"
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection, space_id: int) -> Stage:
+    return Stage(connection, space_id, "")
+
+
+def days_ago(days: int) -> datetime:
+    return NOON - timedelta(days=days)
+
+
+def order(stage: Stage, source: str | None, amount: str, days: int = 3, **ad: str) -> int:
+    """An order, a minute after a visit from a source."""
+    contact = stage.contact()
+    if source:
+        columns = {"tag_set_id": stage.tag_set(**ad)} if ad else {}
+        moment = days_ago(days) - timedelta(minutes=1)
+        stage.touchpoint(contact, source, occurred_at=moment, **columns)
+    return stage.event(contact, event_time=days_ago(days), amount=amount)
+
+
+def page_of(person: Person, space_id: int, query: str = "") -> PageTables:
+    answer = person.browser.get(f"/console/spaces/{space_id}?{query}")
+    assert answer.status_code == 200, answer.text
+    return PageTables(answer.text)
+
+
+def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
+    order(stage, "google_ads", "100.50")
+    order(stage, "google_ads", "50")
+    order(stage, "ai_chat_gpt", "30.25")
+    order(stage, None, "20")
+    order(stage, "google_ads", "80", days=40)
+    page = page_of(owner, space_id)
+    assert page.headlines["Revenue"].value == "200.75"
+    assert page.headlines["Orders"].value == "4"
+    assert page.headlines["New customers"].value == "4"
+    assert page.headlines["Unattributed"].text.strip() == "10.0 %"
+    assert [cell.value for cell in page.row("channels", "Paid ads")[1:4]] == [
+        "150.5", "0.7497", "2",
+    ]  # fmt: skip
+    assert page.row("channels", "AI answers")[1].value == "30.25"
+    assert page.row("channels", "Credited")[1].value == "180.75"
+    assert page.row("channels", "Unattributed")[1].value == "20"
+    assert page.row("channels", "No touchpoint")[1].value == "20"
+    assert page.row("channels", "All")[1].value == "200.75"
+    assert "88.1 %" in page.row("channels", "Paid ads")[-1].text
+
+
+def test_every_choice_is_a_link(owner: Person, stage: Stage, space_id: int) -> None:
+    """Each leads to a page that says so, and keeps the other choices."""
+    order(stage, "google_ads", "10")
+    address = f"/console/spaces/{space_id}"
+    page = owner.browser.get(f"{address}?attribution_model=u_shaped").text
+    assert f"{address}?period=today&amp;attribution_model=u_shaped" in page
+    assert f"{address}?attribution_model=u_shaped&amp;query_mode=company" in page
+    assert 'aria-current="true">U-shaped' in page
+
+
+def test_own_dates(owner: Person, stage: Stage, space_id: int) -> None:
+    order(stage, "google_ads", "10", days=3)
+    order(stage, "google_ads", "70", days=5)
+    day = days_ago(3).date()
+    page = page_of(owner, space_id, f"start_date={day}&end_date={day}&period=today")
+    assert page.headlines["Revenue"].value == "10"
+    assert page.tables["course"][0][0].text == "Hour"
+
+
+def test_rows_open_in_place(owner: Person, stage: Stage, space_id: int) -> None:
+    order(stage, "google_ads", "10", campaign_id="c/1", campaign_name=HOSTILE, ad_id="a1")
+    order(stage, "facebook_ads", "5")
+    page = page_of(owner, space_id)
+    link = page.row("channels", "Paid ads")[0].link
+    assert link
+    for title in ("Google ads", HOSTILE, "a1"):
+        answer = owner.browser.get(link)
+        assert "<script>alert" not in answer.text
+        page = PageTables(answer.text)
+        row = page.row("channels", title)
+        assert row[1].value == "10"
+        link = row[0].link or link
+    assert page.row("channels", "Facebook ads")[1].value == "5"
+    closed = page.row("channels", "Paid ads")[0].link
+    assert closed
+    assert "Google ads" not in owner.browser.get(closed).text
+
+
+def test_no_group(owner: Person, stage: Stage, space_id: int) -> None:
+    """What has no campaign is a row, too, and opens nothing wrong."""
+    order(stage, "google_ads", "10")
+    page = page_of(owner, space_id, "open=paid&open=paid/google_ads&open=paid/google_ads/")
+    assert page.row("channels", "No campaign")[1].value == "10"
+    assert page.row("channels", "No ad")[1].value == "10"
+
+
+def test_other_conversions(owner: Person, stage: Stage, space_id: int) -> None:
+    """Those are counted; no amount and no currency is on the page."""
+    contact = stage.contact()
+    stage.touchpoint(contact, "email", occurred_at=days_ago(4))
+    stage.event(contact, event_name="sign_up", event_time=days_ago(3), amount=None)
+    page = page_of(owner, space_id, "conversion=sign_up")
+    assert page.headlines["Conversions"].value == "1"
+    assert page.row("channels", "E-mail")[1].value == "1"
+    assert "USD" not in page.html.replace("Currency", "")
+
+
+def test_by_date_of_the_touch(owner: Person, stage: Stage, space_id: int) -> None:
+    """Nothing is unattributed then: the credit of other touches is in other periods."""
+    order(stage, "google_ads", "10")
+    page = page_of(owner, space_id, "date_basis=touch")
+    assert page.row("channels", "Credited")[1].value == "10"
+    assert "Unattributed" not in page.headlines
+
+
+def test_csv_is_that_of_the_table(owner: Person, stage: Stage, space_id: int) -> None:
+    order(stage, "google_ads", "100.50")
+    page = owner.browser.get(f"/console/spaces/{space_id}?attribution_model=linear")
+    link = next(
+        part.split('"')[0].replace("&amp;", "&")
+        for part in page.text.split('href="')
+        if "/report.csv?" in part
+    )
+    answer = owner.browser.get(link)
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+    (row,) = csv.DictReader(answer.text.splitlines())
+    assert (row["channel"], row["credited_revenue"]) == ("paid", "100.5")
+
+
+def test_an_empty_space(owner: Person, space_id: int) -> None:
+    page = page_of(owner, space_id)
+    assert page.headlines["Revenue"].value == "0"
+    assert "Nothing in this time" in page.html
+    assert f"/console/spaces/{space_id}/setup" in page.html
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("attribution_model=magic", "attribution_model"),
+        ("attribution_window=5", "attribution_window"),
+        ("period=whenever", "period"),
+        ("start_date=2026-02-30&end_date=2026-03-01", "start_date"),
+        ("conversion=wish", "conversion"),
+        ("only=nothing:x", "only"),
+        ("compare=mars", "compare"),
+    ],
+)
+def test_refuses(owner: Person, space_id: int, query: str, name: str) -> None:
+    """The page stands, with its bar and the rule."""
+    answer = owner.browser.get(f"/console/spaces/{space_id}?{query}")
+    assert answer.status_code == 422
+    assert f"The {name}" in answer.text
+    assert "Last 7 days" in answer.text
+
+
+def test_hostile_choices_are_text(owner: Person, space_id: int) -> None:
+    answer = owner.browser.get(
+        f"/console/spaces/{space_id}",
+    )
+    assert answer.status_code == 200
+    for name in ("period", "conversion", "only", "open", "start_date", "attribution_model"):
+        answer = owner.browser.client.get(
+            f"/console/spaces/{space_id}", params={name: f"source:{HOSTILE}"}
+        )
+        assert "<script>alert" not in answer.text
+
+
+def test_saved_views(owner: Person, person: Callable[..., Person], space_id: int) -> None:
+    """A member's own: another does not see it, and cannot remove it."""
+    path = f"/console/spaces/{space_id}?attribution_model=linear"
+    saved = owner.browser.fill(path, f"/console/spaces/{space_id}/views/save", name=HOSTILE)
+    assert saved.status_code == 200
+    assert str(saved.url).endswith("?attribution_model=linear")
+    assert "&lt;script&gt;alert(1)" in saved.text
+    other = person(Role.VIEWER)
+    assert "alert(1)" not in other.browser.get(path).text
+    removed = owner.browser.fill(path, f"/console/spaces/{space_id}/views/remove")
+    assert "alert(1)" not in removed.text
+    assert "The view is removed." in removed.text
+
+
+def test_views_have_names(owner: Person, space_id: int) -> None:
+    path, action = f"/console/spaces/{space_id}", f"/console/spaces/{space_id}/views/save"
+    form = owner.browser.form(path, action)
+    for values in ({"name": "  "}, {"name": "x" * 81}, {"name": "x", "page": "/keys"}):
+        assert owner.browser.send(form, **values).status_code == 422
