@@ -19,7 +19,7 @@ from headwater.console import (
     space_settings,
 )
 from headwater.console.pages import pages_app, redirect
-from headwater.console.report_pages import csv_file, models, revenue, saved_views
+from headwater.console.report_pages import csv_file, events, models, revenue, saved_views
 from headwater.console.visitor import HOME, LOGIN
 from headwater.http.path_parameters import REST
 
@@ -41,6 +41,7 @@ PAGES = [
     *revenue.ROUTES,
     *models.ROUTES,
     *csv_file.ROUTES,
+    *events.ROUTES,
     *saved_views.ROUTES,
     *members.ROUTES,
     *keys.ROUTES,

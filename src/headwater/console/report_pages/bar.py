@@ -89,9 +89,11 @@ class ReportBar:
 def read_bar(
     space: Space, view: ReportView, path: str, *,
     without: frozenset[str] = frozenset(), also: Mapping[str, str | Sequence[str]] | None = None,
+    filters: tuple[Filter, ...] = (),
 ) -> ReportBar:  # fmt: skip
     """Return the bar of the page at a path. `without` names choices that the page does not have,
-    `also` has those of its own, which links keep.
+    `also` has those of its own, which links keep, and
+    `filters` the filters that it sets itself.
     """
     links = ChoiceLinks(view, path, also or {})
     menus = [
@@ -104,7 +106,7 @@ def read_bar(
     ]
     return ReportBar(
         path, links.periods(), tuple(menu for menu in menus if menu.name not in without),
-        links.filters(space), links.hidden, view.start_date[:10], view.end_date[:10],
+        (*links.filters(space), *filters), links.hidden, view.start_date[:10], view.end_date[:10],
         datetime.now(space.zone).date().isoformat(), urlencode(links.pairs),
     )  # fmt: skip
 
@@ -136,7 +138,7 @@ class ChoiceLinks:
             if option != usual:
                 also[name] = str(option)
             choices.append(Choice(text, self.view.link(self.path, **also), option == chosen))
-        return Menu(name, title, options[chosen], tuple(choices))
+        return Menu(name, title, options.get(chosen) or chosen, tuple(choices))
 
     def periods(self) -> Menu:
         """Return the menu of periods."""

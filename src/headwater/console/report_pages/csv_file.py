@@ -11,6 +11,7 @@ from starlette.routing import Route
 from headwater.api.services import services
 from headwater.console.visitor import HOME, enter, require_visitor
 from headwater.http.parameters import Query
+from headwater.reports.models import DateTimeSpan
 from headwater.reports.parameters import read_report_query
 from headwater.reports.report import query_report
 from headwater.reports.report_answer import report_csv
@@ -26,9 +27,14 @@ async def send_csv(request: Request) -> Response:
     query = read_report_query(Query(request.scope["query_string"]), inside.space, datetime.now(UTC))
     async with database.transaction(CONNECTION_SECONDS) as connection:
         report = await query_report(connection, inside.space.id, query)
-    name = f"report-{query.start:%Y-%m-%d}-{query.end:%Y-%m-%d}.csv"
+    return csv_response("report", report.span, report_csv(query, report))
+
+
+def csv_response(name: str, span: DateTimeSpan, content: bytes) -> Response:
+    """Return a CSV file, named by what it has and the days it is of."""
+    name = f"{name}-{span.start:%Y-%m-%d}-{span.end:%Y-%m-%d}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(report_csv(query, report), 200, headers, "text/csv; charset=utf-8")
+    return Response(content, 200, headers, "text/csv; charset=utf-8")
 
 
 ROUTES = [Route(f"{HOME}/spaces/{{space_id}}/report.csv", send_csv, methods=["GET"])]

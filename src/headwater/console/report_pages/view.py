@@ -91,13 +91,18 @@ class ReportView:
         """Return a report of these choices; `changes` are parameters in place of the view's own.
         Raises Invalid with every rule that the choices break.
         """
-        values: dict[str, Any] = {
-            **self.parameters, "measures": [*measures],
-            "group_by": [*group_by] or [parameters.NO_GROUPS], **changes,
-        }  # fmt: skip
+        groups = [*group_by] or [parameters.NO_GROUPS]
+        query = self.input(measures=[*measures], group_by=groups, **changes)
+        return read_report_query(query, space, now)
+
+    def input(self, **changes: Any) -> JsonInput:
+        """Return the choices as parameters that are read as those of the API; `changes` are in
+        place of the view's own.
+        """
+        values = {**self.parameters, **changes}
         query = JsonInput({name: value for name, value in values.items() if value})
         query.read("conversion", _CONVERSION, self.conversion)
-        return read_report_query(query, space, now)
+        return query
 
     def changed(self, **changes: Any) -> Self:
         """Return the view with other choices."""
