@@ -21,7 +21,7 @@ from tests.conformance.node import Node
 from tests.console.conftest import accounts, console, passwords  # noqa: F401 # fixtures
 from tests.support.accounts import Accounts
 
-SPACE_PAGES = ("", "/members", "/keys", "/mcp", "/settings")
+SPACE_PAGES = ("", "/models", "/events", "/setup", "/members", "/keys", "/mcp", "/settings")
 LOOKS = [
     {"color_scheme": scheme, "viewport": {"width": width, "height": 800}}
     for scheme in ("light", "dark") for width in (1280, 390, 320)

@@ -14,7 +14,7 @@ from tests.conftest import Running
 from tests.console.browsing import Browser, Forms, headings
 from tests.console.conftest import Person
 
-IN_SPACE = ("", "/members", "/keys", "/mcp", "/settings")
+IN_SPACE = ("", "/models", "/events", "/setup", "/members", "/keys", "/mcp", "/settings")
 OUTSIDE = ("/console?all", "/console/account")
 GUESTS = ("/login", "/console/set-up/x", "/console/reset/x", "/console/join/x")
 UNKNOWN = ("/console/nothing", "/console/spaces/0", "/console/spaces/x", "/console/spaces/1/x")

@@ -42,6 +42,7 @@ from headwater.reports.models import (
     NoCredit,
     Report,
     ReportQuery,
+    ReportRow,
 )
 from headwater.reports.report import query_reports
 from headwater.reports.report_reader import CONNECTION_SECONDS
@@ -77,6 +78,16 @@ class RevenueContent:
     rows: list[BreakdownRow]
 
     @property
+    def of_some_touches(self) -> bool:
+        """True when only the credit of some touchpoints counts: then so do only their events."""
+        return self.report.unattributed is None
+
+    @property
+    def whole_credit(self) -> str:
+        """The kind of list that headlines are made of."""
+        return "credited" if self.of_some_touches else "all"
+
+    @property
     def compares(self) -> bool:
         """True when there were events before the end of the time that is compared with."""
         then, first = self.report.compared_span, self.report.first_event
@@ -97,7 +108,7 @@ class RevenueContent:
     @property
     def sentence(self) -> str:
         """What the chart shows, in words."""
-        whole = self.report.overall or self.report.total
+        whole = whole_of(self.report)
         value = figures.written(self.basis.whole, whole.figures[self.basis.whole_column])
         unit = f" {self.report.currency}" if self.basis.credited in figures.MONEY else ""
         first = f"{self.basis.headlines[0].title} {value}{unit}"
@@ -106,6 +117,13 @@ class RevenueContent:
         top = self.rows[0]
         share = figures.written(Measure.SHARE, top.row.figures[FigureColumn(Measure.SHARE)])
         return f"{first}, {top.title} leads with {share}"
+
+
+def whole_of(report: Report) -> ReportRow:
+    """Return the row over everything that a page is about: of only some touchpoints, over the
+    events that they are credited with.
+    """
+    return report.total if report.overall is None or report.unattributed is None else report.overall
 
 
 class RevenueReports:
@@ -140,7 +158,7 @@ class RevenueReports:
         return self._view.report(self._space, self._now, measures, (group,), **changes)
 
     def _headlines(self, first: Report, course: Course, by_step: Report) -> tuple[Headline, ...]:
-        row = first.overall or first.total
+        row = whole_of(first)
         return tuple(
             Headline(
                 about, row.figures[FigureColumn(about.measure)],

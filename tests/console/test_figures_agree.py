@@ -1,0 +1,197 @@
+"""One definition of a report: what a page shows is what the API, its CSV and assistants have, to
+the last digit; and every figure leads to a list that adds up to it. Over drawn pages;
+HEADWATER_PAGES makes the run longer.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import random
+from collections.abc import Iterator
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+from urllib.parse import parse_qs, parse_qsl, urlsplit
+
+import httpx
+import psycopg
+import pytest
+
+from headwater.attribution.models import MODELS, WINDOWS
+from headwater.paths.builder import build_next
+from headwater.reports.report_answer import in_digits
+from tests.conftest import Running
+from tests.console.conftest import Person
+from tests.console.tables import Cell, PageTables
+from tests.console.test_revenue import NOON
+from tests.mcp.assistants import Assistant, connect
+from tests.support.factories import Stage
+
+PAGES = int(os.environ.get("HEADWATER_PAGES", "40"))
+PART = 10
+"""Pages that one test draws."""
+SOURCES = ("google_ads", "facebook_ads", "ai_chat_gpt", "email", "direct", "google_organic")
+CHANNELS = {"Paid ads": "paid", "AI answers": "ai", "E-mail": "email", "Direct": "direct",
+            "Organic search and social": "organic"}  # fmt: skip
+
+
+def fill(stage: Stage, draw: random.Random) -> None:
+    """Sixty people with visits, orders, refunds and sign-ups over three months."""
+    company = stage.company(name="Acme")
+    tags = [stage.tag_set(campaign_id=f"c{n}", campaign_name=f"Campaign {n}", ad_id=f"a{n}")
+            for n in range(3)]  # fmt: skip
+    for _ in range(60):
+        works = {"company_id": company} if draw.random() < 0.3 else {}
+        contact = stage.contact(**works)
+        for _ in range(draw.randrange(5)):
+            tagged = {"tag_set_id": draw.choice(tags)} if draw.random() < 0.7 else {}
+            moment = NOON - timedelta(hours=draw.randrange(24 * 90))
+            stage.touchpoint(contact, draw.choice(SOURCES), occurred_at=moment, **tagged, **works)
+        for _ in range(draw.randrange(4)):
+            name = draw.choice(["purchase", "purchase", "purchase", "upsell_purchase", "sign_up"])
+            amount = Decimal(draw.randrange(-300, 99_999)) / draw.choice([1, 100, 10_000])
+            stage.event(
+                contact, event_name=name, amount=None if name == "sign_up" else amount,
+                event_time=NOON - timedelta(hours=draw.randrange(24 * 90)), **works,
+            )  # fmt: skip
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection, space_id: int, make_key: Any) -> Stage:
+    stage = Stage(connection, space_id, make_key(space_id))
+    fill(stage, random.Random("figures"))
+    while build_next(connection, space_id):
+        pass
+    return stage
+
+
+@pytest.fixture
+def assistant(
+    console: Running, connection: psycopg.Connection, space_id: int
+) -> Iterator[Assistant]:
+    with connect(console, connection, space_id) as assistant:
+        yield assistant
+
+
+def drawn_page(draw: random.Random) -> str:
+    """The query of a page."""
+    choices = {
+        "period": ["last 30 days", "last 90 days", "last 7 days", "this year", "last 12 weeks"],
+        "compare": ["previous_period", "previous_year", "none"],
+        "conversion": ["sales", "sign_up", "any"],
+        "attribution_model": list(MODELS),
+        "attribution_window": list(map(str, WINDOWS)),
+        "query_mode": ["profile", "company"],
+        "date_basis": ["conversion", "conversion", "touch"],
+        "only": ["", "", "channel:paid", "source:direct", "campaign:c1", "campaign:", "company:"],
+    }
+    pairs = {name: draw.choice(values) for name, values in choices.items()}
+    return str(httpx.QueryParams({name: value for name, value in pairs.items() if value}))
+
+
+def values(cells: list[Cell]) -> list[str]:
+    return [cell.value or "" for cell in cells]
+
+
+@pytest.mark.parametrize("part", range(-(-PAGES // PART)))
+def test_page_csv_api_and_assistant(
+    owner: Person, stage: Stage, assistant: Assistant, console: Running, space_id: int, part: int
+) -> None:
+    draw = random.Random(f"agree {part}")
+    for _ in range(PART):
+        query = drawn_page(draw)
+        page = owner.browser.get(f"/console/spaces/{space_id}?{query}")
+        assert page.status_code == 200, (query, page.text)
+        tables = PageTables(page.text)
+        if "channels" not in tables.tables:
+            assert "Nothing in this time" in page.text
+            continue
+        link = next(
+            part.split('"')[0].replace("&amp;", "&")
+            for part in page.text.split('href="')
+            if "/report.csv?" in part
+        )
+        file = owner.browser.get(link)
+        parameters = urlsplit(link).query
+        answer = httpx.get(
+            f"{console.base_url}/public-api/v1/reports?{parameters}",
+            headers={"Authorization": f"Bearer {stage.key}"}, timeout=60,
+        ).json()  # fmt: skip
+        lists = {"event_names", "measures", "group_by", "only"}
+        arguments: dict[str, Any] = {
+            name: several if name in lists else several[0]
+            for name, several in parse_qs(parameters).items()
+        }
+        arguments["attribution_window"] = int(arguments["attribution_window"])
+        told = assistant.call("query_report", **arguments)
+        assert {name: told[name] for name in ("columns", "rows", "totals")} == {
+            name: answer[name] for name in ("columns", "rows", "totals")
+        }, query
+        shown = {
+            CHANNELS[row[0].text.strip()]: values(row[1:])
+            for row in tables.tables["channels"]
+            if row[0].text.strip() in CHANNELS
+        }
+        assert len(shown) == len(answer["rows"]), query
+        measures = parse_qs(parameters)["measures"]
+        for row, line in zip(answer["rows"], csv.DictReader(file.text.splitlines()), strict=True):
+            figures = dict(zip(answer["columns"], row, strict=True))
+            for place, measure in enumerate(measures):
+                digits = in_digits(figures[measure])
+                assert shown[row[0]][place] == digits == line[measure], (query, row[0], measure)
+
+
+@pytest.mark.usefixtures("stage")
+@pytest.mark.parametrize("part", range(-(-PAGES // PART)))
+def test_every_figure_leads_to_what_it_is_made_of(owner: Person, space_id: int, part: int) -> None:
+    draw = random.Random(f"leads {part}")
+    for _ in range(PART // 2):
+        query = drawn_page(draw)
+        page = owner.browser.get(f"/console/spaces/{space_id}?{query}&open=paid")
+        assert page.status_code == 200
+        tables = PageTables(page.text)
+        head = [cell.text for cell in tables.tables.get("channels", [[]])[0]]
+        for row in tables.tables.get("channels", [])[1:]:
+            for title, cell in zip(head[1:], row[1:], strict=True):
+                if cell.link and cell.value is not None:
+                    follow(owner, cell, title, (query, row[0].text))
+        for title, cell in tables.headlines.items():
+            if cell.link and cell.value is not None:
+                follow(owner, cell, title, (query, "headline"))
+
+
+def follow(owner: Person, cell: Cell, title: str, where: tuple[str, str]) -> None:
+    """Open what a figure leads to, and compare its totals, and the sum of its rows, with it."""
+    assert cell.link
+    first = owner.browser.get(cell.link)
+    assert first.status_code == 200, (where, cell.link, first.text)
+    page, figure = PageTables(first.text), Decimal(cell.value or "0")
+    events, amount = (
+        Decimal(page.headlines[name].value or "0") for name in ("Events", "Their amounts")
+    )
+    credit = dict(parse_qsl(urlsplit(cell.link).query)).get("credit")
+    credited = page.headlines.get("Credit that counts")
+    of_credit = Decimal(credited.value or "0") if credited and credit == "credited" else None
+    where = (*where, title, cell.link)
+    if title == "Revenue":
+        whole = where[1] == "headline" or of_credit is None
+        assert figure == (amount if whole else of_credit), where
+    elif title in {"Orders", "New customers"} or (title == "Conversions" and credit != "credited"):
+        assert figure == events, where
+    elif title == "Average order":
+        assert figure == round(amount / events, 4), where
+    rows = [row for row in page.tables.get("listed", [])[1:] if row]
+    while older := next_of(page.html):
+        page = PageTables(owner.browser.get(older).text)
+        rows += [row for row in page.tables["listed"][1:] if row]
+    assert len(rows) == events, where
+    assert sum(Decimal(row[3].value or "0") for row in rows) == amount, where
+    if of_credit is not None and all(row[3].value for row in rows):
+        assert sum(Decimal(row[4].value or "0") for row in rows) == of_credit, where
+
+
+def next_of(html: str) -> str | None:
+    """The address of the next page of a list."""
+    _, found, rest = html.partition('rel="next" href="')
+    return rest.split('"')[0].replace("&amp;", "&") if found else None
