@@ -68,9 +68,9 @@ def stage(connection: psycopg.Connection, space_id: int, make_key: Any) -> Stage
 
 @pytest.fixture
 def assistant(
-    console: Running, connection: psycopg.Connection, space_id: int
+    server: Running, connection: psycopg.Connection, space_id: int
 ) -> Iterator[Assistant]:
-    with connect(console, connection, space_id) as assistant:
+    with connect(server, connection, space_id) as assistant:
         yield assistant
 
 
@@ -96,7 +96,7 @@ def values(cells: list[Cell]) -> list[str]:
 
 @pytest.mark.parametrize("part", range(-(-PAGES // PART)))
 def test_page_csv_api_and_assistant(
-    owner: Person, stage: Stage, assistant: Assistant, console: Running, space_id: int, part: int
+    owner: Person, stage: Stage, assistant: Assistant, server: Running, space_id: int, part: int
 ) -> None:
     draw = random.Random(f"agree {part}")
     for _ in range(PART):
@@ -115,7 +115,7 @@ def test_page_csv_api_and_assistant(
         file = owner.browser.get(link)
         parameters = urlsplit(link).query
         answer = httpx.get(
-            f"{console.base_url}/public-api/v1/reports?{parameters}",
+            f"{server.base_url}/public-api/v1/reports?{parameters}",
             headers={"Authorization": f"Bearer {stage.key}"}, timeout=60,
         ).json()  # fmt: skip
         lists = {"event_names", "measures", "group_by", "only"}
