@@ -49,6 +49,6 @@ def test_every_source_is_reached() -> None:
 
 
 def test_every_rule_and_reason_is_reached() -> None:
-    # Only events fall back, and only a Space adds hosts of its own to the excluded ones.
-    reached = {case[1] for case in CASES} | {"fallback", "excluded_host"}
+    # Only events fall back, and only a Space adds names and hosts of its own.
+    reached = {case[1] for case in CASES} | {"fallback", "excluded_host", "own_utm_source"}
     assert {*RULES, *NothingReason} - reached == set()

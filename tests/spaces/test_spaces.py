@@ -95,6 +95,7 @@ def test_every_bucket_can_be_limited(database_url: str, bucket: str) -> None:
         ("event_label.purchase", "x"), ("field_label.profile_field_31", "x"),
         ("field_label.profile_field_1", "a\x00b"), ("limit.nothing", "5"),
         ("limit.track", "-1"), ("limit.track", "1.5"), ("limit.track", "١٢"),
+        ("source_name.x", "facebook"), ("source_name. ", "sms"),
         ("limit.track", "9" * 10), ("colour", "red"), ("id", "1"), ("", ""),
     ],
 )  # fmt: skip
@@ -110,6 +111,16 @@ def test_every_bad_value_is_told() -> None:
         read_changes({"timezone": "x", "colour": "red", "name": "fine"})
     assert list(caught.value.errors) == ["timezone", "colour"]
     assert all(key in caught.value.errors["colour"][0] for key in KEYS)
+
+
+def test_names_of_sources(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    space = create(database_url)
+    named = change(database_url, space.id, **{"source_name. FB.Paid ": "facebook_ads"})
+    assert named.source_names == {"fb.paid": "facebook_ads"}
+    monkeypatch.setattr(spaces, "MAX_SOURCE_NAMES", 1)
+    with pytest.raises(Invalid):
+        change(database_url, space.id, **{"source_name.b": "sms"})
+    assert change(database_url, space.id, **{"source_name.fb.paid": ""}).source_names == {}
 
 
 def test_unknown_space(database_url: str) -> None:

@@ -18,6 +18,7 @@ from headwater.sources.classify import explain
 from headwater.sources.evidence import Landing
 from headwater.sources.exclusions import Exclusions
 from headwater.sources.outcomes import Ad, Classification, Source
+from headwater.sources.source_names import SourceNames
 from headwater.touchpoints.models import DIRECTLY, Touch
 
 
@@ -87,18 +88,23 @@ _UNKNOWN = ViewOrigin(DIRECTLY, SOURCE_IDS["direct"])
 
 
 def read_view(
-    hit: AcceptedHit, visitor: ItemIdentity, owner: Contact, clicks: Clicks, exclusions: Exclusions
+    hit: AcceptedHit,
+    visitor: ItemIdentity,
+    owner: Contact,
+    clicks: Clicks,
+    exclusions: Exclusions,
+    names: SourceNames,
 ) -> View:
     """Read a page view that arrives. Views must be read in order of arrival, as each records clicks
     on ads that later ones may have copied.
     """
     view = View(visitor.receipt_id, visitor.at, device_of(visitor), owner)
-    classified = _explained(hit.url, hit.referrer, frozenset[str](), exclusions)
+    classified = _explained(hit.url, hit.referrer, frozenset[str](), exclusions, names)
     stale = (
         clicks.notice(classified.click_ids, view.device, view.at) if classified.click_ids else None
     )
     if stale:
-        classified = _explained(hit.url, hit.referrer, stale, exclusions)
+        classified = _explained(hit.url, hit.referrer, stale, exclusions, names)
     outcome = classified.outcome
     is_source = isinstance(outcome, Source)
     view.origin = ViewOrigin(
@@ -129,9 +135,13 @@ def digest(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _explained(
-    url: str, referrer: str | None, stale: frozenset[str], exclusions: Exclusions
+    url: str,
+    referrer: str | None,
+    stale: frozenset[str],
+    exclusions: Exclusions,
+    names: SourceNames,
 ) -> Classification:
-    return explain(Landing(url, referrer, stale=stale), exclusions)
+    return explain(Landing(url, referrer, stale=stale), exclusions, names)
 
 
 @lru_cache(maxsize=4096)

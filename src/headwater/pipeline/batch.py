@@ -28,6 +28,7 @@ from headwater.inbox.rows import InboxRow, Rejection
 from headwater.pipeline.paths import ContactPath, EventSources
 from headwater.sources.addresses import read_address
 from headwater.sources.exclusions import Exclusions, exclusions_of
+from headwater.sources.source_names import SourceNames, source_names_of
 from headwater.touchpoints.batch_store import TouchpointRange
 from headwater.touchpoints.models import Touch
 from headwater.touchpoints.tag_sets import TagSets
@@ -45,6 +46,8 @@ class SpaceRules:
     """Including the hosts of its sites' origins."""
     excluded_referrers: list[str]
     heeded_referrers: list[str]
+    own_names: dict[str, str]
+    """What utm_source calls listed sources here."""
 
     @cached_property
     def zone(self) -> ZoneInfo:
@@ -58,6 +61,10 @@ class SpaceRules:
     def exclusions(self) -> Exclusions:
         own = tuple(host for host in self.own_domains if read_address(host) is not None)
         return exclusions_of(own, tuple(self.excluded_referrers), tuple(self.heeded_referrers))
+
+    @cached_property
+    def source_names(self) -> SourceNames:
+        return source_names_of(tuple(sorted(self.own_names.items())))
 
 
 class Item:

@@ -5,7 +5,9 @@ SELECT s.id, s.timezone, s.company_identity_mode, s.ignored_identifiers,
            SELECT DISTINCT replace(unnest(site.origins), '://*.', '://') FROM sites site
            WHERE site.space_id = %(space_id)s
            ORDER BY 1),
-       s.excluded_referrers, s.heeded_referrers
+       s.excluded_referrers, s.heeded_referrers,
+       coalesce((SELECT json_object_agg(n.name, n.source) FROM source_names n
+                 WHERE n.space_id = %(space_id)s), '{}')
 FROM spaces s
 WHERE s.id = %(space_id)s
 FOR NO KEY UPDATE SKIP LOCKED;

@@ -59,7 +59,7 @@ def parse(batch: Batch) -> None:
 
 def _read_event(batch: Batch, arrival: InboxRow) -> None:
     event = _decode_event(arrival.payload)
-    touch = touch_of_event(event, event.event_time * 1000)
+    touch = touch_of_event(event, event.event_time * 1000, batch.space.source_names)
     item = _add_item(batch, arrival, _identifiers(event), event.event_time)
     item.event, item.touch = event, touch
     item.warn(event.warnings)
@@ -67,7 +67,7 @@ def _read_event(batch: Batch, arrival: InboxRow) -> None:
 
 def _read_touchpoint(batch: Batch, arrival: InboxRow) -> None:
     touchpoint = _decode_touchpoint(arrival.payload)
-    touch = touch_of(touchpoint, touchpoint.occurred_at * 1000)
+    touch = touch_of(touchpoint, touchpoint.occurred_at * 1000, batch.space.source_names)
     item = _add_item(batch, arrival, _identifiers(touchpoint), touchpoint.occurred_at)
     item.touch = touch
     item.warn(touchpoint.warnings)
@@ -183,7 +183,12 @@ def read_views(batch: Batch) -> None:
     for item in batch.items:
         if item.hit is not None:
             item.view = read_view(
-                item.hit, item.identity, item.contact, batch.clicks, batch.space.exclusions
+                item.hit,
+                item.identity,
+                item.contact,
+                batch.clicks,
+                batch.space.exclusions,
+                batch.space.source_names,
             )
 
 

@@ -10,18 +10,23 @@ from headwater.sources.exclusions import SHIPPED, Exclusions
 from headwater.sources.hierarchy import ad_of
 from headwater.sources.outcomes import Classification, Outcome, Source
 from headwater.sources.rules import ARRIVING
+from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
 
 DIRECT = Source("direct", "direct")
 
 
-def classify(arrival: Landing, exclusions: Exclusions = SHIPPED) -> Outcome:
+def classify(
+    arrival: Landing, exclusions: Exclusions = SHIPPED, names: SourceNames = SHIPPED_ALONE
+) -> Outcome:
     """The source of an arrival and the rule that named it, or the reason why it makes no touch."""
-    return _apply_rules(read_evidence(arrival, exclusions))
+    return _apply_rules(read_evidence(arrival, exclusions, names))
 
 
-def explain(arrival: Landing, exclusions: Exclusions = SHIPPED) -> Classification:
+def explain(
+    arrival: Landing, exclusions: Exclusions = SHIPPED, names: SourceNames = SHIPPED_ALONE
+) -> Classification:
     """The full classification of an arrival: its source, the ad, the click ids."""
-    evidence = read_evidence(arrival, exclusions)
+    evidence = read_evidence(arrival, exclusions, names)
     outcome = _apply_rules(evidence)
     return Classification(
         outcome,

@@ -8,6 +8,7 @@ from headwater.sources import clicks, hierarchy
 from headwater.sources.addresses import read_address, read_parameters
 from headwater.sources.exclusions import SHIPPED, Exclusions
 from headwater.sources.outcomes import NoTouch
+from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
 from headwater.sources.vocabulary import REFERRERS, is_paid, target_of
 
 
@@ -60,6 +61,8 @@ class Evidence(msgspec.Struct, frozen=True, gc=False):
     paid: bool
     """True when utm_medium names paid traffic."""
     referrer: ListedReferrer | OtherReferrer | NoTouch | None
+    is_own_name: bool = False
+    """True when what utm_source names is a name of the Space's own."""
 
 
 CAMPAIGN = (
@@ -79,19 +82,23 @@ _WANTED = frozenset(
 )
 
 
-def read_evidence(arrival: Landing, exclusions: Exclusions = SHIPPED) -> Evidence:
-    """Read the evidence in an arrival."""
+def read_evidence(
+    arrival: Landing, exclusions: Exclusions = SHIPPED, names: SourceNames = SHIPPED_ALONE
+) -> Evidence:
+    """Read the evidence in an arrival. The Space's own names win over those that ship."""
     parameters = read_parameters(arrival.url, _WANTED, clicks.CLICK_IDS) if arrival.url else {}
     if arrival.stale:
         parameters = _without(arrival.stale, parameters)
+    own_name = names.find(parameters.get("utm_source"))
     return Evidence(
         parameters=parameters,
         declared=arrival.declared
         if _DECLARING.isdisjoint(parameters)
         else _read_declared(arrival.declared, parameters),
-        named=target_of(parameters.get("utm_source")),
+        named=own_name or target_of(parameters.get("utm_source")),
         paid=is_paid(parameters.get("utm_medium")),
         referrer=_read_referrer(arrival, exclusions) if arrival.referrer else None,
+        is_own_name=own_name is not None,
     )
 
 

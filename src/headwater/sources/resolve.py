@@ -8,7 +8,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from headwater.sources.evidence import Landing, SourceParameters, read_evidence
+from headwater.sources.exclusions import SHIPPED
 from headwater.sources.rules import NAMING
+from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
 
 __all__ = ["ResolvedSource", "SourceParameters", "resolve"]
 
@@ -17,11 +19,15 @@ ResolvedSource = tuple[str, str]
 
 
 @lru_cache(maxsize=16_384)
-def resolve(parameters: SourceParameters, landing_url: str | None = None) -> ResolvedSource:
+def resolve(
+    parameters: SourceParameters,
+    landing_url: str | None = None,
+    names: SourceNames = SHIPPED_ALONE,
+) -> ResolvedSource:
     """The listed source of a touch, and the name of the rule that fired. An event with attribution
     parameters always has a source: a touch that no rule names is a referral.
     """
-    evidence = read_evidence(Landing(landing_url, None, parameters))
+    evidence = read_evidence(Landing(landing_url, None, parameters), SHIPPED, names)
     for rule in NAMING:
         answer = rule(evidence)
         if answer is not None:

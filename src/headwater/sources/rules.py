@@ -92,6 +92,8 @@ def _utm_source(evidence: Evidence) -> Source | None:
     if named is None:
         return None
     value = evidence.parameters["utm_source"]
+    if evidence.is_own_name:
+        return Source(named, "own_utm_source", value)
     # Tools for mail send text messages as well.
     if named == "email" and _medium(evidence) == "sms":
         return Source("sms", "utm_medium", evidence.parameters["utm_medium"])
@@ -174,9 +176,9 @@ ARRIVING: tuple[Rule, ...] = (_coming_back, *NAMING, _campaign, _own_host, _othe
 
 RULES = frozenset(
     {
-        "trk_source", "trk_source_alias", "trk_network_alias", "hsa_net", "utm_source_paid",
-        "utm_source", "utm_medium", "referrer_paid", "referrer", "campaign", "other_site",
-        "direct", "fallback",
+        "trk_source", "trk_source_alias", "trk_network_alias", "hsa_net", "own_utm_source",
+        "utm_source_paid", "utm_source", "utm_medium", "referrer_paid", "referrer",
+        "campaign", "other_site", "direct", "fallback",
     }
     | clicks.ADS.keys() | clicks.LINKS.keys() | clicks.MAIL.keys() | clicks.OTHER.keys()
 )  # fmt: skip

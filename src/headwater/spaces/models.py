@@ -27,6 +27,8 @@ class Space:
     """Hosts that are no source, besides the list that ships with Headwater."""
     heeded_referrers: list[str]
     """Hosts on the list that ships with Headwater which are sources here."""
+    source_names: dict[str, str]
+    """Values of utm_source, in lower case, to the listed sources that they stand for here."""
     ad_consent: Literal["granted", "denied", "unknown"]
     """The consent of events that have none of their own."""
     event_labels: dict[str, str]

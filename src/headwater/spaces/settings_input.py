@@ -15,11 +15,15 @@ from headwater.http.errors import Invalid
 from headwater.http.fields import UNPRINTABLE
 from headwater.http.objects import read_pairs
 from headwater.sources.addresses import read_address
+from headwater.sources.catalogue import SOURCE_IDS
+from headwater.sources.source_names import normal_name
 from headwater.spaces.currencies import parse_currency
 from headwater.spaces.custom_fields import SLOT_NAMES
 
 MAX_TEXT = 255
 MAX_IGNORED = 1000
+MAX_SOURCE_NAMES = 1000
+"""Of a Space: they are read with every batch."""
 CUSTOM_EVENTS = tuple(f"custom_event_{number}" for number in range(1, 51))
 
 Setting = str | list[str]
@@ -33,6 +37,8 @@ class SpaceChanges:
     """Column of `spaces` to its new value."""
     event_labels: dict[str, str] = field(default_factory=dict[str, str])
     field_labels: dict[str, str] = field(default_factory=dict[str, str])
+    source_names: dict[str, str] = field(default_factory=dict[str, str])
+    """Value of utm_source to its listed source."""
     limits: dict[str, int | None] = field(default_factory=dict[str, "int | None"])
 
     @property
@@ -58,6 +64,9 @@ def _read_change(
         changes.settings[key] = SETTINGS[key](value)
         return
     group, dot, name = key.partition(".")
+    if dot and group == SOURCE_NAME:
+        changes.source_names[_source_name(name)] = _source(value)
+        return
     if not dot or group not in groups:
         raise ValueError(f"no such setting; there are {', '.join(KEYS)}")
     if name not in groups[group]:
@@ -143,6 +152,19 @@ def _hosts(value: str) -> list[str]:
     return sorted(hosts)
 
 
+def _source_name(value: str) -> str:
+    name = normal_name(_text(value))
+    if not name:
+        raise ValueError("must not be empty")
+    return name
+
+
+def _source(value: str) -> str:
+    if value and value not in SOURCE_IDS:
+        raise ValueError("must be a listed source, such as facebook_ads, or empty")
+    return value
+
+
 def _limit(value: str) -> int | None:
     if not value:
         return None
@@ -168,11 +190,14 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "event_label": CUSTOM_EVENTS,
     "field_label": SLOT_NAMES,
 }
+SOURCE_NAME = "source_name"
+"""The group of the Space's own names of sources."""
 LIMIT = "limit"
 """The group of the rate limits, whose names are the buckets."""
 KEYS = (
     *SETTINGS,
     "event_label.custom_event_<N>",
     "field_label.profile_field_<N>",
+    f"{SOURCE_NAME}.<utm_source>",
     f"{LIMIT}.<bucket>",
 )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 
-from headwater.database.queries import Queries, fetch_optional
-from headwater.http.errors import NotFound
+from headwater.database.queries import Queries, fetch_one, fetch_optional
+from headwater.http.errors import Invalid, NotFound
 from headwater.spaces.models import Space
-from headwater.spaces.settings_input import SpaceChanges
+from headwater.spaces.settings_input import MAX_SOURCE_NAMES, SOURCE_NAME, SpaceChanges
 
 queries = Queries(__name__, "spaces.sql")
 
@@ -67,7 +68,9 @@ async def create_space(connection: AsyncConnection, changes: SpaceChanges) -> Sp
 
 
 async def change_space(connection: AsyncConnection, space_id: int, changes: SpaceChanges) -> Space:
-    """Apply `changes` and return the changed Space. Raises NotFound."""
+    """Apply `changes` and return the changed Space. Raises NotFound, or Invalid where it would have
+    more names of sources than it may.
+    """
     space = {"space_id": space_id}
     cursor = await connection.execute(queries["lock"], space)
     if await cursor.fetchone() is None:
@@ -75,6 +78,7 @@ async def change_space(connection: AsyncConnection, space_id: int, changes: Spac
     values = dict.fromkeys(_COLUMNS) | changes.settings
     await connection.execute(queries["change"], space | values)
     await _change_labels(connection, space_id, changes)
+    await _change_source_names(connection, space_id, changes.source_names)
     for bucket, per_minute in changes.limits.items():
         verb = "remove_limit" if per_minute is None else "put_limit"
         values = {"bucket": bucket, "per_minute": per_minute}
@@ -82,6 +86,21 @@ async def change_space(connection: AsyncConnection, space_id: int, changes: Spac
     if changes.touch_access:
         await announce_access(connection, space_id)
     return await fetch_space(connection, space_id)
+
+
+async def _change_source_names(
+    connection: AsyncConnection, space_id: int, names: Mapping[str, str]
+) -> None:
+    """Put names, each with its source, and take away those without one."""
+    for name, source in names.items():
+        verb = "put_source_name" if source else "remove_source_name"
+        values = {"space_id": space_id, "name": name, "source": source}
+        await connection.execute(queries[verb], values)
+    if any(names.values()):
+        row = await fetch_one(connection, queries["count_source_names"], {"space_id": space_id})
+        if row[0] > MAX_SOURCE_NAMES:
+            rule = f"a Space has {MAX_SOURCE_NAMES} at most"
+            raise Invalid({SOURCE_NAME: [f"{SOURCE_NAME}: {rule}"]})
 
 
 async def lock_identities(connection: AsyncConnection, space_id: int) -> None:

@@ -6,7 +6,9 @@ SELECT s.id, s.name, s.timezone, s.currency, s.company_identity_mode, s.subscrip
        coalesce((SELECT jsonb_object_agg(l.event_name, l.label) FROM event_labels l
                  WHERE l.space_id = %(space_id)s), '{}') AS event_labels,
        coalesce((SELECT jsonb_object_agg(l.field, l.label) FROM field_labels l
-                 WHERE l.space_id = %(space_id)s), '{}') AS field_labels
+                 WHERE l.space_id = %(space_id)s), '{}') AS field_labels,
+       coalesce((SELECT jsonb_object_agg(n.name, n.source) FROM source_names n
+                 WHERE n.space_id = %(space_id)s), '{}') AS source_names
 FROM spaces s
 WHERE s.id = %(space_id)s;
 
@@ -69,6 +71,20 @@ ON CONFLICT (space_id, field) DO UPDATE SET label = excluded.label;
 -- name: remove_field_label
 -- Take a profile field's name away.
 DELETE FROM field_labels WHERE space_id = %(space_id)s AND field = %(slot)s;
+
+-- name: put_source_name
+-- Let a value of utm_source stand for a listed source.
+INSERT INTO source_names (space_id, name, source)
+VALUES (%(space_id)s, %(name)s, %(source)s)
+ON CONFLICT (space_id, name) DO UPDATE SET source = excluded.source;
+
+-- name: remove_source_name
+-- Take such a name away.
+DELETE FROM source_names WHERE space_id = %(space_id)s AND name = %(name)s;
+
+-- name: count_source_names
+-- How many names of sources a Space has.
+SELECT count(*) FROM source_names WHERE space_id = %(space_id)s;
 
 -- name: limits
 -- The Space's own rate limits.

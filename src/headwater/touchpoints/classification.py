@@ -10,17 +10,23 @@ from headwater.events.accepted import AcceptedEvent
 from headwater.sources.catalogue import SOURCE_IDS
 from headwater.sources.classify import explain
 from headwater.sources.evidence import Landing, SourceParameters
+from headwater.sources.exclusions import SHIPPED
 from headwater.sources.hierarchy import ad_at
 from headwater.sources.outcomes import Ad, Source
 from headwater.sources.resolve import resolve
+from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
 from headwater.touchpoints.accepted import AcceptedTouchpoint
 from headwater.touchpoints.models import Touch
 
 _AD_PARAMETERS = ("trk_campaign", "trk_ad_group", "trk_ad_id", "trk_keyword")
 
 
-def touch_of_event(event: AcceptedEvent, at: int) -> Touch | None:
-    """The touch that an event at `at` (µs since 1970) carries, if it has any parameter of one."""
+def touch_of_event(
+    event: AcceptedEvent, at: int, names: SourceNames = SHIPPED_ALONE
+) -> Touch | None:
+    """The touch that an event at `at` (µs since 1970) carries, if it has any parameter of one;
+    `names` are the Space's own.
+    """
     if not (
         event.trk_source
         or event.trk_network
@@ -32,19 +38,24 @@ def touch_of_event(event: AcceptedEvent, at: int) -> Touch | None:
     ):
         return None
     parameters = SourceParameters(event.trk_source, event.trk_network, event.trk_type)
-    source, rule = resolve(parameters, event.url)
+    source, rule = resolve(parameters, event.url, names)
     named = {name: getattr(event, name) for name in _AD_PARAMETERS}
     present = {name: value for name, value in named.items() if value is not None}
     ad = ad_at(event.url, present, source)
     return Touch(at=at, source_id=SOURCE_IDS[source], source_rule=rule, ad=ad, url=event.url)
 
 
-def touch_of(touchpoint: AcceptedTouchpoint, at: int) -> Touch:
+def touch_of(
+    touchpoint: AcceptedTouchpoint, at: int, own_names: SourceNames = SHIPPED_ALONE
+) -> Touch:
     """The touch that was sent by itself, at `at` (µs since 1970). Fields that its ad lacks are read
-    from its URL. It always makes a touch: where a visit would make none, it is direct.
+    from its URL. It always makes a touch: where a visit would make none, it is direct. `own_names`
+    are the Space's names of sources.
     """
     parameters = SourceParameters(touchpoint.source)
-    classified = explain(Landing(touchpoint.url, touchpoint.referrer, parameters))
+    classified = explain(
+        Landing(touchpoint.url, touchpoint.referrer, parameters), SHIPPED, own_names
+    )
     source, rule = (
         (classified.outcome.name, classified.outcome.rule)
         if isinstance(classified.outcome, Source)
