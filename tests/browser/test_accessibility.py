@@ -5,6 +5,7 @@ and dark, on a desktop and on a narrow phone, whose screen no page is wider than
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -20,8 +21,19 @@ from tests.browser.test_console import visit as visit  # noqa: PLC0414 # a fixtu
 from tests.conformance.node import Node
 from tests.console.conftest import accounts, console, passwords  # noqa: F401 # fixtures
 from tests.support.accounts import Accounts
+from tests.support.factories import Stage
 
-SPACE_PAGES = ("", "/models", "/events", "/setup", "/members", "/keys", "/mcp", "/settings")
+SPACE_PAGES = (
+    "",
+    "/models",
+    "/events",
+    "/setup",
+    "/data-quality",
+    "/members",
+    "/keys",
+    "/mcp",
+    "/settings",
+)
 LOOKS = [
     {"color_scheme": scheme, "viewport": {"width": width, "height": 800}}
     for scheme in ("light", "dark") for width in (1280, 390, 320)
@@ -90,6 +102,18 @@ def test_the_console(
         (space_id, LONG[:100], LONG),
     )
     accounts.member(space_id, Role.ADMIN, LONG[:120])
+    stage, now = Stage(connection, space_id, ""), datetime.now(UTC)
+    stage.touchpoint(
+        stage.contact(),
+        "referral",
+        source_rule="campaign",
+        occurred_at=now,
+        url=f"https://shop.example/?utm_source={LONG}",
+    )
+    connection.execute(
+        "INSERT INTO source_names (space_id, name, source) VALUES (%s, %s, 'email')",
+        (space_id, f"x{LONG}"),
+    )
     one = look(**options)
     one.goto("/login")
     check(one.page, "/login")

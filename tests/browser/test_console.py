@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, Connection
 
 from headwater.accounts import invitations, tokens
 from headwater.accounts.roles import Role
@@ -33,7 +34,7 @@ PAYLOADS = [
     for line in (Path(__file__).parent.parent / "data" / "payloads.txt").read_text().splitlines()
     if not line.startswith("#")
 ]
-PAGES = ("", "/members", "/keys", "/mcp", "/settings")
+PAGES = ("", "/setup", "/data-quality", "/members", "/keys", "/mcp", "/settings")
 
 
 class Visit:
@@ -97,6 +98,21 @@ def test_it_works(visit: Callable[..., Visit], user: User, space_id: int) -> Non
     expect(page.get_by_role("heading", name="Log in")).to_be_visible()
     one.goto(f"/console/spaces/{space_id}")
     expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+    assert one.reports == []
+
+
+def test_setup_ticks_itself(
+    visit: Callable[..., Visit], user: User, space_id: int, connection: Connection
+) -> None:
+    one = visit()
+    one.log_in(user)
+    one.goto(f"/console/spaces/{space_id}/setup")
+    order = one.page.locator(".checklist > li", has_text="First order")
+    expect(order).to_have_class("open")
+    stage = Stage(connection, space_id, "")
+    stage.event(stage.contact(), event_time=datetime.now(UTC), amount="5")
+    expect(order).to_have_class("done", timeout=1000 * PATIENCE_SECONDS)
+    expect(one.page.get_by_role("status")).to_contain_text("of 7 are done.")
     assert one.reports == []
 
 

@@ -32,6 +32,12 @@ ACTIONS: dict[str, tuple[str, str, Permission]] = {
     "/settings": ("settings", "", Permission.CHANGE_SETTINGS),
     "/views/save": ("save view", "", Permission.READ),
     "/views/remove": ("remove view", "", Permission.READ),
+    "/data-quality/resume": ("data-quality", "", Permission.CHANGE_SETTINGS),
+    "/data-quality/replay": ("data-quality", "", Permission.WRITE_DATA),
+    "/data-quality/name": ("data-quality", "", Permission.CHANGE_SETTINGS),
+    "/data-quality/unname": ("data-quality", "", Permission.CHANGE_SETTINGS),
+    "/data-quality/own": ("data-quality", "", Permission.CHANGE_SETTINGS),
+    "/data-quality/exclude": ("data-quality", "", Permission.CHANGE_SETTINGS),
 }
 ENDS = sorted(
     (route.path.removeprefix(IN_SPACE), method)

@@ -68,7 +68,7 @@ def test_everything_that_arrives_goes_by_them(
     )
     stage.run(
         hit(url=url, trk_token="one"),
-        touch(url=url, email="two@b.org"),
+        touch(url=url, source=None, email="two@b.org"),
         event(url=url, email="three@b.org", trk_source=None, trk_type="cpc"),
     )
     number = SOURCES.index("facebook_ads") + 1

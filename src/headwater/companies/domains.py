@@ -42,6 +42,15 @@ def parse_company_domain(text: str) -> str:
     return domain
 
 
+def registrable_domain(host: str) -> str:
+    """The domain of a host that somebody has registered, or below which a service gives each of its
+    customers a domain of their own; "" for a host without one.
+    """
+    host = _in_ascii(host)
+    extracted = _EXTRACT.extract_str(host, include_psl_private_domains=True)
+    return extracted.top_domain_under_public_suffix.lower()
+
+
 def readable_domain(domain: str) -> str:
     """A domain in the letters that people write it in."""
     try:

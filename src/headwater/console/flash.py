@@ -25,6 +25,12 @@ class FlashMessage(StrEnum):
     JOINED = "Welcome: you are a member of this Space now."
     VIEW_SAVED = "The view is saved: it is under Views on every report."
     VIEW_REMOVED = "The view is removed."
+    DESTINATION_RESUMED = "The destination is resumed: what waits is sent now."
+    REPLAYED = "They are processed once more, which takes a moment."
+    SOURCE_NAMED = "Saved. It counts for visits from now on."
+    SOURCE_NAME_REMOVED = "The name is removed. Visits from now on go by the rules again."
+    HOST_OWN = "The domain is one of your own now: visits from it begin no new touchpoint."
+    HOST_EXCLUDED = "The host is excluded now: visits from it begin no new touchpoint."
     SET_UP = "Welcome: your account and your Space are ready."
 
 

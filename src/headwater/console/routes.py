@@ -15,11 +15,12 @@ from headwater.console import (
     login,
     members,
     onboarding,
-    overview,
+    space_choice,
     space_settings,
 )
 from headwater.console.pages import pages_app, redirect
 from headwater.console.report_pages import csv_file, events, models, revenue, saved_views
+from headwater.console.setup_pages import data_quality, setup
 from headwater.console.visitor import HOME, LOGIN
 from headwater.http.path_parameters import REST
 
@@ -37,9 +38,11 @@ PAGES = [
     Route(f"{assets.PATH}/{{name}}", assets.send_asset, methods=["GET"]),
     *login.ROUTES,
     *onboarding.ROUTES,
-    *overview.ROUTES,
+    *space_choice.ROUTES,
     *revenue.ROUTES,
     *models.ROUTES,
+    *setup.ROUTES,
+    *data_quality.ROUTES,
     *csv_file.ROUTES,
     *events.ROUTES,
     *saved_views.ROUTES,

@@ -23,6 +23,8 @@ queries = Queries(__name__, "rejected.sql")
 
 _SPACES_WITH_REJECTED = spaces_with_rows(Identifier("rejected"))
 _BEYOND_ALL = 2**63 - 1
+MOST_REPLAYED = 10_000
+"""The rows that one request puts back, which has not much time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,18 @@ async def list_rejected_events(
     before = at.key[0] if at is not None else _BEYOND_ALL
     bound = {"space_id": space_id, "limit": per_page + 1, "before": before}
     return page_of(await fetch_all(connection, queries["page"], bound), per_page, at, to_key)
+
+
+async def replay_rejected_events(connection: AsyncConnection, space_id: int) -> int:
+    """Put a Space's rejected rows back into the inbox, the oldest MOST_REPLAYED of them, and return
+    their number. The caller commits.
+    """
+    values = {"space_id": space_id, "limit": MOST_REPLAYED}
+    rows = await fetch_all(connection, queries["oldest"], values)
+    values = {"space_id": space_id, "ids": [row_id for (row_id,) in rows]}
+    count = (await connection.execute(queries["put_back"], values)).rowcount
+    await connection.execute(queries["forget"], values)
+    return count
 
 
 def replay_rejected(

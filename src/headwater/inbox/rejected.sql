@@ -29,6 +29,10 @@ WHERE r.space_id = %(space_id)s AND r.id < %(before)s
 ORDER BY r.id DESC
 LIMIT %(limit)s;
 
+-- name: oldest
+-- Which rows of one Space were set aside first.
+SELECT r.id FROM rejected r WHERE r.space_id = %(space_id)s ORDER BY r.id LIMIT %(limit)s;
+
 -- name: put_back
 -- Rejected rows of one Space to the inbox again, under their old ids.
 INSERT INTO inbox (space_id, id, kind, sender, received_at, payload)

@@ -153,3 +153,32 @@ if (lookedAt) {
   document.querySelector(`[data-keep="${CSS.escape(lookedAt.row)}"]`)?.focus({ preventScroll: true });
   scrollTo(0, lookedAt.y);
 }
+
+// Parts of a page that show what has not come yet are fetched again while somebody looks, and not
+// while the focus is in one: it would be lost.
+const REFRESH_MS = 5000;
+async function refresh() {
+  const parts = [...document.querySelectorAll("[data-refresh]")];
+  if (!parts.length) return;
+  if (!document.hidden && !parts.some((part) => part.contains(document.activeElement))) {
+    const page = await fetchPage();
+    if (!page) return;
+    const before = document.querySelectorAll(".checklist .done").length;
+    for (const part of parts) part.replaceWith(page.getElementById(part.id) ?? part);
+    const steps = document.querySelectorAll(".checklist > li").length;
+    const after = document.querySelectorAll(".checklist .done").length;
+    if (after !== before) announce(`${after} of ${steps} are done.`);
+  }
+  setTimeout(refresh, REFRESH_MS);
+}
+
+// None where the answer is another page, such as the login; what fails now may work the next time.
+async function fetchPage() {
+  try {
+    const answer = await fetch(location.href);
+    if (answer.redirected) return null;
+    if (answer.ok) return new DOMParser().parseFromString(await answer.text(), "text/html");
+  } catch { /* the service or the network is away */ }
+  return document;
+}
+setTimeout(refresh, REFRESH_MS);

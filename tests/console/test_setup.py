@@ -1,4 +1,4 @@
-"""Choosing a Space, and what its first page tells."""
+"""What is connected, what is missing, and what came in lately; choosing a Space."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from headwater.accounts.members import add_member
 from headwater.accounts.roles import Role
-from headwater.console import overview
+from headwater.console.setup_pages import setup
 from headwater.settings import MERGE_ALERT
 from tests.console.conftest import Person
 from tests.support.accounts import Accounts
@@ -34,11 +34,63 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
         stage.event(contact, event_time=now - timedelta(days=day), amount="1234.5")
     stage.label_event("custom_event_1", "Demo booked")
     stage.event(contact, event_name="custom_event_1", event_time=now - timedelta(days=3))
-    page = owner.browser.get(f"/console/spaces/{space_id}").text
+    page = owner.browser.get(f"/console/spaces/{space_id}/setup").text
     assert days_on(page) == ["0"] * 10 + ["2", "0", "2", "0"]
     assert "1,234.50" in page
     assert "Demo booked" in page
     assert "everything is processed" in page
+
+
+def ticks(html: str) -> dict[str, bool]:
+    """The lines of the checklist, and whether they are done."""
+    lines = re.findall(r'<li class="(done|open)">.*?<h3>(.*?) <span', html, re.DOTALL)
+    return {title: state == "done" for state, title in lines}
+
+
+def test_nothing_is_connected(owner: Person, space_id: int) -> None:
+    page = owner.browser.get(f"/console/spaces/{space_id}/setup")
+    assert ticks(page.text) == dict.fromkeys(
+        ["API key", "Site", "First order", "Orders tied to a visit",
+         "Orders with an e-mail address", "Ad platforms", "Assistant"], False,
+    )  # fmt: skip
+    assert "data-refresh" in page.text
+    assert "connect-src 'self'" in page.headers["content-security-policy"]
+    assert "Look again" in page.text
+
+
+def test_everything_is_connected(
+    owner: Person, stage: Stage, connection: psycopg.Connection, space_id: int
+) -> None:
+    now = datetime.now(UTC) - timedelta(minutes=1)
+    connection.execute(
+        "INSERT INTO api_keys (space_id, name, key_hash, hint, scopes)"
+        " VALUES (%s, 'shop', sha256(%s), 'hint', '{}')",
+        (space_id, f"key {space_id}".encode()),
+    )
+    connection.execute(
+        "INSERT INTO sites (space_id, name, site_key, origins) VALUES (%s, 'Shop', %s, '{}')",
+        (space_id, f"site-{space_id}"),
+    )
+    contact = stage.contact(email="a@b.org")
+    visit = stage.visit(contact, started_at=now, last_hit_at=now)
+    stage.hit(contact, visit, occurred_at=now, url="https://User@Shop.example:8443/a?b")
+    stage.touchpoint(contact, "google_ads", occurred_at=now)
+    order = stage.event(contact, event_time=now, received_at=now, amount="5", sender="api_key")
+    destination = stage.destination(status="active")
+    stage.forwarded(destination, order, status="delivered", finished_at=now)
+    page = owner.browser.get(f"/console/spaces/{space_id}/setup").text
+    assert ticks(page) == {
+        "API key": True, "Site": True, "First order": True, "Orders tied to a visit": True,
+        "Orders with an e-mail address": True, "Ad platforms": True, "Assistant": False,
+    }  # fmt: skip
+    assert "<bdi>shop.example</bdi>" in page
+    assert page.count("100.0 %") == 2
+    assert f"/console/spaces/{space_id}/events/{order}" in page
+    assert "data-refresh" not in page
+    stage.event(stage.contact(), event_time=now, received_at=now, amount="5")
+    page = owner.browser.get(f"/console/spaces/{space_id}/setup").text
+    assert not ticks(page)["Orders tied to a visit"]
+    assert page.count("50.0 %") == 2
 
 
 def test_days_are_the_spaces(
@@ -50,17 +102,17 @@ def test_days_are_the_spaces(
     for minutes in (-1, 1):
         moment = midnight - timedelta(hours=14) + timedelta(minutes=minutes)
         stage.event(stage.contact(), event_time=moment)
-    page = person(Role.VIEWER, space_id).browser.get(f"/console/spaces/{space_id}").text
+    page = person(Role.VIEWER, space_id).browser.get(f"/console/spaces/{space_id}/setup").text
     assert days_on(page)[-2:] == ["1", "1"]
 
 
 def test_a_busy_day_is_counted_so_far(
     owner: Person, stage: Stage, space_id: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(overview, "COUNTED", 3)
+    monkeypatch.setattr(setup, "COUNTED", 3)
     for _ in range(5):
         stage.event(stage.contact(), event_time=datetime.now(UTC) - timedelta(days=1))
-    page = owner.browser.get(f"/console/spaces/{space_id}").text
+    page = owner.browser.get(f"/console/spaces/{space_id}/setup").text
     assert days_on(page)[-2] == "3+"
 
 
@@ -77,7 +129,7 @@ def test_what_waits_and_what_went_wrong(
             f"{values})",
             (space_id,),
         )
-    page = owner.browser.get(f"/console/spaces/{space_id}").text
+    page = owner.browser.get(f"/console/spaces/{space_id}/setup").text
     connection.execute("DELETE FROM inbox WHERE space_id = %s", (space_id,))
     assert re.search(r"waiting, the oldest for 9\d s", page)
     assert "1 event could not be processed" in page
@@ -89,7 +141,7 @@ def test_a_held_destination_is_on_every_page(
     owner: Person, connection: psycopg.Connection, stage: Stage, space_id: int
 ) -> None:
     """Money that is not reported to a platform in time is lost, so nobody may overlook it."""
-    paths = [f"/console/spaces/{space_id}{end}" for end in ("", "/members", "/keys", "/settings")]
+    paths = [f"/console/spaces/{space_id}{end}" for end in ("/setup", "", "/keys", "/settings")]
     assert [path for path in paths if "Needs attention" in owner.browser.get(path).text] == []
     row = connection.execute(
         "INSERT INTO destinations (space_id, platform, name, status, status_reason, held_since)"
@@ -107,7 +159,7 @@ def test_a_held_destination_is_on_every_page(
     overview, *others = (owner.browser.get(path).text for path in paths)
     title = "Meta Ads “&lt;Shop&gt;” is held: 1 conversion waiting"
     assert all("Needs attention" in page and title in page for page in [overview, *others])
-    assert all(f'href="/console/spaces/{space_id}#attention"' in page for page in others)
+    assert all(f'href="/console/spaces/{space_id}/setup#attention"' in page for page in others)
     assert "HTTP 401: Invalid OAuth &lt;token&gt;" in overview
     resume = f"headwater destination resume --space {space_id} --destination {row[0]}"
     assert resume in overview
@@ -116,7 +168,7 @@ def test_a_held_destination_is_on_every_page(
 def test_the_snippet_of_a_site(
     owner: Person, connection: psycopg.Connection, space_id: int
 ) -> None:
-    path = f"/console/spaces/{space_id}"
+    path = f"/console/spaces/{space_id}/setup"
     assert "headwater site create" in owner.browser.get(path).text
     connection.execute(
         "INSERT INTO sites (space_id, name, site_key, origins) VALUES (%s, 'Shop', %s, '{}')",
@@ -154,7 +206,7 @@ def test_a_burst_of_merges_is_shown(owner: Person, stage: Stage, space_id: int) 
             " SELECT %s, number + 1, number, 'email' FROM generate_series(1, %s) number",
             (space_id, count),
         )
-        return owner.browser.get(f"/console/spaces/{space_id}").text
+        return owner.browser.get(f"/console/spaces/{space_id}/setup").text
 
     assert "headwater contact merges" not in merge(MERGE_ALERT - 1)
     assert "headwater contact merges" in merge(1)

@@ -1,10 +1,13 @@
-"""The choice of a Space, and its set-up: the latest events, and how to begin."""
+"""A Space's setup: what is connected and what is missing, the snippets to copy, and what came in
+lately.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from fractions import Fraction
 
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
@@ -12,19 +15,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.members import list_joined
 from headwater.api.services import services
-from headwater.console.pages import redirect, render
+from headwater.console.pages import render
+from headwater.console.report_pages.figures import percent
 from headwater.console.visitor import HOME, enter, require_visitor
 from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.quality.setup import SHARE_DAYS, read_setup
 from headwater.spaces.models import Space
 
-queries = Queries(__name__, "overview.sql")
+queries = Queries(__name__, "setup.sql")
 
 DAYS = 14
 COUNTED = 10_000
 """The most events of a day that are counted: counting further would take long."""
 BAR_HEIGHT = 96
+ENOUGH = Fraction(4, 5)
+"""The part of orders that should be tied to a visit, and to an e-mail address."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,7 @@ class Day:
     @property
     def count_text(self) -> str:
         """The number of events as it is written."""
-        return f"{COUNTED:,}+" if self.events > COUNTED else f"{self.events:,}"
+        return counted(self.events)
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,7 @@ class Event:
 
 @dataclass(frozen=True)
 class SpaceStatus:
-    """The state of a Space's processing and of its set-up."""
+    """The state of a Space's processing."""
 
     waiting: int
     """Events accepted and not processed yet."""
@@ -63,36 +69,31 @@ class SpaceStatus:
     rejected: int
     merges: int
     """Merges of contacts in the last hour."""
-    keys: int
-    tokens: int
-    site_key: str | None
 
 
-async def show_spaces(request: Request) -> Response:
-    """The visitor's Spaces; who has one alone goes straight there."""
-    visitor = await require_visitor(request)
-    async with services(request).database.connection() as connection:
-        joined = await list_joined(connection, visitor.user.id)
-    if len(joined) == 1 and "all" not in request.query_params:
-        return redirect(request, f"{HOME}/spaces/{joined[0].space_id}")
-    return render(request, "spaces.html", joined=joined)
+def counted(number: int) -> str:
+    """Return a number that was counted as far as COUNTED."""
+    return f"{COUNTED:,}+" if number > COUNTED else f"{number:,}"
 
 
-async def show_overview(request: Request) -> Response:
-    """The state of a Space's processing, and how to begin."""
+async def show_setup(request: Request) -> Response:
+    """The page of a Space's setup, and of the state of its processing."""
     visitor = await require_visitor(request)
     shared = services(request)
     async with shared.database.connection() as connection:
         inside = await enter(connection, request, visitor)
+        setup = await read_setup(connection, inside.space)
         days = await read_days(connection, inside.space)
         events = await read_latest(connection, inside.space.id)
         state = await read_status(connection, inside.space.id)
     most = max((day.events for day in days), default=0)
     bars = [round(BAR_HEIGHT * day.events / most) if most else 0 for day in days]
     return render(
-        request, "overview.html", days=days, bars=bars, height=BAR_HEIGHT, events=events,
-        state=state, base_url=shared.base_url, script=shared.settings.tracker_script,
-        labels=inside.space.event_labels, merge_alert=shared.settings.merge_alert,
+        request, "setup.html", connects=True, setup=setup, days=days, bars=bars,
+        height=BAR_HEIGHT, events=events, state=state, base_url=shared.base_url,
+        script=shared.settings.tracker_script, labels=inside.space.event_labels,
+        merge_alert=shared.settings.merge_alert, share_days=SHARE_DAYS, enough=ENOUGH,
+        percent=percent, counted=counted, base=f"{HOME}/spaces/{inside.space.id}",
     )  # fmt: skip
 
 
@@ -112,10 +113,7 @@ async def read_latest(connection: AsyncConnection, space_id: int) -> list[Event]
 async def read_status(connection: AsyncConnection, space_id: int) -> SpaceStatus:
     """The state of the Space now."""
     cursor = connection.cursor(row_factory=class_row(SpaceStatus))
-    return await fetch_one(cursor, queries["state"], {"space_id": space_id})
+    return await fetch_one(cursor, queries["state"], {"space_id": space_id, "most": COUNTED + 1})
 
 
-ROUTES = [
-    Route(HOME, show_spaces, methods=["GET"]),
-    Route(f"{HOME}/spaces/{{space_id}}/setup", show_overview, methods=["GET"]),
-]
+ROUTES = [Route(f"{HOME}/spaces/{{space_id}}/setup", show_setup, methods=["GET"])]

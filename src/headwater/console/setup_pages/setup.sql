@@ -19,20 +19,14 @@ SELECT id, event_name, event_time, amount, currency FROM events
 WHERE space_id = %(space_id)s ORDER BY event_time DESC, id DESC LIMIT 8;
 
 -- name: state
--- What waits, what could not be processed, how many contacts were merged lately, and what has been
--- set up.
+-- What waits, what could not be processed, as far as %(most)s, and how many contacts were merged
+-- lately.
 SELECT waiting.rows AS waiting,
        coalesce(extract(epoch FROM now() - waiting.oldest), 0)::float8 AS lag_seconds,
-       (SELECT count(*) FROM rejected r WHERE r.space_id = %(space_id)s) AS rejected,
+       (SELECT count(*) FROM (
+            SELECT FROM rejected r WHERE r.space_id = %(space_id)s LIMIT %(most)s) r) AS rejected,
        (SELECT count(*) FROM merges m
-        WHERE m.space_id = %(space_id)s AND m.merged_at > now() - interval '1 hour') AS merges,
-       (SELECT count(*) FROM api_keys k
-        WHERE k.space_id = %(space_id)s AND k.revoked_at IS NULL) AS keys,
-       (SELECT count(*) FROM mcp_tokens t
-        WHERE t.space_id = %(space_id)s AND t.revoked_at IS NULL
-          AND (t.expires_at IS NULL OR t.expires_at > now())) AS tokens,
-       (SELECT s.site_key FROM sites s
-        WHERE s.space_id = %(space_id)s AND s.revoked_at IS NULL
-        ORDER BY s.id LIMIT 1) AS site_key
+        WHERE m.space_id = %(space_id)s AND m.merged_at > now() - interval '1 hour') AS merges
 FROM (SELECT count(*) AS rows, min(i.received_at) AS oldest
-      FROM inbox i WHERE i.space_id = %(space_id)s) waiting;
+      FROM (SELECT w.received_at FROM inbox w
+            WHERE w.space_id = %(space_id)s ORDER BY w.id LIMIT %(most)s) i) waiting;

@@ -1,0 +1,1 @@
+"""Pages that show whether a Space is connected, and what spoils its figures."""

@@ -1,0 +1,119 @@
+-- name: orders
+-- How many of the latest orders have a visit before them, and an e-mail address, with some of those
+-- that have not: at most %(most_orders)s orders among the latest %(most)s events of a time.
+WITH latest AS MATERIALIZED (
+    SELECT e.id, e.contact_id, e.event_name, e.event_time, e.amount
+    FROM events e
+    WHERE e.space_id = %(space_id)s AND e.event_time >= %(start)s AND e.event_time < %(end)s
+    ORDER BY e.event_time DESC, e.id DESC
+    LIMIT %(most)s
+), orders AS MATERIALIZED (
+    SELECT l.id, l.contact_id, l.event_time, l.amount
+    FROM latest l
+    WHERE l.event_name = ANY(%(sales)s) AND l.amount > 0
+    ORDER BY l.event_time DESC, l.id DESC
+    LIMIT %(most_orders)s
+), checked AS MATERIALIZED (
+    SELECT o.*,
+           EXISTS (SELECT FROM touchpoints t
+                   WHERE t.space_id = %(space_id)s AND t.contact_id = o.contact_id
+                     AND t.occurred_at <= o.event_time)
+           OR EXISTS (SELECT FROM visits v
+                      WHERE v.space_id = %(space_id)s AND v.contact_id = o.contact_id
+                        AND v.started_at <= o.event_time) AS has_visit,
+           EXISTS (SELECT FROM contacts c
+                   WHERE c.space_id = %(space_id)s AND c.id = o.contact_id
+                     AND c.email IS NOT NULL) AS has_email
+    FROM orders o
+)
+SELECT (SELECT count(*) FROM latest), (SELECT min(l.event_time) FROM latest l),
+       count(*), count(*) FILTER (WHERE c.has_visit), count(*) FILTER (WHERE c.has_email),
+       (SELECT json_agg(x) FROM (
+            SELECT x.id, x.contact_id, x.event_time, x.amount FROM checked x
+            WHERE NOT x.has_visit ORDER BY x.event_time DESC, x.id DESC LIMIT %(examples)s) x),
+       (SELECT json_agg(x) FROM (
+            SELECT x.id, x.contact_id, x.event_time, x.amount FROM checked x
+            WHERE NOT x.has_email ORDER BY x.event_time DESC, x.id DESC LIMIT %(examples)s) x)
+FROM checked c;
+
+-- name: currencies
+-- Amounts in other currencies than the Space's, by currency, among the latest events of a time.
+SELECT l.currency, count(*), (array_agg(l.id ORDER BY l.event_time DESC))[1:%(examples)s]
+FROM (
+    SELECT e.id, e.event_time, e.amount, e.currency
+    FROM events e
+    WHERE e.space_id = %(space_id)s AND e.event_time >= %(start)s AND e.event_time < %(end)s
+    ORDER BY e.event_time DESC, e.id DESC
+    LIMIT %(most)s
+) l
+WHERE l.amount IS NOT NULL AND l.currency <> %(currency)s
+GROUP BY l.currency
+ORDER BY count(*) DESC, l.currency;
+
+-- name: late
+-- Events that came in long after they happened, imports left out, among the latest of a time.
+SELECT count(*), (array_agg(l.id ORDER BY l.event_time DESC))[1:%(examples)s]
+FROM (
+    SELECT e.id, e.event_time, e.received_at, e.sender
+    FROM events e
+    WHERE e.space_id = %(space_id)s AND e.event_time >= %(start)s AND e.event_time < %(end)s
+    ORDER BY e.event_time DESC, e.id DESC
+    LIMIT %(most)s
+) l
+WHERE l.received_at - l.event_time > %(late)s AND l.sender IS DISTINCT FROM 'import';
+
+-- name: future
+-- Events whose time has not come, by more than clocks differ.
+SELECT count(*), (array_agg(l.id ORDER BY l.event_time DESC))[1:%(examples)s]
+FROM (
+    SELECT e.id, e.event_time FROM events e
+    WHERE e.space_id = %(space_id)s AND e.event_time > now() + %(ahead)s
+    ORDER BY e.event_time
+    LIMIT %(most)s
+) l;
+
+-- name: repeats
+-- Amounts that were probably sent twice, among the latest events of a time: the same order under
+-- another event name or from another sender; and, where nothing names the order, the same amount of
+-- the same contact within minutes. Upsells share their order's id, and refunds are negative.
+WITH latest AS MATERIALIZED (
+    SELECT e.id, e.contact_id, e.event_name, e.event_time, e.amount, e.order_id, e.is_upsell,
+           e.idempotency_key
+    FROM events e
+    WHERE e.space_id = %(space_id)s AND e.event_time >= %(start)s AND e.event_time < %(end)s
+    ORDER BY e.event_time DESC, e.id DESC
+    LIMIT %(most)s
+), repeats AS (
+    SELECT o.id, o.event_time, row_number() OVER same > 1 AS is_repeat
+    FROM latest o
+    WHERE o.amount > 0 AND o.order_id IS NOT NULL AND NOT o.is_upsell
+      AND o.event_name <> 'upsell_purchase'
+    WINDOW same AS (PARTITION BY o.order_id ORDER BY o.event_time, o.id)
+    UNION ALL
+    SELECT o.id, o.event_time,
+           o.event_time - lag(o.event_time) OVER alike <= %(apart)s
+    FROM latest o
+    WHERE o.amount > 0 AND o.order_id IS NULL AND o.idempotency_key IS NULL
+      AND o.event_name = ANY(%(sales)s)
+    WINDOW alike AS (PARTITION BY o.contact_id, o.event_name, o.amount
+                     ORDER BY o.event_time, o.id)
+)
+SELECT count(*), (array_agg(r.id ORDER BY r.event_time DESC))[1:%(examples)s]
+FROM repeats r
+WHERE r.is_repeat;
+
+-- name: rejected
+-- Why rows could not be processed, by reason, among the latest of them.
+SELECT r.reason, r.detail, count(*) FROM (
+    SELECT l.reason, l.detail FROM rejected l
+    WHERE l.space_id = %(space_id)s ORDER BY l.id DESC LIMIT %(most)s) r
+GROUP BY r.reason, r.detail
+ORDER BY count(*) DESC, r.reason, r.detail
+LIMIT %(examples)s;
+
+-- name: examples
+-- Events by their ids, as examples.
+SELECT e.id, e.contact_id, e.event_name, e.event_time, e.received_at, e.amount, e.currency,
+       e.order_id
+FROM events e
+WHERE e.space_id = %(space_id)s AND e.id = ANY(%(ids)s::bigint[]);

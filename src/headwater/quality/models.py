@@ -1,0 +1,240 @@
+"""Findings about the quality of a Space's data, and the wording of each kind. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """The weight of a finding, the heaviest first."""
+
+    BAD = "bad"
+    """Data does not arrive, or figures are wrong."""
+    WARNING = "warning"
+    """Figures are less exact than they could be."""
+    NOTE = "note"
+    """Worth knowing."""
+
+
+class FindingKind(StrEnum):
+    """Kinds of findings, the most urgent first."""
+
+    DESTINATION_HELD = "destination_held"
+    DELIVERIES_LATE = "deliveries_late"
+    PROCESSING_LATE = "processing_late"
+    EVENTS_REJECTED = "events_rejected"
+    DUPLICATE_ORDERS = "duplicate_orders"
+    OTHER_CURRENCIES = "other_currencies"
+    PAYMENT_REFERRERS = "payment_referrers"
+    SELF_REFERRALS = "self_referrals"
+    UNKNOWN_UTM_SOURCES = "unknown_utm_sources"
+    NO_UTM_SOURCE = "no_utm_source"
+    UNTAGGED_CLICKS = "untagged_clicks"
+    ORDERS_WITHOUT_VISIT = "orders_without_visit"
+    ORDERS_WITHOUT_EMAIL = "orders_without_email"
+    FUTURE_EVENTS = "future_events"
+    LATE_EVENTS = "late_events"
+
+
+@dataclass(frozen=True)
+class FindingExample:
+    """One of the rows that a finding is about."""
+
+    text: str
+    at: datetime | None = None
+    event_id: int | None = None
+    contact_id: int | None = None
+
+
+@dataclass(frozen=True)
+class FindingPart:
+    """The rows of a finding that have a value in common: a host, or a source."""
+
+    value: str
+    count: int
+    examples: tuple[FindingExample, ...] = ()
+    suggestion: str | None = None
+    """The listed source that a value of utm_source probably stands for."""
+    destination_id: int | None = None
+    detail: str | None = None
+    """In a platform's own words."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One problem, with everything that belongs to it."""
+
+    kind: FindingKind
+    count: int
+    """Of rows concerned: as many as there are among those looked at, but for counts that end at
+    their bound.
+    """
+    is_bounded: bool = False
+    """True when counting ended at `count`."""
+    examples: tuple[FindingExample, ...] = ()
+    parts: tuple[FindingPart, ...] = ()
+
+    @property
+    def severity(self) -> Severity:
+        return _WORDS[self.kind].severity
+
+    @property
+    def title(self) -> str:
+        """The problem, in a few words."""
+        return _WORDS[self.kind].title
+
+    @property
+    def about(self) -> str:
+        """The reason why it spoils figures."""
+        return _WORDS[self.kind].about
+
+    @property
+    def remedy(self) -> str:
+        """Advice on how to solve it, with commands in backquotes."""
+        return _WORDS[self.kind].remedy
+
+    @property
+    def count_text(self) -> str:
+        """The count as it is written."""
+        return f"{self.count:,}{'+' if self.is_bounded else ''}"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The rows that were looked at: the latest of a period, as far as a bound."""
+
+    count: int
+    since: datetime | None
+    """The time of the oldest of them."""
+    is_all: bool
+    """True when these are all that the period has."""
+
+
+@dataclass(frozen=True)
+class OrderShares:
+    """Counts of the latest orders: those tied to a visit, and to an e-mail address."""
+
+    orders: int
+    with_visit: int
+    with_email: int
+    is_all: bool = True
+    """True when these are all orders of the events that were looked at."""
+    without_visit: tuple[FindingExample, ...] = ()
+    without_email: tuple[FindingExample, ...] = ()
+
+
+@dataclass(frozen=True)
+class QualityReport:
+    """The findings of one period, and what they were looked for in."""
+
+    findings: tuple[Finding, ...]
+    events: Sample
+    touchpoints: Sample
+    orders: OrderShares
+    fine: tuple[str, ...] = field(default=())
+    """Titles of the kinds that were looked for and not met."""
+
+
+@dataclass(frozen=True)
+class _Words:
+    severity: Severity
+    title: str
+    about: str
+    remedy: str
+
+
+def title_of_kind(kind: FindingKind) -> str:
+    """The title of a kind of finding."""
+    return _WORDS[kind].title
+
+
+_WORDS = {
+    FindingKind.DESTINATION_HELD: _Words(
+        Severity.BAD, "Destinations that are held",
+        "The platform refused the credentials, so that it learns of no conversion.",
+        "Nothing is lost yet, but platforms take only recent events. Give the destination a new "
+        "token with `headwater destination set`, then resume it.",
+    ),
+    FindingKind.DELIVERIES_LATE: _Words(
+        Severity.BAD, "Destinations that are behind",
+        "The platform does not answer as it should, and conversions wait.",
+        "Sending goes on by itself. What was tried and answered is in "
+        "`headwater delivery list --status retrying`.",
+    ),
+    FindingKind.PROCESSING_LATE: _Words(
+        Severity.BAD, "Events that wait to be processed",
+        "They were accepted and are in no report yet.",
+        "Nothing is lost. Look at the service's log: the worker is not running, or has more to do "
+        "than it can.",
+    ),
+    FindingKind.EVENTS_REJECTED: _Words(
+        Severity.BAD, "Events that could not be processed",
+        "They are kept, and are in no report.",
+        "See the reason of each, and process them again once the cause is mended.",
+    ),
+    FindingKind.DUPLICATE_ORDERS: _Words(
+        Severity.BAD, "Orders that seem to be there twice",
+        "Revenue is counted twice.",
+        "Send every order with the same `order_id` and the same event name from wherever it is "
+        "reported, or with an `idempotency_key`: repeats are then dropped. Delete what is there "
+        "twice with `DELETE /events`.",
+    ),
+    FindingKind.PAYMENT_REFERRERS: _Words(
+        Severity.BAD, "Payment pages that count as sources",
+        "Buyers come back from the payment page just before the order, so that it takes the credit "
+        "from the ad that brought them.",
+        "Exclude the host: visits that come back from it then begin no new touchpoint.",
+    ),
+    FindingKind.SELF_REFERRALS: _Words(
+        Severity.BAD, "Your own pages as sources",
+        "Visits from one of your hosts to another count as referrals, and take the credit from "
+        "what brought the visitor.",
+        "Add the domain to your own: visits from it then begin no new touchpoint.",
+    ),
+    FindingKind.UNKNOWN_UTM_SOURCES: _Words(
+        Severity.WARNING, "Values of utm_source that no rule knows",
+        "Such visits count as referrals, or as organic, whatever the link was made for.",
+        "Say which source each value stands for. It counts for what arrives from then on.",
+    ),
+    FindingKind.NO_UTM_SOURCE: _Words(
+        Severity.WARNING, "Links with a campaign and no utm_source",
+        "Without it nothing says where the link stood, and the visit is a referral.",
+        "Add `utm_source` to these links.",
+    ),
+    FindingKind.UNTAGGED_CLICKS: _Words(
+        Severity.WARNING, "Clicks that name no campaign",
+        "A click id says which network a click came from, not which campaign: reports by campaign "
+        "lack it. `fbclid` alone does not even say whether it was an ad, so it counts as organic.",
+        "Add `utm_source`, `utm_medium` and `utm_campaign`, or the platform's own parameters, to "
+        "the final address or the tracking template of the ads.",
+    ),
+    FindingKind.ORDERS_WITHOUT_VISIT: _Words(
+        Severity.WARNING, "Orders without a visit before them",
+        "Nothing ties them to what brought the buyer, so that they are unattributed.",
+        "Pass the visitor's `trk_token`, or the e-mail address that the page has identified, with "
+        "the order, and see that the snippet is on every page, the checkout included.",
+    ),
+    FindingKind.ORDERS_WITHOUT_EMAIL: _Words(
+        Severity.NOTE, "Orders without an e-mail address",
+        "Buyers are not recognized on another device, and ad platforms match fewer of them.",
+        "Send `email` with the order.",
+    ),
+    FindingKind.OTHER_CURRENCIES: _Words(
+        Severity.BAD, "Amounts in other currencies",
+        "Reports add amounts up as they are, whatever their currency.",
+        "Convert amounts to the Space's currency before they are sent, or use a Space for each.",
+    ),
+    FindingKind.FUTURE_EVENTS: _Words(
+        Severity.WARNING, "Events from the future",
+        "They are in no report until their time has come.",
+        "Look at the clock, or the time zone, of what sends them; without `event_time` an event "
+        "counts when it arrives.",
+    ),
+    FindingKind.LATE_EVENTS: _Words(
+        Severity.NOTE, "Events that arrived a week late or more",
+        "Reports of that week have changed since, and ad platforms take only recent events.",
+        "Send events when they happen. Imports of the past are not counted here.",
+    ),
+}  # fmt: skip

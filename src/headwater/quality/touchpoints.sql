@@ -1,0 +1,94 @@
+-- name: groups
+-- What is noteworthy in the latest touchpoints, as far as %(most)s that came in before the end of a
+-- time, by value: values of utm_source that the rule which named the source does not go by, campaigns
+-- without one, hosts of unlisted sites, and sources whose click names no campaign. There is no index
+-- by time; ids follow the order of arrival, and those of events are near enough to their times.
+WITH bound AS (
+    SELECT max(e.id) AS id
+    FROM (SELECT e.id FROM events e
+          WHERE e.space_id = %(space_id)s AND e.event_time < %(end)s
+          ORDER BY e.event_time DESC, e.id DESC
+          LIMIT 100) e
+    WHERE %(is_past)s
+), latest AS MATERIALIZED (
+    SELECT t.id, t.occurred_at, t.source_id, t.source_rule, t.tag_set_id, t.url, t.referrer_host
+    FROM touchpoints t
+    WHERE t.space_id = %(space_id)s
+      AND t.id <= coalesce((SELECT b.id FROM bound b), 9223372036854775807)
+    ORDER BY t.id DESC
+    LIMIT %(most)s
+), inside AS MATERIALIZED (
+    SELECT l.*, substring(l.url FROM '[?&]utm_source=([^&#]*)') AS utm_source
+    FROM latest l
+    WHERE l.occurred_at >= %(start)s AND l.occurred_at < %(end)s
+), marked AS (
+    SELECT 'utm_source' AS mark, i.utm_source AS value, i.id FROM inside i
+    WHERE i.utm_source <> '' AND i.source_rule = ANY(%(unnamed)s)
+    UNION ALL
+    SELECT 'no_utm_source', i.source_rule, i.id FROM inside i
+    WHERE coalesce(i.utm_source, '') = '' AND i.source_rule = 'campaign'
+    UNION ALL
+    SELECT 'site', i.referrer_host, i.id FROM inside i
+    WHERE i.source_rule = 'other_site' AND i.referrer_host IS NOT NULL
+    UNION ALL
+    SELECT 'no_campaign', i.source_id::text, i.id FROM inside i
+    WHERE (i.source_id = ANY(%(paid)s::smallint[]) OR i.source_rule = ANY(%(links)s))
+      AND NOT EXISTS (
+          SELECT FROM tag_sets g
+          WHERE g.space_id = %(space_id)s AND g.id = i.tag_set_id
+            AND (g.campaign_id IS NOT NULL OR g.campaign_name IS NOT NULL))
+)
+SELECT 'all' AS mark, NULL AS value, count(*) AS number, ARRAY[]::bigint[] AS ids,
+       min(i.occurred_at) AS since, (SELECT count(*) FROM latest) AS looked_at
+FROM inside i
+UNION ALL
+(SELECT m.mark, m.value, count(*), (array_agg(m.id ORDER BY m.id DESC))[1:%(examples)s], NULL, NULL
+ FROM marked m
+ GROUP BY m.mark, m.value
+ ORDER BY count(*) DESC, m.value
+ LIMIT %(most_groups)s);
+
+-- name: returns
+-- Hosts that the latest orders came back from: unlisted sites that made the last touchpoint in the
+-- half hour before the order, and how often another touchpoint came shortly before that.
+SELECT r.referrer_host, count(*), count(*) FILTER (WHERE r.has_earlier)
+FROM (
+    SELECT l.id, l.contact_id, l.event_time
+    FROM (SELECT e.id, e.contact_id, e.event_time, e.event_name, e.amount
+          FROM events e
+          WHERE e.space_id = %(space_id)s AND e.event_time >= %(start)s AND e.event_time < %(end)s
+          ORDER BY e.event_time DESC, e.id DESC
+          LIMIT %(most)s) l
+    WHERE l.event_name = ANY(%(sales)s) AND l.amount > 0
+    ORDER BY l.event_time DESC, l.id DESC
+    LIMIT %(most_orders)s
+) o
+CROSS JOIN LATERAL (
+    SELECT t.source_rule, t.referrer_host,
+           EXISTS (SELECT FROM touchpoints b
+                   WHERE b.space_id = %(space_id)s AND b.contact_id = o.contact_id
+                     AND b.occurred_at < t.occurred_at
+                     AND b.occurred_at >= t.occurred_at - interval '2 hours') AS has_earlier
+    FROM touchpoints t
+    WHERE t.space_id = %(space_id)s AND t.contact_id = o.contact_id
+      AND t.occurred_at <= o.event_time AND t.occurred_at >= o.event_time - interval '30 minutes'
+    ORDER BY t.occurred_at DESC, t.id DESC
+    LIMIT 1
+) r
+WHERE r.source_rule = 'other_site' AND r.referrer_host IS NOT NULL
+GROUP BY r.referrer_host
+ORDER BY count(*) DESC, r.referrer_host
+LIMIT %(most_groups)s;
+
+-- name: examples
+-- Touchpoints by their ids, as examples.
+SELECT t.id, t.contact_id, t.occurred_at, t.url, t.referrer_host
+FROM touchpoints t
+WHERE t.space_id = %(space_id)s AND t.id = ANY(%(ids)s::bigint[]);
+
+-- name: own_hosts
+-- The hosts of the Space's sites, without the signs of their subdomains.
+SELECT DISTINCT split_part(split_part(replace(o.origin, '://*.', '://'), '://', 2), ':', 1)
+FROM sites s CROSS JOIN LATERAL unnest(s.origins) AS o (origin)
+WHERE s.space_id = %(space_id)s
+ORDER BY 1;
