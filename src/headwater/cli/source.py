@@ -11,6 +11,7 @@ from headwater.settings import Settings
 from headwater.sources import classify
 from headwater.sources.evidence import Landing
 from headwater.sources.outcomes import Classification, Source
+from headwater.sources.reasons import explain_rule
 from headwater.terminal.command import CommandGroup, Option
 from headwater.terminal.options import JSON
 from headwater.terminal.output import print_output
@@ -26,21 +27,24 @@ group = CommandGroup()
     JSON,
 )
 def explain(_settings: Settings, arguments: Namespace) -> int:
-    explanation = classify.explain(Landing(arguments.url, arguments.referrer))
-    print_output(_describe(explanation), as_json=arguments.json)
+    landing = Landing(arguments.url, arguments.referrer)
+    print_output(_describe(landing, classify.explain(landing)), as_json=arguments.json)
     return 0
 
 
-def _describe(explanation: Classification) -> dict[str, Any]:
+def _describe(landing: Landing, explanation: Classification) -> dict[str, Any]:
     outcome = explanation.outcome
-    decision = (
-        {"source": outcome.name, "rule": outcome.rule, "nothing": None}
+    decision, rule = (
+        ({"source": outcome.name, "rule": outcome.rule, "nothing": None}, outcome.rule)
         if isinstance(outcome, Source)
-        else {"source": None, "rule": None, "nothing": outcome.reason}
+        else ({"source": None, "rule": None, "nothing": outcome.reason}, outcome.reason)
     )
+    reason = explain_rule(rule, landing.url, landing.referrer)
     return {
         **decision,
         "detail": outcome.detail,
+        "why": reason.words,
+        "decided_by": [clue.text for clue in reason.clues],
         "ad": msgspec.to_builtins(explanation.ad),
         "click_ids": explanation.click_ids,
     }

@@ -31,6 +31,7 @@ class FlashMessage(StrEnum):
     SOURCE_NAME_REMOVED = "The name is removed. Visits from now on go by the rules again."
     HOST_OWN = "The domain is one of your own now: visits from it begin no new touchpoint."
     HOST_EXCLUDED = "The host is excluded now: visits from it begin no new touchpoint."
+    MERGE_UNDONE = "The merge is undone: this contact is one of its own again."
     SET_UP = "Welcome: your account and your Space are ready."
 
 

@@ -19,6 +19,7 @@ from headwater.console import (
     space_settings,
 )
 from headwater.console.pages import pages_app, redirect
+from headwater.console.people_pages import company, contact, contact_changes, event, search
 from headwater.console.report_pages import csv_file, events, models, revenue, saved_views
 from headwater.console.setup_pages import data_quality, setup
 from headwater.console.visitor import HOME, LOGIN
@@ -46,6 +47,11 @@ PAGES = [
     *csv_file.ROUTES,
     *events.ROUTES,
     *saved_views.ROUTES,
+    *event.ROUTES,
+    *contact.ROUTES,
+    *contact_changes.ROUTES,
+    *company.ROUTES,
+    *search.ROUTES,
     *members.ROUTES,
     *keys.ROUTES,
     *assistants.ROUTES,

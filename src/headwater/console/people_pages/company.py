@@ -1,0 +1,131 @@
+"""The page of one company: its contacts, and what all of them did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from functools import partial
+from urllib.parse import urlencode
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.api.services import services
+from headwater.console.pages import render
+from headwater.console.people_pages.contact import MOST_EVENTS, page_links
+from headwater.console.people_pages.event import read_id
+from headwater.console.people_pages.origin import SENDERS
+from headwater.console.people_pages.people_list import PER_PAGE, PersonRow, fetch_people
+from headwater.console.people_pages.timeline import Timeline, list_company_timeline
+from headwater.console.report_pages import figures
+from headwater.console.report_pages.bar import conversion_title
+from headwater.console.report_pages.view import SALES_EVENTS
+from headwater.console.visitor import HOME, enter, require_visitor
+from headwater.contacts.queries import queries as contact_queries
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.deliveries.reasons import REASONS as SKIPPED
+from headwater.deliveries.reasons import STATUSES
+from headwater.http.errors import NotFound
+from headwater.http.fields import whole_number
+from headwater.http.pagination import Cursors, Position
+from headwater.http.parameters import Parameter, Query
+from headwater.reports.models import Measure
+from headwater.spaces.models import Space
+
+queries = Queries(__name__, "company.sql")
+
+CONTACTS_AFTER = Parameter(
+    name="contacts_after", kind=whole_number(0, 10**18 - 1), default=0,
+    description="The contact after which the list of a company's contacts goes on.",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CompanyHead:
+    """A company's row."""
+
+    id: int
+    name: str
+    domain: str | None
+    external_id: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True)
+class CompanyTotals:
+    """Counts of a company, as far as MOST_EVENTS + 1, and the revenue of as many events."""
+
+    contacts: int
+    events: int
+    revenue: Decimal | None
+
+
+@dataclass(frozen=True)
+class CompanyContent:
+    """Everything on the page."""
+
+    head: CompanyHead
+    totals: CompanyTotals
+    people: list[PersonRow]
+    more_after: int | None
+    """The contact after which the list goes on."""
+    timeline: Timeline
+
+
+async def show_company(request: Request) -> Response:
+    """Show a company."""
+    visitor = await require_visitor(request)
+    shared = services(request)
+    async with shared.database.transaction() as connection:
+        inside = await enter(connection, request, visitor)
+    space, path = inside.space, request.url.path
+    company_id = read_id(request, "company_id")
+    query = Query(request.scope["query_string"])
+    cursors = Cursors(shared.signing_key, space.id, path, [])
+    at, after_id = cursors.read_from(query), CONTACTS_AFTER.read(query) or 0
+    query.finish()
+    async with shared.database.transaction() as connection:
+        content = await _load(connection, space, company_id, at, after_id)
+    return render(
+        request, "company.html", page=content, head=content.head, figures=figures,
+        revenue=Measure.REVENUE, most=MOST_EVENTS, statuses=STATUSES, skipped=SKIPPED,
+        senders=SENDERS, at=at, after_id=after_id,
+        links=page_links(content.timeline, path, cursors),
+        more=f"{path}?{urlencode({CONTACTS_AFTER.name: content.more_after})}#contacts",
+        event_title=partial(conversion_title, space),
+        base=f"{HOME}/spaces/{space.id}",
+    )  # fmt: skip
+
+
+async def _load(
+    connection: AsyncConnection, space: Space, company_id: int, at: Position | None, after_id: int
+) -> CompanyContent:
+    await connection.execute(contact_queries["snapshot"])
+    values = {
+        "space_id": space.id, "company_id": company_id, "after_id": after_id,
+        "limit": PER_PAGE + 1, "most": MOST_EVENTS + 1, "sales": [*SALES_EVENTS],
+    }  # fmt: skip
+    head = await fetch_optional(
+        connection.cursor(row_factory=class_row(CompanyHead)), queries["company"], values
+    )
+    if head is None:
+        raise NotFound("Company")
+    totals = await fetch_one(
+        connection.cursor(row_factory=class_row(CompanyTotals)), queries["totals"], values
+    )
+    ids = [row[0] for row in await fetch_all(connection, queries["contacts"], values)]
+    listed = ids[:PER_PAGE]
+    return CompanyContent(
+        head, totals, await fetch_people(connection, space.id, listed),
+        listed[-1] if len(ids) > PER_PAGE else None,
+        await list_company_timeline(connection, space, company_id, at),
+    )  # fmt: skip
+
+
+ROUTES = [
+    Route(f"{HOME}/spaces/{{space_id}}/companies/{{company_id}}", show_company, methods=["GET"])
+]

@@ -1,0 +1,222 @@
+"""The page of one contact: who it is, how it came to be known, and everything that it did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import msgspec
+from psycopg import AsyncConnection
+from psycopg.rows import class_row, dict_row
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.api.services import services
+from headwater.console.pages import redirect, render
+from headwater.console.people_pages.event import read_id
+from headwater.console.people_pages.origin import SENDERS
+from headwater.console.people_pages.timeline import Timeline, list_contact_timeline
+from headwater.console.report_pages import figures
+from headwater.console.report_pages.bar import conversion_title
+from headwater.console.report_pages.view import SALES_EVENTS
+from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.contacts.lookup import resolve
+from headwater.contacts.models import GetContact
+from headwater.contacts.queries import fetch_contact
+from headwater.contacts.queries import queries as contact_queries
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.deliveries.reasons import REASONS as SKIPPED
+from headwater.deliveries.reasons import STATUSES
+from headwater.http.errors import Errors
+from headwater.http.pagination import Cursors, Page, Position
+from headwater.http.parameters import Query
+from headwater.merging.merge_log import LoggedMerge, list_merges
+from headwater.reports.models import Measure
+from headwater.sources.catalogue import SOURCES
+from headwater.sources.titles import title_of
+from headwater.spaces.models import Space
+
+queries = Queries(__name__, "contact.sql")
+
+MOST_EVENTS = 10_000
+"""The most events of a contact that its figures count."""
+MOST_IDENTIFIERS = 500
+MOST_MERGES = 100
+IDENTIFIER_KINDS = {
+    "email": "E-mail", "name": "Name", "phone": "Phone", "tracking_id": "Tracking id",
+    "location": "Location", "trk_token": "Browser (trk_token)", "fingerprint": "Fingerprint",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ContactHead:
+    """A contact's row besides what the API shows of it."""
+
+    id: int
+    created_at: datetime
+    name: str | None
+    email: str | None
+    company_id: int | None
+    company_name: str | None
+    city: str | None
+    state: str | None
+    country: str | None
+    device_type: str | None
+    os: str | None
+    browser: str | None
+    language: str | None
+    first_source: int | None
+    first_touch_at: datetime | None
+
+    @property
+    def title(self) -> str:
+        """What the contact is called."""
+        return self.name or self.email or f"Contact {self.id}"
+
+    @property
+    def source_title(self) -> str | None:
+        """What people call the source of its first touchpoint."""
+        return None if self.first_source is None else title_of(SOURCES[self.first_source - 1])
+
+    @property
+    def device(self) -> str:
+        """Its device and where it is, on one line."""
+        parts = (self.browser, self.os, self.device_type, self.city, self.state, self.country)
+        return ", ".join(part for part in parts if part)
+
+
+@dataclass(frozen=True)
+class ErasureState:
+    """The latest request to erase a contact."""
+
+    id: int
+    requested_at: datetime
+    attempts: int
+    last_error: str | None
+    erased_at: datetime | None
+
+
+@dataclass(frozen=True)
+class ContactContent:
+    """Everything on the page."""
+
+    head: ContactHead
+    contact: Mapping[str, Any]
+    """The contact as the API shows it, its fields under their labels."""
+    events: int
+    revenue: Decimal | None
+    identifiers: list[dict[str, Any]]
+    merges: list[LoggedMerge]
+    erasure: ErasureState | None
+    timeline: Timeline
+
+    @property
+    def events_text(self) -> str:
+        """The number of events as it is written."""
+        more = self.events > MOST_EVENTS
+        return f"{MOST_EVENTS:,}+" if more else f"{self.events:,}"
+
+    @property
+    def parts(self) -> list[LoggedMerge]:
+        """The merges that made the contact what it is, which can be undone."""
+        return [
+            merge for merge in self.merges
+            if merge.undone_at is None and merge.merged_id != self.head.id
+        ]  # fmt: skip
+
+
+async def show_contact(request: Request) -> Response:
+    """Show a contact; the id of one that was merged leads to the one that it is part of."""
+    visitor = await require_visitor(request)
+    async with services(request).database.transaction() as connection:
+        inside = await enter(connection, request, visitor)
+        contact_id = read_id(request, "contact_id")
+        canonical = await resolve(connection, inside.space.id, contact_id)
+    if canonical != contact_id:
+        return redirect(request, contact_path(inside.space.id, canonical))
+    return await contact_page(request, inside, canonical)
+
+
+def contact_path(space_id: int, contact_id: int) -> str:
+    """Return the path of a contact's page."""
+    return f"{HOME}/spaces/{space_id}/contacts/{contact_id}"
+
+
+async def contact_page(
+    request: Request, inside: SpaceVisitor, contact_id: int, *, status: int = 200,
+    problem: str | None = None, errors: Errors | None = None,
+) -> Response:  # fmt: skip
+    """Render the page of a contact by its canonical id."""
+    shared, space = services(request), inside.space
+    path = contact_path(space.id, contact_id)
+    query = Query(request.scope["query_string"])
+    cursors = Cursors(shared.signing_key, space.id, path, [])
+    at = cursors.read_from(query)
+    query.finish()
+    async with shared.database.transaction() as connection:
+        content = await load_contact(connection, space, contact_id, at)
+    return render(
+        request, "contact.html", status=status, page=content, head=content.head, here=path,
+        problem=problem, errors=errors or {}, figures=figures, revenue=Measure.REVENUE,
+        event_title=partial(conversion_title, space), senders=SENDERS,
+        kinds=IDENTIFIER_KINDS, statuses=STATUSES, skipped=SKIPPED,
+        links=page_links(content.timeline, path, cursors), at=at,
+        base=f"{HOME}/spaces/{space.id}", may_write=inside.may("write_data"),
+    )  # fmt: skip
+
+
+def page_links(page: Page | Timeline, path: str, cursors: Cursors) -> dict[str, str]:
+    """Return the addresses of the newer and older page of a list, where there are any."""
+    positions = {"newer": page.previous, "older": page.next}
+    return {
+        name: f"{path}?cursor={cursors.write(position)}"
+        for name, position in positions.items()
+        if position is not None
+    }
+
+
+async def load_contact(
+    connection: AsyncConnection, space: Space, contact_id: int, at: Position | None
+) -> ContactContent:
+    """Return everything about a contact, as of one moment. Needs a transaction that has executed
+    nothing yet.
+    """
+    await connection.execute(contact_queries["snapshot"])
+    values = {
+        "space_id": space.id, "contact_id": contact_id, "sales": [*SALES_EVENTS],
+        "most": MOST_EVENTS + 1,
+    }  # fmt: skip
+    head = await fetch_one(
+        connection.cursor(row_factory=class_row(ContactHead)), queries["contact"], values
+    )
+    contact = await fetch_contact(connection, space, contact_id, GetContact(labels=True))
+    events, revenue = await fetch_one(connection, queries["totals"], values)
+    identifiers = await fetch_all(
+        connection.cursor(row_factory=dict_row), queries["identifiers"],
+        {**values, "most": MOST_IDENTIFIERS},
+    )  # fmt: skip
+    return ContactContent(
+        head, msgspec.json.decode(contact), events, revenue, identifiers,
+        await list_merges(connection, space.id, contact_id, MOST_MERGES),
+        await fetch_erasure(connection, space.id, contact_id),
+        await list_contact_timeline(connection, space, contact_id, at),
+    )  # fmt: skip
+
+
+async def fetch_erasure(
+    connection: AsyncConnection, space_id: int, contact_id: int
+) -> ErasureState | None:
+    """Return the latest request to erase a contact, or None."""
+    values = {"space_id": space_id, "contact_id": contact_id, "most": MOST_MERGES}
+    cursor = connection.cursor(row_factory=class_row(ErasureState))
+    return await fetch_optional(cursor, queries["erasures"], values)
+
+
+ROUTES = [
+    Route(f"{HOME}/spaces/{{space_id}}/contacts/{{contact_id}}", show_contact, methods=["GET"])
+]

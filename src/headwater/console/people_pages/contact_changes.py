@@ -1,0 +1,129 @@
+"""Changes to a contact, each after a typed confirmation: a merge undone, a person erased."""
+
+from __future__ import annotations
+
+from psycopg import AsyncConnection
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.accounts.roles import Permission
+from headwater.api.services import services
+from headwater.console.flash import FlashMessage
+from headwater.console.forms import PostedForm, read_form
+from headwater.console.pages import redirect, render
+from headwater.console.people_pages.contact import contact_page, contact_path, fetch_erasure
+from headwater.console.people_pages.event import read_id
+from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.contacts.lookup import find_holders, resolve
+from headwater.http.errors import Conflict, NotFound
+from headwater.merging.membership import REASSIGNMENT_SECONDS
+from headwater.merging.unmerge import unmerge
+from headwater.privacy.erasures import request_erasure
+
+CONFIRM = "confirm"
+"""The field into which the contact's e-mail address or id is typed."""
+NOT_CONFIRMED = "This is neither an e-mail address of this contact nor its id."
+
+ERASED = (
+    "e-mail addresses (former ones included), phones, names and locations",
+    "tracking ids, tokens and fingerprints",
+    "name, place, device, language and all custom fields of the contact",
+    "IP address, browser and ad platforms' cookies of its events and touchpoints",
+    "visits and page views, and the clicks on ads first seen in its browsers",
+    "what ad platforms were sent of its events, and what they answered",
+    "warnings about its events, webhook deliveries that name it, exports that hold it",
+)
+KEPT = (
+    "the contact's id, when it was created, and its company",
+    "events: names, times, amounts, order and idempotency keys, URLs; so reports add up as before",
+    "touchpoints with their campaigns, keywords, landing pages and URLs",
+    "which contacts were merged, when, and by which kind of identifier",
+    "that ad platforms were sent its events: they cannot be made to forget from here",
+)
+
+
+async def post_erase(request: Request) -> Response:
+    """Have a person erased."""
+    form = await _read(request, "erase contact")
+    async with services(request).database.transaction() as connection:
+        inside, contact_id = await _enter(connection, request)
+        confirmed = await _is_confirmed(connection, inside, contact_id, form)
+        if confirmed:
+            await request_erasure(connection, inside.space.id, contact_id)
+    if not confirmed:
+        return await _refuse(request, inside, contact_id, "erase")
+    return redirect(request, f"{contact_path(inside.space.id, contact_id)}/erasure")
+
+
+async def post_unmerge(request: Request) -> Response:
+    """Undo a merge: the merged contact becomes one of its own again."""
+    form = await _read(request, "unmerge contact")
+    merged_id, problem = form.number("merged"), None
+    async with services(request).database.transaction(REASSIGNMENT_SECONDS) as connection:
+        inside, contact_id = await _enter(connection, request)
+        if await resolve(connection, inside.space.id, merged_id) != contact_id:
+            raise NotFound("Page")
+        confirmed = await _is_confirmed(connection, inside, contact_id, form)
+        if confirmed:
+            try:
+                await unmerge(connection, inside.space.id, merged_id)
+            except Conflict as error:
+                problem = error.message
+    if problem is not None:
+        return await contact_page(request, inside, contact_id, status=409, problem=problem)
+    if not confirmed:
+        return await _refuse(request, inside, contact_id, f"unmerge-{merged_id}")
+    location = contact_path(inside.space.id, merged_id)
+    return redirect(request, location, FlashMessage.MERGE_UNDONE)
+
+
+async def show_erasure(request: Request) -> Response:
+    """Show the state of an erasure, what it deletes and what stays."""
+    visitor = await require_visitor(request)
+    async with services(request).database.transaction() as connection:
+        inside = await enter(connection, request, visitor)
+        contact_id = await resolve(connection, inside.space.id, read_id(request, "contact_id"))
+        erasure = await fetch_erasure(connection, inside.space.id, contact_id)
+    if erasure is None:
+        raise NotFound("Page")
+    return render(
+        request, "erasure.html", erasure=erasure, contact_id=contact_id, erased=ERASED, kept=KEPT,
+        here=contact_path(inside.space.id, contact_id), base=f"{HOME}/spaces/{inside.space.id}",
+    )  # fmt: skip
+
+
+async def _read(request: Request, form: str) -> PostedForm:
+    visitor = await require_visitor(request)
+    return await read_form(request, visitor.form_key, form)
+
+
+async def _enter(connection: AsyncConnection, request: Request) -> tuple[SpaceVisitor, int]:
+    """The visitor, with a role that may change data, and the contact's canonical id."""
+    visitor = await require_visitor(request)  # known since the form was read
+    inside = await enter(connection, request, visitor, Permission.WRITE_DATA)
+    return inside, await resolve(connection, inside.space.id, read_id(request, "contact_id"))
+
+
+async def _is_confirmed(
+    connection: AsyncConnection, inside: SpaceVisitor, contact_id: int, form: PostedForm
+) -> bool:
+    """True when what was typed is the contact's id or one of its addresses."""
+    typed = form.text(CONFIRM).strip().lower()
+    if typed == str(contact_id):
+        return True
+    held = await find_holders(connection, inside.space.id, [typed])
+    return contact_id in {holder for _, holder in held}
+
+
+async def _refuse(request: Request, inside: SpaceVisitor, contact_id: int, field: str) -> Response:
+    errors = {field: [NOT_CONFIRMED]}
+    return await contact_page(request, inside, contact_id, status=422, errors=errors)
+
+
+_PATH = f"{HOME}/spaces/{{space_id}}/contacts/{{contact_id}}"
+ROUTES = [
+    Route(f"{_PATH}/erasure", show_erasure, methods=["GET"]),
+    Route(f"{_PATH}/erase", post_erase, methods=["POST"]),
+    Route(f"{_PATH}/unmerge", post_unmerge, methods=["POST"]),
+]

@@ -1,0 +1,127 @@
+"""The credits of one event under every model, side by side, and the path that they are about. Pure:
+every figure is one of the explanation's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from headwater.attribution.models import MODELS
+from headwater.reports.explanation import EventExplanation, UnattributedReason
+from headwater.sources.addresses import read_address
+from headwater.sources.exclusions import Exclusions, exclusions_of
+from headwater.sources.reasons import RuleReason, explain_rule, list_findings
+from headwater.sources.titles import title_of
+from headwater.spaces.models import Space
+
+REASONS = {
+    UnattributedReason.NO_TOUCH: "no touchpoint before it",
+    UnattributedReason.OUTSIDE_WINDOW: "touchpoints only before the window",
+    UnattributedReason.NOT_COUNTED: "only touchpoints that the model does not count",
+}
+_AD = (
+    ("campaign", "campaign_name", "campaign_id"), ("ad set", "adset_name", "adset_id"),
+    ("ad", "ad_name", "ad_id"), ("keyword", "keyword", "keyword"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PathTouch:
+    """A touchpoint of the path."""
+
+    id: int
+    at: datetime
+    contact_id: int
+    source: str
+    reason: RuleReason
+    url: str | None
+    sender: str | None
+    ad: tuple[tuple[str, str], ...]
+    """Names of the ad's levels, and what each is."""
+    findings: tuple[str, ...]
+    """Of a direct touchpoint: what was looked at, in sentences."""
+
+    @property
+    def title(self) -> str:
+        """What people call its source."""
+        return title_of(self.source)
+
+
+@dataclass(frozen=True)
+class CreditCell:
+    """What a model credits a touchpoint with."""
+
+    credited: bool
+    amount: Decimal | None
+    """None where nothing is credited, and of an event without an amount."""
+
+
+@dataclass(frozen=True)
+class ModelColumn:
+    """A model's column: the cells of the path's touchpoints in order, and its foot."""
+
+    model: str
+    cells: tuple[CreditCell, ...]
+    left_out: int
+    left_out_amount: Decimal | None
+    reason: str | None
+    """Why it credits nothing, in words; None when it credits something."""
+
+    @property
+    def total(self) -> Decimal:
+        """All of its credits."""
+        parts = (*(cell.amount for cell in self.cells), self.left_out_amount)
+        return sum((part for part in parts if part is not None), Decimal())
+
+
+def exclusions_in(space: Space) -> Exclusions:
+    """Return the hosts that are no sources in a Space, as its settings have them."""
+    own = tuple(host for host in space.own_domains if read_address(host) is not None)
+    return exclusions_of(own, tuple(space.excluded_referrers), tuple(space.heeded_referrers))
+
+
+def path_of(explanation: EventExplanation, exclusions: Exclusions) -> list[PathTouch]:
+    """Return the path of an event, the earliest touchpoint first."""
+    return [read_touch(touch, exclusions) for touch in explanation.path]
+
+
+def read_touch(touch: Mapping[str, Any], exclusions: Exclusions) -> PathTouch:
+    """Return a touchpoint of an explanation."""
+    rule, url, referrer = touch["source_rule"], touch["event_url"], touch["referrer_host"]
+    return PathTouch(
+        touch["id"], datetime.fromisoformat(touch["event_time_utc"]), touch["contact_id"],
+        touch["source"], explain_rule(rule, url, referrer), url, touch["sender"],
+        ad_levels(touch),
+        tuple(list_findings(url, referrer, exclusions)) if rule == "direct" else (),
+    )  # fmt: skip
+
+
+def ad_levels(touch: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return where in an ad account a touchpoint came from, by name or else by id."""
+    named = ((level, touch.get(name) or touch.get(number)) for level, name, number in _AD)
+    return tuple((level, value) for level, value in named if value)
+
+
+def columns_of(explanation: EventExplanation) -> list[ModelColumn]:
+    """Return the column of each model."""
+    return [_column(model, explanation) for model in MODELS]
+
+
+def _column(model: str, explanation: EventExplanation) -> ModelColumn:
+    of_model = explanation.credits[model]
+    reason = explanation.unattributed_reason(model)
+    left_out = of_model.left_out
+    return ModelColumn(
+        model,
+        tuple(
+            CreditCell(touch["id"] in of_model.listed, of_model.listed.get(touch["id"]))
+            for touch in explanation.path
+        ),
+        left_out,
+        of_model.amount_left_out(explanation.event["amount"]) if left_out else None,
+        None if reason is None else REASONS[reason],
+    )

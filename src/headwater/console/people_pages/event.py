@@ -1,0 +1,189 @@
+"""The page of one event: who did it, its path with the rule of each source, its credit under every
+model, and what ad platforms were sent.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row, dict_row
+from psycopg.sql import SQL
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.api.services import services
+from headwater.console.pages import render
+from headwater.console.people_pages.credits import (
+    ModelColumn,
+    PathTouch,
+    columns_of,
+    exclusions_in,
+    path_of,
+)
+from headwater.console.people_pages.origin import (
+    SENDERS,
+    OriginAnswer,
+    Surroundings,
+    explain_origin,
+)
+from headwater.console.people_pages.path_view import PathView
+from headwater.console.report_pages import figures
+from headwater.console.report_pages.bar import conversion_title, model_title
+from headwater.console.visitor import HOME, enter, require_visitor
+from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.deliveries.delivery_log import list_of_event
+from headwater.deliveries.reasons import REASONS as SKIPPED
+from headwater.deliveries.reasons import STATUSES
+from headwater.events.queries import sum_refunds
+from headwater.http.errors import Invalid, NotFound
+from headwater.http.parameters import Query
+from headwater.http.path_parameters import parse_id
+from headwater.ingest.receipts import fetch_receipt
+from headwater.platforms.registry import PLATFORMS
+from headwater.reports.explanation import EventExplanation, explain_event
+from headwater.reports.models import Measure
+from headwater.spaces.models import Space
+
+queries = Queries(__name__, "event.sql")
+
+_OF_CONTACT, _OF_COMPANY = SQL("t.contact_id = e.contact_id"), SQL("t.company_id = e.company_id")
+
+
+@dataclass(frozen=True)
+class StoredEvent:
+    """An event with everything that was sent of it, and whose it is."""
+
+    id: int
+    contact_id: int
+    company_id: int | None
+    event_name: str
+    event_time: datetime
+    received_at: datetime
+    amount: Decimal | None
+    currency: str
+    """The event's own, or the Space's."""
+    has_own_currency: bool
+    is_upsell: bool
+    order_id: str | None
+    order_name: str | None
+    checkout_token: str | None
+    upsell_common_id: str | None
+    idempotency_key: str | None
+    company_external_id: str | None
+    event_url: str | None
+    user_agent: str | None
+    ip: str | None
+    do_not_capi: bool
+    ad_user_data: bool | None
+    ad_personalization: bool | None
+    cookies: list[str]
+    warnings: list[str]
+    sender: str | None
+    contact_name: str | None
+    contact_email: str | None
+    company_name: str | None
+
+
+@dataclass(frozen=True)
+class EventContent:
+    """Everything on the page."""
+
+    event: StoredEvent
+    refunds: tuple[int, Decimal]
+    """The number of refunds of its order, and their amounts together."""
+    receipt: dict[str, Any]
+    explanation: EventExplanation
+    path: list[PathTouch]
+    columns: list[ModelColumn]
+    answer: OriginAnswer | None
+    deliveries: list[dict[str, Any]]
+
+    @property
+    def left_out_columns(self) -> bool:
+        """True when a model credits touchpoints that are not listed."""
+        return any(column.left_out for column in self.columns)
+
+
+async def show_event(request: Request) -> Response:
+    """Show one event."""
+    visitor = await require_visitor(request)
+    shared = services(request)
+    async with shared.database.transaction() as connection:
+        inside = await enter(connection, request, visitor)
+    event_id = read_id(request, "event_id")
+    problem, view = None, PathView()
+    try:
+        view = PathView.read(Query(request.scope["query_string"]))
+    except Invalid as error:
+        problem = error
+    async with shared.database.transaction() as connection:
+        content = await load_event(connection, inside.space, event_id, view)
+    return render(
+        request, "event.html", status=problem.status if problem else 200, page=content,
+        event=content.event, view=view, menus=view.menus(request.url.path), problem=problem,
+        figures=figures, measure=Measure.CREDITED_REVENUE, model_title=model_title,
+        senders=SENDERS, statuses=STATUSES, skipped=SKIPPED, platforms=PLATFORMS,
+        title=conversion_title(inside.space, content.event.event_name),
+        base=f"{HOME}/spaces/{inside.space.id}",
+    )  # fmt: skip
+
+
+def read_id(request: Request, name: str) -> int:
+    """Return the id that a path names. Raises NotFound."""
+    try:
+        return parse_id(name, request.path_params[name])
+    except Invalid:
+        raise NotFound("Page") from None
+
+
+async def load_event(
+    connection: AsyncConnection, space: Space, event_id: int, view: PathView
+) -> EventContent:
+    """Return everything about an event, as of one moment. Needs a transaction that has executed
+    nothing yet. Raises NotFound.
+    """
+    explanation = await explain_event(
+        connection, space.id, event_id, view.window_days, by_company=view.by_company
+    )
+    values = {"space_id": space.id, "event_id": event_id}
+    event = await fetch_one(
+        connection.cursor(row_factory=class_row(StoredEvent)), queries["event"], values
+    )
+    owner = _OF_COMPANY if view.by_company and event.company_id is not None else _OF_CONTACT
+    around = await fetch_one(
+        connection.cursor(row_factory=class_row(Surroundings)),
+        queries["surroundings"].format(owner=owner), values,
+    )  # fmt: skip
+    path = path_of(explanation, exclusions_in(space))
+    return EventContent(
+        event, await sum_refunds(connection, space.id, event_id),
+        await fetch_receipt(connection, space.id, event_id), explanation, path,
+        columns_of(explanation), explain_origin(explanation, path, around, view),
+        await _deliveries(connection, space.id, event_id),
+    )  # fmt: skip
+
+
+async def _deliveries(
+    connection: AsyncConnection, space_id: int, event_id: int
+) -> list[dict[str, Any]]:
+    """The event's deliveries, each with its destination's row."""
+    lines = await list_of_event(connection, space_id, event_id)
+    deliveries = [json.loads(line) for line in lines]
+    values = {"space_id": space_id, "ids": [each["destination_id"] for each in deliveries]}
+    cursor = connection.cursor(row_factory=dict_row)
+    listed = await fetch_all(cursor, queries["destinations"], values) if deliveries else []
+    by_id = {row["id"]: row for row in listed}
+    for each in deliveries:
+        each["destination"] = by_id[each["destination_id"]]
+        for name in ("created_at", "due_at", "finished_at"):
+            each[name] = datetime.fromisoformat(each[name]) if each[name] else None
+    return deliveries
+
+
+ROUTES = [Route(f"{HOME}/spaces/{{space_id}}/events/{{event_id}}", show_event, methods=["GET"])]

@@ -1,0 +1,130 @@
+"""Answers to "why direct?" and "why unattributed?": what was looked at, and what was there.
+Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from headwater.console.people_pages.credits import PathTouch
+from headwater.console.people_pages.path_view import PathView
+from headwater.identity.senders import Sender
+from headwater.reports.explanation import EventExplanation, UnattributedReason
+from headwater.sources.catalogue import SOURCES
+from headwater.sources.titles import title_of
+
+SENDERS = {
+    Sender.API_KEY: "an API key", Sender.WEBHOOK: "a webhook", Sender.IMPORT: "an import",
+    Sender.ASSISTANT: "an assistant", Sender.BROWSER: "a page in a browser",
+    Sender.SIGNED_BROWSER: "a page in a browser, signed by the business",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The touchpoints next to an event, and whether its contact is known from a browser."""
+
+    before_at: datetime | None
+    before_source: int | None
+    after_at: datetime | None
+    after_source: int | None
+    company_touched: bool
+    has_browser: bool
+    has_page_views: bool
+
+
+@dataclass(frozen=True)
+class OriginAnswer:
+    """The answer, and a choice with which there would be credit."""
+
+    question: str
+    sentences: tuple[str, ...]
+    instead: PathView | None = None
+    instead_text: str = ""
+
+
+def explain_origin(
+    explanation: EventExplanation, path: Sequence[PathTouch], around: Surroundings, view: PathView
+) -> OriginAnswer | None:
+    """Return why an event is direct or has no credit under any model; None when it is neither."""
+    reason = explanation.unattributed_reason("linear")
+    event_time = datetime.fromisoformat(explanation.event["event_time_utc"])
+    if reason is UnattributedReason.OUTSIDE_WINDOW:
+        return _outside(around, event_time, view)
+    if reason is not None:
+        return _untouched(explanation, around, event_time, view)
+    if path and all(touch.source == "direct" for touch in path):
+        return _direct(path)
+    return None
+
+
+def _direct(path: Sequence[PathTouch]) -> OriginAnswer:
+    several = len(path) > 1
+    first = (
+        f"All {len(path)} touchpoints of its path are direct visits. Of the last one:"
+        if several
+        else "The one touchpoint of its path is a direct visit:"
+    )
+    last = path[-1]
+    why = last.findings or (f"The rule {last.reason.rule}: {last.reason.words}.",)
+    return OriginAnswer("Why direct?", (first, *why))
+
+
+def _outside(around: Surroundings, event_time: datetime, view: PathView) -> OriginAnswer:
+    sentences: list[str] = []
+    if around.before_at is not None and around.before_source is not None:
+        source = title_of(SOURCES[around.before_source - 1])
+        sentences.append(
+            f"The last touchpoint before it was {source}, {_span(event_time - around.before_at)} "
+            f"earlier; only those within {view.window} count."
+        )
+    return OriginAnswer(
+        "Why unattributed?", tuple(sentences), view.with_window(0), "Look back over any time"
+    )
+
+
+def _untouched(
+    explanation: EventExplanation, around: Surroundings, event_time: datetime, view: PathView
+) -> OriginAnswer:
+    whose = "this contact or its company" if view.by_company else "this contact"
+    sentences = [f"There is no touchpoint of {whose} up to the time of the event."]
+    if around.after_at is not None and around.after_source is not None:
+        source = title_of(SOURCES[around.after_source - 1])
+        sentences.append(
+            f"The first one after it was {source}, {_span(around.after_at - event_time)} later; "
+            "what comes after an event did not lead to it."
+        )
+    sentences.append(_seen(explanation, around))
+    if around.company_touched and not view.by_company:
+        other = PathView(view.window_days, "company")
+        return OriginAnswer(
+            "Why unattributed?", tuple(sentences), other, "Others of its company have touchpoints"
+        )
+    return OriginAnswer("Why unattributed?", tuple(sentences))
+
+
+def _seen(explanation: EventExplanation, around: Surroundings) -> str:
+    if around.has_page_views:
+        return "Page views of this contact are known, but none of them made a touchpoint."
+    if around.has_browser:
+        return (
+            "A browser of this contact is known by its trk_token, but no page view and no "
+            "touchpoint was reported of it before."
+        )
+    sender = explanation.event["sender"]
+    by = f" The event came by {SENDERS[Sender(sender)]}." if sender else ""
+    return (
+        f"No browser of this contact is known.{by} Send the visitor's trk_token, or have the page "
+        "identify the visitor, so that visits and events become one person's."
+    )
+
+
+def _span(time: timedelta) -> str:
+    minutes = int(time.total_seconds() // 60)
+    for size, unit in ((1440, "day"), (60, "hour"), (1, "minute")):
+        if minutes >= size:
+            number = minutes // size
+            return f"{number} {unit}{'s' * (number != 1)}"
+    return "less than a minute"

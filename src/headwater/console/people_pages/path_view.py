@@ -1,0 +1,70 @@
+"""The choices of an event's page, as its address has them: the window, and whose path it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+from urllib.parse import urlencode
+
+from headwater.attribution.models import WINDOWS
+from headwater.console.report_pages.bar import MODES, Choice, Menu, window_title
+from headwater.events.parameters import QUERY_MODE
+from headwater.http.parameters import Query
+from headwater.reports.explanation_answer import WINDOW
+
+
+@dataclass(frozen=True)
+class PathView:
+    """The path that the page shows."""
+
+    window_days: int = 30
+    """How many days before the event a touchpoint may lie; 0 is no limit."""
+    query_mode: str = "profile"
+
+    @classmethod
+    def read(cls, query: Query) -> Self:
+        """Return the choices of an address. Raises Invalid with every rule that they break."""
+        window, mode = WINDOW.read(query), QUERY_MODE.read(query)
+        query.finish()
+        return cls(window or 0, mode or "profile")
+
+    @property
+    def by_company(self) -> bool:
+        """True when the path is that of the contact's whole company."""
+        return self.query_mode == "company"
+
+    @property
+    def window(self) -> str:
+        """The window in words."""
+        return window_title(str(self.window_days))
+
+    def link(self, path: str) -> str:
+        """Return the address of a page with these choices; the usual ones are left out."""
+        usual = PathView()
+        pairs: list[tuple[str, str]] = []
+        if self.window_days != usual.window_days:
+            pairs.append(("attribution_window", str(self.window_days)))
+        if self.query_mode != usual.query_mode:
+            pairs.append(("query_mode", self.query_mode))
+        return f"{path}?{urlencode(pairs)}" if pairs else path
+
+    def with_window(self, days: int) -> Self:
+        """Return the view with another window."""
+        return replace(self, window_days=days)
+
+    def menus(self, path: str) -> tuple[Menu, ...]:
+        """Return the menus of the page at a path."""
+        windows = tuple(
+            Choice(
+                window_title(str(days)), self.with_window(days).link(path), days == self.window_days
+            )
+            for days in WINDOWS
+        )
+        modes = tuple(
+            Choice(text, replace(self, query_mode=mode).link(path), mode == self.query_mode)
+            for mode, text in MODES.items()
+        )
+        return (
+            Menu("attribution_window", "Window", self.window, windows),
+            Menu("query_mode", "By", MODES[self.query_mode], modes),
+        )

@@ -1,0 +1,86 @@
+-- name: rows
+-- Contacts by their ids, in the order of these, with their last event and the revenue of their sales:
+-- of each the latest %(most)s events are looked at, and no revenue where there are more.
+SELECT k.id, k.name, k.email, k.phone, k.created_at, k.company_id, c.name AS company_name,
+       last.event_id, last.event_name, last.event_time,
+       CASE WHEN sums.events < %(most)s THEN sums.revenue END AS revenue,
+       sums.events >= %(most)s AS has_more_events
+FROM unnest(%(ids)s::bigint[]) WITH ORDINALITY AS wanted (id, nth)
+CROSS JOIN LATERAL (
+    SELECT known.* FROM contacts known
+    WHERE known.space_id = %(space_id)s AND known.id = wanted.id
+    OFFSET 0
+) k
+LEFT JOIN companies c ON c.space_id = %(space_id)s AND c.id = k.company_id
+LEFT JOIN LATERAL (
+    SELECT e.id AS event_id, e.event_name, e.event_time FROM events e
+    WHERE e.space_id = %(space_id)s AND e.contact_id = k.id
+    ORDER BY e.event_time DESC LIMIT 1
+) last ON true
+CROSS JOIN LATERAL (
+    SELECT count(*) AS events,
+           trim_scale(sum(e.amount)
+                      FILTER (WHERE e.event_name = ANY(%(sales)s::text[]))) AS revenue
+    FROM (SELECT known.event_name, known.amount FROM events known
+          WHERE known.space_id = %(space_id)s AND known.contact_id = k.id
+          ORDER BY known.event_time DESC LIMIT %(most)s) e
+) sums
+ORDER BY wanted.nth;
+
+-- name: exact
+-- The contacts that have one of a few values, whatever kind of identifier these are.
+SELECT DISTINCT i.contact_id
+FROM unnest(%(kinds)s::text[], %(values)s::text[]) AS wanted (kind, value)
+CROSS JOIN LATERAL (
+    SELECT known.contact_id FROM contact_identifiers known
+    WHERE known.space_id = %(space_id)s AND known.kind = wanted.kind
+      AND known.value = wanted.value
+    LIMIT %(limit)s
+) i
+ORDER BY i.contact_id
+LIMIT %(limit)s;
+
+-- name: beginning
+-- The contacts that have a value of a kind which begins with one of a few texts. Of each text as many
+-- values are read from the index as the limit has; where the database does not sort by code points,
+-- some that have it may lie beyond.
+SELECT DISTINCT i.contact_id
+FROM unnest(%(values)s::text[]) AS wanted (value)
+CROSS JOIN LATERAL (
+    SELECT known.contact_id FROM contact_identifiers known
+    WHERE known.space_id = %(space_id)s AND known.kind = %(kind)s
+      AND known.value >= wanted.value AND known.value < wanted.value || %(last_character)s
+      AND starts_with(known.value, wanted.value)
+    ORDER BY known.value
+    LIMIT %(limit)s
+) i
+ORDER BY i.contact_id
+LIMIT %(limit)s;
+
+-- name: by_id
+-- The surviving contact of an id.
+SELECT coalesce(c.merged_into, c.id) FROM contacts c
+WHERE c.space_id = %(space_id)s AND c.id = ANY(%(ids)s::bigint[]);
+
+-- name: companies
+-- Companies by domain, as far as it is typed, or external id, and those of the latest %(most)s with
+-- the text in their name.
+SELECT c.id, c.name, c.domain, c.external_id
+FROM (
+    (SELECT known.id FROM companies known
+     WHERE known.space_id = %(space_id)s AND known.domain >= %(text)s
+       AND known.domain < %(text)s || %(last_character)s AND starts_with(known.domain, %(text)s)
+     ORDER BY known.domain LIMIT %(limit)s)
+    UNION
+    (SELECT known.id FROM companies known
+     WHERE known.space_id = %(space_id)s AND known.external_id = %(written)s)
+    UNION
+    (SELECT latest.id FROM (
+         SELECT known.id, known.name FROM companies known
+         WHERE known.space_id = %(space_id)s
+         ORDER BY known.created_at DESC, known.id DESC LIMIT %(most)s) latest
+     WHERE strpos(lower(latest.name), %(text)s) > 0 LIMIT %(limit)s)
+) matching
+JOIN companies c ON c.space_id = %(space_id)s AND c.id = matching.id
+ORDER BY c.name, c.id
+LIMIT %(limit)s;

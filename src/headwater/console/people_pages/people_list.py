@@ -1,0 +1,150 @@
+"""Contacts as rows of a list, and the search for contacts and companies. Every search is exact, or
+by the beginning of a value, as an index can answer it; parts of names are looked for last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+import msgspec
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from headwater.console.report_pages.view import SALES_EVENTS
+from headwater.contacts.models import ContactRow, ContactSelection, ListContacts
+from headwater.contacts.queries import list_contacts
+from headwater.database.queries import Queries, fetch_all
+from headwater.http.pagination import Page, Position
+from headwater.http.timerange import EVER
+from headwater.platforms.identifiers import read_phone
+from headwater.spaces.models import Space
+
+queries = Queries(__name__, "people.sql")
+
+PER_PAGE = 25
+MOST_EVENTS = 1000
+"""The most events of a contact that a list adds up."""
+MOST_COMPANIES = 20_000
+"""The companies whose names a search looks at, the latest first."""
+LONGEST = 320
+"""The characters of a text that is looked for: an e-mail address has no more."""
+SHORTEST_PART = 2
+LAST_CHARACTER = "\U0010ffff"
+_EXACT = ("tracking_id", "trk_token", "fingerprint")
+_MOST_DIGITS = 18
+
+
+@dataclass(frozen=True)
+class PersonRow:
+    """A contact in a list."""
+
+    id: int
+    name: str | None
+    email: str | None
+    phone: str | None
+    created_at: datetime
+    company_id: int | None
+    company_name: str | None
+    event_id: int | None
+    event_name: str | None
+    event_time: datetime | None
+    revenue: Decimal | None
+    has_more_events: bool
+
+
+@dataclass(frozen=True)
+class CompanyRow:
+    """A company in a list."""
+
+    id: int
+    name: str
+    domain: str | None
+    external_id: str | None
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search leads to."""
+
+    people: list[PersonRow]
+    companies: list[CompanyRow]
+
+
+async def list_newest(
+    connection: AsyncConnection, space: Space, at: Position | None
+) -> tuple[Page, list[PersonRow]]:
+    """Return one page of all contacts, the newest first."""
+    page = await list_contacts(connection, space, _listing("", at))
+    return page, await fetch_people(connection, space.id, _ids(page))
+
+
+async def search(connection: AsyncConnection, space: Space, text: str) -> SearchResult:
+    """Return the contacts and companies that a text leads to, PER_PAGE of each at most."""
+    text = " ".join(text.split())[:LONGEST]
+    ids = list(dict.fromkeys([
+        *await _exact(connection, space, text), *await _beginning(connection, space.id, text),
+    ]))[:PER_PAGE]  # fmt: skip
+    if not ids and len(text) >= SHORTEST_PART and "@" not in text:
+        ids = _ids(await list_contacts(connection, space, _listing(text, None)))
+    values = {
+        "space_id": space.id, "text": text.lower(), "written": text, "limit": PER_PAGE,
+        "most": MOST_COMPANIES, "last_character": LAST_CHARACTER,
+    }  # fmt: skip
+    cursor = connection.cursor(row_factory=class_row(CompanyRow))
+    companies = await fetch_all(cursor, queries["companies"], values)
+    return SearchResult(await fetch_people(connection, space.id, ids), companies)
+
+
+async def fetch_people(
+    connection: AsyncConnection, space_id: int, ids: Sequence[int]
+) -> list[PersonRow]:
+    """Return the rows of contacts, in the order of their ids."""
+    if not ids:
+        return []
+    values = {
+        "space_id": space_id, "ids": list(ids), "sales": [*SALES_EVENTS], "most": MOST_EVENTS,
+    }  # fmt: skip
+    cursor = connection.cursor(row_factory=class_row(PersonRow))
+    return await fetch_all(cursor, queries["rows"], values)
+
+
+def _listing(name: str, at: Position | None) -> ListContacts:
+    return ListContacts(ContactSelection(EVER, (), (), name), ContactRow(), PER_PAGE, at)
+
+
+def _ids(page: Page) -> list[int]:
+    return [msgspec.json.decode(line)["id"] for line in page.lines]
+
+
+async def _exact(connection: AsyncConnection, space: Space, text: str) -> list[int]:
+    """The contact with an id, and those that have exactly this value."""
+    wanted = [("email", text.lower()), *((kind, text) for kind in _EXACT)]
+    phones = {text, text.replace(" ", ""), read_phone(text, space.phone_region) or text}
+    wanted += [("phone", phone) for phone in sorted(phones)]
+    values = {
+        "space_id": space.id, "kinds": [kind for kind, _ in wanted],
+        "values": [value for _, value in wanted], "limit": PER_PAGE,
+    }  # fmt: skip
+    ids = [row[0] for row in await fetch_all(connection, queries["exact"], values)]
+    if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS:
+        by_id = {"space_id": space.id, "ids": [int(text)]}
+        ids = [row[0] for row in await fetch_all(connection, queries["by_id"], by_id)] + ids
+    return ids
+
+
+async def _beginning(connection: AsyncConnection, space_id: int, text: str) -> list[int]:
+    """The contacts with an e-mail address or a name that begins with the text."""
+    if len(text) < SHORTEST_PART:
+        return []
+    ids: list[int] = []
+    spellings = sorted({text, text.lower(), text.upper(), text.title(), text.capitalize()})
+    for kind, written in (("email", [text.lower()]), ("name", spellings)):
+        values = {
+            "space_id": space_id, "kind": kind, "values": written, "limit": PER_PAGE,
+            "last_character": LAST_CHARACTER,
+        }  # fmt: skip
+        ids += [row[0] for row in await fetch_all(connection, queries["beginning"], values)]
+    return ids

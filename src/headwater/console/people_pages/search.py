@@ -1,0 +1,51 @@
+"""The page of people: a search, and without one the newest contacts."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.api.services import services
+from headwater.console.pages import render
+from headwater.console.people_pages.contact import page_links
+from headwater.console.people_pages.people_list import LONGEST, list_newest, search
+from headwater.console.report_pages import figures
+from headwater.console.report_pages.bar import conversion_title
+from headwater.console.visitor import HOME, enter, require_visitor
+from headwater.http.pagination import Cursors
+from headwater.http.parameters import Query
+from headwater.reports.models import Measure
+
+
+async def show_people(request: Request) -> Response:
+    """Show what a search leads to, or the newest contacts."""
+    visitor = await require_visitor(request)
+    shared = services(request)
+    async with shared.database.transaction() as connection:
+        inside = await enter(connection, request, visitor)
+    space, query, path = inside.space, Query(request.scope["query_string"]), request.url.path
+    text = (query.single("q") or "").replace("\0", "").strip()
+    cursors = Cursors(shared.signing_key, space.id, path, [])
+    at = None if text else cursors.read_from(query)
+    query.finish()
+    companies, links = [], {}
+    # Parts of names are looked for in many rows.
+    async with shared.database.transaction(heavy=bool(text)) as connection:
+        if text:
+            result = await search(connection, space, text)
+            people, companies = result.people, result.companies
+        else:
+            page, people = await list_newest(connection, space, at)
+            links = page_links(page, path, cursors)
+    return render(
+        request, "people.html", q=text, people_rows=people, companies=companies, links=links,
+        figures=figures, revenue=Measure.REVENUE, longest=LONGEST, first=at is None,
+        event_title=partial(conversion_title, space),
+        base=f"{HOME}/spaces/{space.id}",
+    )  # fmt: skip
+
+
+ROUTES = [Route(f"{HOME}/spaces/{{space_id}}/people", show_people, methods=["GET"])]

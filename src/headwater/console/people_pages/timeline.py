@@ -1,0 +1,180 @@
+"""The timeline of a contact or a company, newest first, page by page: what a page reads is bounded
+by its length, however long the timeline is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import dict_row
+from psycopg.sql import SQL, Identifier
+
+from headwater.console.people_pages.credits import ad_levels, exclusions_in
+from headwater.database.queries import Queries, fetch_all
+from headwater.http.pagination import Page, Position, from_key, page_of, to_key
+from headwater.http.timerange import EVER
+from headwater.merging.merge_log import CAUSES
+from headwater.sources.catalogue import SOURCES
+from headwater.sources.exclusions import Exclusions
+from headwater.sources.reasons import explain_rule, list_findings
+from headwater.sources.titles import title_of
+from headwater.spaces.models import Space
+
+queries = Queries(__name__, "timeline.sql")
+
+PER_PAGE = 50
+MOST_MEMBERS = 1000
+"""The contacts merged into one whose merges are listed."""
+
+_NEWEST_FIRST, _OLDEST_FIRST = SQL("DESC"), SQL("ASC")
+_UNION = SQL(" UNION ALL ")
+_BEYOND_ALL = 2**63 - 1
+_RANKS = range(4)
+"""Kinds of items in the order of one moment: touchpoints, page views, merges, events."""
+_OF_CONTACT = ("events", "merges", "page_views", "touchpoints")
+_OF_COMPANY = ("events", "touchpoints")
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """One page of a timeline, with the positions of its neighbours."""
+
+    items: list[dict[str, Any]]
+    """Each has `kind, at` and what its kind has; page views of a visit that follow one another are
+    one item of the kind `visit`."""
+    next: Position | None
+    previous: Position | None
+
+
+async def list_contact_timeline(
+    connection: AsyncConnection, space: Space, contact_id: int, at: Position | None
+) -> Timeline:
+    """One page of everything that a contact did, and what became of it at ad platforms. Needs a
+    transaction in which all statements see the same rows.
+    """
+    values = {"space_id": space.id, "contact_id": contact_id, "most": MOST_MEMBERS}
+    members = [row[0] for row in await fetch_all(connection, queries["members"], values)]
+    bound = {"space_id": space.id, "owner_id": contact_id, "members": members}
+    page = await _page(connection, _OF_CONTACT, "contact_id", bound, at)
+    return await _timeline(connection, space, page)
+
+
+async def list_company_timeline(
+    connection: AsyncConnection, space: Space, company_id: int, at: Position | None
+) -> Timeline:
+    """One page of the events and touchpoints of a company's contacts, likewise."""
+    bound = {"space_id": space.id, "owner_id": company_id}
+    page = await _page(connection, _OF_COMPANY, "company_id", bound, at)
+    return await _timeline(connection, space, page)
+
+
+async def _page(
+    connection: AsyncConnection,
+    parts: Sequence[str],
+    owner: str,
+    bound: Mapping[str, Any],
+    at: Position | None,
+) -> Page:
+    order = _OLDEST_FIRST if at is not None and at.backward else _NEWEST_FIRST
+    selects = [queries[part].format(owner=Identifier(owner), order=order) for part in parts]
+    joined = _UNION.join(SQL("({})").format(select) for select in selects)
+    values = {**bound, **_places(at), "source_names": list(SOURCES), "limit": PER_PAGE + 1}
+    # Not prepared: a plan that does not know the limit and the place may not stop early.
+    cursor = await connection.execute(
+        queries["page"].format(parts=joined, order=order), values, prepare=False
+    )
+    return page_of(await cursor.fetchall(), PER_PAGE, at, to_key)
+
+
+def _places(at: Position | None) -> dict[str, Any]:
+    """The bound values between which a page lies, in the order of (time, rank, id): of the items at
+    the place's own time those of its rank beyond its id, and all or none of another rank.
+    """
+    values: dict[str, Any] = {"after_time": EVER.start, "before_time": EVER.end}
+    for rank in _RANKS:
+        values |= {f"after_{rank}": 0, f"before_{rank}": 0}
+    if at is None:
+        return values
+    moment, own_rank, number = from_key(at.key[:1])[0], at.key[1], at.key[2]
+    side = "after" if at.backward else "before"
+    values[f"{side}_time"] = moment
+    for rank in _RANKS:
+        others = _BEYOND_ALL if rank < own_rank else 0
+        values[f"{side}_{rank}"] = number if rank == own_rank else others
+    return values
+
+
+async def _timeline(connection: AsyncConnection, space: Space, page: Page) -> Timeline:
+    items: list[dict[str, Any]] = []
+    exclusions = exclusions_in(space)
+    for line in page.lines:
+        item = json.loads(line)
+        item["at"] = datetime.fromisoformat(item["at"])
+        _READERS[item["kind"]](item, exclusions)
+        last = items[-1] if items else None
+        if item["kind"] != "page_view":
+            items.append(item)
+        elif last is not None and last["kind"] == "visit" and last["id"] == item["visit_id"]:
+            last["page_views"].append(item)
+        else:
+            items.append(_visit(item))
+    await _add_deliveries(connection, space.id, items)
+    return Timeline(items, page.next, page.previous)
+
+
+def _visit(page_view: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "kind": "visit", "id": page_view["visit_id"], "at": page_view["at"],
+        "page_views": [page_view],
+        "device": ", ".join(
+            page_view[name]
+            for name in ("browser", "os", "device_type", "country") if page_view[name]
+        ),
+    }  # fmt: skip
+
+
+def _read_event(item: dict[str, Any], _: Exclusions) -> None:
+    item["amount"] = None if item["amount"] is None else Decimal(item["amount"])
+    item["deliveries"] = []
+
+
+def _read_touchpoint(item: dict[str, Any], exclusions: Exclusions) -> None:
+    item["title"] = title_of(item["source"])
+    rule, url, referrer = item["source_rule"], item["url"], item["referrer_host"]
+    item["reason"] = explain_rule(rule, url, referrer)
+    item["findings"] = list_findings(url, referrer, exclusions) if rule == "direct" else []
+    item["ad"] = ad_levels(item)
+
+
+def _read_merge(item: dict[str, Any], _: Exclusions) -> None:
+    item["why"] = CAUSES.get(item["cause"], item["cause"])
+    undone = item["undone_at"]
+    item["undone_at"] = None if undone is None else datetime.fromisoformat(undone)
+
+
+def _read_page_view(_item: dict[str, Any], _: Exclusions) -> None:
+    """Leave a page view as it is."""
+
+
+_READERS = {
+    "event": _read_event, "touchpoint": _read_touchpoint, "merge": _read_merge,
+    "page_view": _read_page_view,
+}  # fmt: skip
+
+
+async def _add_deliveries(
+    connection: AsyncConnection, space_id: int, items: Sequence[dict[str, Any]]
+) -> None:
+    events = {item["id"]: item for item in items if item["kind"] == "event"}
+    if not events:
+        return
+    values = {"space_id": space_id, "event_ids": list(events)}
+    cursor = connection.cursor(row_factory=dict_row)
+    for row in await fetch_all(cursor, queries["deliveries"], values):
+        events[row["event_id"]]["deliveries"].append(row)
