@@ -21,19 +21,12 @@ from tests.browser.test_console import visit as visit  # noqa: PLC0414 # a fixtu
 from tests.conformance.node import Node
 from tests.console.conftest import accounts, console, passwords  # noqa: F401 # fixtures
 from tests.support.accounts import Accounts
-from tests.support.factories import Stage
+from tests.support.factories import NOON, Stage
 
 SPACE_PAGES = (
-    "",
-    "/models",
-    "/events",
-    "/setup",
-    "/data-quality",
-    "/members",
-    "/keys",
-    "/mcp",
-    "/settings",
-)
+    "", "/models", "/events", "/people", "/people?q=nobody", "/setup", "/data-quality",
+    "/members", "/keys", "/mcp", "/settings",
+)  # fmt: skip
 LOOKS = [
     {"color_scheme": scheme, "viewport": {"width": width, "height": 800}}
     for scheme in ("light", "dark") for width in (1280, 390, 320)
@@ -61,6 +54,32 @@ def look(visit: Callable[..., Visit], node: Node) -> Callable[..., Visit]:
 def check(page: Page, path: str) -> None:
     assert page.evaluate(RUN) == [], path
     assert page.evaluate(WIDTH) == 0, f"{path} is wider than the screen"
+
+
+def put_people(stage: Stage) -> list[str]:
+    """A company, a contact and an event with everything that their pages can show, and the ends of
+    their addresses.
+    """
+    company = stage.company(name=LONG, domain=LONG)
+    contact = stage.contact(name=LONG, email=LONG, company_id=company)
+    stage.identifier(contact, "email", LONG)
+    merged = stage.contact(merged_into=contact)
+    cause = {"merged_id": merged, "survivor_id": contact, "cause": "email", "sender": "api_key"}
+    stage._insert("merges", cause)
+    stage.touchpoint(contact, "direct", source_rule="direct", company_id=company, url=LONG)
+    stage.touchpoint(contact, "email", source_rule="utm_source", company_id=company,
+                     url=f"https://shop.example/?utm_source={LONG}")  # fmt: skip
+    stage.hit(contact, stage.visit(contact), url=f"https://shop.example/{LONG}")
+    event = stage.event(contact, amount="123456789.01", order_id=LONG, company_id=company,
+                        warnings=[LONG])  # fmt: skip
+    untouched = stage.event(stage.contact(), amount="1")
+    skipping = stage.destination(name=LONG[:100])
+    stage.forwarded(skipping, event, status="skipped", reason="not_attributed", error=LONG)
+    stage._insert("erasures", {"contact_id": contact, "receipt_mark": 0, "erased_at": NOON})
+    return [
+        f"/events/{event}", f"/events/{untouched}", f"/contacts/{contact}",
+        f"/contacts/{contact}/erasure", f"/companies/{company}", f"/people?q={LONG[:100]}",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("options", LOOKS, ids=str)
@@ -114,11 +133,12 @@ def test_the_console(
         "INSERT INTO source_names (space_id, name, source) VALUES (%s, %s, 'email')",
         (space_id, f"x{LONG}"),
     )
+    people_pages = put_people(stage)
     one = look(**options)
     one.goto("/login")
     check(one.page, "/login")
     one.log_in(user)
-    paths = [f"/console/spaces/{space_id}{end}" for end in SPACE_PAGES]
+    paths = [f"/console/spaces/{space_id}{end}" for end in (*SPACE_PAGES, *people_pages)]
     for path in (*paths, "/console?all", "/console/account", "/console/nothing"):
         one.goto(path)
         check(one.page, path)

@@ -15,16 +15,9 @@ from tests.console.browsing import Browser, Forms, headings
 from tests.console.conftest import Person
 
 IN_SPACE = (
-    "",
-    "/models",
-    "/events",
-    "/setup",
-    "/data-quality",
-    "/members",
-    "/keys",
-    "/mcp",
-    "/settings",
-)
+    "", "/models", "/events", "/people", "/people?q=nobody", "/setup", "/data-quality",
+    "/members", "/keys", "/mcp", "/settings",
+)  # fmt: skip
 OUTSIDE = ("/console?all", "/console/account")
 GUESTS = ("/login", "/console/set-up/x", "/console/reset/x", "/console/join/x")
 UNKNOWN = ("/console/nothing", "/console/spaces/0", "/console/spaces/x", "/console/spaces/1/x")

@@ -113,6 +113,7 @@ def test_the_command_speaks_json(capsys: pytest.CaptureFixture[str]) -> None:
     url = PAGE + "gclid=Ab&utm_campaign=12"
     assert json.loads(run(capsys, url, "https://www.google.com/", "--json")) == {
         "source": "google_ads", "rule": "gclid", "nothing": None, "detail": None,
+        "why": "only ads of Google put gclid on a link", "decided_by": ["gclid=Ab"],
         "ad": {"campaign_id": "12"}, "click_ids": {"gclid": "Ab"},
     }  # fmt: skip
 
@@ -121,6 +122,7 @@ def test_the_command_names_the_reason(capsys: pytest.CaptureFixture[str]) -> Non
     answer = json.loads(run(capsys, PAGE, "https://www.paypal.com/", "--json"))
     assert (answer["source"], answer["nothing"]) == (None, "payment_provider")
     assert answer["detail"] == "*.paypal.com"
+    assert answer["decided_by"] == ["referrer paypal.com"]
 
 
 def test_the_command_speaks_to_people(

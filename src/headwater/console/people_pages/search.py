@@ -27,7 +27,7 @@ async def show_people(request: Request) -> Response:
     async with shared.database.transaction() as connection:
         inside = await enter(connection, request, visitor)
     space, query, path = inside.space, Query(request.scope["query_string"]), request.url.path
-    text = (query.single("q") or "").replace("\0", "").strip()
+    text = (query.single("q") or "").strip()
     cursors = Cursors(shared.signing_key, space.id, path, [])
     at = None if text else cursors.read_from(query)
     query.finish()

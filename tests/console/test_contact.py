@@ -1,0 +1,256 @@
+"""The page of one contact: who it is, its timeline page by page, merges undone, persons erased."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import psycopg
+import pytest
+
+from headwater.accounts.roles import Role
+from headwater.jobs.connection import connect
+from headwater.privacy.erasure_job import erase_next
+from tests.console.browsing import Forms
+from tests.console.conftest import Person
+from tests.console.test_event import HOSTILE, plain
+from tests.console.test_every_page import check
+from tests.support.factories import NOON, Stage
+from tests.support.people import merge
+from tests.support.pipeline import Stage as Queue
+from tests.support.pipeline import event
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection, space_id: int) -> Stage:
+    return Stage(connection, space_id, "")
+
+
+@pytest.fixture
+def merged(connection: psycopg.Connection, space_id: int) -> tuple[int, int]:
+    """A contact whose phone turned out to be theirs, and the contact that the phone had been."""
+    queue = Queue(connection, space_id)
+    queue.run(event(event_name="sign_up", email="ann@ash.example", trk_token="laptop-1"))
+    first = queue.run(event(event_name="view_content", trk_token="phone-1", trk_source="fb"))
+    (anonymous,) = (queue.contact_of(number) for number in first)
+    last = queue.run(event(email="ann@ash.example", trk_token="phone-1", amount="9"))
+    return queue.contact_of(last[0]), anonymous
+
+
+def path_of(space_id: int, contact_id: int) -> str:
+    return f"/console/spaces/{space_id}/contacts/{contact_id}"
+
+
+def show(visitor: Person, path: str, status: int = 200) -> str:
+    page = visitor.browser.get(path)
+    assert page.status_code == status
+    check(page)
+    return plain(page.text)
+
+
+def test_it_works(stage: Stage, owner: Person) -> None:
+    stage.label_field("profile_field_1", "Plan")
+    company = stage.company(name="Ash Ltd")
+    ann = stage.contact(
+        name="Ann Ash", email="ann@ash.example", company_id=company, profile_field_1="Pro",
+        city="Bonn", browser="Firefox",
+    )  # fmt: skip
+    bought = stage.event(ann, amount="20", order_id="A-1", company_id=company, sender="api_key")
+    stage.event(ann, amount="-5", event_time=NOON + timedelta(days=1))
+    stage.identifier(ann, "email", "ann@ash.example", recency=bought)
+    stage.touchpoint(
+        ann, "google_ads", source_rule="gclid", occurred_at=NOON - timedelta(days=1),
+        url="https://shop.example/?gclid=7", company_id=company,
+    )  # fmt: skip
+    visit = stage.visit(ann)
+    for number in range(3):
+        stage.hit(ann, visit, url=f"https://shop.example/{number}",
+                  occurred_at=NOON - timedelta(hours=1, minutes=number))  # fmt: skip
+    stage.forwarded(stage.destination(name="Pixel"), bought, status="delivered")
+    text = show(owner, path_of(stage.space_id, ann))
+    for part in (
+        "Ann Ash", "ann@ash.example", "Ash Ltd", "Plan Pro", "Firefox, Bonn", "15.00 USD",
+        "First source Google ads", "Purchase 20.00 USD order A-1 by an API key",
+        "Pixel: delivered", "gclid=7", "Visit 3 pages", "https://shop.example/2",
+        "E-mail", "purchase, an API key", "Erase this person",
+    ):  # fmt: skip
+        assert part in text, part
+    assert text.index("Purchase -5.00") < text.index("Purchase 20.00")
+    assert text.index("Purchase 20.00") < text.index("Visit 3") < text.index("gclid=7")
+
+
+def test_the_empty_state(stage: Stage, owner: Person) -> None:
+    contact = stage.contact()
+    text = show(owner, path_of(stage.space_id, contact))
+    assert f"Contact {contact}" in text
+    assert "Nothing is known that this contact did." in text
+    assert "Nothing: no e-mail address, id or browser" in text
+
+
+def test_the_timeline_goes_on_page_by_page(stage: Stage, owner: Person) -> None:
+    """Every item once and in order, also among those of one moment; and back again."""
+    contact = stage.contact()
+    visit = stage.visit(contact)
+    for number in range(60):
+        at = NOON - timedelta(minutes=number // 8)
+        stage.event(contact, order_id=f"event-{number}-", event_time=at)
+        stage.touchpoint(contact, "email", campaign_name=f"touch-{number}-", occurred_at=at)
+        stage.hit(contact, visit, url=f"https://shop.example/hit-{number}-", occurred_at=at)
+    expected = {f"{kind}-{number}-" for kind in ("event", "touch", "hit") for number in range(60)}
+    path, pages = path_of(stage.space_id, contact), []
+    while path:
+        html = owner.browser.get(path).text
+        pages.append([part for part in expected if part in html])
+        path = link(html, "Older")
+    assert [len(page) for page in pages] == [50, 50, 50, 30]
+    assert sorted(part for page in pages for part in page) == sorted(expected)
+    back = owner.browser.get(link(html, "Newer")).text
+    assert {part for part in expected if part in back} == set(pages[-2])
+
+
+def link(html: str, text: str) -> str:
+    before, _, _ = html.partition(f">{text}</a>")
+    return before.rpartition('href="')[2].partition('"')[0] if f">{text}</a>" in html else ""
+
+
+@pytest.mark.parametrize("cursor", ["x", "%20", "AAAA"])
+def test_a_wrong_cursor_is_refused(stage: Stage, owner: Person, cursor: str) -> None:
+    contact = stage.contact()
+    show(owner, path_of(stage.space_id, contact) + f"?cursor={cursor}", status=422)
+
+
+def test_a_merged_id_leads_to_the_surviving_contact(stage: Stage, owner: Person) -> None:
+    survivor, other = stage.contact(name="Ann"), stage.contact()
+    merge(stage, other, survivor)
+    page = owner.browser.get(path_of(stage.space_id, other))
+    assert page.url.path == path_of(stage.space_id, survivor)
+
+
+def test_a_merge_has_its_cause_and_can_be_undone(
+    merged: tuple[int, int], owner: Person, space_id: int
+) -> None:
+    ann, phone = merged
+    path = path_of(space_id, ann)
+    text = show(owner, path)
+    assert f"Contact {phone} became part of contact {ann}: an event of a known contact" in text
+    assert "Merged into this contact" in text
+    undone = owner.browser.fill(path, f"{path}/unmerge", confirm=" ANN@ash.example ")
+    assert undone.url.path == path_of(space_id, phone)
+    assert "The merge is undone" in undone.text
+    assert "Undone" in show(owner, path)
+    assert "Merged into this contact" not in show(owner, path)
+
+
+@pytest.mark.parametrize("typed", ["", "somebody@else.example", "0"])
+@pytest.mark.parametrize("action", ["unmerge", "erase"])
+def test_what_is_not_confirmed_does_not_happen(
+    merged: tuple[int, int], owner: Person, stage: Stage, action: str, typed: str
+) -> None:
+    ann, _ = merged
+    path = path_of(stage.space_id, ann)
+    page = owner.browser.fill(path, f"{path}/{action}", confirm=typed)
+    assert page.status_code == 422
+    check(page)
+    assert "neither an e-mail address of this contact nor its id" in page.text
+    assert "Merged into this contact" in page.text
+    found = stage.connection.execute(
+        "SELECT FROM erasures WHERE space_id = %s", (stage.space_id,)
+    ).fetchone()
+    assert found is None
+
+
+def test_an_erasure_and_what_it_leaves(
+    merged: tuple[int, int], owner: Person, space_id: int, database_url: str
+) -> None:
+    ann, _ = merged
+    path = path_of(space_id, ann)
+    page = owner.browser.fill(path, f"{path}/erase", confirm=str(ann))
+    assert page.url.path == f"{path}/erasure"
+    check(page)
+    assert "Look again" in page.text
+    waiting = show(owner, path)
+    assert "This person is to be erased." in waiting
+    assert "Erase this person" not in waiting
+    unmerged = owner.browser.fill(path, f"{path}/unmerge", confirm=str(ann))
+    assert unmerged.status_code == 409
+    assert "is part of one that is to be erased" in plain(unmerged.text)
+    with connect(database_url) as connection:
+        assert erase_next(connection, space_id)
+    text = show(owner, f"{path}/erasure")
+    assert "What was deleted" in text
+    assert "What stays" in text
+    after = show(owner, path)
+    assert "This person was erased on" in after
+    assert "ann@ash.example" not in after
+    assert "Purchase 9.00" in after
+
+
+def test_there_is_no_erasure_to_see_before_one(stage: Stage, owner: Person) -> None:
+    path = path_of(stage.space_id, stage.contact())
+    show(owner, f"{path}/erasure", status=404)
+
+
+def test_viewers_see_it_and_change_nothing(
+    merged: tuple[int, int], person: Callable[..., Person], space_id: int
+) -> None:
+    ann, phone = merged
+    path = path_of(space_id, ann)
+    owner, viewer = person(Role.OWNER), person(Role.VIEWER)
+    assert "Erase this person" not in show(viewer, path)
+    assert [form.action for form in Forms(viewer.browser.get(path).text).forms] == ["/logout"]
+    for action, values in (("erase", {}), ("unmerge", {"merged": str(phone)})):
+        form = owner.browser.form(path, f"{path}/{action}")
+        refused = viewer.browser.send(form, confirm=str(ann), **values)
+        assert refused.status_code == 403
+    admin = person(Role.ADMIN)
+    assert "Erase this person" in show(admin, path)
+
+
+def test_a_viewers_own_token_does_not_help(
+    merged: tuple[int, int], person: Callable[..., Person], space_id: int
+) -> None:
+    from headwater.console.forms import form_token
+
+    ann, phone = merged
+    path = path_of(space_id, ann)
+    person(Role.OWNER)
+    viewer = person(Role.VIEWER)
+    for action, name in (("erase", "erase contact"), ("unmerge", "unmerge contact")):
+        data = {
+            "form_token": form_token(viewer.form_key, name), "confirm": str(ann),
+            "merged": str(phone),
+        }  # fmt: skip
+        assert viewer.browser.client.post(f"{path}/{action}", data=data).status_code == 403
+
+
+def test_another_spaces_contact_is_as_an_unknown_one(
+    stage: Stage, owner: Person, make_space: Callable[..., int], connection: psycopg.Connection
+) -> None:
+    elsewhere = Stage(connection, make_space(), "")
+    theirs = elsewhere.contact(email="secret@else.example")
+    for contact in (str(theirs), "999999999", "x"):
+        show(owner, f"/console/spaces/{stage.space_id}/contacts/{contact}", status=404)
+    show(owner, path_of(elsewhere.space_id, theirs), status=404)
+
+
+def test_only_parts_of_the_contact_can_be_taken_out(
+    merged: tuple[int, int], owner: Person, stage: Stage
+) -> None:
+    ann, _ = merged
+    other = stage.contact()
+    path = path_of(stage.space_id, ann)
+    form = owner.browser.form(path, f"{path}/unmerge")
+    page = owner.browser.send(form, confirm=str(ann), merged=str(other))
+    assert page.status_code == 404
+
+
+def test_hostile_values_are_text(stage: Stage, owner: Person) -> None:
+    stage.label_field("profile_field_1", HOSTILE[:100])
+    contact = stage.contact(name=HOSTILE, profile_field_1=HOSTILE)
+    stage.identifier(contact, "trk_token", HOSTILE)
+    stage.identifier(contact, "name", HOSTILE)
+    stage.hit(contact, stage.visit(contact), url=f"javascript:{HOSTILE}", referrer_host=HOSTILE)
+    page = owner.browser.get(path_of(stage.space_id, contact))
+    check(page)
+    assert "<script>alert" not in page.text
+    assert 'href="javascript' not in page.text
