@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from headwater.accounts.roles import Role
+from headwater.console.forms import form_token
 from headwater.jobs.connection import connect
 from headwater.privacy.erasure_job import erase_next
 from tests.console.browsing import Forms
@@ -185,9 +186,11 @@ def test_an_erasure_and_what_it_leaves(
     assert "Purchase 9.00" in after
 
 
-def test_there_is_no_erasure_to_see_before_one(stage: Stage, owner: Person) -> None:
+def test_what_an_erasure_would_delete_can_be_read_before(stage: Stage, owner: Person) -> None:
     path = path_of(stage.space_id, stage.contact())
-    show(owner, f"{path}/erasure", status=404)
+    text = show(owner, f"{path}/erasure")
+    assert "Nobody has requested to erase this contact." in text
+    assert "What is deleted" in text
 
 
 def test_viewers_see_it_and_change_nothing(
@@ -209,8 +212,6 @@ def test_viewers_see_it_and_change_nothing(
 def test_a_viewers_own_token_does_not_help(
     merged: tuple[int, int], person: Callable[..., Person], space_id: int
 ) -> None:
-    from headwater.console.forms import form_token
-
     ann, phone = merged
     path = path_of(space_id, ann)
     person(Role.OWNER)

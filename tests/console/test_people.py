@@ -52,20 +52,22 @@ def test_it_works(stage: Stage, owner: Person, ann: int) -> None:
     assert "Ben Birch" not in text
 
 
+@pytest.mark.usefixtures("ann")
 @pytest.mark.parametrize(
     "text",
     ["ann.ash@ash.example", " ANN.Ash@ash.example ", "second@home.example", "ann.a", "Ann", "ann a",
      "ANN ASH", "0151 20001", "crm-77", "token-9", "sh", "ASH"],
 )  # fmt: skip
-def test_what_leads_to_a_contact(stage: Stage, owner: Person, ann: int, text: str) -> None:
+def test_what_leads_to_a_contact(stage: Stage, owner: Person, text: str) -> None:
     stage.identifier(stage.contact(name="Zoe"), "name", "Zoe")
     answer = look_up(owner, stage.space_id, text)
     assert "Ann Ash" in answer
     assert "Zoe" not in answer
 
 
+@pytest.mark.usefixtures("ann")
 @pytest.mark.parametrize("text", ["nn.ash@ash.example", "crm-7", "token", "0151", "%", "_", "\\"])
-def test_what_leads_to_nobody(stage: Stage, owner: Person, ann: int, text: str) -> None:
+def test_what_leads_to_nobody(stage: Stage, owner: Person, text: str) -> None:
     answer = look_up(owner, stage.space_id, text)
     assert "Nobody and no company is known by" in answer
     assert "looked up by their beginning" in answer
@@ -113,18 +115,19 @@ def test_the_empty_state(stage: Stage, owner: Person) -> None:
     assert "How to begin" in text
 
 
+@pytest.mark.usefixtures("ann")
 @pytest.mark.parametrize("text", [HOSTILE, "x" * 5000, "'; --", "é" * 300, "\ud7ff", "9" * 40])
-def test_hostile_searches_are_text(stage: Stage, owner: Person, ann: int, text: str) -> None:
+def test_hostile_searches_are_text(stage: Stage, owner: Person, text: str) -> None:
     page = owner.browser.get(f"/console/spaces/{stage.space_id}/people?q={quote(text)}")
     assert page.status_code == 200
     check(page)
     assert "<script>alert" not in page.text
 
 
+@pytest.mark.usefixtures("ann")
 def test_another_spaces_people_are_not_searched(
-    stage: Stage, owner: Person, ann: int, make_space: Callable[..., int],
-    connection: psycopg.Connection,
-) -> None:  # fmt: skip
+    stage: Stage, owner: Person, make_space: Callable[..., int], connection: psycopg.Connection
+) -> None:
     elsewhere = Stage(connection, make_space(), "")
     theirs = elsewhere.contact(name="Secret Person", email="ann.ash@ash.example")
     elsewhere.identifier(theirs, "email", "ann.ash@ash.example")

@@ -21,6 +21,8 @@ IN_SPACE = "/console/spaces/{space_id}"
 ONCE = "once"
 # Of each action, the form that it reads, whether that is good once, and the permission it needs.
 ACTIONS: dict[str, tuple[str, str, Permission]] = {
+    "/contacts/{contact_id}/erase": ("erase contact", "", Permission.WRITE_DATA),
+    "/contacts/{contact_id}/unmerge": ("unmerge contact", "", Permission.WRITE_DATA),
     "/keys/create": ("create key", ONCE, Permission.MANAGE_KEYS),
     "/keys/revoke": ("revoke key", "", Permission.MANAGE_KEYS),
     "/mcp/create": ("create token", ONCE, Permission.MAKE_TOKENS),

@@ -75,12 +75,12 @@ class ContactHead:
 
     @property
     def title(self) -> str:
-        """What the contact is called."""
+        """The name of the contact on pages."""
         return self.name or self.email or f"Contact {self.id}"
 
     @property
     def source_title(self) -> str | None:
-        """What people call the source of its first touchpoint."""
+        """The name of the source of its first touchpoint."""
         return None if self.first_source is None else title_of(SOURCES[self.first_source - 1])
 
     @property

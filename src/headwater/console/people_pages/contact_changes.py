@@ -59,9 +59,10 @@ async def post_erase(request: Request) -> Response:
 async def post_unmerge(request: Request) -> Response:
     """Undo a merge: the merged contact becomes one of its own again."""
     form = await _read(request, "unmerge contact")
-    merged_id, problem = form.number("merged"), None
+    problem = None
     async with services(request).database.transaction(REASSIGNMENT_SECONDS) as connection:
         inside, contact_id = await _enter(connection, request)
+        merged_id = form.number("merged")
         if await resolve(connection, inside.space.id, merged_id) != contact_id:
             raise NotFound("Page")
         confirmed = await _is_confirmed(connection, inside, contact_id, form)
@@ -85,8 +86,6 @@ async def show_erasure(request: Request) -> Response:
         inside = await enter(connection, request, visitor)
         contact_id = await resolve(connection, inside.space.id, read_id(request, "contact_id"))
         erasure = await fetch_erasure(connection, inside.space.id, contact_id)
-    if erasure is None:
-        raise NotFound("Page")
     return render(
         request, "erasure.html", erasure=erasure, contact_id=contact_id, erased=ERASED, kept=KEPT,
         here=contact_path(inside.space.id, contact_id), base=f"{HOME}/spaces/{inside.space.id}",

@@ -11,18 +11,14 @@ from decimal import Decimal
 from typing import Any
 
 from headwater.attribution.models import MODELS
-from headwater.reports.explanation import EventExplanation, UnattributedReason
+from headwater.console.report_pages.events import REASONS
+from headwater.reports.explanation import EventExplanation
 from headwater.sources.addresses import read_address
 from headwater.sources.exclusions import Exclusions, exclusions_of
 from headwater.sources.reasons import RuleReason, explain_rule, list_findings
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
 
-REASONS = {
-    UnattributedReason.NO_TOUCH: "no touchpoint before it",
-    UnattributedReason.OUTSIDE_WINDOW: "touchpoints only before the window",
-    UnattributedReason.NOT_COUNTED: "only touchpoints that the model does not count",
-}
 _AD = (
     ("campaign", "campaign_name", "campaign_id"), ("ad set", "adset_name", "adset_id"),
     ("ad", "ad_name", "ad_id"), ("keyword", "keyword", "keyword"),
@@ -47,13 +43,13 @@ class PathTouch:
 
     @property
     def title(self) -> str:
-        """What people call its source."""
+        """The name of its source."""
         return title_of(self.source)
 
 
 @dataclass(frozen=True)
 class CreditCell:
-    """What a model credits a touchpoint with."""
+    """The credit that a model gives to a touchpoint."""
 
     credited: bool
     amount: Decimal | None

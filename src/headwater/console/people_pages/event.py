@@ -56,7 +56,7 @@ _OF_CONTACT, _OF_COMPANY = SQL("t.contact_id = e.contact_id"), SQL("t.company_id
 
 
 @dataclass(frozen=True)
-class StoredEvent:
+class EventDetails:
     """An event with everything that was sent of it, and whose it is."""
 
     id: int
@@ -94,7 +94,7 @@ class StoredEvent:
 class EventContent:
     """Everything on the page."""
 
-    event: StoredEvent
+    event: EventDetails
     refunds: tuple[int, Decimal]
     """The number of refunds of its order, and their amounts together."""
     receipt: dict[str, Any]
@@ -153,7 +153,7 @@ async def load_event(
     )
     values = {"space_id": space.id, "event_id": event_id}
     event = await fetch_one(
-        connection.cursor(row_factory=class_row(StoredEvent)), queries["event"], values
+        connection.cursor(row_factory=class_row(EventDetails)), queries["event"], values
     )
     owner = _OF_COMPANY if view.by_company and event.company_id is not None else _OF_CONTACT
     around = await fetch_one(

@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from headwater.console.people_pages.credits import PathTouch
 from headwater.console.people_pages.path_view import PathView
 from headwater.identity.senders import Sender
-from headwater.reports.explanation import EventExplanation, UnattributedReason
+from headwater.reports.explanation import EventExplanation
+from headwater.reports.models import NoCredit
 from headwater.sources.catalogue import SOURCES
 from headwater.sources.titles import title_of
 
@@ -51,7 +52,7 @@ def explain_origin(
     """Return why an event is direct or has no credit under any model; None when it is neither."""
     reason = explanation.unattributed_reason("linear")
     event_time = datetime.fromisoformat(explanation.event["event_time_utc"])
-    if reason is UnattributedReason.OUTSIDE_WINDOW:
+    if reason is NoCredit.OUTSIDE_WINDOW:
         return _outside(around, event_time, view)
     if reason is not None:
         return _untouched(explanation, around, event_time, view)

@@ -57,6 +57,19 @@ CROSS JOIN LATERAL (
 ORDER BY i.contact_id
 LIMIT %(limit)s;
 
+-- name: parts
+-- The contacts that have one of a few texts in their name, of the latest %(most)s.
+SELECT latest.id
+FROM (
+    SELECT known.id, known.name, known.created_at FROM contacts known
+    WHERE known.space_id = %(space_id)s AND known.merged_into IS NULL
+    ORDER BY known.created_at DESC, known.id DESC LIMIT %(most)s
+) latest
+WHERE EXISTS (SELECT FROM unnest(%(values)s::text[]) AS wanted (value)
+              WHERE strpos(latest.name, wanted.value) > 0)
+ORDER BY latest.created_at DESC, latest.id DESC
+LIMIT %(limit)s;
+
 -- name: by_id
 -- The surviving contact of an id.
 SELECT coalesce(c.merged_into, c.id) FROM contacts c

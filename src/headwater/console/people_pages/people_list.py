@@ -27,8 +27,8 @@ queries = Queries(__name__, "people.sql")
 PER_PAGE = 25
 MOST_EVENTS = 1000
 """The most events of a contact that a list adds up."""
-MOST_COMPANIES = 20_000
-"""The companies whose names a search looks at, the latest first."""
+MOST_NAMES = 20_000
+"""The contacts, and the companies, in whose names a search looks for a part, the latest first."""
 LONGEST = 320
 """The characters of a text that is looked for: an e-mail address has no more."""
 SHORTEST_PART = 2
@@ -67,7 +67,7 @@ class CompanyRow:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search leads to."""
+    """The contacts and companies that a search leads to."""
 
     people: list[PersonRow]
     companies: list[CompanyRow]
@@ -77,8 +77,10 @@ async def list_newest(
     connection: AsyncConnection, space: Space, at: Position | None
 ) -> tuple[Page, list[PersonRow]]:
     """Return one page of all contacts, the newest first."""
-    page = await list_contacts(connection, space, _listing("", at))
-    return page, await fetch_people(connection, space.id, _ids(page))
+    every = ContactSelection(EVER, (), ())
+    page = await list_contacts(connection, space, ListContacts(every, ContactRow(), PER_PAGE, at))
+    ids = [msgspec.json.decode(line)["id"] for line in page.lines]
+    return page, await fetch_people(connection, space.id, ids)
 
 
 async def search(connection: AsyncConnection, space: Space, text: str) -> SearchResult:
@@ -88,10 +90,10 @@ async def search(connection: AsyncConnection, space: Space, text: str) -> Search
         *await _exact(connection, space, text), *await _beginning(connection, space.id, text),
     ]))[:PER_PAGE]  # fmt: skip
     if not ids and len(text) >= SHORTEST_PART and "@" not in text:
-        ids = _ids(await list_contacts(connection, space, _listing(text, None)))
+        ids = await _parts(connection, space.id, text)
     values = {
         "space_id": space.id, "text": text.lower(), "written": text, "limit": PER_PAGE,
-        "most": MOST_COMPANIES, "last_character": LAST_CHARACTER,
+        "most": MOST_NAMES, "last_character": LAST_CHARACTER,
     }  # fmt: skip
     cursor = connection.cursor(row_factory=class_row(CompanyRow))
     companies = await fetch_all(cursor, queries["companies"], values)
@@ -109,14 +111,6 @@ async def fetch_people(
     }  # fmt: skip
     cursor = connection.cursor(row_factory=class_row(PersonRow))
     return await fetch_all(cursor, queries["rows"], values)
-
-
-def _listing(name: str, at: Position | None) -> ListContacts:
-    return ListContacts(ContactSelection(EVER, (), (), name), ContactRow(), PER_PAGE, at)
-
-
-def _ids(page: Page) -> list[int]:
-    return [msgspec.json.decode(line)["id"] for line in page.lines]
 
 
 async def _exact(connection: AsyncConnection, space: Space, text: str) -> list[int]:
@@ -140,11 +134,23 @@ async def _beginning(connection: AsyncConnection, space_id: int, text: str) -> l
     if len(text) < SHORTEST_PART:
         return []
     ids: list[int] = []
-    spellings = sorted({text, text.lower(), text.upper(), text.title(), text.capitalize()})
-    for kind, written in (("email", [text.lower()]), ("name", spellings)):
+    for kind, written in (("email", [text.lower()]), ("name", _spellings(text))):
         values = {
             "space_id": space_id, "kind": kind, "values": written, "limit": PER_PAGE,
             "last_character": LAST_CHARACTER,
         }  # fmt: skip
         ids += [row[0] for row in await fetch_all(connection, queries["beginning"], values)]
     return ids
+
+
+async def _parts(connection: AsyncConnection, space_id: int, text: str) -> list[int]:
+    """The latest contacts with the text in their name."""
+    values = {
+        "space_id": space_id, "values": _spellings(text), "limit": PER_PAGE, "most": MOST_NAMES,
+    }  # fmt: skip
+    return [row[0] for row in await fetch_all(connection, queries["parts"], values)]
+
+
+def _spellings(text: str) -> list[str]:
+    """A text as a name may have it, which is compared as it is written."""
+    return sorted({text, text.lower(), text.upper(), text.title(), text.capitalize()})

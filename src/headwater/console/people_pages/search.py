@@ -32,8 +32,7 @@ async def show_people(request: Request) -> Response:
     at = None if text else cursors.read_from(query)
     query.finish()
     companies, links = [], {}
-    # Parts of names are looked for in many rows.
-    async with shared.database.transaction(heavy=bool(text)) as connection:
+    async with shared.database.transaction() as connection:
         if text:
             result = await search(connection, space, text)
             people, companies = result.people, result.companies
