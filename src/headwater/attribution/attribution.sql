@@ -4,7 +4,7 @@
 -- an event.
 SELECT e.id AS event_id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount,
        t.id AS touchpoint_id, t.occurred_at, t.source_id, t.tag_set_id, t.place, t.touches,
-       m.units, m.step
+       m.units, m.step{also}
 FROM {events} e
 CROSS JOIN LATERAL ({money}) m
 CROSS JOIN LATERAL ({credited_touches}) t

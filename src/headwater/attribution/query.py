@@ -6,6 +6,7 @@ event by event through covering indexes, so the cost follows the page's rows, no
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,16 +78,21 @@ EVERY_EVENT = SQL("events")
 
 
 def credited_rows(
-    attribution: Attribution, only: Composable, events: Composable = EVERY_EVENT
+    attribution: Attribution,
+    only: Composable,
+    events: Composable = EVERY_EVENT,
+    also: Sequence[Composable] = (),
 ) -> Composed:
     """The credited rows of the events `e` that meet `only`, as a SELECT of `event_id, event_time,
     contact_id, company_id, event_name, amount, touchpoint_id, occurred_at, source_id, tag_set_id,
     place, touches, units, step`, in no order. `only` may also name the touch as `t`. The model's
-    `credit` turns these into the credit. `events` may be a part of all events.
+    `credit` turns these into the credit. `events` may be a part of all events; `also` names more
+    of its columns that the rows have.
     """
     spread = MODELS[attribution.model].take is CreditedTouches.EACH
     return queries["credited"].format(
         events=events,
+        also=SQL("").join(SQL(", {}").format(column) for column in also),
         money=queries["units" if spread else "no_units"],
         credited_touches=credited_touches(attribution),
         only=only,

@@ -48,7 +48,7 @@ EXISTS (SELECT FROM contacts k
 -- the rest of each row by primary key. A line is the row's JSON, exactly as an answer or a file
 -- holds it.
 WITH c AS MATERIALIZED ({rows} ORDER BY {order} LIMIT %(limit)s)
-SELECT (SELECT row_to_json(line)::text FROM (SELECT {columns}) line), {key}
+SELECT {line}, {key}
 FROM c
 {joins}
 ORDER BY {page_order};
@@ -56,7 +56,7 @@ ORDER BY {page_order};
 -- name: plain_lines
 -- For an export: every event of a selection as a line, the same as a page shows. The event is `e`
 -- and, in the shape of a credited row, `c`.
-SELECT (SELECT row_to_json(line)::text FROM (SELECT {columns}) line)
+SELECT {line}
 FROM events e
 CROSS JOIN LATERAL (
     SELECT e.id AS event_id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount
@@ -67,10 +67,22 @@ ORDER BY {order};
 
 -- name: credited_lines
 -- For an export: every credited row `c` as a line, the same as a page shows.
-SELECT (SELECT row_to_json(line)::text FROM (SELECT {columns}) line)
+SELECT {line}
 FROM ({rows}) c
 {joins}
 ORDER BY {order};
+
+-- name: events_in_parts
+-- The events of such an export in their order, each with the parts of its lines that are the same for
+-- all its touches, so that they are put together once.
+(SELECT e.space_id, e.id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount, {parts}
+ FROM events e
+ CROSS JOIN LATERAL (
+     SELECT e.id AS event_id, e.event_time, e.contact_id, e.company_id, e.event_name
+ ) c
+ {joins}
+ WHERE e.space_id = %(space_id)s AND {only}
+ ORDER BY {order});
 
 -- name: count
 -- How many events a selection has.

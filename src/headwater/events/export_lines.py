@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from psycopg import Connection
-from psycopg.sql import SQL
+from psycopg.sql import SQL, Composable, Composed
 
 from headwater.attribution.models import MODELS
-from headwater.attribution.query import credited_rows, holders_query, narrowing
+from headwater.attribution.query import Attribution, credited_rows, holders_query, narrowing
 from headwater.database.json_lines import Lines
 from headwater.events import fields
 from headwater.events.models import EventSelection
@@ -22,6 +23,8 @@ from headwater.events.queries import (
 )
 from headwater.sources.catalogue import SOURCES
 
+_NEWEST_EVENTS = sorted_by(EVENT_KEY[0], NEWEST_FIRST)
+
 
 def event_lines(connection: Connection[Any], space_id: int, selection: EventSelection) -> Lines:
     """The rows of a selection, newest first. Needs the transaction in which they will be read."""
@@ -30,21 +33,38 @@ def event_lines(connection: Connection[Any], space_id: int, selection: EventSele
     counted = queries["count"].format(only=SQL(" AND ").join(conditions))
     if selection.attribution is None:
         query = queries["plain_lines"].format(
-            columns=fields.columns(selection.fields, SQL("c.amount")),
+            line=fields.line(selection.fields, SQL("c.amount")),
             joins=fields.joins(selection.fields, {"e"}),
             only=SQL(" AND ").join(conditions),
-            order=sorted_by(EVENT_KEY[0], NEWEST_FIRST),
+            order=_NEWEST_EVENTS,
         )
         return Lines(query, counted, "events", bound)
     attribution = selection.attribution
     holders = connection.execute(*holders_query(attribution, space_id)).fetchone()
     narrowed = narrowing(attribution, holders)
     bound |= narrowed.parameters | attribution.parameters()
-    rows = credited_rows(attribution, SQL(" AND ").join([*conditions, narrowed.only]))
-    query = queries["credited_lines"].format(
-        columns=fields.columns(selection.fields, MODELS[attribution.model].credit),
-        rows=rows,
-        joins=fields.joins(selection.fields),
+    query = _credited_lines(attribution, selection.fields, [*conditions, narrowed.only])
+    return Lines(query, counted, "events", bound)
+
+
+def _credited_lines(
+    attribution: Attribution, names: Sequence[str], conditions: Sequence[Composable]
+) -> Composed:
+    parts = fields.line_parts(names, MODELS[attribution.model].credit)
+    once = [part for part in parts if part.of_event]
+    each = [part for part in parts if not part.of_event]
+    events = queries["events_in_parts"].format(
+        parts=SQL(", ").join(SQL("{} AS {}").format(part.json, part.column) for part in once),
+        joins=fields.joins([name for part in once for name in part.names], {"e"}),
+        only=SQL(" AND ").join(conditions),
+        order=_NEWEST_EVENTS,
+    )
+    also = [SQL("e.{}").format(part.column) for part in once]
+    return queries["credited_lines"].format(
+        line=SQL(" || ").join(
+            SQL("c.{}").format(part.column) if part.of_event else part.json for part in parts
+        ),
+        rows=credited_rows(attribution, SQL("true"), events, also),
+        joins=fields.joins([name for part in each for name in part.names]),
         order=sorted_by(CREDIT_KEY[1], NEWEST_FIRST),
     )
-    return Lines(query, counted, "events", bound)

@@ -211,9 +211,9 @@ def _page(
     return queries["page"].format(
         rows=rows,
         order=SQL(", ").join(in_turn),
-        columns=fields.columns(selection.fields, credit),
+        line=fields.line(selection.fields, credit),
         key=SQL(", ").join(outer),
-        joins=fields.joins_by_key(selection.fields),
+        joins=fields.joins(selection.fields),
         page_order=sorted_by(outer, direction),
     )
 
