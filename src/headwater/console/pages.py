@@ -76,15 +76,14 @@ def add_templates(package: str) -> None:
     _LOADERS.append(PackageLoader(package))
 
 
-def policy(form_action: Sequence[str] = (), *, connects: bool = False) -> str:
+def policy(form_action: Sequence[str] = ()) -> str:
     """The content security policy; `form_action` names origins that a form's answer may redirect
-    to, besides our own. With `connects` the page's script may fetch from us.
+    to, besides our own.
     """
     targets = " ".join(("'self'", *form_action))
-    connecting = "connect-src 'self'; " if connects else ""
     return (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-        f"{connecting}form-action {targets}; frame-ancestors 'none'; base-uri 'none'"
+        f"form-action {targets}; frame-ancestors 'none'; base-uri 'none'"
     )
 
 
@@ -108,12 +107,10 @@ def render(
     *,
     status: int = 200,
     form_action: Sequence[str] = (),
-    connects: bool = False,
     **values: Any,
 ) -> Response:
-    """Render a page; one that `connects` refreshes itself. Templates get the values and `brand,
-    path, visitor, inside, flash, asset, token, guest_token, when`; `errors` holds the rules that a
-    form broke, by field.
+    """Render a page. Templates get the values and `brand, path, visitor, inside, flash, asset,
+    token, guest_token, when`; `errors` holds the rules that a form broke, by field.
     """
     visitor = getattr(request.state, "visitor", None)
     flash = read_flash(request.cookies.get(cookie_name(request, "said")))
@@ -131,8 +128,8 @@ def render(
     values["errors"] = _Refusals(values.get("errors", {}))
     text = _TEMPLATES.get_template(template).render(common | values)
     headers = {"Content-Type": "text/html; charset=utf-8"}
-    if form_action or connects:
-        headers["Content-Security-Policy"] = policy(form_action, connects=connects)
+    if form_action:
+        headers["Content-Security-Policy"] = policy(form_action)
     response = Response(text, status, headers)
     if flash is not None:
         delete_cookie(request, response, "said")

@@ -175,7 +175,7 @@ class ChoiceLinks:
 
     @property
     def hidden(self) -> tuple[tuple[str, str], ...]:
-        """What a form for dates carries along."""
+        """The choices that a form for dates carries along."""
         dates = {"start_date", "end_date", "period"}
         return tuple(pair for pair in self.pairs if pair[0] not in dates)
 

@@ -1,4 +1,4 @@
-"""What a page of reports counts: money where conversions are sales, else the conversions."""
+"""The measures of a page of reports: money where conversions are sales, else the conversions."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ MOST_DAYS, MOST_WEEKS = 92, 400
 
 
 @dataclass(frozen=True)
-class Step:
+class CourseStep:
     """A step of the period, as a row of the chart's table."""
 
     title: str
@@ -53,7 +53,7 @@ class CourseChart:
 
     chart: StackedChart
     bands: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[CourseStep, ...]
     group: Group
 
 
@@ -107,7 +107,7 @@ class Course:
             [float(before.get(key) or 0) for key in self._keys] if before else None,
         )  # fmt: skip
         steps = tuple(
-            Step(
+            CourseStep(
                 _step_title(self.group, key), self._view_of(view, key),
                 tuple(values.get(key, 0) for values in bands.values()),
                 wholes.get(key, 0), before.get(key),

@@ -1,4 +1,4 @@
-"""What a figure is made of: the events behind it, each with the part that counts and the
+"""The events behind a figure, each with the part that counts and the
 touchpoints that it is credited to. The totals above the list are the figure.
 """
 
@@ -63,7 +63,7 @@ _AMOUNTS = {"amount_min": "at least", "amount_max": "at most"}
 
 @dataclass(frozen=True)
 class ListChoices:
-    """What only this page has to choose, as the address has it."""
+    """The choices that only this page has, as the address has them."""
 
     credit: str = ""
     amount_min: str = ""
@@ -146,7 +146,7 @@ async def show_events(request: Request) -> Response:
             inside.space, view, path, without=frozenset({"compare"}), also=choices.pairs,
             filters=_amount_filters(view, choices.pairs, path),
         ),
-        menu=links.own_menu("credit", "Show", CREDITS, choices.credit or _shown(listed), ""),
+        menu=links.own_menu("credit", "Show", CREDITS, choices.credit or _listed(listed), ""),
         view=view, views=views, problem=problem, listed=listed, base=base, figures=figures,
         Measure=Measure, reasons=REASONS, source_title=title_of,
         model=model_title(view.attribution_model).lower(),
@@ -156,7 +156,7 @@ async def show_events(request: Request) -> Response:
     )  # fmt: skip
 
 
-def _shown(listed: EventList | None) -> CreditFilter:
+def _listed(listed: EventList | None) -> CreditFilter:
     """Return what is listed where the address does not say."""
     return listed.page.credit if listed else CreditFilter.ALL
 

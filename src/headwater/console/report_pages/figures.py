@@ -85,16 +85,16 @@ def change(row: ReportRow, column: FigureColumn) -> Change | None:
     return written_change(row.changes.get(column)) if row.changes is not None else None
 
 
-def written_change(found: MeasureChange | None) -> Change | None:
+def written_change(measured: MeasureChange | None) -> Change | None:
     """Return a change in words."""
-    if found is None:
+    if measured is None:
         return None
-    if found.ratio is None:
-        return None if not found.difference else Change("new", "up")
-    if not found.ratio:
+    if measured.ratio is None:
+        return None if not measured.difference else Change("new", "up")
+    if not measured.ratio:
         return Change("no change", "same")
-    direction = "up" if found.ratio > 0 else "down"
-    return Change(percent(abs(found.ratio)), direction)
+    direction = "up" if measured.ratio > 0 else "down"
+    return Change(percent(abs(measured.ratio)), direction)
 
 
 def share(part: Figure, whole: Figure) -> Fraction | None:

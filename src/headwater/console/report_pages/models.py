@@ -42,7 +42,7 @@ GROUPS = {
 ORDERS = {"disagreement": "disagreement", "amount": "amount"}
 USUAL = ("last_touch", "first_touch", "linear", "u_shaped")
 FEWEST = 2
-MOST_SHOWN = 200
+MOST_LISTED = 200
 
 _MODELS = ListParameter(
     name="models", kind=one_of(tuple(MODELS)), most=len(MODELS), default=[*USUAL],
@@ -64,7 +64,7 @@ _ORDER = Parameter(
 
 @dataclass(frozen=True)
 class ModelChoices:
-    """What only this page has to choose."""
+    """The choices that only this page has."""
 
     models: tuple[str, ...] = USUAL
     base: str = USUAL[0]
@@ -112,7 +112,7 @@ class ComparedRow:
 
     @property
     def disagreement(self) -> Fraction:
-        """What lies between the models that credit the most and the least."""
+        """The distance between the models that credit the most and the least."""
         return max(self.amounts) - min(self.amounts)
 
     @property
@@ -123,7 +123,7 @@ class ComparedRow:
 
 @dataclass(frozen=True)
 class ModelComparison:
-    """What the page shows of a report."""
+    """A report as the page has it."""
 
     basis: Basis
     choices: ModelChoices
@@ -147,15 +147,15 @@ class ModelComparison:
     @property
     def sentence(self) -> str:
         """The largest disagreement in words."""
-        found = [
+        disagreements = [
             (abs(difference), row, place)
             for row in self.rows
             for place, difference in enumerate(row.differences)
             if difference and row.amounts[0]
         ]
-        if not found:
+        if not disagreements:
             return "These models agree on every row."
-        _, row, place = max(found, key=lambda each: each[0])
+        _, row, place = max(disagreements, key=lambda each: each[0])
         ratio = row.differences[place] / abs(row.amounts[0])
         less = "less" if ratio < 0 else "more"
         models = self.choices.columns
@@ -184,8 +184,8 @@ def compare(
     ]  # fmt: skip
     if choices.order == "disagreement":
         rows.sort(key=lambda row: row.disagreement, reverse=True)
-    left_out = report.left_out + max(0, len(rows) - MOST_SHOWN)
-    return ModelComparison(basis, choices, report, rows[:MOST_SHOWN], left_out)
+    left_out = report.left_out + max(0, len(rows) - MOST_LISTED)
+    return ModelComparison(basis, choices, report, rows[:MOST_LISTED], left_out)
 
 
 async def show_models(request: Request) -> Response:

@@ -107,7 +107,7 @@ class RevenueContent:
 
     @property
     def sentence(self) -> str:
-        """What the chart shows, in words."""
+        """The chart in words."""
         whole = whole_of(self.report)
         value = figures.written(self.basis.whole, whole.figures[self.basis.whole_column])
         unit = f" {self.report.currency}" if self.basis.credited in figures.MONEY else ""

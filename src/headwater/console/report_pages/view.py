@@ -1,6 +1,6 @@
-"""What a page of reports shows, as its address has it: every choice is a parameter, so that going
-back, a bookmark and a shared link lead to the same figures. The parameters are those of the API's
-reports, but for `conversion`, which stands for the names of events.
+"""The choices of a page of reports, as its address has them: every choice is a parameter, so that
+going back, a bookmark and a shared link lead to the same figures. The parameters are those of the
+API's reports, but for `conversion`, which stands for the names of events.
 """
 
 from __future__ import annotations

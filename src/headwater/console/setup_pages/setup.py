@@ -89,7 +89,7 @@ async def show_setup(request: Request) -> Response:
     most = max((day.events for day in days), default=0)
     bars = [round(BAR_HEIGHT * day.events / most) if most else 0 for day in days]
     return render(
-        request, "setup.html", connects=True, setup=setup, days=days, bars=bars,
+        request, "setup.html", setup=setup, days=days, bars=bars,
         height=BAR_HEIGHT, events=events, state=state, base_url=shared.base_url,
         script=shared.settings.tracker_script, labels=inside.space.event_labels,
         merge_alert=shared.settings.merge_alert, share_days=SHARE_DAYS, enough=ENOUGH,

@@ -154,31 +154,20 @@ if (lookedAt) {
   scrollTo(0, lookedAt.y);
 }
 
-// Parts of a page that show what has not come yet are fetched again while somebody looks, and not
-// while the focus is in one: it would be lost.
+// A page on which something has not come yet is loaded again while somebody looks at it and does
+// nothing there: a focus, a selection or an open menu would be lost.
 const REFRESH_MS = 5000;
-async function refresh() {
-  const parts = [...document.querySelectorAll("[data-refresh]")];
-  if (!parts.length) return;
-  if (!document.hidden && !parts.some((part) => part.contains(document.activeElement))) {
-    const page = await fetchPage();
-    if (!page) return;
-    const before = document.querySelectorAll(".checklist .done").length;
-    for (const part of parts) part.replaceWith(page.getElementById(part.id) ?? part);
-    const steps = document.querySelectorAll(".checklist > li").length;
-    const after = document.querySelectorAll(".checklist .done").length;
-    if (after !== before) announce(`${after} of ${steps} are done.`);
+const STEPS_DONE = "headwater steps done";
+if (document.querySelector("[data-refresh]")) {
+  const done = document.querySelectorAll(".checklist .done").length;
+  const before = sessionStorage.getItem(STEPS_DONE);
+  if (before !== null && Number(before) !== done) {
+    announce(`${done} of ${document.querySelectorAll(".checklist > li").length} are done.`);
   }
-  setTimeout(refresh, REFRESH_MS);
+  sessionStorage.setItem(STEPS_DONE, done);
+  setInterval(() => {
+    const busy = document.hidden || document.activeElement !== document.body
+      || !getSelection().isCollapsed || document.querySelector("details[open]");
+    if (!busy) location.reload();
+  }, REFRESH_MS);
 }
-
-// None where the answer is another page, such as the login; what fails now may work the next time.
-async function fetchPage() {
-  try {
-    const answer = await fetch(location.href);
-    if (answer.redirected) return null;
-    if (answer.ok) return new DOMParser().parseFromString(await answer.text(), "text/html");
-  } catch { /* the service or the network is away */ }
-  return document;
-}
-setTimeout(refresh, REFRESH_MS);
