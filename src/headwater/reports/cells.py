@@ -51,7 +51,7 @@ class Cells:
     ) -> Tally:
         """Return sums by cell as those by group; `contacts` are pairs of a cell and a contact."""
         present = np.flatnonzero(np.bincount(self.codes, minlength=self.size))
-        places = np.zeros(self.size, dtype=np.int64)
+        places = np.zeros(self.size, dtype=np.min_scalar_type(self.size))
         places[present] = np.arange(len(present))
         keys = tuple(self.keys[place][present] for place in sorted(self.keys))
         return Tally(

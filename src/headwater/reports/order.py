@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headwater.paths.path_data import IntArray
+from headwater.paths.path_data import BoolArray, IntArray
 
 _BITS = 63
 """Of a number above zero."""
@@ -17,7 +17,7 @@ _BITS = 63
 def distinct_values(values: IntArray) -> IntArray:
     """Return each value once, ascending."""
     ordered = np.sort(values)
-    return ordered[firsts(ordered)]
+    return ordered[_begins(ordered)]
 
 
 def distinct(first: IntArray, second: IntArray) -> tuple[IntArray, IntArray]:
@@ -25,7 +25,9 @@ def distinct(first: IntArray, second: IntArray) -> tuple[IntArray, IntArray]:
     bits = _bits_of(second)
     if _bits_of(first) + bits <= _BITS:
         least_first, least_second = _least(first), _least(second)
-        pairs = distinct_values(_joined(first, second, bits))
+        pairs = _joined(first, second, bits)
+        pairs.sort()
+        pairs = pairs[_begins(pairs)]
         return (pairs >> bits) + least_first, (pairs & ((1 << bits) - 1)) + least_second
     order = np.lexsort((second, first))
     first, second = first[order], second[order]
@@ -43,11 +45,16 @@ def order_of(first: IntArray, second: IntArray) -> IntArray:
 
 def firsts(*columns: IntArray) -> IntArray:
     """Return the places of the rows of some columns that differ from the row before."""
+    return np.flatnonzero(_begins(*columns))
+
+
+def _begins(*columns: IntArray) -> BoolArray:
+    """Return which rows of some columns differ from the row before."""
     differs = np.zeros(len(columns[0]), dtype=np.bool_)
     differs[:1] = True
     for column in columns:
         differs[1:] |= column[1:] != column[:-1]
-    return np.flatnonzero(differs)
+    return differs
 
 
 def _least(values: IntArray) -> int:
@@ -61,4 +68,8 @@ def _bits_of(values: IntArray) -> int:
 
 def _joined(first: IntArray, second: IntArray, bits: int) -> IntArray:
     """Return both columns as one number; the second has so many bits."""
-    return (first - _least(first) << bits) | (second - _least(second))
+    joined = first.astype(np.int64)
+    joined -= _least(first)
+    joined <<= bits
+    joined |= second - _least(second)
+    return joined

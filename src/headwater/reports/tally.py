@@ -120,7 +120,7 @@ class Tally:
             name: WideSums.joined([piece.sum(name) for piece in pieces])[order].runs(starts)
             for name in names
         }
-        new_places = np.empty(count, dtype=np.int64)
+        new_places = np.empty(count, dtype=np.min_scalar_type(count))
         new_places[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, count)))
         return Tally(
             tuple(key[order][starts] for key in keys), len(starts), sums,
@@ -160,7 +160,7 @@ def _runs(keys: tuple[IntArray, ...], count: int) -> tuple[IntArray, IntArray]:
 def _joined_pairs(pieces: Sequence[Tally], new_places: IntArray) -> tuple[IntArray, IntArray]:
     starts = np.cumsum([0, *(piece.groups for piece in pieces)])
     places = [
-        new_places[piece.contacts[0] + start]
+        new_places[start : start + piece.groups][piece.contacts[0]]
         for piece, start in zip(pieces, starts[:-1].tolist(), strict=True)
     ]
     return distinct(np.concatenate(places), np.concatenate([piece.contacts[1] for piece in pieces]))
