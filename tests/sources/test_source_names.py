@@ -76,4 +76,4 @@ def test_everything_that_arrives_goes_by_them(
     assert stage.rows("touchpoints", "source_id", "source_rule") == [named] * 3
     connection.execute("DELETE FROM source_names WHERE space_id = %s", (space_id,))
     stage.run(hit(url=url, trk_token="four"))
-    assert stage.rows("touchpoints", "source_rule")[-1] == ("campaign",)
+    assert stage.values("touchpoints", "source_rule").count("campaign") == 1
