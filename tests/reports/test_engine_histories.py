@@ -8,9 +8,6 @@ from __future__ import annotations
 import os
 import time
 
-import pytest
-
-from headwater.paths import reader
 from tests.reports.court import Court
 from tests.reports.faults import FAULTS
 
@@ -24,15 +21,6 @@ def test_it_works(court: Court) -> None:
     if not HISTORIES:
         court.until = time.monotonic() + SECONDS
     court.judge_many(HISTORIES or USUALLY)
-    assert court.judged > 0
-
-
-def test_segments_and_live_paths_take_turns(court: Court, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In pieces as small as can be, so that there are many of both."""
-    monkeypatch.setattr(reader, "PIECE_SIZE", 1)
-    monkeypatch.setattr(reader, "MOST_LIVE_EVENTS", 1)
-    court.until = time.monotonic() + SECONDS / 3
-    court.judge_many(USUALLY)
     assert court.judged > 0
 
 

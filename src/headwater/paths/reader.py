@@ -5,7 +5,6 @@ once, as it is.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -22,17 +21,13 @@ from headwater.paths.lookup import are_among
 from headwater.paths.path_data import ON_PATHS, Column, IntArray, PathData
 from headwater.paths.segments import DamagedSegment, Segment, queries, read_query, unpacked
 
-MOST_LIVE_EVENTS = 2_000
-"""The events that are read from the tables at once, between pieces of segments: so many that the
-database is busy with them for as long as a piece is worked on.
-"""
+MOST_LIVE_EVENTS = 10_000
+"""The events that are read from the tables at once."""
 PIECE_SIZE = 200_000
 """Segments are put together up to so many events and touches: enough for arithmetic in bulk, and
 little enough to stay in the processor's caches.
 """
 SEGMENTS_AT_ONCE = 8
-
-_NONE = np.array([], dtype=np.int64)
 
 log = structlog.get_logger()
 
@@ -64,34 +59,29 @@ class PathReader:
         as a company's touch would change the paths of all its people.
         """
         self._connection, self._space_id, self._by_company = connection, space_id, by_company
-        own = [Column.EVENT_IDS, *([Column.COMPANIES] if by_company else [])]
-        self._columns = tuple(dict.fromkeys([*own, *columns]))
+        self._columns = tuple(dict.fromkeys([Column.EVENT_IDS, Column.COMPANIES, *columns]))
 
     async def read(self, first_day: date, last_day: date) -> AsyncIterator[PathData]:
         """Yield the events of these days, in UTC, piece by piece. The order is not fixed. Every day
         is looked at, so there should be none before the first event, or after the last.
         """
         trust = await self._trust(first_day, last_day)
-        pending = np.concatenate([_NONE, *trust.pending.values()])
-        live = deque(_cut(pending))
-        of_companies: list[IntArray] = []
+        event_ids: list[IntArray] = []
         gathered: list[PathData] = []
         async for paths in self._segments(trust, first_day, last_day):
             if self._by_company:
-                of_companies.append(_of_companies(paths))
+                event_ids.append(_of_companies(paths))
             gathered.append(self._own(paths))
             if sum(piece.events + piece.touches for piece in gathered) >= PIECE_SIZE:
                 yield PathData.join(gathered)
                 gathered.clear()
-                if live:
-                    yield await self.read_live(live.popleft())
         if gathered:
             yield PathData.join(gathered)
-        of_days = await self._ids_of_days(trust.distrusted)
-        of_days = of_days[~are_among(np.sort(pending), of_days)]
-        live += _cut(np.concatenate([of_days, *of_companies]))
-        for event_ids in live:
-            yield await self.read_live(event_ids)
+        event_ids += [ids for day, ids in trust.pending.items() if day not in trust.distrusted]
+        event_ids.append(await self._ids_of_days(trust.distrusted))
+        live_ids = np.concatenate([np.array([], dtype=np.int64), *event_ids])
+        for at in range(0, len(live_ids), MOST_LIVE_EVENTS):
+            yield await self.read_live(live_ids[at : at + MOST_LIVE_EVENTS])
 
     async def _trust(self, first_day: date, last_day: date) -> _Trust:
         span = {"space_id": self._space_id, "first_day": first_day, "last_day": last_day}
@@ -168,7 +158,7 @@ class PathReader:
     async def _ids_of_days(self, days: Iterable[date]) -> IntArray:
         values = {"space_id": self._space_id, "days": sorted(days)}
         if not values["days"]:
-            return _NONE
+            return np.array([], dtype=np.int64)
         rows = await fetch_all(self._connection, queries["events_of_days"], values)
         return np.array([event_id for (event_id,) in rows], dtype=np.int64)
 
@@ -183,12 +173,6 @@ class PathReader:
             with_touches=not ON_PATHS.isdisjoint(self._columns),
         )  # fmt: skip
         return assemble(await fetch_one(cursor, query, values))
-
-
-def _cut(event_ids: IntArray) -> list[IntArray]:
-    """Return events as parts that are read from the tables at once."""
-    places = range(0, len(event_ids), MOST_LIVE_EVENTS)
-    return [event_ids[at : at + MOST_LIVE_EVENTS] for at in places]
 
 
 def _of_companies(paths: PathData) -> IntArray:
