@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from math import lcm
@@ -155,7 +156,10 @@ class ModelCredit:
     """The credit that a model gives in a piece."""
 
     def __init__(self, events: ChosenEvents, model: str) -> None:
-        self._events, self.model = events, model
+        # Weakly, as events have their credits: in a circle, the arrays of every piece would stay in
+        # memory until the garbage collector comes by.
+        self._events: ChosenEvents = weakref.proxy(events)
+        self.model = model
         self._spread = MODELS[model].share.spread
         self.credited = events.crediting.credit(model)
         self._places = events.counted_of(self.credited)

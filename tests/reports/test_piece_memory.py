@@ -1,0 +1,40 @@
+"""The arrays of a piece of the paths go as soon as it is added up."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from headwater.paths.path_data import Column, PathData
+from headwater.reports.addition import add_up_events
+from headwater.reports.chosen_events import ChosenEvents
+from headwater.reports.models import Measure, ReportQuery
+from headwater.reports.plan import Plan
+from headwater.reports.selection import EventConditions
+
+
+def test_it_works() -> None:
+    """Without the garbage collector, which would leave those of many pieces together."""
+    start = datetime.fromisoformat("2026-05-01")
+    query = ReportQuery(
+        start, start + timedelta(days=30), (Measure.CREDITED_REVENUE,), window_days=0,
+        models=("linear", "last_touch"),
+    )  # fmt: skip
+    values = {
+        Column.EVENT_IDS: [7], Column.NAMES: [0], Column.SECONDS: [100], Column.AMOUNTS: [50_000],
+        Column.STARTS: [0], Column.LENGTHS: [2], Column.SOURCES: [1, 2],
+    }  # fmt: skip
+    paths = PathData({name: np.array(of) for name, of in values.items()}, ("purchase",), 1, 2)
+    gc.disable()
+    try:
+        events = ChosenEvents.of(Plan(query, range(200), EventConditions(query.filters), ()), paths)
+        sums = add_up_events(events)
+        gone = weakref.ref(events)
+        del events
+        assert gone() is None
+    finally:
+        gc.enable()
+    assert sums.names == {"purchase": 1}
