@@ -51,7 +51,7 @@ LOOK_SECONDS = 60.0
 """Between two checks of the size of PostgreSQL's log."""
 KEPT_FREE_BYTES = 32 * 1024 * 1024
 """The freed memory that each thread of an API process keeps for its next arrays. Without it, glibc
-gives every large one back, and a third of a report's time goes into the system's making it anew.
+gives every large one back, and up to a fifth of a report's time goes into making them anew.
 """
 
 
