@@ -1,0 +1,138 @@
+"""Pages of reports in a real browser: from a figure to the parameter that decided, by mouse, by
+keyboard alone and without scripts, on a desktop and on a phone; and with names that are markup.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, expect
+from psycopg import Connection
+
+from headwater.accounts.users import User
+from tests.browser.test_console import PAYLOADS, Visit
+from tests.browser.test_console import user as user  # noqa: PLC0414 # a fixture
+from tests.browser.test_console import visit as visit  # noqa: PLC0414 # a fixture
+from tests.console.conftest import accounts, console, passwords  # noqa: F401 # fixtures
+from tests.support.factories import Stage
+
+LOOKS: list[dict[str, Any]] = [
+    {"java_script_enabled": scripts, "viewport": {"width": width, "height": 800},
+     "color_scheme": scheme}
+    for scripts in (True, False) for width, scheme in ((1280, "light"), (390, "dark"))
+]  # fmt: skip
+AGO = datetime.now(UTC) - timedelta(days=3)
+
+
+@pytest.fixture
+def stage(connection: Connection, space_id: int) -> Stage:
+    return Stage(connection, space_id, "")
+
+
+def sell(stage: Stage, **tags: str) -> None:
+    """An order of 89.50 that an ad of Google brought."""
+    contact = stage.contact(name="Ada Byron")
+    stage.touchpoint(
+        contact, "google_ads", occurred_at=AGO - timedelta(hours=1), source_rule="gclid",
+        url="https://shop.example/?gclid=abc123",
+        tag_set_id=stage.tag_set(**{"campaign_id": "c1", "campaign_name": "Boots", **tags}),
+    )  # fmt: skip
+    stage.event(contact, event_time=AGO, amount="89.50")
+
+
+def journey(one: Visit, space_id: int, go: Callable[[Locator], None]) -> None:
+    """From the first page to the parameter that decided, each step taken by `go`."""
+    page = one.page
+    one.goto(f"/console/spaces/{space_id}")
+    expect(page.get_by_role("heading", name="Revenue", level=1)).to_be_visible()
+    go(page.locator(".choices-bar summary", has_text="Model"))
+    go(page.get_by_role("link", name="Linear", exact=True))
+    page.wait_for_url(re.compile("attribution_model=linear"))
+    for title in ("Paid ads", "Google ads"):
+        go(page.locator("a.toggle", has_text=title))
+        expect(page.locator("a.toggle", has_text=title)).to_have_attribute("aria-expanded", "true")
+    go(page.get_by_role("row", name=re.compile("Boots")).get_by_role("link", name="89.50"))
+    page.wait_for_url(re.compile("/events"))
+    expect(page.get_by_role("region", name="All of the list")).to_contain_text("89.50")
+    go(page.locator("table.events tbody th a"))
+    page.wait_for_url(re.compile(r"/events/\d+"))
+    expect(page.locator("main")).to_contain_text("gclid=abc123")
+    go(page.locator("main").get_by_role("link", name="Ada Byron").first)
+    page.wait_for_url(re.compile(r"/contacts/\d+"))
+    expect(page.get_by_role("heading", name="Timeline")).to_be_visible()
+
+
+@pytest.mark.parametrize("options", LOOKS, ids=str)
+def test_by_mouse(
+    visit: Callable[..., Visit], user: User, stage: Stage, space_id: int, options: dict[str, Any]
+) -> None:
+    sell(stage)
+    one = visit(**options)
+    one.log_in(user)
+    journey(one, space_id, lambda place: place.click())
+    assert one.reports == []
+
+
+@pytest.mark.parametrize("options", LOOKS, ids=str)
+def test_by_keyboard_alone(
+    visit: Callable[..., Visit], user: User, stage: Stage, space_id: int, options: dict[str, Any]
+) -> None:
+    """Everything on the way is reached by Tab and opened by Enter."""
+    sell(stage)
+    one = visit(**options)
+    one.log_in(user)
+
+    def go(place: Locator) -> None:
+        expect(place).to_be_visible()
+        for _ in range(200):
+            one.page.keyboard.press("Tab")
+            if place.evaluate("(element) => element === document.activeElement"):
+                one.page.keyboard.press("Enter")
+                return
+        pytest.fail(f"Tab does not lead to {place}")
+
+    journey(one, space_id, go)
+    assert one.reports == []
+
+
+def test_keys(visit: Callable[..., Visit], user: User, stage: Stage, space_id: int) -> None:
+    """A letter is a period, until letters are turned off."""
+    sell(stage)
+    one = visit()
+    page = one.page
+    one.log_in(user)
+    one.goto(f"/console/spaces/{space_id}")
+    page.keyboard.press("w")
+    page.wait_for_url(re.compile(r"period=last\+7\+days"))
+    page.locator(".choices-bar summary").first.click()
+    page.get_by_role("button", name="Turn keys off").click()
+    page.keyboard.press("Escape")
+    expect(page.locator("details.menu[open]")).to_have_count(0)
+    page.keyboard.press("q")
+    page.get_by_role("link", name="Compare models").first.click()
+    page.wait_for_url(re.compile("/models$"))
+    assert one.reports == []
+
+
+def test_names_that_are_markup(
+    visit: Callable[..., Visit], user: User, stage: Stage, space_id: int
+) -> None:
+    """Nothing runs, nothing is reported, and each name is there as text."""
+    for number, payload in enumerate(PAYLOADS):
+        sell(stage, campaign_id=f"c{number}", campaign_name=payload, ad_id=payload)
+    one = visit()
+    one.log_in(user)
+    base = f"/console/spaces/{space_id}"
+    for path in (
+        f"{base}?open=paid&open=paid/google_ads", f"{base}/models?group=campaign",
+        f"{base}/models?group=ad", f"{base}/events",
+    ):  # fmt: skip
+        one.goto(path)
+        text = " ".join(one.page.locator("main").inner_text().split())
+        for payload in PAYLOADS:
+            assert " ".join(payload.split()) in text, (path, payload)
+    assert one.reports == []
