@@ -11,7 +11,6 @@ import pytest
 from headwater.accounts import invitations, links, members, tokens, users
 from headwater.accounts.roles import Role
 from headwater.cli import main
-from headwater.database.installation import DEFAULT_BASE_URL
 from tests.support.accounts import PASSWORD, Accounts, unique_email
 
 
@@ -93,13 +92,13 @@ def test_links(terminal: Terminal, accounts: Accounts, space_id: int) -> None:
     email = unique_email()
     made = terminal.json("user", "invite", "--email", email, "--space", space_id, "--role", "admin")
     base, _, token = made["url"].rpartition("/")
-    assert base == DEFAULT_BASE_URL + invitations.INVITATION_PATH
+    assert base.endswith(invitations.INVITATION_PATH)
     offer = accounts.run(lambda c: invitations.find_offer(c, token))
     assert offer is not None
     assert (offer.email, offer.role) == (email, Role.ADMIN)
     user = accounts.user()
     reset = terminal.json("user", "reset-link", "--email", user.email)["url"].rpartition("/")
-    assert reset[0] == DEFAULT_BASE_URL + links.RESET_PATH
+    assert reset[0].endswith(links.RESET_PATH)
     assert accounts.run(lambda c: links.find_reset_link(c, reset[2])) == user.id
 
 

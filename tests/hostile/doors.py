@@ -1,12 +1,12 @@
 """What reads strangers' input, each at the largest size that comes to it, and hostile input for it.
 
-A function of the package that calls a parser is run by one of these doors, or stands in TRUSTED
+A function of the package that calls a parser is run by one of these doors, or stands in trusted.py
 with the reason why no stranger's text comes to it; a test holds that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from functools import partial
@@ -22,6 +22,8 @@ from headwater.browsing.agents import read_agent
 from headwater.companies.domains import business_domain
 from headwater.companies.updates import read_change as read_company
 from headwater.console.forms import _read as read_posted
+from headwater.console.report_pages.breakdown import Breakdown
+from headwater.console.report_pages.view import ReportView
 from headwater.contacts import parameters as contacts
 from headwater.contacts.filters import _number as filter_number
 from headwater.contacts.inputs import read_changes, read_new_contact
@@ -73,6 +75,7 @@ from headwater.sites.origins import cookie_domain, parse_origin, sent_host
 from headwater.sources.addresses import name_in_ascii, read_address
 from headwater.sources.classify import classify
 from headwater.sources.evidence import Landing
+from headwater.sources.reasons import explain_rule, list_findings
 from headwater.spaces.custom_fields import parse_slot_date, parse_slot_number
 from headwater.spaces.models import Space
 from headwater.touchpoints.accepted import AcceptedTouchpoint
@@ -228,6 +231,12 @@ def _hosted(body: bytes) -> object:
     )
 
 
+def _reasons(text: str) -> None:
+    """What pages say of a touch's address and referrer, whether a rule named its source or none."""
+    list_findings(text, text)
+    explain_rule("utm_source", text, text)
+
+
 TEXT_DOORS = [
     Door("logs.mask", mask, MB),
     Door("log_lines.as_text", _logged, HEADERS),
@@ -282,6 +291,12 @@ TEXT_DOORS = [
     Door("masking.text", lambda text: Mask(["secret", "anna@x.org"]).text(text, 4096), 16 * KB),
     Door("expressions.translate", translate, LONGEST_EXPRESSION),
     Door("companies.change", lambda text: read_company({"domain": text}), MB),
+    Door("breakdown", lambda text: Breakdown(ReportView(), [text]).wanted(), URL),
+    Door(
+        "reasons",
+        lambda text: (list_findings(text, text), explain_rule("utm_source", text, text)),
+        FIELD,
+    ),
     Door("events.amount", lambda text: read_amount({"amount": text}), MB),
 ]
 """What reads a text. Where a size is in megabytes, the text may be a whole body; where a
@@ -311,33 +326,3 @@ JSON_DOORS = [
     Door("forms.origin", lambda body: _posted(body, read_posted), HEADERS),
 ]
 """What reads a body."""
-
-TRUSTED: Mapping[str, str] = {
-    "browsing/views.py stored_view": "a column that we wrote",
-    "cli/": "typed by the operator, or a row of ours",
-    "demo/": "our own service's answers",
-    "contacts/profiles.py": "a date that parse_slot_date wrote",
-    "egress/addresses.py first_refusal": "addresses as the resolver writes them",
-    "egress/client.py _is_address": "an address as the resolver writes it",
-    "exports/tables.py CsvSink.write": "lines that we wrote",
-    "platforms/amounts.py": "a number",
-    "platforms/origins.py": "settings of the operator",
-    "deliveries/outbox.py": "a column that we wrote",
-    "platforms/google/token.py": "a service account's file, sent by an admin",
-    "destinations/destination_check.py": "a number of ours",
-    "destinations/credentials.py": "secrets that we sealed",
-    "http/decimals.py": "a number",
-    "http/exchange.py begin_exchange": "a head that the parser has bounded",
-    "imports/rejected_rows.py": "a file that we wrote",
-    "imports/files.py _table": "a file of the operator's, row by row",
-    "mcp/pages.py": "rows that we wrote",
-    "mcp/hosts.py AllowedHosts.of": "a setting of the operator",
-    "mcp/tools/": "an answer of our own, or arguments that mcp.arguments reads",
-    "oauth/client_metadata.py HostedClients._count": "a URL that read_redirect took",
-    "pipeline/steps.py": "rows that we wrote",
-    "privacy/redaction.py": "rows that we wrote",
-    "reports/": "figures of ours",
-    "settings.py": "settings of the operator",
-    "webhooks/signatures.py _standard_key": "a secret that an admin entered",
-}
-"""Functions that parse but read nothing of strangers, and why; a folder or a file for all of it."""

@@ -16,11 +16,12 @@ import headwater.contacts.parameters as contacts
 from headwater.browsing import agents
 from headwater.http import errors
 from headwater.http.errors import Errors, Invalid
-from tests.hostile.doors import JSON_DOORS, TEXT_DOORS, TRUSTED
+from tests.hostile.doors import JSON_DOORS, TEXT_DOORS
 from tests.hostile.growth import Door, Make, clear_caches, complaint, seconds
 from tests.hostile.inputs import bodies, texts
 from tests.hostile.parsers import Place, Record, parsing_functions, run_quietly
 from tests.hostile.patterns import Use, all_uses, hard_text, hard_units, modules, tree
+from tests.hostile.trusted import TRUSTED
 
 SCREEN = 4096
 """Characters at which a pattern is tried with everything; what is quick there is not tried further:

@@ -157,13 +157,14 @@ def _of_address(url: str | None) -> str:
 
 def _unread(url: str | None) -> list[str]:
     """A sentence on the parameters that no rule reads, if there are any."""
-    names: list[str] = []
+    unread: dict[str, None] = {}
     for piece in (url or "").partition("#")[0].partition("?")[2].split("&"):
         name = unquote_plus(piece.partition("=")[0])[:40].replace("\0", "")
-        if name.strip() and name.lower() not in _READ and name not in names:
-            names.append(name)
-    if not names:
+        if name.strip() and name.lower() not in _READ:
+            unread[name] = None
+    if not unread:
         return []
+    names = list(unread)
     more = f" and {len(names) - MOST_UNREAD} more" if len(names) > MOST_UNREAD else ""
     return [f"It has {', '.join(names[:MOST_UNREAD])}{more}, which no rule reads."]
 
