@@ -12,7 +12,9 @@ from urllib.parse import urlencode
 
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.console.report_pages.view import ANY, CONVERSIONS, SALES, ReportView
+from headwater.reports.group_keys import CUSTOMERS
 from headwater.reports.models import Comparison, DateBasis, Group
+from headwater.sources.catalogue import CHANNELS
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
 
@@ -32,6 +34,11 @@ BASES = {
     DateBasis.CONVERSION: "date of the conversion",
     DateBasis.TOUCH: "date of the touchpoint",
 }
+FILTER_GROUPS = (
+    Group.SOURCE, Group.CAMPAIGN, Group.AD, Group.KEYWORD, Group.LANDING_PAGE, Group.COUNTRY,
+    Group.COMPANY, Group.CONTACT,
+)  # fmt: skip
+"""Groups whose key is typed, as they can have many."""
 _GROUP_TITLES = {Group.EVENT: "event", Group.LANDING_PAGE: "landing page", Group.ADSET: "ad set"}
 
 
@@ -79,6 +86,12 @@ class ReportBar:
     today: str
     query: str
     """The choices as the address has them."""
+    new_filters: tuple[Choice, ...]
+    """Filters to add, each the page with it."""
+    groups: Mapping[str, str]
+    """Groups whose key is typed, and what they are called."""
+    kept: tuple[tuple[str, str], ...]
+    """What the form for a filter carries along."""
 
     @property
     def end(self) -> str:
@@ -107,7 +120,9 @@ def read_bar(
     return ReportBar(
         path, links.periods(), tuple(menu for menu in menus if menu.name not in without),
         (*links.filters(space), *filters), links.hidden, view.start_date[:10], view.end_date[:10],
-        datetime.now(space.zone).date().isoformat(), urlencode(links.pairs),
+        datetime.now(space.zone).date().isoformat(), urlencode(links.pairs), links.new_filters(),
+        {str(group): _GROUP_TITLES.get(group, str(group)) for group in FILTER_GROUPS},
+        tuple(links.pairs),
     )  # fmt: skip
 
 
@@ -164,6 +179,20 @@ class ChoiceLinks:
             for text in only
             if ":" in text
         )
+
+    def new_filters(self) -> tuple[Choice, ...]:
+        """Return the filters that one step sets: of channels, and of new or returning customers.
+        Each takes the place of those of its group.
+        """
+        texts = {f"{Group.CUSTOMER}:{key}": f"{key} customers" for key in CUSTOMERS.texts}
+        texts |= {f"{Group.CHANNEL}:{key}": title_of(key) for key in CHANNELS}
+        choices: list[Choice] = []
+        for text, title in texts.items():
+            group = text.partition(":")[0]
+            others = (each for each in self.view.only if not each.startswith(f"{group}:"))
+            link = self._to(self.view.changed(only=(*others, text)))
+            choices.append(Choice(title[:1].upper() + title[1:], link, text in self.view.only))
+        return tuple(choices)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from datetime import date, datetime, time, timedelta
 
 from headwater.console.report_pages.basis import Basis
 from headwater.console.report_pages.charts import Series, StackedChart, sparkline, stacked
-from headwater.console.report_pages.figures import difference
+from headwater.console.report_pages.figures import difference, share
 from headwater.console.report_pages.view import ReportView
 from headwater.reports.models import (
     Comparison,
@@ -85,10 +85,20 @@ class Course:
     def sparkline(self, measure: Measure, by_step: Report) -> str:
         """Return the points of one measure's course."""
         values = _by_key(by_step, FigureColumn(measure))
-        empty = None if measure in _OF_NOTHING_UNKNOWN else 0.0
+        empty = None if measure in _UNKNOWN_OF_NOTHING else 0.0
         return sparkline([
             empty if (value := values.get(key)) is None else float(value) for key in self._keys
         ])  # fmt: skip
+
+    def unattributed_line(self, by_step: Report) -> str:
+        """Return the points of the course of the share that nobody did."""
+        wholes = _by_key(by_step, self._basis.whole_column)
+        credited = _by_key(by_step, self._basis.column)
+        parts = (
+            share(difference(wholes.get(key), [credited.get(key)]), wholes.get(key))
+            for key in self._keys
+        )
+        return sparkline([None if part is None else float(part) for part in parts])
 
     def chart(self, view: ReportView, reports: Sequence[Report]) -> CourseChart:
         """Return the chart of the reports of `queries`."""
@@ -139,7 +149,7 @@ class Course:
         return view.changed(period="", start_date=str(start), end_date=str(end))
 
 
-_OF_NOTHING_UNKNOWN = frozenset({
+_UNKNOWN_OF_NOTHING = frozenset({
     Measure.AVERAGE_ORDER_VALUE, Measure.DAYS_TO_CONVERSION, Measure.TOUCHES_TO_CONVERSION,
 })  # fmt: skip
 

@@ -97,6 +97,14 @@ def written_change(measured: MeasureChange | None) -> Change | None:
     return Change(percent(abs(measured.ratio)), direction)
 
 
+def change_between(now: Fraction | None, then: Fraction | None) -> Change | None:
+    """Return how a part of a whole changed; None where either is of nothing."""
+    if now is None or then is None:
+        return None
+    ratio = rounded((now - then) / abs(then)) if then else None
+    return written_change(MeasureChange(now - then, ratio))
+
+
 def share(part: Figure, whole: Figure) -> Fraction | None:
     """Return a part of a whole, None of nothing."""
     return Fraction(part) / Fraction(whole) if part is not None and whole else None

@@ -48,6 +48,7 @@ from headwater.reports.report import query_reports
 from headwater.reports.report_reader import CONNECTION_SECONDS
 from headwater.spaces.models import Space
 
+UNATTRIBUTED = HeadlineMeasure(Measure.SHARE, "Unattributed", {})
 REASONS = {
     NoCredit.NO_TOUCH: "No touchpoint before it",
     NoCredit.OUTSIDE_WINDOW: "Touchpoints only before the window",
@@ -73,7 +74,8 @@ class RevenueContent:
     basis: Basis
     report: Report
     headlines: tuple[Headline, ...]
-    unattributed_share: Figure
+    unattributed: Headline | None
+    """The share of nobody, None where only some touchpoints count."""
     course: CourseChart
     rows: list[BreakdownRow]
 
@@ -149,7 +151,7 @@ class RevenueReports:
         within = dict(zip(places, others[len(of_course) :], strict=True))
         return RevenueContent(
             self.basis, first, self._headlines(first, course, of_course[0]),
-            self._unattributed_share(first), course.chart(self._view, of_course),
+            self._unattributed(first, course, of_course[0]), course.chart(self._view, of_course),
             self._breakdown.rows(first, within),
         )  # fmt: skip
 
@@ -168,13 +170,16 @@ class RevenueReports:
             for about in self.basis.headlines
         )  # fmt: skip
 
-    def _unattributed_share(self, report: Report) -> Figure:
+    def _unattributed(self, report: Report, course: Course, by_step: Report) -> Headline | None:
         if report.unattributed is None or report.overall is None:
             return None
-        column = self.basis.whole_column
-        return figures.share(
-            report.unattributed.row.figures[column], report.overall.figures[column]
-        )
+        column, nobody, whole = self.basis.whole_column, report.unattributed.row, report.overall
+        now = figures.share(nobody.figures[column], whole.figures[column])
+        change = None
+        if nobody.compared is not None and whole.compared is not None:
+            then = figures.share(nobody.compared[column], whole.compared[column])
+            change = figures.change_between(now, then)
+        return Headline(UNATTRIBUTED, now, change, course.unattributed_line(by_step))
 
 
 async def show_revenue(request: Request) -> Response:

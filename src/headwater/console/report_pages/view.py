@@ -25,6 +25,9 @@ CONVERSIONS = (SALES, *(name for name in EVENT_NAMES if name not in SALES_EVENTS
 
 _CONVERSION = one_of(CONVERSIONS)
 
+NEW_FILTER, NEW_KEY = "filter", "key"
+"""The fields of the form that adds a filter: a group, and the key that it must have."""
+
 
 @dataclass(frozen=True)
 class ReportView:
@@ -56,7 +59,9 @@ class ReportView:
         }
         if dated:
             chosen["period"] = ""
-        chosen["only"] = tuple(dict.fromkeys(query.several("only")))
+        added = [str(query.single(name) or "") for name in (NEW_FILTER, NEW_KEY)]
+        filters = [*query.several("only"), *([":".join(added)] if added[0] else [])]
+        chosen["only"] = tuple(dict.fromkeys(filters))
         return cls(**chosen)
 
     @property
