@@ -45,7 +45,6 @@ class GroupLoader:
     def __init__(self, reader: ReportReader, subject: Subject) -> None:
         self._reader, self._subject = reader, subject
         self._loaded: dict[Group, ReportDimension] = {}
-        self._first_orders: FirstOrders | None = None
 
     async def load(self, group: Group) -> ReportDimension:
         """Return a group other than a step of the period."""
@@ -57,9 +56,12 @@ class GroupLoader:
         """Return the first order of every contact until the end of the range. A compared range is
         before it, and has the same.
         """
-        loaded = self._first_orders or await self._load_first_orders()
-        self._first_orders = loaded
-        return loaded
+        last_day = self.last_day(self._subject.span)
+        names = frozenset(self._subject.filters.event_names)
+        read = self._reader.first_orders
+        if (names, last_day) not in read:
+            read[names, last_day] = await self._load_first_orders(names, last_day)
+        return read[names, last_day]
 
     def last_day(self, span: DateTimeSpan) -> date:
         """Return the last day, in UTC, of the events that a range is about."""
@@ -95,11 +97,11 @@ class GroupLoader:
             of_touch_dates=self._subject.of_touch_dates,
         )  # fmt: skip
 
-    async def _load_first_orders(self) -> FirstOrders:
+    async def _load_first_orders(self, names: frozenset[str], last_day: date) -> FirstOrders:
         columns = (Column.CONTACTS, Column.NAMES, Column.AMOUNTS, Column.SECONDS)
         paths = PathReader(self._reader.connection, self._reader.space.id, columns)
-        days = (date.min, self.last_day(self._subject.span))
-        work = partial(orders_in, event_names=self._subject.filters.event_names)
+        work = partial(orders_in, event_names=names)
+        days = (date.min, last_day)
         orders = [piece async for piece in self._reader.pieces(paths, days, work)]
         return await in_thread(first_of, orders)
 

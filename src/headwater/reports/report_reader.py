@@ -24,6 +24,7 @@ from headwater.paths.reader import PathReader
 from headwater.reports.errors import ReportTooLarge
 from headwater.reports.groups import fetch_contacts_meeting
 from headwater.reports.models import DateTimeSpan, Filters
+from headwater.reports.plan import FirstOrders
 from headwater.reports.selection import EventConditions
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
@@ -86,6 +87,8 @@ class ReportReader:
         """
         self.connection, self.space = connection, space
         self._ends, self._deadline = ends, deadline
+        self.first_orders: dict[tuple[frozenset[str], date], FirstOrders] = {}
+        """The first orders among events with some names, until a day, that some report has read."""
         self._patience = float("inf")
         """The seconds that a statement may take."""
 
