@@ -10,7 +10,7 @@ import os
 import random
 from collections.abc import Iterator
 from datetime import timedelta
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
@@ -180,7 +180,7 @@ def follow(owner: Person, cell: Cell, title: str, where: tuple[str, str]) -> Non
     elif title in {"Orders", "New customers"} or (title == "Conversions" and credit != "credited"):
         assert figure == events, where
     elif title == "Average order":
-        assert figure == round(amount / events, 4), where
+        assert figure == (amount / events).quantize(Decimal("0.0001"), ROUND_HALF_UP), where
     rows = [row for row in page.tables.get("listed", [])[1:] if row]
     while older := next_of(page.html):
         page = PageTables(owner.browser.get(older).text)

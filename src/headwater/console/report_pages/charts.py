@@ -12,8 +12,6 @@ from math import floor, log10
 
 WIDTH, HEIGHT = 1000, 240
 SPARK_WIDTH, SPARK_HEIGHT = 120, 28
-COLOURS = 8
-"""Bands have the classes `band-0` to `band-7`."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +20,8 @@ class Series:
 
     name: str
     values: Sequence[float]
+    colour: int = 0
+    """Of the style sheet's `band-0` to `band-7`."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def stacked(series: Sequence[Series], compared: Sequence[float] | None = None) -
     bands: list[Band] = []
     below = [0.0] * steps
     for place, top in enumerate(tops):
-        bands.append(Band(series[place].name, place % COLOURS, _area(top, below, scale)))
+        bands.append(Band(series[place].name, series[place].colour, _area(top, below, scale)))
         below = top
     line = _line(compared, scale) if compared and any(compared) else None
     return StackedChart(tuple(bands), line, marks, steps)

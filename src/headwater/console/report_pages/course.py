@@ -112,7 +112,7 @@ class Course:
             }
         before = self._before(reports[2]) if len(reports) > 2 else {}
         chart = stacked(
-            [Series(name, [float(values.get(key) or 0) for key in self._keys])
+            [Series(name, [float(values.get(key) or 0) for key in self._keys], _colour(name))
              for name, values in bands.items()],
             [float(before.get(key) or 0) for key in self._keys] if before else None,
         )  # fmt: skip
@@ -152,6 +152,14 @@ class Course:
 _UNKNOWN_OF_NOTHING = frozenset({
     Measure.AVERAGE_ORDER_VALUE, Measure.DAYS_TO_CONVERSION, Measure.TOUCHES_TO_CONVERSION,
 })  # fmt: skip
+
+
+_TITLES = [title_of(channel) for channel in CHANNELS]
+
+
+def _colour(title: str) -> int:
+    """Return the colour of a band, the same on every page."""
+    return _TITLES.index(title) if title in _TITLES else len(_TITLES)
 
 
 def _step_of(span: DateTimeSpan) -> Group:

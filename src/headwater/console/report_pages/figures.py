@@ -90,7 +90,8 @@ def written_change(measured: MeasureChange | None) -> Change | None:
     if measured is None:
         return None
     if measured.ratio is None:
-        return None if not measured.difference else Change("new", "up")
+        difference = measured.difference
+        return Change("new", "up" if difference > 0 else "down") if difference else None
     if not measured.ratio:
         return Change("no change", "same")
     direction = "up" if measured.ratio > 0 else "down"
