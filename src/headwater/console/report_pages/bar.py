@@ -186,13 +186,13 @@ class ChoiceLinks:
         """
         texts = {f"{Group.CUSTOMER}:{key}": f"{key} customers" for key in CUSTOMERS.texts}
         texts |= {f"{Group.CHANNEL}:{key}": title_of(key) for key in CHANNELS}
-        choices: list[Choice] = []
-        for text, title in texts.items():
-            group = text.partition(":")[0]
-            others = (each for each in self.view.only if not each.startswith(f"{group}:"))
-            link = self._to(self.view.changed(only=(*others, text)))
-            choices.append(Choice(title[:1].upper() + title[1:], link, text in self.view.only))
-        return tuple(choices)
+        return tuple(
+            Choice(
+                title[:1].upper() + title[1:], self._to(self.view.narrowed(text)),
+                text in self.view.only,
+            )
+            for text, title in texts.items()
+        )  # fmt: skip
 
     @property
     def pairs(self) -> list[tuple[str, str]]:

@@ -65,9 +65,8 @@ class Breakdown:
 
     def filters(self, place: Place) -> tuple[str, ...]:
         """Return the page's filters, narrowed to a row."""
-        own = [f"{group}:{key or ''}" for group, key in zip(LEVELS, place, strict=False)]
-        replaced = tuple(f"{group}:" for group in LEVELS[: len(place)])
-        return (*(text for text in self._view.only if not text.startswith(replaced)), *own)
+        own = (f"{group}:{key or ''}" for group, key in zip(LEVELS, place, strict=False))
+        return self._view.narrowed(*own).only
 
     def rows(self, outermost: Report, within: Mapping[Place, Report]) -> list[BreakdownRow]:
         """Return all rows in order; `within` has the reports of the open ones."""

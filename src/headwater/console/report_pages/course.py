@@ -141,8 +141,7 @@ class Course:
 
     def _view_of(self, view: ReportView, key: str) -> ReportView:
         if self.group is Group.HOUR:
-            others = (text for text in view.only if not text.startswith(f"{Group.HOUR}:"))
-            return view.changed(only=(*others, f"{Group.HOUR}:{key}"))
+            return view.narrowed(f"{Group.HOUR}:{key}")
         first = date.fromisoformat(key)
         start = max(datetime.combine(first, time()), self._query.start)
         end = min(datetime.combine(_last_of(first, self.group), time(23, 59, 59)), self._query.end)

@@ -169,12 +169,10 @@ def compare(
     basis: Basis, view: ReportView, choices: ModelChoices, report: Report
 ) -> ModelComparison:
     """Return a report of several models as the page shows it."""
-    replaced = f"{choices.group}:"
-    kept = tuple(text for text in view.only if not text.startswith(replaced))
     rows = [
         ComparedRow(
             title(choices.group, row.keys[0]), row,
-            (*kept, f"{replaced}{row.keys[0].value or ''}"),
+            view.narrowed(f"{choices.group}:{row.keys[0].value or ''}").only,
             tuple(
                 Fraction(row.figures[FigureColumn(basis.credited, model)] or 0)
                 for model in choices.columns

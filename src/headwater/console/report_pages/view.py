@@ -113,6 +113,12 @@ class ReportView:
         """Return the view with other choices."""
         return replace(self, **changes)
 
+    def narrowed(self, *filters: str) -> Self:
+        """Return the view with filters, each in the place of those of the same group."""
+        replaced = tuple(f"{text.partition(':')[0]}:" for text in filters)
+        others = (text for text in self.only if not text.startswith(replaced))
+        return self.changed(only=(*others, *filters))
+
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """The choices that are not the usual ones, as an address has them."""
