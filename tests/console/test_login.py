@@ -17,6 +17,7 @@ from headwater.accounts.roles import Role
 from headwater.console.login import FAILURES, address_subject, describe_device
 from headwater.console.visitor import HOME, local_path
 from headwater.settings import Settings
+from headwater.spaces.secret_hash import hash_secret
 from tests.conftest import Running, run_application
 from tests.console.browsing import Browser, Forms
 from tests.console.conftest import Counting, Person
@@ -178,7 +179,11 @@ def test_who_is_disabled_or_has_no_password(
 
 
 def test_of_a_thousand_tries_ten_are_looked_at(
-    new_browser: Callable[[], Browser], accounts: Accounts, passwords: Counting, console: Running
+    new_browser: Callable[[], Browser],
+    accounts: Accounts,
+    passwords: Counting,
+    console: Running,
+    connection: psycopg.Connection,
 ) -> None:
     """From as many addresses, on one account, many at once."""
     user, browser = accounts.user(), new_browser()
@@ -200,6 +205,13 @@ def test_of_a_thousand_tries_ten_are_looked_at(
         statuses = list(pool.map(attack, range(1000)))
     assert 1 <= passwords.verified - before <= FAILURES
     assert set(statuses) == {422, 429}
+    # The attack goes on through the growing waits between attempts until all are used.
+    used = connection.execute(
+        "UPDATE attempts SET taken_at = array_fill(clock_timestamp(), ARRAY[%s])"
+        " WHERE subject = %s",
+        (FAILURES, hash_secret(f"login to\0{user.email}")),
+    )
+    assert used.rowcount == 1
     page = browser.send(form, email=user.email, password=PASSWORD)
     assert page.status_code == 429
     assert 1 <= int(page.headers["retry-after"]) <= 900
