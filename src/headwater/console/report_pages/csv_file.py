@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.api.services import services
-from headwater.console.visitor import HOME, enter, require_visitor
-from headwater.http.parameters import Query
+from headwater.console.report_pages.report_page import open_page
+from headwater.console.visitor import HOME
 from headwater.reports.models import DateTimeSpan
 from headwater.reports.parameters import read_report_query
 from headwater.reports.report import query_report
 from headwater.reports.report_answer import report_csv
-from headwater.reports.report_reader import CONNECTION_SECONDS
 
 
 async def send_csv(request: Request) -> Response:
     """The report that the address describes, as `GET /reports` does, in CSV."""
-    visitor = await require_visitor(request)
-    database = services(request).database
-    async with database.transaction() as connection:
-        inside = await enter(connection, request, visitor)
-    query = read_report_query(Query(request.scope["query_string"]), inside.space, datetime.now(UTC))
-    async with database.transaction(CONNECTION_SECONDS) as connection:
-        report = await query_report(connection, inside.space.id, query)
+    page = await open_page(request)
+    query = read_report_query(page.query, page.space, datetime.now(UTC))
+    report = await page.load(partial(query_report, space_id=page.space.id, query=query))
     return csv_response("report", report.span, report_csv(query, report))
 
 

@@ -15,33 +15,26 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.api.services import services
-from headwater.console.pages import render
-from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import (
     ChoiceLinks,
     Filter,
     conversion_title,
     model_title,
     read_bar,
-    window_title,
 )
 from headwater.console.report_pages.csv_file import csv_response
-from headwater.console.report_pages.saved_views import list_views
+from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
-from headwater.console.visitor import HOME, enter, require_visitor
-from headwater.http.errors import Invalid
-from headwater.http.pagination import Cursors, Position
+from headwater.console.visitor import HOME
+from headwater.http.pagination import Position
 from headwater.http.parameters import Query
 from headwater.reports.credit_answer import credits_csv
 from headwater.reports.credit_models import CreditFilter, CreditsPage
 from headwater.reports.credit_parameters import credit_cursors, read_credits_query
 from headwater.reports.credit_report import query_credits
-from headwater.reports.errors import ReportTooLarge
 from headwater.reports.models import Measure, NoCredit
-from headwater.reports.report_reader import CONNECTION_SECONDS
 from headwater.reports.validation import MOST_ROWS
 from headwater.sources.titles import title_of
-from headwater.spaces.models import Space
 
 CREDITS = {
     CreditFilter.ALL: "all events",
@@ -98,61 +91,51 @@ class EventList:
 class EventLister:
     """Reads the list that an address asks for."""
 
-    def __init__(
-        self, space: Space, view: ReportView, choices: ListChoices, cursor: str, key: bytes
-    ) -> None:
-        self._space, self._view, self._choices = space, view, choices
-        self._cursor, self._key = cursor, key
+    def __init__(self, page: ReportPage, choices: ListChoices, **paging: str) -> None:
+        """`paging` has the parameters of the API's pages."""
+        self._page, self._choices = page, choices
+        query = page.view.input(compare="", **choices.pairs, **paging)
+        key = services(page.request).signing_key
+        self._query, self._cursors = query, credit_cursors(query, key, page.space.id)
 
-    async def load(self, connection: AsyncConnection, path: str) -> EventList:
+    async def read(self, connection: AsyncConnection) -> CreditsPage:
         """Return a page of the list. Raises Invalid and ReportTooLarge."""
-        values = {**self._choices.pairs, "per_page": str(PER_PAGE), "cursor": self._cursor}
-        query = self._view.input(compare="", **values)
-        cursors = credit_cursors(query, self._key, self._space.id)
-        credits_query = read_credits_query(query, self._space, cursors, datetime.now(UTC))
-        page = await query_credits(connection, self._space.id, credits_query)
-        return EventList(
-            page, self._link(path, cursors, page.previous), self._link(path, cursors, page.next)
-        )
+        space = self._page.space
+        query = read_credits_query(self._query, space, self._cursors, datetime.now(UTC))
+        return await query_credits(connection, space.id, query)
 
-    def _link(self, path: str, cursors: Cursors, position: Position | None) -> str | None:
+    def link(self, position: Position | None) -> str | None:
+        """Return the address of the page from a position on; None where there is none."""
         if position is None:
             return None
-        return self._view.link(path, **self._choices.pairs, cursor=cursors.write(position))
+        cursor = self._cursors.write(position)
+        return self._page.view.link(self._page.path, **self._choices.pairs, cursor=cursor)
 
 
 async def show_events(request: Request) -> Response:
     """The events behind a figure."""
-    visitor = await require_visitor(request)
-    shared = services(request)
-    async with shared.database.transaction() as connection:
-        inside = await enter(connection, request, visitor)
-        views = await list_views(connection, inside)
-    query, path = Query(request.scope["query_string"]), request.url.path
-    view, choices = ReportView.read(query), ListChoices.read(query)
-    cursor = str(query.single("cursor") or "")
-    lister = EventLister(inside.space, view, choices, cursor, shared.signing_key)
+    page = await open_page(request)
+    view, path, choices = page.view, page.path, ListChoices.read(page.query)
+    cursor = str(page.query.single("cursor") or "")
+    lister = EventLister(page, choices, per_page=str(PER_PAGE), cursor=cursor)
     listed = problem = None
     try:
-        async with shared.database.transaction(CONNECTION_SECONDS) as connection:
-            listed = await lister.load(connection, path)
-    except (Invalid, ReportTooLarge) as error:
+        events = await page.load(lister.read)
+        listed = EventList(events, lister.link(events.previous), lister.link(events.next))
+    except REFUSED as error:
         problem = error
-    base = f"{HOME}/spaces/{inside.space.id}"
     links = ChoiceLinks(view, path, choices.pairs)
-    return render(
-        request, "events.html", status=problem.status if problem else 200,
-        bar=read_bar(
-            inside.space, view, path, without=frozenset({"compare"}), also=choices.pairs,
+    return page.render(
+        "events.html",
+        read_bar(
+            page.space, view, path, without=frozenset({"compare"}), also=choices.pairs,
             filters=_amount_filters(view, choices.pairs, path),
         ),
+        problem, listed=listed, Measure=Measure, reasons=REASONS, source_title=title_of,
         menu=links.own_menu("credit", "Show", CREDITS, choices.credit or _listed(listed), ""),
-        view=view, views=views, problem=problem, listed=listed, base=base, figures=figures,
-        Measure=Measure, reasons=REASONS, source_title=title_of,
         model=model_title(view.attribution_model).lower(),
-        window=window_title(view.attribution_window),
-        event_title=partial(conversion_title, inside.space),
-        csv=view.link(f"{base}/events.csv", **choices.pairs), zone=inside.space.timezone,
+        event_title=partial(conversion_title, page.space),
+        csv=view.link(f"{page.base}/events.csv", **choices.pairs), zone=page.space.timezone,
     )  # fmt: skip
 
 
@@ -174,18 +157,10 @@ def _amount_filters(view: ReportView, pairs: Mapping[str, str], path: str) -> tu
 
 async def send_events_csv(request: Request) -> Response:
     """The first events of the list as CSV, as `GET /reports/credits` has them."""
-    visitor = await require_visitor(request)
-    shared = services(request)
-    async with shared.database.transaction() as connection:
-        inside = await enter(connection, request, visitor)
-    sent = Query(request.scope["query_string"])
-    view, choices = ReportView.read(sent), ListChoices.read(sent)
-    query = view.input(compare="", **choices.pairs, per_page=str(MOST_ROWS))
-    cursors = credit_cursors(query, shared.signing_key, inside.space.id)
-    credits_query = read_credits_query(query, inside.space, cursors, datetime.now(UTC))
-    async with shared.database.transaction(CONNECTION_SECONDS) as connection:
-        page = await query_credits(connection, inside.space.id, credits_query)
-    return csv_response("events", page.span, credits_csv(page))
+    page = await open_page(request)
+    lister = EventLister(page, ListChoices.read(page.query), per_page=str(MOST_ROWS))
+    listed = await page.load(lister.read)
+    return csv_response("events", listed.span, credits_csv(listed))
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/events"

@@ -8,30 +8,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.api.services import services
 from headwater.attribution.models import MODELS
-from headwater.console.pages import render
 from headwater.console.report_pages import figures
-from headwater.console.report_pages.bar import ChoiceLinks, model_title, read_bar, window_title
+from headwater.console.report_pages.bar import ChoiceLinks, model_title, read_bar
 from headwater.console.report_pages.basis import EVENTS, MONEY, Basis
 from headwater.console.report_pages.breakdown import title
-from headwater.console.report_pages.saved_views import list_views
+from headwater.console.report_pages.report_page import REFUSED, open_page
 from headwater.console.report_pages.view import ReportView
-from headwater.console.visitor import HOME, enter, require_visitor
-from headwater.http.errors import Invalid
+from headwater.console.visitor import HOME
 from headwater.http.fields import one_of
 from headwater.http.parameters import ListParameter, Parameter, Query
-from headwater.reports.errors import ReportTooLarge
 from headwater.reports.measures import rounded
 from headwater.reports.models import Figure, FigureColumn, Group, Measure, Report, ReportRow
 from headwater.reports.report import query_report
-from headwater.reports.report_reader import CONNECTION_SECONDS
 from headwater.reports.validation import MOST_ROWS
 
 GROUPS = {
@@ -43,6 +39,8 @@ ORDERS = {"disagreement": "disagreement", "amount": "amount"}
 USUAL = ("last_touch", "first_touch", "linear", "u_shaped")
 FEWEST = 2
 MOST_LISTED = 200
+
+_NOT_HERE = frozenset({"compare", "attribution_model"})
 
 _MODELS = ListParameter(
     name="models", kind=one_of(tuple(MODELS)), most=len(MODELS), default=[*USUAL],
@@ -188,33 +186,25 @@ def compare(
 
 async def show_models(request: Request) -> Response:
     """Several models side by side."""
-    visitor = await require_visitor(request)
-    shared = services(request)
-    async with shared.database.transaction() as connection:
-        inside = await enter(connection, request, visitor)
-        views = await list_views(connection, inside)
-    query = Query(request.scope["query_string"])
-    view, path = ReportView.read(query), request.url.path
+    page = await open_page(request)
+    view, path = page.view, page.path
     basis = MONEY if view.of_money else EVENTS
-    choices, page, problem = ModelChoices(), None, None
+    choices, content, problem = ModelChoices(), None, None
     try:
-        choices = ModelChoices.read(query)
-        measures = (basis.credited, basis.touched)
-        report_query = view.report(
-            inside.space, datetime.now(UTC), measures, (choices.group,),
+        choices = ModelChoices.read(page.query)
+        query = view.report(
+            page.space, datetime.now(UTC), (basis.credited, basis.touched), (choices.group,),
             **_of_models(choices),
         )  # fmt: skip
-        async with shared.database.transaction(CONNECTION_SECONDS) as connection:
-            report = await query_report(connection, inside.space.id, report_query)
-        page = compare(basis, view, choices, report)
-    except (Invalid, ReportTooLarge) as error:
+        report = await page.load(partial(query_report, space_id=page.space.id, query=query))
+        content = compare(basis, view, choices, report)
+    except REFUSED as error:
         problem = error
-    base = f"{HOME}/spaces/{inside.space.id}"
-    not_here = frozenset({"compare", "attribution_model"})
     links = ChoiceLinks(view, path, choices.pairs)
-    return render(
-        request, "models.html", status=problem.status if problem else 200,
-        bar=read_bar(inside.space, view, path, without=not_here, also=choices.pairs),
+    return page.render(
+        "models.html",
+        read_bar(page.space, view, path, without=_NOT_HERE, also=choices.pairs), problem,
+        page=content, choices=choices, models={name: model_title(name) for name in MODELS},
         menus=(
             links.own_menu(
                 "base", "Against", {name: model_title(name) for name in choices.models},
@@ -223,17 +213,11 @@ async def show_models(request: Request) -> Response:
             links.own_menu("group", "Rows", GROUPS, choices.group, Group.CHANNEL),
             links.own_menu("sort", "Sorted by", ORDERS, choices.order, "disagreement"),
         ),
-        hidden=[pair for pair in links.pairs if pair[0] != "models"], views=views,
-        view=view, choices=choices, problem=problem, page=page, base=base, path=path,
-        figures=figures, models={name: model_title(name) for name in MODELS},
-        window=window_title(view.attribution_window), csv=_csv_link(view, basis, choices, base),
-    )  # fmt: skip
-
-
-def _csv_link(view: ReportView, basis: Basis, choices: ModelChoices, base: str) -> str:
-    return view.csv_link(
-        f"{base}/report.csv", (basis.credited, basis.touched), (choices.group,),
-        **_of_models(choices),
+        hidden=[pair for pair in links.pairs if pair[0] != "models"],
+        csv=view.csv_link(
+            f"{page.base}/report.csv", (basis.credited, basis.touched), (choices.group,),
+            **_of_models(choices),
+        ),
     )  # fmt: skip
 
 

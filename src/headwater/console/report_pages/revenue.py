@@ -12,10 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.api.services import services
-from headwater.console.pages import render
 from headwater.console.report_pages import figures
-from headwater.console.report_pages.bar import model_title, read_bar, window_title
+from headwater.console.report_pages.bar import model_title, read_bar
 from headwater.console.report_pages.basis import (
     EVENTS,
     MADE_OF,
@@ -27,12 +25,9 @@ from headwater.console.report_pages.basis import (
 from headwater.console.report_pages.breakdown import LEVELS, OPEN, Breakdown, BreakdownRow
 from headwater.console.report_pages.course import Course, CourseChart
 from headwater.console.report_pages.figures import Change
-from headwater.console.report_pages.saved_views import list_views
+from headwater.console.report_pages.report_page import REFUSED, open_page
 from headwater.console.report_pages.view import ReportView
-from headwater.console.visitor import HOME, enter, require_visitor
-from headwater.http.errors import Invalid
-from headwater.http.parameters import Query
-from headwater.reports.errors import ReportTooLarge
+from headwater.console.visitor import HOME
 from headwater.reports.models import (
     CREDITED,
     Figure,
@@ -45,7 +40,6 @@ from headwater.reports.models import (
     ReportRow,
 )
 from headwater.reports.report import query_reports
-from headwater.reports.report_reader import CONNECTION_SECONDS
 from headwater.spaces.models import Space
 
 UNATTRIBUTED = HeadlineMeasure(Measure.SHARE, "Unattributed", {})
@@ -184,30 +178,19 @@ class RevenueReports:
 
 async def show_revenue(request: Request) -> Response:
     """A Space's first page."""
-    visitor = await require_visitor(request)
-    shared = services(request)
-    async with shared.database.transaction() as connection:
-        inside = await enter(connection, request, visitor)
-        views = await list_views(connection, inside)
-    query = Query(request.scope["query_string"])
-    view = ReportView.read(query)
-    reports = RevenueReports(inside.space, view, Breakdown(view, query.several(OPEN)))
-    base = f"{HOME}/spaces/{inside.space.id}"
+    page = await open_page(request)
+    view = page.view
+    reports = RevenueReports(page.space, view, Breakdown(view, page.query.several(OPEN)))
     content = problem = None
     try:
-        async with shared.database.transaction(CONNECTION_SECONDS) as connection:
-            content = await reports.load(connection)
-    except (Invalid, ReportTooLarge) as error:
+        content = await page.load(reports.load)
+    except REFUSED as error:
         problem = error
-    return render(
-        request, "revenue.html", status=problem.status if problem else 200,
-        bar=read_bar(inside.space, view, request.url.path), view=view, problem=problem,
-        page=content, reasons=REASONS, figures=figures, base=base,
-        views=views,
-        titles=TITLES, column=FigureColumn, made_of=MADE_OF,
-        csv=view.csv_link(f"{base}/report.csv", reports.basis.columns, LEVELS[:1]),
+    return page.render(
+        "revenue.html", read_bar(page.space, view, page.path), problem, page=content,
+        reasons=REASONS, titles=TITLES, column=FigureColumn, made_of=MADE_OF,
+        csv=view.csv_link(f"{page.base}/report.csv", reports.basis.columns, LEVELS[:1]),
         model=model_title(view.attribution_model).lower(),
-        window=window_title(view.attribution_window),
     )  # fmt: skip
 
 

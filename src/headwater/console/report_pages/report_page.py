@@ -1,0 +1,84 @@
+"""The pages of reports, as far as they are alike: who looks at them, the choices of the address,
+the connection that a report may have, and the values that each template gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from psycopg import AsyncConnection
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headwater.api.services import services
+from headwater.console.pages import render
+from headwater.console.report_pages import figures
+from headwater.console.report_pages.bar import ReportBar, window_title
+from headwater.console.report_pages.saved_views import SavedView, list_views
+from headwater.console.report_pages.view import ReportView
+from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.http.errors import Invalid, Problem
+from headwater.http.parameters import Query
+from headwater.reports.errors import ReportTooLarge
+from headwater.reports.report_reader import CONNECTION_SECONDS
+from headwater.spaces.models import Space
+
+T = TypeVar("T")
+
+REFUSED = (Invalid, ReportTooLarge)
+"""Reasons for which there is no report, and the page says so below its bar."""
+
+
+@dataclass(frozen=True)
+class ReportPage:
+    """A page of reports that somebody has opened."""
+
+    request: Request
+    inside: SpaceVisitor
+    views: list[SavedView]
+    """What the visitor has saved."""
+    query: Query
+    view: ReportView
+
+    @property
+    def space(self) -> Space:
+        """The Space that the page is in."""
+        return self.inside.space
+
+    @property
+    def path(self) -> str:
+        """The page's own address, without its choices."""
+        return self.request.url.path
+
+    @property
+    def base(self) -> str:
+        """The address that those of the Space's pages begin with."""
+        return f"{HOME}/spaces/{self.space.id}"
+
+    async def load(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
+        """Return what `work` makes of a connection that is good for a report."""
+        database = services(self.request).database
+        async with database.transaction(CONNECTION_SECONDS) as connection:
+            return await work(connection)
+
+    def render(
+        self, template: str, bar: ReportBar, problem: Problem | None, **values: Any
+    ) -> Response:
+        """Render the page, or its bar above the reason for which there is no report."""
+        return render(
+            self.request, template, status=problem.status if problem else 200, bar=bar,
+            problem=problem, view=self.view, views=self.views, base=self.base, figures=figures,
+            window=window_title(self.view.attribution_window), **values,
+        )  # fmt: skip
+
+
+async def open_page(request: Request) -> ReportPage:
+    """Return the page of an address, for a visitor who may see it."""
+    visitor = await require_visitor(request)
+    async with services(request).database.transaction() as connection:
+        inside = await enter(connection, request, visitor)
+        views = await list_views(connection, inside)
+    query = Query(request.scope["query_string"])
+    return ReportPage(request, inside, views, query, ReportView.read(query))
