@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
 import subprocess
 import sys
@@ -12,7 +10,7 @@ import sys
 import pytest
 
 from headwater.log_lines import as_text
-from tests.support.processes import environment
+from tests.support.processes import at_terminal, environment
 
 WRITE = """
 from headwater.log_lines import Log
@@ -31,26 +29,14 @@ structlog.get_logger().warning("space_is_late", space_id=1)
 """
 
 
-def at_terminal(program: str, *arguments: str, **variables: str) -> str:
-    """What a program writes to standard error, a terminal."""
-    terminal, theirs = pty.openpty()
-    ran = subprocess.Popen(
-        [sys.executable, "-c", program, *arguments], stderr=theirs,
-        env=environment(**{"TERM": "xterm-256color", "NO_COLOR": "", **variables}),
-    )  # fmt: skip
-    os.close(theirs)
-    written = b""
-    try:
-        while more := os.read(terminal, 65536):
-            written += more
-    except OSError:  # how Linux tells that nobody writes to a terminal any more
-        os.close(terminal)
-    assert ran.wait() == 0, written
-    return written.decode().replace("\r\n", "\n")
+def logged(program: str, *arguments: str, **variables: str) -> str:
+    """What a program writes at a terminal that knows colours."""
+    look = {"TERM": "xterm-256color", "NO_COLOR": ""} | variables
+    return at_terminal("-c", program, *arguments, **look)
 
 
 def test_it_works() -> None:
-    lines = re.sub(r"^\d\d:\d\d:\d\d", "time", at_terminal(WRITE), flags=re.MULTILINE)
+    lines = re.sub(r"^\d\d:\d\d:\d\d", "time", logged(WRITE), flags=re.MULTILINE)
     assert lines.splitlines() == [
         "time info     migrated  migrations=24",
         'time \x1b[33mwarning\x1b[0m  database unavailable  error="two words"  seconds=1.5',
@@ -60,8 +46,8 @@ def test_it_works() -> None:
 
 @pytest.mark.parametrize("variable", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
 def test_colour_can_be_turned_off(variable: dict[str, str]) -> None:
-    coloured = at_terminal(WRITE)
-    plain = at_terminal(WRITE, **variable)
+    coloured = logged(WRITE)
+    plain = logged(WRITE, **variable)
     assert "\x1b" not in plain
     without = re.sub(r"\x1b\[\d*m", "", coloured)
     assert [line[8:] for line in without.splitlines()] == [line[8:] for line in plain.splitlines()]
@@ -77,10 +63,10 @@ def test_programs_read_json() -> None:
 
 
 def test_the_server_processes_of_a_service_are_no_news_for_people() -> None:
-    assert "Started" not in at_terminal(CONFIGURE, "info")
-    assert "Something else" in at_terminal(CONFIGURE, "info")
-    assert "space is late  space_id=1" in at_terminal(CONFIGURE, "info")
-    assert "Started server process [7]" in at_terminal(CONFIGURE, "debug")
+    assert "Started" not in logged(CONFIGURE, "info")
+    assert "Something else" in logged(CONFIGURE, "info")
+    assert "space is late  space_id=1" in logged(CONFIGURE, "info")
+    assert "Started server process [7]" in logged(CONFIGURE, "debug")
     piped = subprocess.run(
         [sys.executable, "-c", CONFIGURE, "info"], capture_output=True, text=True, check=True,
         env=environment(),

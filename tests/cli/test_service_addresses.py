@@ -5,15 +5,11 @@ knows of it.
 from __future__ import annotations
 
 import json
-import os
-import pty
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from tests.support.fake_platform import Answer, FakePlatform
-from tests.support.processes import Serve, environment, headwater
+from tests.support.processes import Serve, at_terminal, headwater
 from tests.support.waiting import wait_until
 
 PIXEL = ("--platform", "meta", "--set", "pixel_id=1234567890")
@@ -54,7 +50,7 @@ def test_it_works(tmp_path: Path) -> None:
             (("key", "create", *space, "--name", "k"), "/public-api/v1"),
             (("user", "set-up-link"), "/console/set-up/"),
         ):
-            written = at_terminal(*words, "--data-dir", str(data_dir), **wrong)
+            written = at_terminal("-m", "headwater", *words, "--data-dir", str(data_dir), **wrong)
             assert f"{url}{place}" in written
         invited = command(data_dir, "user", "invite", *space, *who)
         assert invited["url"].startswith(f"{url}/console/")
@@ -84,24 +80,6 @@ def test_a_process_without_a_supervisor_writes_its_address_down_too(tmp_path: Pa
 
 def set_up_link(data_dir: Path) -> str:
     return command(data_dir, "user", "set-up-link")["url"]
-
-
-def at_terminal(*words: str, **variables: str) -> str:
-    """All that a command prints at a terminal."""
-    terminal, theirs = pty.openpty()
-    ran = subprocess.Popen(
-        [sys.executable, "-m", "headwater", *words], stdout=theirs, stderr=theirs,
-        env=environment(**variables),
-    )  # fmt: skip
-    os.close(theirs)
-    written = b""
-    try:
-        while more := os.read(terminal, 65536):
-            written += more
-    except OSError:  # how Linux tells that nobody writes to a terminal any more
-        os.close(terminal)
-    assert ran.wait() == 0, written
-    return written.decode()
 
 
 def try_out(data_dir: Path, *where: str) -> list[str]:

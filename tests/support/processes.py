@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -20,6 +21,23 @@ def environment(**extra: str) -> dict[str, str]:
     """This environment without settings of Headwater, and with `extra`."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("HEADWATER_")}
     return kept | extra
+
+
+def at_terminal(*command: str, **variables: str) -> str:
+    """What a program writes to a terminal, until it ends well."""
+    terminal, theirs = pty.openpty()
+    ran = subprocess.Popen(
+        [sys.executable, *command], stdout=theirs, stderr=theirs, env=environment(**variables)
+    )
+    os.close(theirs)
+    written = b""
+    try:
+        while more := os.read(terminal, 65536):
+            written += more
+    except OSError:  # how Linux tells that nobody writes to a terminal any more
+        os.close(terminal)
+    assert ran.wait() == 0, written
+    return written.decode().replace("\r\n", "\n")
 
 
 class Serve:

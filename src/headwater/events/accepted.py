@@ -14,6 +14,7 @@ STANDARD_NAMES = (
 )  # fmt: skip
 CUSTOM_NAMES = tuple(f"custom_event_{number}" for number in range(1, 51))
 EVENT_NAMES = STANDARD_NAMES + CUSTOM_NAMES
+SALES_EVENTS = ("purchase", "upsell_purchase")
 EVENT_NAMES_IN_WORDS = f"{', '.join(STANDARD_NAMES)}, or {CUSTOM_NAMES[0]} to {CUSTOM_NAMES[-1]}"
 
 

@@ -11,6 +11,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import namedtuple_row
 
 from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.events.accepted import SALES_EVENTS
 from headwater.http.timerange import TimeRange
 from headwater.quality.models import (
     Finding,
@@ -29,7 +30,6 @@ MOST_EVENTS = 10_000
 MOST_ORDERS = 5_000
 """The latest orders among them."""
 MOST_EXAMPLES = 5
-SALES = ("purchase", "upsell_purchase")
 LATE = timedelta(days=7)
 AHEAD = timedelta(minutes=5)
 APART = timedelta(minutes=10)
@@ -53,7 +53,7 @@ class EventChecks:
         self._values: dict[str, Any] = {
             "space_id": space.id, "start": period.start, "end": period.end,
             "most": MOST_EVENTS, "most_orders": MOST_ORDERS, "examples": MOST_EXAMPLES,
-            "sales": list(SALES), "currency": space.currency, "late": LATE, "ahead": AHEAD,
+            "sales": list(SALES_EVENTS), "currency": space.currency, "late": LATE, "ahead": AHEAD,
             "apart": APART,
         }  # fmt: skip
 
@@ -133,7 +133,7 @@ async def read_order_shares(
         connection,
         {
             "space_id": space.id, "start": period.start, "end": period.end, "most": MOST_EVENTS,
-            "most_orders": MOST_ORDERS, "examples": MOST_EXAMPLES, "sales": list(SALES),
+            "most_orders": MOST_ORDERS, "examples": MOST_EXAMPLES, "sales": list(SALES_EVENTS),
         },
         space.currency,
     )  # fmt: skip

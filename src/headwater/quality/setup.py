@@ -9,9 +9,10 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.events.accepted import SALES_EVENTS
 from headwater.http.timerange import TimeRange
 from headwater.platforms import registry
-from headwater.quality.event_checks import SALES, read_order_shares
+from headwater.quality.event_checks import read_order_shares
 from headwater.quality.models import OrderShares
 from headwater.spaces.models import Space
 
@@ -97,7 +98,7 @@ async def read_setup(connection: AsyncConnection, space: Space) -> Setup:
     """Return how far a Space is set up now."""
     values = {
         "space_id": space.id, "most": MOST_LATEST, "most_first": MOST_FIRST,
-        "most_hosts": MOST_HOSTS, "sales": list(SALES),
+        "most_hosts": MOST_HOSTS, "sales": list(SALES_EVENTS),
     }  # fmt: skip
     now = datetime.now(UTC)
     period = TimeRange(now - timedelta(days=SHARE_DAYS), now + timedelta(days=1))

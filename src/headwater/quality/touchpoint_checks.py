@@ -14,8 +14,9 @@ from psycopg import AsyncConnection
 
 from headwater.companies.domains import registrable_domain
 from headwater.database.queries import Queries, fetch_all
+from headwater.events.accepted import SALES_EVENTS
 from headwater.http.timerange import TimeRange
-from headwater.quality.event_checks import MOST_EVENTS, MOST_EXAMPLES, SALES
+from headwater.quality.event_checks import MOST_EVENTS, MOST_EXAMPLES
 from headwater.quality.models import Finding, FindingExample, FindingKind, FindingPart, Sample
 from headwater.sources import clicks
 from headwater.sources.addresses import read_address, read_parameters
@@ -161,7 +162,7 @@ class TouchpointChecks:
         """
         values = {
             name: self._values[name] for name in ("space_id", "start", "end", "most_groups")
-        } | {"most": MOST_EVENTS, "most_orders": MOST_ORDERS, "sales": list(SALES)}
+        } | {"most": MOST_EVENTS, "most_orders": MOST_ORDERS, "sales": list(SALES_EVENTS)}
         rows = await fetch_all(self._connection, queries["returns"], values)
         return {host: (orders, interrupted) for host, orders, interrupted in rows}
 

@@ -23,12 +23,12 @@ from headwater.console.people_pages.people_list import PER_PAGE, PersonRow, fetc
 from headwater.console.people_pages.timeline import Timeline, list_company_timeline
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import conversion_title
-from headwater.console.report_pages.view import SALES_EVENTS
 from headwater.console.visitor import HOME, enter, require_visitor
 from headwater.contacts.queries import queries as contact_queries
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.deliveries.reasons import REASONS as SKIPPED
 from headwater.deliveries.reasons import STATUSES
+from headwater.events.accepted import SALES_EVENTS
 from headwater.http.errors import NotFound
 from headwater.http.fields import whole_number
 from headwater.http.pagination import Cursors, Position

@@ -23,7 +23,6 @@ from headwater.console.people_pages.origin import SENDERS
 from headwater.console.people_pages.timeline import Timeline, list_contact_timeline
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import conversion_title
-from headwater.console.report_pages.view import SALES_EVENTS
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
 from headwater.contacts.lookup import resolve
 from headwater.contacts.models import GetContact
@@ -32,6 +31,7 @@ from headwater.contacts.queries import queries as contact_queries
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.deliveries.reasons import REASONS as SKIPPED
 from headwater.deliveries.reasons import STATUSES
+from headwater.events.accepted import SALES_EVENTS
 from headwater.http.errors import Errors
 from headwater.http.pagination import Cursors, Page, Position
 from headwater.http.parameters import Query

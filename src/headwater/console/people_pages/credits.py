@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from headwater.attribution.models import MODELS
-from headwater.console.report_pages.events import REASONS
+from headwater.console.report_pages.basis import REASONS
 from headwater.reports.explanation import EventExplanation
 from headwater.sources.addresses import read_address
 from headwater.sources.exclusions import Exclusions, exclusions_of

@@ -13,10 +13,10 @@ import msgspec
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from headwater.console.report_pages.view import SALES_EVENTS
 from headwater.contacts.models import ContactRow, ContactSelection, ListContacts
 from headwater.contacts.queries import list_contacts
 from headwater.database.queries import Queries, fetch_all
+from headwater.events.accepted import SALES_EVENTS
 from headwater.http.pagination import Page, Position
 from headwater.http.timerange import EVER
 from headwater.platforms.identifiers import read_phone

@@ -79,19 +79,26 @@ class ReportBar:
     period: Menu
     menus: tuple[Menu, ...]
     filters: tuple[Filter, ...]
-    hidden: tuple[tuple[str, str], ...]
-    """What the form for dates carries along."""
+    pairs: tuple[tuple[str, str], ...]
+    """The choices as the address has them, which the form for a filter carries along."""
     start_date: str
     end_date: str
     today: str
-    query: str
-    """The choices as the address has them."""
     new_filters: tuple[Choice, ...]
     """Filters to add, each the page with it."""
     groups: Mapping[str, str]
     """Groups whose key is typed, and what they are called."""
-    kept: tuple[tuple[str, str], ...]
-    """What the form for a filter carries along."""
+
+    @property
+    def undated(self) -> tuple[tuple[str, str], ...]:
+        """The choices that the form for dates carries along."""
+        dates = {"start_date", "end_date", "period"}
+        return tuple(pair for pair in self.pairs if pair[0] not in dates)
+
+    @property
+    def query(self) -> str:
+        """The choices as the end of an address."""
+        return urlencode(self.pairs)
 
     @property
     def end(self) -> str:
@@ -105,8 +112,7 @@ def read_bar(
     filters: tuple[Filter, ...] = (),
 ) -> ReportBar:  # fmt: skip
     """Return the bar of the page at a path. `without` names choices that the page does not have,
-    `also` has those of its own, which links keep, and
-    `filters` the filters that it sets itself.
+    `also` has those of its own, which links keep, and `filters` the filters that it sets itself.
     """
     links = ChoiceLinks(view, path, also or {})
     menus = [
@@ -119,10 +125,9 @@ def read_bar(
     ]
     return ReportBar(
         path, links.periods(), tuple(menu for menu in menus if menu.name not in without),
-        (*links.filters(space), *filters), links.hidden, view.start_date[:10], view.end_date[:10],
-        datetime.now(space.zone).date().isoformat(), urlencode(links.pairs), links.new_filters(),
+        (*links.filters(space), *filters), tuple(links.pairs), view.start_date[:10],
+        view.end_date[:10], datetime.now(space.zone).date().isoformat(), links.new_filters(),
         {str(group): _GROUP_TITLES.get(group, str(group)) for group in FILTER_GROUPS},
-        tuple(links.pairs),
     )  # fmt: skip
 
 
@@ -201,12 +206,6 @@ class ChoiceLinks:
         for name, value in self.also.items():
             pairs += [(name, text) for text in ([value] if isinstance(value, str) else value)]
         return pairs
-
-    @property
-    def hidden(self) -> tuple[tuple[str, str], ...]:
-        """The choices that a form for dates carries along."""
-        dates = {"start_date", "end_date", "period"}
-        return tuple(pair for pair in self.pairs if pair[0] not in dates)
 
     def _to(self, view: ReportView) -> str:
         return view.link(self.path, **self.also)

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from headwater.reports.models import FigureColumn, Measure
+from headwater.reports.models import FigureColumn, Measure, NoCredit
 
+REASONS = {
+    NoCredit.NO_TOUCH: "no touchpoint before it",
+    NoCredit.OUTSIDE_WINDOW: "touchpoints only before the window",
+    NoCredit.NOT_COUNTED: "only touchpoints that the model does not count",
+}
+"""Why an event is unattributed, in words."""
 SMALLEST_AMOUNT = "0.0001"
 """The least amount of an order, as a parameter."""
 

@@ -1,5 +1,5 @@
-"""The events behind a figure, each with the part that counts and the
-touchpoints that it is credited to. The totals above the list are the figure.
+"""The events behind a figure, each with the part that counts and the touchpoints that it is
+credited to. The totals above the list are the figure.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from headwater.console.report_pages.bar import (
     model_title,
     read_bar,
 )
+from headwater.console.report_pages.basis import REASONS
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
@@ -32,7 +33,7 @@ from headwater.reports.credit_answer import credits_csv
 from headwater.reports.credit_models import CreditFilter, CreditsPage
 from headwater.reports.credit_parameters import credit_cursors, read_credits_query
 from headwater.reports.credit_report import query_credits
-from headwater.reports.models import Measure, NoCredit
+from headwater.reports.models import Measure
 from headwater.reports.validation import MOST_ROWS
 from headwater.sources.titles import title_of
 
@@ -44,11 +45,6 @@ CREDITS = {
     CreditFilter.OUTSIDE_WINDOW: "touchpoints only before the window",
     CreditFilter.NOT_COUNTED: "touchpoints that the model does not count",
     CreditFilter.TOUCHED: "touched events",
-}
-REASONS = {
-    NoCredit.NO_TOUCH: "no touchpoint before it",
-    NoCredit.OUTSIDE_WINDOW: "touchpoints only before the window",
-    NoCredit.NOT_COUNTED: "only touchpoints that the model does not count",
 }
 PER_PAGE = 50
 _AMOUNTS = {"amount_min": "at least", "amount_max": "at most"}

@@ -34,7 +34,6 @@ _DECIMALS = {
     Measure.DAYS_TO_CONVERSION: 1,
     Measure.TOUCHES_TO_CONVERSION: 1,
 }
-_CENT = Decimal("0.01")
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from headwater.console.report_pages.basis import (
     EVENTS,
     MADE_OF,
     MONEY,
+    REASONS,
     TITLES,
     Basis,
     HeadlineMeasure,
@@ -34,7 +35,6 @@ from headwater.reports.models import (
     FigureColumn,
     Group,
     Measure,
-    NoCredit,
     Report,
     ReportQuery,
     ReportRow,
@@ -43,11 +43,6 @@ from headwater.reports.report import query_reports
 from headwater.spaces.models import Space
 
 UNATTRIBUTED = HeadlineMeasure(Measure.SHARE, "Unattributed", {})
-REASONS = {
-    NoCredit.NO_TOUCH: "No touchpoint before it",
-    NoCredit.OUTSIDE_WINDOW: "Touchpoints only before the window",
-    NoCredit.NOT_COUNTED: "Only touchpoints that the model does not count",
-}
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Self
 from urllib.parse import urlencode
 
-from headwater.events.accepted import EVENT_NAMES
+from headwater.events.accepted import EVENT_NAMES, SALES_EVENTS
 from headwater.http.fields import one_of
 from headwater.http.parameters import JsonInput, Query
 from headwater.reports import parameters
@@ -20,7 +20,6 @@ from headwater.reports.parameters import DEFAULT_PERIOD, read_report_query
 from headwater.spaces.models import Space
 
 SALES, ANY = "sales", "any"
-SALES_EVENTS = ("purchase", "upsell_purchase")
 CONVERSIONS = (SALES, *(name for name in EVENT_NAMES if name not in SALES_EVENTS), ANY)
 
 _CONVERSION = one_of(CONVERSIONS)

@@ -89,34 +89,26 @@ addEventListener("pageshow", () => {
   for (const form of document.forms) delete form.dataset.sent;
 });
 
-// One open question at a time; Escape closes it.
-const questions = document.querySelectorAll("details.confirm");
-for (const question of questions) {
-  question.addEventListener("toggle", () => {
-    if (question.open) for (const other of questions) if (other !== question) other.open = false;
-  });
-  question.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !question.open) return;
-    question.open = false;
-    question.querySelector("summary").focus();
-  });
-}
-
-// One open menu at a time; Escape and a click elsewhere close it.
+// One open question, or menu, at a time; Escape closes it, and of menus a click elsewhere too.
+openOneAtATime(document.querySelectorAll("details.confirm"));
 const menus = document.querySelectorAll("details.menu");
-for (const menu of menus) {
-  menu.addEventListener("toggle", () => {
-    if (menu.open) for (const other of menus) if (other !== menu) other.open = false;
-  });
-  menu.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !menu.open) return;
-    menu.open = false;
-    menu.querySelector("summary").focus();
-  });
-}
+openOneAtATime(menus);
 document.addEventListener("click", ({ target }) => {
   for (const menu of menus) if (!menu.contains(target)) menu.open = false;
 });
+
+function openOneAtATime(all) {
+  for (const one of all) {
+    one.addEventListener("toggle", () => {
+      if (one.open) for (const other of all) if (other !== one) other.open = false;
+    });
+    one.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !one.open) return;
+      one.open = false;
+      one.querySelector("summary").focus();
+    });
+  }
+}
 
 // Periods have keys, unless they are turned off: single letters are in the way of those who speak
 // to their computer.
