@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.reports.order import distinct, distinct_values, firsts, order_of
+from headwater.reports.order import distinct, distinct_values, firsts, in_order
 
 NUMBERS = st.one_of(st.integers(-3, 3), st.integers(-(2**62), 2**62))
 PAIRS = st.lists(st.tuples(NUMBERS, NUMBERS), max_size=20)
@@ -29,8 +29,9 @@ def test_each_pair_is_there_once(pairs: list[tuple[int, int]]) -> None:
 
 
 @given(PAIRS)
-def test_an_order_is_that_of_both_columns(pairs: list[tuple[int, int]]) -> None:
-    assert [pairs[place] for place in order_of(*columns(pairs)).tolist()] == sorted(pairs)
+def test_the_order_is_that_of_both_columns(pairs: list[tuple[int, int]]) -> None:
+    ordered = zip(*(column.tolist() for column in in_order(*columns(pairs))), strict=True)
+    assert list(ordered) == sorted(pairs)
 
 
 @given(st.lists(NUMBERS))

@@ -12,7 +12,7 @@ from headwater.paths.path_data import Column, PathData
 from headwater.reports.addition import add_up_events
 from headwater.reports.chosen_events import ChosenEvents
 from headwater.reports.models import Measure, ReportQuery
-from headwater.reports.plan import Plan
+from headwater.reports.plan import Plan, ReportScope
 from headwater.reports.selection import EventConditions
 
 
@@ -30,8 +30,9 @@ def test_it_works() -> None:
     paths = PathData({name: np.array(of) for name, of in values.items()}, ("purchase",), 1, 2)
     gc.disable()
     try:
-        events = ChosenEvents.of(Plan(query, range(200), EventConditions(query.filters), ()), paths)
-        sums = add_up_events(events)
+        scope = ReportScope(query, range(200), EventConditions(query.filters))
+        events = ChosenEvents.of(scope, paths)
+        sums = add_up_events(Plan(query, scope, ()), events)
         gone = weakref.ref(events)
         del events
         assert gone() is None

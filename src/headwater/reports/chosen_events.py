@@ -1,4 +1,4 @@
-"""The events of a piece that a report is about, and the credit of touches. Pure."""
+"""The events of a piece that reports are about, and the credit of touches. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headwater.paths.path_data import BoolArray, Column, IntArray, PathData
 from headwater.reports.cells import Cells, Pairs
 from headwater.reports.forms import TOUCHED_EVENTS, TOUCHED_REVENUE, Sum
 from headwater.reports.models import DateBasis, Measure, NoCredit
-from headwater.reports.plan import Plan
+from headwater.reports.plan import ReportScope
 from headwater.reports.selection import amounts_of, touches_in_window
 from headwater.reports.tally import WideSums
 
@@ -37,22 +37,21 @@ COUNTS, _NO_TOUCH, _OUTSIDE_WINDOW, _NOT_COUNTED, _LEFT_OUT = range(len(STATUSES
 class ChosenEvents:
     """The chosen events of a piece."""
 
-    def __init__(self, plan: Plan, paths: PathData) -> None:
+    def __init__(self, scope: ReportScope, paths: PathData) -> None:
         """`paths` are those of these events alone."""
-        self.plan, self.paths = plan, paths
+        self.scope, self.paths = scope, paths
         self.count = paths.events
         self._values: dict[Sum, IntArray] = {}
 
     @classmethod
-    def of(cls, plan: Plan, paths: PathData) -> Self:
-        """Return the events of a piece that a report is about."""
-        return cls(plan, paths.select(plan.conditions.chosen(paths)))
+    def of(cls, scope: ReportScope, paths: PathData) -> Self:
+        """Return the events of a piece that are in a scope."""
+        return cls(scope, paths.select(scope.conditions.chosen(paths)))
 
     @cached_property
     def credits(self) -> Mapping[str, ModelCredit]:
-        """The credit that each model gives; empty where the report is not about touches."""
-        models = self.plan.query.models if self.plan.is_about_touches else ()
-        return {model: ModelCredit(self, model) for model in models}
+        """The credit that each model gives."""
+        return {model: ModelCredit(self, model) for model in self.scope.query.models}
 
     @cached_property
     def amounts(self) -> IntArray:
@@ -71,24 +70,24 @@ class ChosenEvents:
     @cached_property
     def slices(self) -> TouchSlices:
         """The touches in the window."""
-        return touches_in_window(self.paths, self.plan.query.window_days)
+        return touches_in_window(self.paths, self.scope.query.window_days)
 
     @cached_property
     def counted_touches(self) -> BoolArray | None:
         """True for the touches whose credit counts; None is all."""
-        plan, paths = self.plan, self.paths
-        if not plan.query.of_some_touches:
+        scope, paths = self.scope, self.paths
+        if not scope.query.of_some_touches:
             return None
         counted = np.ones(paths.touches, dtype=np.bool_)
-        if plan.source_ids:
-            counted &= are_sources_among(plan.source_ids, paths[Column.SOURCES])
-        if plan.tag_sets is not None:
-            counted &= are_among(plan.tag_sets, paths[Column.TAG_SETS])
-        for each in plan.touch_keys:
+        if scope.source_ids:
+            counted &= are_sources_among(scope.source_ids, paths[Column.SOURCES])
+        if scope.tag_sets is not None:
+            counted &= are_among(scope.tag_sets, paths[Column.TAG_SETS])
+        for each in scope.touch_keys:
             counted &= each.chosen(paths)
-        if plan.query.date_basis is DateBasis.TOUCH:
+        if scope.query.date_basis is DateBasis.TOUCH:
             seconds = paths[Column.TOUCH_SECONDS]
-            counted &= (seconds >= plan.period.start) & (seconds < plan.period.stop)
+            counted &= (seconds >= scope.period.start) & (seconds < scope.period.stop)
         return counted
 
     @cached_property
@@ -125,7 +124,7 @@ class ChosenEvents:
 
     def first_orders(self) -> BoolArray:
         """Return which events are the first order of their contact."""
-        orders = self.plan.first_orders
+        orders = self.scope.first_orders
         assert orders is not None
         return orders.include(self.paths)
 

@@ -76,14 +76,14 @@ class ListRequest:
 
 def list_piece(plan: Plan, request: ListRequest, paths: PathData) -> ListedPiece:
     """Add up a piece, and return the events that come next of those that are listed."""
-    events = ChosenEvents.of(plan, paths)
+    events = ChosenEvents.of(plan.scope, paths)
     chosen = np.flatnonzero(_are_listed(events, request.credit))
     seconds, event_ids = (
         events.paths[column][chosen].astype(np.int64)
         for column in (Column.SECONDS, Column.EVENT_IDS)
     )
     nearest = ListedEvents(seconds, event_ids).nearest(request.at, request.most)
-    return ListedPiece(add_up_events(events), nearest)
+    return ListedPiece(add_up_events(plan, events), nearest)
 
 
 def _are_listed(events: ChosenEvents, credit: CreditFilter) -> BoolArray:
@@ -117,7 +117,7 @@ class SharedOut:
     def __init__(self, plan: Plan, paths: PathData, credit: CreditFilter) -> None:
         """`paths` are those of the events alone."""
         self.paths = paths
-        events = ChosenEvents(plan, paths)
+        events = ChosenEvents(plan.scope, paths)
         credited = _only(events)
         self._statuses = credited.statuses
         self._pairs = events.touched if credit is CreditFilter.TOUCHED else credited.counted

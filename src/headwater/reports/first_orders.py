@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from headwater.paths.lookup import NumberPlaces
 from headwater.paths.path_data import Column, IntArray, PathData
 from headwater.reports.dimensions import NO_KEY
-from headwater.reports.order import firsts, order_of
+from headwater.reports.order import firsts, in_order
 from headwater.reports.plan import FirstOrders
 from headwater.reports.selection import are_named
 
@@ -42,11 +43,19 @@ def orders_in(paths: PathData, event_names: Collection[str]) -> IntArray:
 
 def first_of(orders: Sequence[IntArray]) -> FirstOrders:
     """Return the earliest of each contact's orders; in one second, that of the least id."""
-    nothing = np.empty((3, 0), dtype=np.int64)
-    contacts, seconds, event_ids = np.concatenate([nothing, *orders], axis=1)
-    order = order_of(contacts, seconds)
-    contacts, seconds, event_ids = contacts[order], seconds[order], event_ids[order]
-    moments = firsts(contacts, seconds)
-    first = firsts(contacts[moments])
-    least_ids = np.minimum.reduceat(event_ids, moments) if len(moments) else event_ids
-    return FirstOrders(contacts[moments[first]], least_ids[first])
+    contacts, seconds = (_together(orders, place) for place in (0, 1))
+    in_turn, times = in_order(contacts, seconds)
+    first = firsts(in_turn)
+    places, earliest = NumberPlaces(in_turn[first]), times[first]
+    second = first[first + 1 < len(in_turn)] + 1
+    together = (in_turn[second] == in_turn[second - 1]) & (times[second] == times[second - 1])
+    if not together.any():
+        return FirstOrders(places, earliest, Column.SECONDS)
+    at_first = earliest[places.find(contacts)[0]] == seconds
+    in_turn, event_ids = in_order(contacts[at_first], _together(orders, 2)[at_first])
+    return FirstOrders(places, event_ids[firsts(in_turn)], Column.EVENT_IDS)
+
+
+def _together(orders: Sequence[IntArray], place: int) -> IntArray:
+    """Return one column of several pieces."""
+    return np.concatenate([np.array([], dtype=np.int64), *(each[place] for each in orders)])

@@ -36,7 +36,6 @@ class Subject:
     filters: Filters
     of_touch_dates: bool = False
     """True when the range, and times as groups, are of touches."""
-    compare: Comparison = Comparison.NONE
 
 
 class GroupLoader:
@@ -80,14 +79,20 @@ class GroupLoader:
                 last = min(last, _day_of(max(seconds.start, seconds.stop - 1)))
         return first, last
 
-    async def filters(self, span: DateTimeSpan) -> tuple[KeyFilter, ...]:
-        """Return the conditions on keys, for the range asked for or the one it is compared with.
-        Raises Invalid for a range with too many days, weeks or months.
+    async def filters(
+        self, span: DateTimeSpan, compare: Comparison = Comparison.NONE
+    ) -> tuple[KeyFilter, ...]:
+        """Return the conditions on keys, for the range, or for one that it is compared with in some
+        way. Raises Invalid for a range with too many days, weeks or months.
         """
         wanted: dict[Group, set[str | None]] = {}
         for condition in self._subject.filters.only:
             wanted.setdefault(condition.group, set()).add(condition.key)
-        return tuple([await self._filter(group, texts, span) for group, texts in wanted.items()])
+        return tuple([
+            KeyFilter(*self._steps(group, texts, span, compare))
+            if group in STEPS else await self._filter(group, texts)
+            for group, texts in wanted.items()
+        ])  # fmt: skip
 
     async def _load(self, group: Group) -> ReportDimension:
         if group is Group.CUSTOMER:
@@ -105,17 +110,13 @@ class GroupLoader:
         orders = [piece async for piece in self._reader.pieces(paths, days, work)]
         return await in_thread(first_of, orders)
 
-    async def _filter(
-        self, group: Group, texts: Collection[str | None], span: DateTimeSpan
-    ) -> KeyFilter:
-        if group in STEPS:
-            return KeyFilter(*self._steps(group, texts, span))
+    async def _filter(self, group: Group, texts: Collection[str | None]) -> KeyFilter:
         loaded = await self.load(group)
         numbers = [number_of(loaded.keys, text) for text in texts]
         return KeyFilter(loaded.dimension, _ascending(numbers))
 
     def _steps(
-        self, group: Group, texts: Collection[str | None], span: DateTimeSpan
+        self, group: Group, texts: Collection[str | None], span: DateTimeSpan, compare: Comparison
     ) -> tuple[Dimension, IntArray]:
         """Return steps of a range, and those that have a key; of a compared range, the ones that
         rows with such a key are compared with.
@@ -124,13 +125,11 @@ class GroupLoader:
         main = cut(subject.span, group, zone, FIELD)
         keys = step_keys(main)
         places = [keys.find(text) for text in texts if text is not None]
-        if span == subject.span:
+        if compare is Comparison.NONE:
             return steps(main, of_touch=subject.of_touch_dates), _ascending(places)
         others = cut(span, group, zone, FIELD)
         theirs = [
-            counterpart(place, subject.compare, main, others)
-            for place in places
-            if place is not None
+            counterpart(place, compare, main, others) for place in places if place is not None
         ]
         return steps(others, of_touch=subject.of_touch_dates), _ascending(theirs)
 

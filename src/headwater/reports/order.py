@@ -22,25 +22,20 @@ def distinct_values(values: IntArray) -> IntArray:
 
 def distinct(first: IntArray, second: IntArray) -> tuple[IntArray, IntArray]:
     """Return each pair of two columns once, in order."""
-    bits = _bits_of(second)
-    if _bits_of(first) + bits <= _BITS:
-        least_first, least_second = _least(first), _least(second)
-        pairs = _joined(first, second, bits)
-        pairs.sort()
-        pairs = pairs[_begins(pairs)]
-        return (pairs >> bits) + least_first, (pairs & ((1 << bits) - 1)) + least_second
-    order = np.lexsort((second, first))
-    first, second = first[order], second[order]
+    first, second = in_order(first, second)
     once = firsts(first, second)
     return first[once], second[once]
 
 
-def order_of(first: IntArray, second: IntArray) -> IntArray:
-    """Return an order by two columns, in which equal pairs are neighbours."""
+def in_order(first: IntArray, second: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the pairs of two columns in order."""
     bits = _bits_of(second)
-    if _bits_of(first) + bits <= _BITS:
-        return np.argsort(_joined(first, second, bits))
-    return np.lexsort((second, first))
+    if _bits_of(first) + bits > _BITS:
+        order = np.lexsort((second, first))
+        return first[order], second[order]
+    pairs = _joined(first, second, bits)
+    pairs.sort()
+    return (pairs >> bits) + _least(first), (pairs & ((1 << bits) - 1)) + _least(second)
 
 
 def firsts(*columns: IntArray) -> IntArray:

@@ -1,10 +1,12 @@
-"""A report made ready: everything that adding up needs, once for all pieces of the data. Pure."""
+"""Reports made ready: everything that adding up needs, once for all pieces of the data. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headwater.paths.lookup import place_among
+import numpy as np
+
+from headwater.paths.lookup import NumberPlaces
 from headwater.paths.path_data import BoolArray, Column, IntArray, PathData
 from headwater.reports.dimensions import Dimension, time_column
 from headwater.reports.forms import FORMS, Sum
@@ -16,26 +18,33 @@ from headwater.reports.selection import EventConditions, KeyFilter, window_colum
 class FirstOrders:
     """The first order of every contact."""
 
-    contacts: IntArray
-    """Ascending."""
-    event_ids: IntArray
+    contacts: NumberPlaces
+    marks: IntArray
+    """The mark by which each one's is known among the contact's orders."""
+    marked_by: Column
+    """The column of the marks: times, or ids where some contact has several orders at its first
+    time.
+    """
 
     def include(self, paths: PathData) -> BoolArray:
         """Return which events are the first order of their contact."""
-        places, first = place_among(self.contacts, paths[Column.CONTACTS])
-        first[first] = self.event_ids[places[first]] == paths[Column.EVENT_IDS][first]
-        return first
+        if not len(self.marks):
+            return np.zeros(paths.events, dtype=np.bool_)
+        places, known = self.contacts.find(paths[Column.CONTACTS])
+        return known & (self.marks[places] == paths[self.marked_by]) & (paths[Column.AMOUNTS] > 0)
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Everything that a report adds up over one period."""
+@dataclass(frozen=True, eq=False)
+class ReportScope:
+    """The events that some reports are about over one period, and the touches whose credit counts:
+    reports that differ by their groups and measures alone have it in common.
+    """
 
     query: ReportQuery
+    """What they have in common; of measures and groups it says nothing."""
     period: range
     """The seconds of the period, since 1970."""
     conditions: EventConditions
-    dimensions: tuple[Dimension, ...]
     source_ids: frozenset[int] = frozenset()
     """The sources whose credit counts; empty is all."""
     tag_sets: IntArray | None = None
@@ -46,8 +55,32 @@ class Plan:
     """Only for counting new customers."""
 
     @property
+    def touch_columns(self) -> tuple[Column, ...]:
+        """The columns of paths that tell which touches count."""
+        columns = [column for each in self.touch_keys for column in each.dimension.columns]
+        if self.tag_sets is not None:
+            columns.append(Column.TAG_SETS)
+        if self.query.date_basis is DateBasis.TOUCH:
+            columns.append(time_column(of_touch=True))
+        return tuple(columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Everything that a report adds up over one period."""
+
+    query: ReportQuery
+    scope: ReportScope
+    dimensions: tuple[Dimension, ...]
+
+    @property
     def is_about_touches(self) -> bool:
         return self.query.is_about_touches
+
+    @property
+    def paths_of_companies(self) -> bool:
+        """True when an event's path is that of its whole company."""
+        return self.query.by_company and self.is_about_touches
 
     def needs(self, *measures: Measure) -> bool:
         """Return whether the report has any of these measures."""
@@ -70,20 +103,16 @@ class Plan:
     def columns(self) -> tuple[Column, ...]:
         """The columns of paths that the report reads."""
         columns = [
-            *self.conditions.columns,
+            *self.scope.conditions.columns,
             *(column for dimension in self.dimensions for column in dimension.columns),
-            *(column for each in self.touch_keys for column in each.dimension.columns),
+            *self.scope.touch_columns,
         ]  # fmt: skip
         if self.needs(Measure.CONTACTS, Measure.NEW_CUSTOMERS):
             columns.append(Column.CONTACTS)
         if self.is_about_touches:
             columns += [*window_columns(self.query.window_days), Column.SOURCES]
-        if self.tag_sets is not None:
-            columns.append(Column.TAG_SETS)
         if self.needs(Measure.DAYS_TO_CONVERSION):
             columns.append(Column.TOUCH_SECONDS)
-        if self.query.date_basis is DateBasis.TOUCH:
-            columns.append(time_column(of_touch=True))
         return tuple(dict.fromkeys(columns))
 
     @property

@@ -1,27 +1,30 @@
-"""The plans of a report, for the range asked for and the one it is compared with."""
+"""The plans of reports of one subject, for their range and those it is compared with."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import date
-from typing import TypeVar
 
-from headwater.paths.path_data import IntArray, PathData
-from headwater.paths.reader import PathReader
 from headwater.reports.dimensions import steps
 from headwater.reports.group_keys import step_keys
 from headwater.reports.group_loader import GroupLoader, Subject
 from headwater.reports.groups import ReportDimension, fetch_tag_sets_of_campaign
-from headwater.reports.models import STEPS, DateBasis, DateTimeSpan, Group, Measure, ReportQuery
-from headwater.reports.plan import FirstOrders, Plan
+from headwater.reports.models import (
+    STEPS,
+    Comparison,
+    DateBasis,
+    DateTimeSpan,
+    Group,
+    Measure,
+    ReportQuery,
+)
+from headwater.reports.plan import Plan, ReportScope
 from headwater.reports.report_reader import ReportReader
 from headwater.reports.result import ReportPeriod
-from headwater.reports.selection import EventConditions
-from headwater.reports.time_buckets import TimeBuckets, cut
+from headwater.reports.selection import KeyFilter
+from headwater.reports.time_buckets import TimeBuckets, compared_span, cut
 from headwater.sources.catalogue import SOURCE_IDS
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -36,36 +39,42 @@ class PeriodPlan:
     """The first and the last day, in UTC, of the events to read."""
 
 
+def subject_of(query: ReportQuery) -> ReportQuery:
+    """Return what a report has in common with those that differ by groups and measures alone."""
+    return replace(
+        query, measures=(), group_by=(), compare=Comparison.NONE, order_by=None, descending=True,
+        limit=0,
+    )  # fmt: skip
+
+
 class PlanLoader:
-    """Loads what a report needs of the database besides paths."""
+    """Loads what the reports of one subject need of the database besides paths."""
 
-    def __init__(self, reader: ReportReader, query: ReportQuery) -> None:
-        self._reader, self._query = reader, query
-        self._of_touch_dates = query.date_basis is DateBasis.TOUCH
-        span = DateTimeSpan(query.start, query.end)
+    def __init__(self, reader: ReportReader, queries: Sequence[ReportQuery]) -> None:
+        """The queries have one subject."""
+        self._reader, self._subject = reader, subject_of(queries[0])
+        self._span = DateTimeSpan(self._subject.start, self._subject.end)
+        self._of_touch_dates = self._subject.date_basis is DateBasis.TOUCH
+        self._measures = frozenset(measure for query in queries for measure in query.measures)
         self._groups = GroupLoader(
-            reader, Subject(span, query.filters, self._of_touch_dates, query.compare)
+            reader, Subject(self._span, self._subject.filters, self._of_touch_dates)
         )
-        self._conditions = EventConditions(query.filters)
-        self._tag_sets: IntArray | None = None
-        self._first_orders: FirstOrders | None = None
-        """Only for counting new customers."""
+        self._scopes: dict[tuple[DateTimeSpan, Comparison], ReportScope] = {}
 
-    async def load(self) -> None:
-        """Load what both periods need."""
-        await self._reader.bound_time()
-        filters = self._query.filters
-        self._conditions = await self._reader.load_conditions(filters)
-        if filters.campaign is not None:
-            self._tag_sets = await fetch_tag_sets_of_campaign(
-                self._reader.connection, self._reader.space.id, filters.campaign
-            )
-        if Measure.NEW_CUSTOMERS in self._query.measures:
-            self._first_orders = await self._groups.first_orders()
+    async def plans(self, query: ReportQuery) -> list[PeriodPlan]:
+        """Return the report over its range made ready, and over the one that it is compared with.
+        Raises Invalid for too many steps, and for a comparison that the calendar has not.
+        """
+        plans = [await self._plan(query, self._span, Comparison.NONE)]
+        if query.compare is not Comparison.NONE:
+            compared = compared_span(self._span, query.compare)
+            plans.append(await self._plan(query, compared, query.compare))
+        return plans
 
-    async def plan(self, span: DateTimeSpan) -> PeriodPlan:
-        """Return the report over a period made ready. Raises Invalid for too many steps."""
-        query, bounds = self._query, self._reader.bounds(span)
+    async def _plan(
+        self, query: ReportQuery, span: DateTimeSpan, compare: Comparison
+    ) -> PeriodPlan:
+        """Return the report over the range, or over one that it is compared with in some way."""
         buckets = {
             place: cut(span, group, self._reader.space.zone)
             for place, group in enumerate(query.group_by)
@@ -75,28 +84,32 @@ class PlanLoader:
             await self._dimension(group, buckets.get(place))
             for place, group in enumerate(query.group_by)
         ])  # fmt: skip
-        only = await self._groups.filters(span)
-        conditions = self._conditions.with_keys(only).within(
-            None if self._of_touch_dates else bounds.seconds
-        )
+        only = await self._groups.filters(span, compare)
+        if (span, compare) not in self._scopes:
+            self._scopes[span, compare] = await self._scope(span, only)
         plan = Plan(
-            query, bounds.seconds, conditions,
+            query, self._scopes[span, compare],
             tuple(dimension.dimension for dimension in dimensions),
-            frozenset(SOURCE_IDS[name] for name in query.filters.sources), self._tag_sets,
-            tuple(each for each in only if each.of_touch), self._first_orders,
         )  # fmt: skip
-        days = self._groups.days(span, only)
-        return PeriodPlan(plan, ReportPeriod(span, buckets), dimensions, days)
+        return PeriodPlan(
+            plan, ReportPeriod(span, buckets), dimensions, self._groups.days(span, only)
+        )
 
-    def pieces(self, planned: PeriodPlan, work: Callable[[PathData], T]) -> AsyncIterator[T]:
-        """Yield what the work on each piece of a period's paths comes to, in any order."""
-        return self._reader.pieces(self.paths(planned.plan), planned.days, work)
-
-    def paths(self, plan: Plan) -> PathReader:
-        """Return the reader of the paths that a plan is about."""
-        return PathReader(
-            self._reader.connection, self._reader.space.id, plan.columns,
-            by_company=self._query.by_company and plan.is_about_touches,
+    async def _scope(self, span: DateTimeSpan, only: Sequence[KeyFilter]) -> ReportScope:
+        await self._reader.bound_time()
+        filters, seconds = self._subject.filters, self._reader.bounds(span).seconds
+        conditions = await self._reader.load_conditions(filters)
+        tag_sets = None
+        if filters.campaign is not None:
+            tag_sets = await fetch_tag_sets_of_campaign(
+                self._reader.connection, self._reader.space.id, filters.campaign
+            )
+        return ReportScope(
+            self._subject, seconds,
+            conditions.with_keys(only).within(None if self._of_touch_dates else seconds),
+            frozenset(SOURCE_IDS[name] for name in filters.sources), tag_sets,
+            tuple(each for each in only if each.of_touch),
+            await self._groups.first_orders() if Measure.NEW_CUSTOMERS in self._measures else None,
         )  # fmt: skip
 
     async def _dimension(self, group: Group, buckets: TimeBuckets | None) -> ReportDimension:

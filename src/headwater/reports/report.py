@@ -5,23 +5,20 @@ it is compared with.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from psycopg import AsyncConnection
 
-from headwater.reports.addition import add_up
 from headwater.reports.groups import ReportDimension, fetch_labels
 from headwater.reports.measures import Sums
 from headwater.reports.models import (
-    Comparison,
     DateBasis,
-    DateTimeSpan,
     GroupKey,
     Report,
     ReportQuery,
     columns_of,
 )
-from headwater.reports.plan_loader import PeriodPlan, PlanLoader
+from headwater.reports.path_pass import add_up_plans
+from headwater.reports.plan_loader import PeriodPlan, PlanLoader, subject_of
 from headwater.reports.report_reader import ReportReader, in_thread, open_reader
 from headwater.reports.result import (
     PeriodSums,
@@ -30,7 +27,7 @@ from headwater.reports.result import (
     make_row,
     make_unattributed,
 )
-from headwater.reports.time_buckets import compared_span, named
+from headwater.reports.time_buckets import named
 from headwater.reports.validation import check
 
 
@@ -49,82 +46,95 @@ async def query_reports(
     connection: AsyncConnection, space_id: int, queries: Sequence[ReportQuery]
 ) -> list[Report]:
     """The reports of several queries, all of the same moment, so that what they have in common is
-    equal. Needs the same, raises the same, and takes no longer than SECONDS for all together.
+    equal, and is read and worked out once. Needs the same, raises the same, and takes no longer
+    than SECONDS for all together.
     """
     for query in queries:
         check(query)
     async with open_reader(connection, space_id) as reader:
-        return [await _ReportBuilder(reader, query).build() for query in queries]
+        plans = await _load_plans(reader, queries)
+        sums = iter(await add_up_plans(reader, [plan for of_query in plans for plan in of_query]))
+        reports: list[Report] = []
+        for query, of_query in zip(queries, plans, strict=True):
+            periods = [
+                await in_thread(PeriodSums.join, query, planned.period, next(sums))
+                for planned in of_query
+            ]
+            reports.append(await _make_report(reader, query, of_query[0].dimensions, *periods))
+        return reports
 
 
-class _ReportBuilder:
-    """Makes one report out of what the database has."""
+async def _load_plans(
+    reader: ReportReader, queries: Sequence[ReportQuery]
+) -> list[list[PeriodPlan]]:
+    """Return the plans of each query, one for every period."""
+    subjects = [subject_of(query) for query in queries]
+    firsts = [subjects.index(subject) for subject in subjects]
+    loaders = {
+        first: PlanLoader(
+            reader, [query for query, at in zip(queries, firsts, strict=True) if at == first]
+        )
+        for first in firsts
+    }
+    return [await loaders[first].plans(query) for query, first in zip(queries, firsts, strict=True)]
 
-    def __init__(self, reader: ReportReader, query: ReportQuery) -> None:
-        self._reader, self._query = reader, query
-        self._connection, self._space = reader.connection, reader.space
-        self._loader = PlanLoader(reader, query)
 
-    async def build(self) -> Report:
-        """Return the report. Raises QueryCanceled or ReportTooLarge when it takes too long."""
-        query = self._query
-        await self._loader.load()
-        planned = await self._loader.plan(DateTimeSpan(query.start, query.end))
-        now = await self._add_up(planned)
-        then = None
-        if query.compare is not Comparison.NONE:
-            other = compared_span(now.period.span, query.compare)
-            then = await self._add_up(await self._loader.plan(other))
-        dimensions = planned.dimensions
-        places = await in_thread(Ranking(now, dimensions).first) if query.group_by else []
-        labels = [
-            await self._labels(now, dimension, at, places)
-            for at, dimension in enumerate(dimensions)
-        ]
-        keys = {
-            place: tuple(
-                labels_of_group[key]
-                for labels_of_group, key in zip(labels, now.keys(place), strict=True)
-            )
+async def _make_report(
+    reader: ReportReader,
+    query: ReportQuery,
+    dimensions: Sequence[ReportDimension],
+    now: PeriodSums,
+    then: PeriodSums | None = None,
+) -> Report:
+    """Return the report of what was added up, `then` over the range that is compared with."""
+    places = await in_thread(Ranking(now, dimensions).first) if query.group_by else []
+    labels = [
+        await _labels(reader, now, dimension, at, places) for at, dimension in enumerate(dimensions)
+    ]
+    keys = {
+        place: tuple(
+            labels_of_group[key]
+            for labels_of_group, key in zip(labels, now.keys(place), strict=True)
+        )
+        for place in places
+    }
+    compared = _compared(now, then, places)
+    first, last = reader.ends_within(now.period.span)
+    return Report(
+        columns=columns_of(query),
+        rows=tuple(
+            make_row(query, keys[place], now.at(place), now.whole, compared.get(place))
             for place in places
-        }
-        compared = _compared(now, then, places)
-        first, last = self._reader.ends_within(now.period.span)
-        return Report(
-            columns=columns_of(query),
-            rows=tuple(
-                make_row(query, keys[place], now.at(place), now.whole, compared.get(place))
-                for place in places
-            ),
-            left_out=max(0, now.groups.groups - len(places)) if query.group_by else 0,
-            total=make_row(query, (), now.total, now.whole, then and (then.total, then.whole)),
-            unattributed=make_unattributed(query, now, then),
-            overall=None if query.date_basis is DateBasis.TOUCH else make_row(
-                query, (), now.overall, now.whole, then and (then.overall, then.whole)
-            ),
-            event_counts=now.names,
-            first_event=first,
-            last_event=last,
-            span=now.period.span,
-            compared_span=then and then.period.span,
-            timezone=self._space.timezone,
-            currency=self._space.currency,
-        )  # fmt: skip
+        ),
+        left_out=max(0, now.groups.groups - len(places)) if query.group_by else 0,
+        total=make_row(query, (), now.total, now.whole, then and (then.total, then.whole)),
+        unattributed=make_unattributed(query, now, then),
+        overall=None if query.date_basis is DateBasis.TOUCH else make_row(
+            query, (), now.overall, now.whole, then and (then.overall, then.whole)
+        ),
+        event_counts=now.names,
+        first_event=first,
+        last_event=last,
+        span=now.period.span,
+        compared_span=then and then.period.span,
+        timezone=reader.space.timezone,
+        currency=reader.space.currency,
+    )  # fmt: skip
 
-    async def _add_up(self, planned: PeriodPlan) -> PeriodSums:
-        work = partial(add_up, planned.plan)
-        pieces = [piece async for piece in self._loader.pieces(planned, work)]
-        return await in_thread(PeriodSums.join, self._query, planned.period, pieces)
 
-    async def _labels(
-        self, now: PeriodSums, dimension: ReportDimension, at: int, places: Sequence[int]
-    ) -> dict[int, GroupKey]:
-        """Return the keys of one group in words, for the groups that are listed."""
-        keys = {now.keys(place)[at] for place in places}
-        if at in now.period.steps:
-            return {key: GroupKey(*named(key, now.period.steps[at])) for key in keys}
-        labels = await fetch_labels(self._connection, self._space.id, dimension, list(keys))
-        return {key: GroupKey(dimension.key_text(key), labels.get(key)) for key in keys}
+async def _labels(
+    reader: ReportReader,
+    now: PeriodSums,
+    dimension: ReportDimension,
+    at: int,
+    places: Sequence[int],
+) -> dict[int, GroupKey]:
+    """Return the keys of one group in words, for the groups that are listed."""
+    keys = {now.keys(place)[at] for place in places}
+    if at in now.period.steps:
+        return {key: GroupKey(*named(key, now.period.steps[at])) for key in keys}
+    labels = await fetch_labels(reader.connection, reader.space.id, dimension, list(keys))
+    return {key: GroupKey(dimension.key_text(key), labels.get(key)) for key in keys}
 
 
 def _compared(

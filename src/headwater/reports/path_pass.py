@@ -1,0 +1,77 @@
+"""Passes over the paths of a Space: reports that are about the same days read them together, piece
+by piece, each column once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+from headwater.paths.path_data import PathData
+from headwater.paths.reader import PathReader
+from headwater.reports.addition import PieceSums, add_up
+from headwater.reports.plan import Plan
+from headwater.reports.plan_loader import PeriodPlan
+from headwater.reports.report_reader import ReportReader
+
+T = TypeVar("T")
+
+
+async def add_up_plans(reader: ReportReader, plans: Sequence[PeriodPlan]) -> list[list[PieceSums]]:
+    """Return what each plan adds up, piece by piece. Raises ReportTooLarge."""
+    sums: list[list[PieceSums]] = [[] for _ in plans]
+    for together in _passes(plans):
+        of_pass = [plans[place] for place in together]
+        work = partial(add_up, [planned.plan for planned in of_pass])
+        async for piece in read_pieces(reader, of_pass, work):
+            for place, of_plan in zip(together, piece, strict=True):
+                sums[place] += [] if of_plan is None else [of_plan]
+    return sums
+
+
+def read_pieces(
+    reader: ReportReader, plans: Sequence[PeriodPlan], work: Callable[[PathData], T]
+) -> AsyncIterator[T]:
+    """Yield what the work on each piece of some plans' paths comes to, in any order."""
+    days = min(planned.days[0] for planned in plans), max(planned.days[1] for planned in plans)
+    return reader.pieces(path_reader(reader, [planned.plan for planned in plans]), days, work)
+
+
+def path_reader(reader: ReportReader, plans: Sequence[Plan]) -> PathReader:
+    """Return the reader of the paths that some plans are about, which are of one kind."""
+    columns = dict.fromkeys(column for plan in plans for column in plan.columns)
+    return PathReader(
+        reader.connection, reader.space.id, columns, by_company=plans[0].paths_of_companies
+    )
+
+
+# Reports of June, of each day of June, and of the same compared with May, in one pass; one of March
+# alone would have its own:
+#
+#     plan        March ─── April ─── May ─── June ───
+#     channels                               ████████
+#       compared                    ████████
+#     days                                   ████████
+#     countries   ████████
+#     passes      1═══════          2═════════════════
+#
+def _passes(plans: Sequence[PeriodPlan]) -> list[list[int]]:
+    """Return the places of the plans that are read together: those whose days overlap or meet, and
+    whose paths are of the same kind.
+    """
+    passes: list[list[int]] = []
+    until = None
+    for place in sorted(range(len(plans)), key=lambda place: _order(plans[place])):
+        (first, last), kind = plans[place].days, plans[place].plan.paths_of_companies
+        if until is not None and kind == until[0] and (first - until[1]).days <= 1:
+            passes[-1].append(place)
+            until = (kind, max(until[1], last))
+        else:
+            passes.append([place])
+            until = (kind, last)
+    return passes
+
+
+def _order(planned: PeriodPlan) -> tuple[bool, int]:
+    return planned.plan.paths_of_companies, planned.days[0].toordinal()
