@@ -167,21 +167,30 @@ def compare(
     basis: Basis, view: ReportView, choices: ModelChoices, report: Report
 ) -> ModelComparison:
     """Return a report of several models as the page shows it."""
-    rows = [
-        ComparedRow(
-            title(choices.group, row.keys[0]), row,
-            view.narrowed(f"{choices.group}:{row.keys[0].value or ''}").only,
-            tuple(
-                Fraction(row.figures[FigureColumn(basis.credited, model)] or 0)
-                for model in choices.columns
-            ),
+    credit = [
+        tuple(
+            Fraction(row.figures[FigureColumn(basis.credited, model)] or 0)
+            for model in choices.columns
         )
         for row in report.rows
-    ]  # fmt: skip
+    ]
+    order = list(range(len(credit)))
     if choices.order == "disagreement":
-        rows.sort(key=lambda row: row.disagreement, reverse=True)
-    left_out = report.left_out + max(0, len(rows) - MOST_LISTED)
-    return ModelComparison(basis, choices, report, rows[:MOST_LISTED], left_out)
+        order.sort(key=lambda place: max(credit[place]) - min(credit[place]), reverse=True)
+    rows = [
+        _compared_row(view, choices.group, report.rows[place], credit[place])
+        for place in order[:MOST_LISTED]
+    ]
+    left_out = report.left_out + len(order) - len(rows)
+    return ModelComparison(basis, choices, report, rows, left_out)
+
+
+def _compared_row(
+    view: ReportView, group: Group, row: ReportRow, amounts: tuple[Fraction, ...]
+) -> ComparedRow:
+    (key,) = row.keys
+    only = view.narrowed(f"{group}:{key.value or ''}").only
+    return ComparedRow(title(group, key), row, only, amounts)
 
 
 async def show_models(request: Request) -> Response:
