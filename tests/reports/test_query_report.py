@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -266,6 +267,29 @@ def test_too_much_to_add_up(
         ask(database_url, stage.space_id, group_by=(Group.SOURCE,), models=("linear",))
     assert caught.value.message == "There is too much to add up: narrow the range."
     assert caught.value.status == 422
+
+
+@pytest.mark.parametrize(
+    ("seconds", "error"), [(0.0, ReportTooLarge), (19.0, psycopg.InternalError)]
+)
+def test_rows_with_a_cancellation_right_behind_them(
+    database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch, seconds: float,
+    error: type[Exception],
+) -> None:  # fmt: skip
+    """A statement whose time runs out just after its rows is a fault to psycopg, not a
+    cancellation.
+    """
+
+    async def read() -> None:
+        async with (
+            await psycopg.AsyncConnection.connect(database_url) as connection,
+            report_reader.open_reader(connection, stage.space_id),
+        ):
+            raise psycopg.InternalError
+
+    monkeypatch.setattr(report_reader, "SECONDS", seconds)
+    with pytest.raises(error):
+        asyncio.run(read())
 
 
 def test_another_space_is_not_counted(
