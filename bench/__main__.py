@@ -15,6 +15,7 @@ from bench import (
     hits,
     ingest,
     listing,
+    pages,
     payloads,
     people,
     pipeline,
@@ -25,8 +26,8 @@ from bench.stage import Stage, staged
 from headwater import logs
 
 PARTS = (
-    "start", "ingest", "hits", "flow", "pipeline", "listing", "people", "reports", "mcp", "exports",
-    "sources", "payloads", "forwarding",
+    "start", "ingest", "hits", "flow", "pipeline", "listing", "people", "reports", "pages", "mcp",
+    "exports", "sources", "payloads", "forwarding",
 )  # fmt: skip
 
 
@@ -70,6 +71,7 @@ def main() -> None:
             "mcp": lambda: assistants.measure(stage, say),
             "people": lambda: people.measure(stage, say, sizes),
             "reports": lambda: reports.measure(stage, say, sizes[-1:]),
+            "pages": lambda: pages.measure(stage, say, sizes[-1:]),
             "exports": lambda: exports.measure(stage, say, sizes),
             "sources": lambda: sources.measure(say),
             "payloads": lambda: payloads.measure(say),

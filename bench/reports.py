@@ -44,23 +44,34 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
         with psycopg.connect(stage.url, autocommit=True) as connection:
             stage.pause_worker()  # which would build what is to be pending
             _measure_segments(stage, say, connection, space_id, size)
-            (event_ids,) = connection.execute(
-                SOME_EVENTS, {"space_id": space_id, "share": PENDING_SHARE}
-            ).fetchone()
-            connection.execute(NOTE_EVENTS, {"space_id": space_id, "event_ids": event_ids})
-        _measure_reports(stage, say, key, size, len(event_ids))
+            pending = note_pending(connection, space_id)
+        _measure_reports(stage, say, key, size, pending)
         _compare(stage, say, space_id, key)
         stage.resume_worker()
+
+
+def build_segments(connection: psycopg.Connection, space_id: int) -> None:
+    """Build the segments of a Space from nothing."""
+    forget_space(connection, space_id)
+    while build_next(connection, space_id):
+        pass
+
+
+def note_pending(connection: psycopg.Connection, space_id: int) -> int:
+    """Note some of a Space's events as changed, and return how many."""
+    (event_ids,) = connection.execute(
+        SOME_EVENTS, {"space_id": space_id, "share": PENDING_SHARE}
+    ).fetchone()
+    connection.execute(NOTE_EVENTS, {"space_id": space_id, "event_ids": event_ids})
+    return len(event_ids)
 
 
 def _measure_segments(
     stage: Stage, say: Callable[..., None], connection: psycopg.Connection, space_id: int, size: int
 ) -> None:
     """Build the segments of a Space as the worker does, and print what they cost."""
-    forget_space(connection, space_id)
     before, own = stage.cpu_by_role(), time.process_time()
-    while build_next(connection, space_id):
-        pass
+    build_segments(connection, space_id)
     spent = {role: now - before.get(role, 0) for role, now in stage.cpu_by_role().items()}
     spent["worker"] = time.process_time() - own
     (octets,) = connection.execute(OCTETS, {"space_id": space_id}).fetchone()
