@@ -27,6 +27,7 @@ from headwater import __version__
 from headwater.accounts.passwords import Passwords
 from headwater.api.router import Endpoints, operation_endpoints, path_routes
 from headwater.api.services import Services, provide
+from headwater.backups.metrics import backup_gauges
 from headwater.browsing.places import Places
 from headwater.console.browsers import (
     ForBrowsers,
@@ -166,7 +167,7 @@ def _headwater(shared: Services, database_url: str, public_egress: Egress) -> He
     settings, database = shared.settings, shared.database
     inbox = Inbox(database_url, TRACKING)
     sites = SiteCache(database, shared.sealing_key)
-    figures = (delivery_gauges, merge_figures(settings.merge_alert))
+    figures = (backup_gauges, delivery_gauges, merge_figures(settings.merge_alert))
     hosted = HostedClients(public_egress, settings.brand) if settings.hosted_clients else None
     for_assistants = McpServices(
         database, inbox, shared.base_url, shared.signing_key, settings.rate_limit_factor

@@ -49,6 +49,8 @@ class Settings:
     storage_url: str | None = None
     """The object store for exports, as s3://, gs://, az:// or file:// URL; None is a folder in
     `data_dir`."""
+    backup_dir: Path | None = None
+    """The folder of backups, in which the worker keeps the journal of erasures."""
     rate_limit_factor: float = 1.0
     """Multiplies every rate limit."""
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
@@ -219,6 +221,7 @@ READERS = {
     "base_url": _base_url,
     "secret_key": _secret_key,
     "storage_url": _storage_url,
+    "backup_dir": Path,
     "rate_limit_factor": _factor,
     "trusted_proxies": _networks,
     "brand": str,

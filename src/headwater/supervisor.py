@@ -7,7 +7,6 @@ as standard input, its leash: if the supervisor is killed, the leash ends and so
 
 from __future__ import annotations
 
-import fcntl
 import os
 import select
 import shutil
@@ -18,15 +17,19 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import psycopg
 
 from headwater import listening_socket
 from headwater.accounts.links import make_set_up_link
+from headwater.database.data_directory import DirectoryInUseError, lock_directory
 from headwater.database.embedded import Embedded, EmbeddedError
-from headwater.database.installation import write_addresses
+from headwater.database.installation import (
+    UnfinishedRestoreError,
+    require_finished,
+    write_addresses,
+)
 from headwater.database.migrator import MigrationError, migrate
 from headwater.files import make_private
 from headwater.jobs.backoff import double_pause
@@ -170,6 +173,8 @@ class Supervisor:
                         self.log, running=True, started=time.monotonic())
             )  # fmt: skip
         self._log_migrations(migrate(url))
+        with psycopg.connect(url) as connection:
+            require_finished(connection)
         self._settle_secret_key(url)
         with psycopg.connect(url) as connection:
             write_addresses(connection, settings, self._origin())
@@ -290,7 +295,7 @@ def supervise(plan: ServePlan) -> None:
     try:
         with _alone(plan.settings), _bind(plan) as bound:
             Supervisor(plan, bound).run()
-    except (EmbeddedError, MigrationError, SecretKeyError) as error:
+    except (EmbeddedError, MigrationError, SecretKeyError, UnfinishedRestoreError) as error:
         raise ServeError(str(error)) from None
     except psycopg.OperationalError as error:
         raise ServeError(f"cannot reach the database: {error}") from None
@@ -310,17 +315,12 @@ def _alone(settings: Settings) -> Generator[None]:
     if settings.database_url is not None:
         yield
         return
-    with _lock_file(settings.data_dir) as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ServeError(f"another `headwater serve` runs on {settings.data_dir}") from None
-        yield
-
-
-def _lock_file(data_dir: Path) -> IO[bytes]:
     try:
-        Embedded(data_dir).make_root()
-        return (data_dir / "serve.lock").open("ab")
+        Embedded(settings.data_dir).make_root()
+        lock = lock_directory(settings.data_dir)
+    except DirectoryInUseError:
+        raise ServeError(f"another `headwater serve` runs on {settings.data_dir}") from None
     except OSError as error:
-        raise ServeError(f"cannot use {data_dir}: {error.strerror}") from None
+        raise ServeError(f"cannot use {settings.data_dir}: {error.strerror}") from None
+    with lock:
+        yield

@@ -51,7 +51,7 @@ def test_nothing_is_connected(owner: Person, space_id: int) -> None:
     page = owner.browser.get(f"/console/spaces/{space_id}/setup")
     assert ticks(page.text) == dict.fromkeys(
         ["API key", "Site", "First order", "Orders tied to a visit",
-         "Orders with an e-mail address", "Ad platforms", "Assistant"], False,
+         "Orders with an e-mail address", "Ad platforms", "Assistant", "Backup"], False,
     )  # fmt: skip
     assert "data-refresh" in page.text
     assert "Look again" in page.text
@@ -81,6 +81,7 @@ def test_everything_is_connected(
     assert ticks(page) == {
         "API key": True, "Site": True, "First order": True, "Orders tied to a visit": True,
         "Orders with an e-mail address": True, "Ad platforms": True, "Assistant": False,
+        "Backup": False,
     }  # fmt: skip
     assert "<bdi>shop.example</bdi>" in page
     assert page.count("100.0 %") == 2

@@ -17,7 +17,7 @@ from headwater.jobs import leash
 from headwater.settings import Settings
 from headwater.spaces.secret_key import SecretKeyError
 from headwater.terminal.command import Command, Option
-from headwater.terminal.connection import database_url, explain_failures
+from headwater.terminal.connection import database_url, explain_failures, refuse_unfinished
 from headwater.terminal.failure import Failure
 from headwater.terminal.options import LEASH, LISTEN
 
@@ -33,6 +33,7 @@ def api(settings: Settings, arguments: argparse.Namespace) -> int:
     try:
         with _socket(arguments) as bound, explain_failures(settings):
             url, base_url = database_url(settings), listening_socket.base_url(bound)
+            refuse_unfinished(url)
             if arguments.fd is None:
                 _announce(settings, url, settings.base_url or base_url)
             app.serve(settings, url, bound, base_url)

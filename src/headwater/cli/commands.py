@@ -35,6 +35,8 @@ COMMANDS = (
         "forwarder", "send events to ad platforms while there are some", "forwarder:command"
     ),
     CommandEntry("migrate", "bring the database to this version", "migrate:command"),
+    CommandEntry("backup", "back everything up, or verify or list backups", "backups:command"),
+    CommandEntry("restore", "bring an installation back from a backup", "restorations:command"),
     CommandEntry("space", "create and change Spaces", "spaces:group"),
     CommandEntry("key", "create and revoke API keys", "keys:group"),
     CommandEntry("contact", "manage contacts", "contacts:group"),

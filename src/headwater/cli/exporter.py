@@ -15,7 +15,7 @@ from headwater.jobs import leash
 from headwater.settings import Settings
 from headwater.storage import open_storage
 from headwater.terminal.command import Command
-from headwater.terminal.connection import database_url
+from headwater.terminal.connection import database_url, refuse_unfinished
 from headwater.terminal.options import LEASH
 
 
@@ -32,6 +32,7 @@ def exporter(settings: Settings, arguments: Namespace) -> int:
     leash.hold(arguments)
     url = database_url(settings)
     try:
+        refuse_unfinished(url)
         with psycopg.connect(url, autocommit=True, connect_timeout=5) as connection:
             work(connection, open_storage(settings), url)
     except (StopRequested, psycopg.OperationalError):

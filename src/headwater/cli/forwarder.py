@@ -18,7 +18,7 @@ from headwater.platforms.platform_client import PlatformClient
 from headwater.platforms.registry import PLATFORMS
 from headwater.settings import Settings
 from headwater.terminal.command import Command
-from headwater.terminal.connection import database_url
+from headwater.terminal.connection import database_url, refuse_unfinished
 from headwater.terminal.encryption_key import load_encryption_key
 from headwater.terminal.options import LEASH
 
@@ -28,8 +28,10 @@ def forwarder(settings: Settings, arguments: Namespace) -> int:
     keep_private()
     logs.configure(settings.log_level, settings.log_format)
     leash.hold(arguments)
+    url = database_url(settings)
     try:
-        asyncio.run(_forward(settings, database_url(settings), load_encryption_key(settings)))
+        refuse_unfinished(url)
+        asyncio.run(_forward(settings, url, load_encryption_key(settings)))
     except UNAVAILABLE:
         return 0  # the worker starts another when there is still something to do
     return 0

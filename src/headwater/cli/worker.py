@@ -5,9 +5,13 @@ from __future__ import annotations
 import signal
 import threading
 from argparse import Namespace
+from contextlib import suppress
 from typing import Any
 
+import psycopg
+
 from headwater import logs
+from headwater.backups.journal_duty import make_journal_duty
 from headwater.deliveries.duty import make_forwarding_duty
 from headwater.exports.duties import make_export_duty, make_export_tidying_duty
 from headwater.files import keep_private
@@ -20,7 +24,7 @@ from headwater.privacy.erasure_job import ERASURE_DUTY
 from headwater.reports.backlog_watch import make_backlog_duty
 from headwater.settings import Settings
 from headwater.terminal.command import Command
-from headwater.terminal.connection import database_url
+from headwater.terminal.connection import database_url, refuse_unfinished
 from headwater.terminal.options import LEASH
 
 
@@ -46,8 +50,12 @@ def worker(settings: Settings, arguments: Namespace) -> int:
         make_export_tidying_duty(settings),
         make_cleanup_duty(),
         make_backlog_duty(),
+        make_journal_duty(settings),
     ]
-    Worker(database_url(settings), stop, duties).run()
+    url = database_url(settings)
+    with suppress(psycopg.OperationalError):  # a database that is away is waited for
+        refuse_unfinished(url)
+    Worker(url, stop, duties).run()
     return 0
 
 

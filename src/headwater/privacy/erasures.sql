@@ -53,3 +53,69 @@ SET attempts = e.attempts + 1, last_error = %(last_error)s,
     retry_at = now() + %(pause)s
 WHERE e.space_id = %(space_id)s AND e.id = %(id)s
 RETURNING e.attempts;
+
+-- name: changed
+-- For the operator's side: the erasures that were asked for or carried out since, each with every
+-- contact that it concerns, as in an older copy of the database these may still be several people,
+-- and the first receipt of each, as its first event may have waited there without a contact.
+SELECT e.space_id, e.id AS erasure_id, ARRAY(
+           SELECT c.id FROM contacts c WHERE c.space_id = e.space_id AND c.id = survivor.id
+           UNION
+           SELECT c.id FROM contacts c WHERE c.space_id = e.space_id AND c.merged_into = survivor.id
+           ORDER BY 1
+       ) AS contact_ids, ARRAY(
+           SELECT min(l.id) FROM events l
+           WHERE l.space_id = e.space_id AND l.contact_id = survivor.id
+           GROUP BY l.origin_id
+           UNION
+           SELECT min(l.id) FROM touchpoints l
+           WHERE l.space_id = e.space_id AND l.contact_id = survivor.id
+           GROUP BY l.origin_id
+           ORDER BY 1
+       ) AS receipt_ids, e.requested_at, e.erased_at
+FROM erasures e
+CROSS JOIN LATERAL (
+    SELECT coalesce(n.merged_into, n.id) AS id FROM contacts n
+    WHERE n.space_id = e.space_id AND n.id = e.contact_id) survivor
+WHERE e.requested_at >= %(since)s OR e.erased_at >= %(since)s
+ORDER BY e.requested_at, e.id;
+
+-- name: request_again
+-- For the operator's side: contacts are to be erased once more, as far as the database has them and
+-- does not know of the erasure; each once.
+INSERT INTO erasures (space_id, contact_id, receipt_mark)
+SELECT DISTINCT c.space_id, coalesce(c.merged_into, c.id), %(receipt_mark)s
+FROM jsonb_to_recordset(%(erasures)s::jsonb)
+    AS past (space_id bigint, erasure_id bigint, contact_ids bigint[], receipt_ids bigint[],
+             requested_at timestamptz)
+CROSS JOIN LATERAL (
+    SELECT unnest(past.contact_ids)
+    UNION
+    SELECT l.contact_id FROM events l
+    WHERE l.space_id = past.space_id AND l.id = ANY(past.receipt_ids)
+    UNION
+    SELECT l.contact_id FROM touchpoints l
+    WHERE l.space_id = past.space_id AND l.id = ANY(past.receipt_ids)
+) AS concerned (contact_id)
+JOIN contacts c ON c.space_id = past.space_id AND c.id = concerned.contact_id
+WHERE NOT EXISTS (
+    SELECT FROM erasures known
+    WHERE known.space_id = past.space_id AND known.id = past.erasure_id
+      AND known.requested_at = past.requested_at
+      AND coalesce((SELECT n.merged_into FROM contacts n
+                    WHERE n.space_id = known.space_id AND n.id = known.contact_id),
+                   known.contact_id) = coalesce(c.merged_into, c.id));
+
+-- name: unprocessed
+-- For the operator's side: the Spaces in which receipts of erasures wait, and so have no contact yet.
+SELECT DISTINCT i.space_id
+FROM jsonb_to_recordset(%(erasures)s::jsonb) AS past (space_id bigint, receipt_ids bigint[])
+JOIN inbox i ON i.space_id = past.space_id AND i.id = ANY(past.receipt_ids);
+
+-- name: mark
+-- The place in the order of arrival before which everything is processed first.
+SELECT nextval('receipt_ids');
+
+-- name: waiting
+-- For the operator's side: the number of erasures that are not carried out.
+SELECT count(*) FROM erasures e WHERE e.erased_at IS NULL;

@@ -5,12 +5,13 @@ failures on the way.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import psycopg
 
 from headwater.database.embedded import Embedded, EmbeddedError
+from headwater.database.installation import UnfinishedRestoreError, require_finished
 from headwater.http.errors import Invalid, Problem
 from headwater.settings import Settings
 from headwater.terminal.failure import Failure
@@ -30,6 +31,20 @@ def database_url(settings: Settings) -> str:
         return Embedded(settings.data_dir).url
     except EmbeddedError as error:
         raise Failure(f"{error}; start `headwater serve` first, or name its --data-dir") from None
+
+
+def refuse_unfinished(url: str) -> None:
+    """Raise Failure for a database that a restore has not finished. One of another schema is not
+    such a one: what is done next says what it is.
+    """
+    try:
+        with (
+            psycopg.connect(url, connect_timeout=CONNECT_SECONDS) as connection,
+            suppress(psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn),
+        ):
+            require_finished(connection)
+    except UnfinishedRestoreError as error:
+        raise Failure(str(error)) from None
 
 
 @contextmanager

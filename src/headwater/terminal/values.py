@@ -34,6 +34,14 @@ def row_count(text: str) -> int:
     return count
 
 
+def file_count(text: str) -> int:
+    """A number of files to keep."""
+    count = int(text)
+    if not 1 <= count <= 10_000:
+        raise argparse.ArgumentTypeError("must be from 1 to 10000")
+    return count
+
+
 def seconds(text: str) -> float:
     """The longest time to wait."""
     duration = float(text)

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.api.services import services
+from headwater.backups.records import OLD, fetch_latest
 from headwater.console.pages import render
 from headwater.console.report_pages.figures import percent
 from headwater.console.visitor import HOME, enter, require_visitor
@@ -83,14 +84,15 @@ async def show_setup(request: Request) -> Response:
     async with shared.database.connection() as connection:
         inside = await enter(connection, request, visitor)
         setup = await read_setup(connection, inside.space)
+        backup = await fetch_latest(connection)
         days = await read_days(connection, inside.space)
         events = await read_latest(connection, inside.space.id)
         state = await read_status(connection, inside.space.id)
     most = max((day.events for day in days), default=0)
     bars = [round(BAR_HEIGHT * day.events / most) if most else 0 for day in days]
     return render(
-        request, "setup.html", setup=setup, days=days, bars=bars,
-        height=BAR_HEIGHT, events=events, state=state, base_url=shared.base_url,
+        request, "setup.html", setup=setup, backup=backup, backup_days=OLD.days, days=days,
+        bars=bars, height=BAR_HEIGHT, events=events, state=state, base_url=shared.base_url,
         script=shared.settings.tracker_script, labels=inside.space.event_labels,
         merge_alert=shared.settings.merge_alert, share_days=SHARE_DAYS, enough=ENOUGH,
         percent=percent, counted=counted, base=f"{HOME}/spaces/{inside.space.id}",

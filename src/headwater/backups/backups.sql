@@ -1,0 +1,94 @@
+-- name: snapshot
+-- For a transaction of its own: the name under which pg_dump reads the same moment, and the moment.
+SELECT pg_export_snapshot(), clock_timestamp(), current_setting('server_version');
+
+-- name: endure
+-- For a transaction that is open as long as a dump takes: no limit of the server's ends it.
+SELECT set_config('statement_timeout', '0', true),
+       set_config('idle_in_transaction_session_timeout', '0', true);
+
+-- name: migrations
+-- The migrations of the database, in order.
+SELECT m.name FROM migrations m ORDER BY m.name;
+
+-- name: tables
+-- The tables whose rows are backed up: unlogged ones hold counts of a minute.
+SELECT c.relname FROM pg_class c
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
+  AND c.relpersistence = 'p'
+  AND NOT EXISTS (SELECT FROM pg_depend d
+                  WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
+ORDER BY c.relname;
+
+-- name: count
+-- The rows of a table.
+SELECT count(*) FROM {table};
+
+-- name: anything
+-- A table of the database, of those that are no part of PostgreSQL or an extension.
+SELECT c.relname FROM pg_class c
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
+  AND c.relnamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace,
+                             'pg_toast'::regnamespace)
+  AND c.relpersistence <> 't'
+  AND NOT EXISTS (SELECT FROM pg_depend d
+                  WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
+LIMIT 1;
+
+-- name: sequences
+-- The sequences that ids are drawn from which others keep, such as those of contacts and events:
+-- columns' own only count what stays inside.
+SELECT c.oid::regclass::text FROM pg_class c
+WHERE c.relkind = 'S' AND c.relnamespace = current_schema()::regnamespace
+  AND NOT EXISTS (SELECT FROM pg_depend d
+                  WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid
+                    AND d.deptype IN ('a', 'i', 'e'));
+
+-- name: skip
+-- Ids go on after a gap.
+SELECT setval(%(sequence)s::regclass, nextval(%(sequence)s::regclass) + %(gap)s);
+
+-- name: analyze
+-- The planner has no statistics of rows that were restored.
+ANALYZE;
+
+-- name: sealed
+-- For the operator's side: the secrets that only the secret key opens.
+SELECT (SELECT count(*) FROM destinations d WHERE d.secrets IS NOT NULL AND d.status <> 'removed'),
+       (SELECT count(*) FROM webhooks w WHERE w.secret IS NOT NULL AND w.revoked_at IS NULL),
+       (SELECT count(*) FROM sites s WHERE s.signing_secret IS NOT NULL AND s.revoked_at IS NULL);
+
+-- name: record
+-- A backup was finished.
+INSERT INTO backups (id, made_at, finished_at, bytes, name, folder)
+VALUES (%(id)s, %(made_at)s, clock_timestamp(), %(bytes)s, %(name)s, %(folder)s);
+
+-- name: verified
+-- A backup was restored for trial, and came back whole.
+UPDATE backups b SET verified_at = now() WHERE b.id = %(id)s;
+
+-- name: forget
+-- Backups whose files were removed.
+DELETE FROM backups b WHERE b.id = ANY(%(ids)s);
+
+-- name: list
+-- The backups, the latest first.
+SELECT b.name, b.folder, b.made_at, b.finished_at, b.bytes, b.verified_at FROM backups b
+ORDER BY b.made_at DESC LIMIT %(limit)s;
+
+-- name: age
+-- The seconds since the moment that the latest backup holds; null without any.
+SELECT extract(epoch FROM now() - max(b.made_at))::float8 FROM backups b;
+
+-- name: latest
+-- The latest backup.
+SELECT b.made_at, b.made_at < now() - %(old)s::interval AS is_old, b.verified_at FROM backups b
+ORDER BY b.made_at DESC LIMIT 1;
+
+-- name: latest_folder
+-- The folder of the latest backup.
+SELECT b.folder FROM backups b ORDER BY b.made_at DESC LIMIT 1;
+
+-- name: now
+-- The database's clock, by which erasures have their times.
+SELECT clock_timestamp();

@@ -1,0 +1,33 @@
+"""A data directory as a whole: the lock of whatever serves on it or restores into it, and what a
+restore that has not finished leaves in it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from pathlib import Path
+from typing import IO
+
+LOCK = "serve.lock"
+
+
+class DirectoryInUseError(RuntimeError):
+    """Another process holds the data directory."""
+
+
+def lock_directory(data_dir: Path) -> IO[bytes]:
+    """Lock a data directory until the returned file is closed, which the system does however the
+    process ends. Raises DirectoryInUseError, OSError.
+    """
+    file = (data_dir / LOCK).open("ab")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        raise DirectoryInUseError(str(data_dir)) from None
+    return file
+
+
+def restoration_directory(root: Path) -> Path:
+    """The directory in which a restore makes what becomes the data directory's cluster."""
+    return root / "postgresql.restoring"

@@ -1,0 +1,217 @@
+"""An installation of its own, small and with rows in most tables, that every test here backs up."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.sql import SQL, Identifier
+
+from headwater.cli import main
+from headwater.database.embedded import Embedded
+from headwater.database.migrator import migrate
+from headwater.jobs.connection import connect
+from headwater.pipeline.batch_runner import drain
+from headwater.privacy.erasure_job import erase_all
+from headwater.spaces.secret_key import key_file, move_to_file
+from tests.conftest import UNSAFE
+from tests.support.factories import Stage, make_stage
+from tests.support.people import merge, person
+from tests.support.pipeline import Stage as Queue
+from tests.support.pipeline import event
+
+ADA, BOB = "ada@backup.example", "bob@backup.example"
+SECRET_KEY = "k" * 40
+Rows = dict[str, list[Any]]
+
+
+@dataclass(frozen=True)
+class Installation:
+    """A data directory whose PostgreSQL runs, and a Space with people in it."""
+
+    data_dir: Path
+    stage: Stage
+    ada: int
+    """Merges with `also_ada` once the backup is made."""
+    also_ada: int
+    bob: int
+
+    @property
+    def connection(self) -> psycopg.Connection:
+        return self.stage.connection
+
+    def merge_ada(self) -> None:
+        merge(self.stage, self.also_ada, self.ada)
+
+    def process(self, email: str) -> int:
+        """Process what waits, and return the contact of an address."""
+        with connect(Embedded(self.data_dir).url) as worker:
+            drain(worker)
+        row = self.connection.execute(
+            "SELECT contact_id FROM contact_identifiers WHERE space_id = %s AND value = %s",
+            (self.stage.space_id, email),
+        ).fetchone()
+        assert row is not None
+        return row[0]
+
+    def erase(self, contact_id: int) -> None:
+        """Request an erasure and carry it out, as the worker does."""
+        self.stage._insert(
+            "erasures", {"contact_id": contact_id, "receipt_mark": self.stage._next("receipt_ids")}
+        )
+        with connect(Embedded(self.data_dir).url) as worker:
+            assert erase_all(worker) == 0
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The data directory, with its server."""
+    data_dir = tmp_path_factory.mktemp("installation") / "data"
+    server = Embedded(data_dir)
+    url = server.start(UNSAFE, tied=True)
+    migrate(url)
+    with psycopg.connect(url, autocommit=True) as connection:
+        move_to_file(connection, data_dir)
+    yield data_dir
+    server.stop()
+
+
+@pytest.fixture
+def installation(made: Path) -> Iterator[Installation]:
+    """The installation with a Space of the test's own."""
+    with psycopg.connect(Embedded(made).url, autocommit=True) as connection:
+        stage = make_stage(connection)
+        also, ada, bob = (person(stage, address) for address in (f"a.{ADA}", ADA, BOB))
+        ada, also = min(ada, also), max(ada, also)
+        for contact_id in (ada, also, bob):
+            stage.touchpoint(contact_id, "google_ads", campaign_name="Spring")
+            stage.event(contact_id, amount=49.9)
+        stage.export("contacts", "Oops")
+        stage.forwarded(stage.destination(secrets=b"sealed"), stage.event(bob))
+        queue = Queue(connection, stage.space_id)
+        queue.put(event(email="new@backup.example", trk_token="token"))
+        with connect(Embedded(made).url) as worker:
+            drain(worker)
+        queue.put(event(email="waits@backup.example"))
+        connection.execute("DELETE FROM backups")
+        yield Installation(made, stage, ada, also, bob)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder for backups."""
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def run(
+    capsys: pytest.CaptureFixture[str],
+) -> Callable[..., dict[str, Any]]:
+    """Runs a command that succeeds, and returns what it prints as JSON."""
+
+    def run(*words: str | Path, code: int = 0) -> Any:
+        capsys.readouterr()
+        assert main([*map(str, words), "--json"]) == code, capsys.readouterr().err
+        return json.loads(capsys.readouterr().out)
+
+    return run
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Runs a command that fails, and returns its reason."""
+
+    def refused(*words: str | Path) -> str:
+        capsys.readouterr()
+        assert main([*map(str, words)]) == 2
+        return capsys.readouterr().err
+
+    return refused
+
+
+@pytest.fixture
+def serving() -> Iterator[Callable[[Path], psycopg.Connection]]:
+    """Starts the PostgreSQL of a restored data directory, and connects to it."""
+    servers: list[Embedded] = []
+    connections: list[psycopg.Connection] = []
+
+    def start(data_dir: Path) -> psycopg.Connection:
+        servers.append(Embedded(data_dir))
+        url = servers[-1].start(UNSAFE, tied=True)
+        connections.append(psycopg.connect(url, autocommit=True))
+        return connections[-1]
+
+    yield start
+    for connection in connections:
+        connection.close()
+    for server in servers:
+        server.stop()
+        shutil.rmtree(server.root)
+
+
+@dataclass(frozen=True)
+class Databases:
+    """The installation's own database, and an empty one on the same server."""
+
+    installed: str
+    empty: str
+    use: Callable[[str], None]
+    """Names the database that commands work on."""
+
+    def empty_rows(self) -> Rows:
+        with psycopg.connect(self.empty) as connection:
+            return all_rows(connection)
+
+    def empty_emails(self, *contact_ids: int) -> list[str | None]:
+        with psycopg.connect(self.empty) as connection:
+            return emails(connection, *contact_ids)
+
+
+@pytest.fixture
+def databases(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> Iterator[Databases]:
+    """Both, with the secret key in the installation's database, which is used at first."""
+    url = Embedded(installation.data_dir).url
+    installation.connection.execute("CREATE DATABASE empty")
+    installation.connection.execute("UPDATE installation SET secret_key = %s", (SECRET_KEY,))
+    use = partial(monkeypatch.setenv, "HEADWATER_DATABASE_URL")
+    use(url)
+    yield Databases(url, url.replace("@/headwater?", "@/empty?"), use)
+    installation.connection.execute("UPDATE installation SET secret_key = NULL")
+    installation.connection.execute("DROP DATABASE empty WITH (FORCE)")
+
+
+def all_rows(connection: psycopg.Connection) -> Rows:
+    """Every row of every table that a backup holds, in an order of their own."""
+    tables = connection.execute(
+        "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+        " AND relkind = 'r' AND relpersistence = 'p' ORDER BY relname"
+    ).fetchall()
+    return {
+        table: [
+            row
+            for (row,) in connection.execute(
+                SQL("SELECT to_jsonb(t) FROM {} t ORDER BY t::text").format(Identifier(table))
+            )
+        ]
+        for (table,) in tables
+    }
+
+
+def emails(connection: psycopg.Connection, *contact_ids: int) -> list[str | None]:
+    """What contacts are called, by their ids."""
+    rows = connection.execute(
+        "SELECT id, email FROM contacts WHERE id = ANY(%s)", (list(contact_ids),)
+    ).fetchall()
+    return [dict(rows)[contact_id] for contact_id in contact_ids]
+
+
+__all__ = ["key_file"]

@@ -1,0 +1,128 @@
+"""Backups of a PostgreSQL of one's own, and restores into an empty database of one."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.cli import main
+from headwater.database import migrator
+from headwater.privacy import erasure_job
+from tests.backups.conftest import SECRET_KEY, Databases, Installation, all_rows, emails
+from tests.conftest import UNSAFE
+from tests.database.test_postgresql_16 import Oldest
+
+Run = Callable[..., dict[str, Any]]
+Refused = Callable[..., str]
+
+
+def test_it_works(
+    installation: Installation, databases: Databases, folder: Path, run: Run, refused: Refused,
+) -> None:  # fmt: skip
+    run("backup", folder / "plain.zip")
+    before = all_rows(installation.connection)
+    file = folder / "with-key.zip"
+    run("backup", file, "--with-secret-key")
+    for path, holds in ((folder / "plain.zip", False), (file, True)):
+        with zipfile.ZipFile(path) as archive:
+            assert SECRET_KEY.encode() not in gzip.decompress(archive.read("database.sql.gz"))
+            assert ("secret.key" in archive.namelist()) == holds
+    databases.use(databases.empty)
+    assert run("restore", file)["secret_key"] == "restored"
+    after = databases.empty_rows()
+    for row in (*before["installation"], *after["installation"]):
+        assert row.pop("secret_key") == SECRET_KEY
+    assert after == before
+    assert "the database is not empty" in refused("restore", file)
+
+
+def test_nothing_starts_on_a_restore_that_failed(
+    installation: Installation, databases: Databases, folder: Path, run: Run, refused: Refused,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    run("backup", folder / "b.zip")
+    installation.erase(installation.bob)
+    databases.use(databases.empty)
+
+    def fail(*_: object) -> None:
+        raise psycopg.OperationalError("the disk is full")
+
+    monkeypatch.setattr("headwater.backups.restoration.erase_all", fail)
+    reason = refused("restore", folder / "b.zip")
+    assert "the disk is full. The database holds an unfinished restore" in reason
+    for command in (
+        ["serve", "--port", "0"],
+        ["api", "--port", "0"],
+        ["worker"],
+        ["forwarder"],
+        ["exporter"],
+    ):
+        assert "has not finished on this database" in refused(*command)
+    assert "drop it first" in refused("restore", folder / "b.zip")
+
+
+def test_a_damaged_file_leaves_it_empty(
+    databases: Databases, folder: Path, run: Run, refused: Refused
+) -> None:  # fmt: skip
+    file = Path(run("backup", folder)["file"])
+    whole = file.read_bytes()
+    middle = len(whole) // 2
+    file.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
+    databases.use(databases.empty)
+    assert "is damaged" in refused("restore", file)
+    assert databases.empty_rows() == {}
+
+
+def test_an_erasure_that_fails_is_left_to_the_worker(
+    installation: Installation, databases: Databases, folder: Path, run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    run("backup", folder / "b.zip")
+    installation.erase(installation.bob)
+    databases.use(databases.installed)
+    run("backup", folder / "later.zip")  # which brings the journal up to date
+
+    def fail(*_: object) -> None:
+        raise ValueError("a row that cannot be erased")
+
+    monkeypatch.setattr(erasure_job, "scrub", fail)
+    databases.use(databases.empty)
+    restored = run("restore", folder / "b.zip", code=1)
+    assert (restored["erased_again"], restored["erasures_waiting"]) == (1, 1)
+
+
+def test_between_versions_of_postgresql(
+    installation: Installation, folder: Path, tmp_path: Path, run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """From 18 to 16, the oldest supported, and back."""
+    run("backup", folder / "18.zip", "--with-secret-key", "--data-dir", installation.data_dir)
+    server = Oldest(tmp_path / "oldest")
+    url = server.start(UNSAFE, tied=True)
+    try:
+        monkeypatch.setenv("HEADWATER_DATABASE_URL", url)
+        run("restore", folder / "18.zip")
+        with psycopg.connect(url) as connection:
+            assert connection.info.server_version // 10_000 == 16
+            assert emails(connection, installation.bob) == ["bob@backup.example"]
+        assert run("backup", folder / "16.zip", "--verify")["verified"]
+        assert main(["migrate"]) == 0
+    finally:
+        server.stop()
+
+
+def test_an_older_schema_is_migrated(
+    databases: Databases, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("backup", folder / "b.zip")
+    later = [*migrator.migrations(), ("9999_later", "CREATE TABLE later (id int)")]
+    monkeypatch.setattr(migrator, "migrations", lambda: later)
+    databases.use(databases.empty)
+    assert run("restore", folder / "b.zip")["migrated"] == ["9999_later"]
+    assert databases.empty_rows()["later"] == []

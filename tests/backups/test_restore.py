@@ -1,0 +1,103 @@
+"""`headwater backup` and `headwater restore`: what comes back, and where it must not go."""
+
+from __future__ import annotations
+
+import stat
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from headwater.backups import journal
+from headwater.database import migrator
+from headwater.spaces.secret_key import key_file
+from tests.backups.conftest import BOB, Installation, all_rows
+from tests.support.processes import Serve, headwater
+from tests.support.waiting import wait_until
+
+Run = Callable[..., dict[str, Any]]
+Refused = Callable[..., str]
+
+
+def test_it_works(
+    installation: Installation, folder: Path, tmp_path: Path, run: Run,
+    serving: Callable[[Path], psycopg.Connection],
+) -> None:  # fmt: skip
+    before = all_rows(installation.connection)
+    made = run("backup", folder, "--data-dir", installation.data_dir)
+    file = Path(made["file"])
+    assert file.parent == folder
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert made["bytes"] == file.stat().st_size
+    assert made["rows"] == sum(map(len, before.values()))
+    assert sorted(zipfile.ZipFile(file).namelist()) == ["database.sql.gz", "manifest.json"]
+
+    lost = {name: installation.stage._next(name) for name in ("receipt_ids", "contact_ids")}
+    new = tmp_path / "new"
+    restored = run("restore", file, "--data-dir", new)
+    assert restored["secret_key"] == "missing"
+    assert (restored["rows"], restored["erased_again"]) == (made["rows"], 0)
+    started = headwater("serve", "--port", "0", "--data-dir", str(new))
+    assert started.returncode == 2
+    assert "secret.key is missing; bring it back" in started.stderr
+    assert {path.name for path in new.iterdir()} >= {
+        "postgresql", "postgresql.password", "serve.lock",
+    }  # fmt: skip
+    connection = serving(new)
+    after = all_rows(connection)
+    assert after.keys() == before.keys()
+    for table, rows in before.items():
+        assert after[table] == rows, table
+    assert {name for name, rows in after.items() if rows} >= {
+        "events", "contacts", "contact_identifiers", "touchpoints", "tag_sets", "exports",
+        "destinations", "deliveries", "inbox", "api_keys", "installation",
+    }  # fmt: skip
+    for name, number in lost.items():
+        (following,) = connection.execute("SELECT nextval(%s)", (name,)).fetchone() or (0,)
+        assert following > number + 1000, "an id that was handed out is not used again"
+
+
+def test_a_service_works_where_an_earlier_restore_was_killed(
+    installation: Installation, folder: Path, tmp_path: Path, run: Run, refused: Refused
+) -> None:
+    file = folder / "with-key.zip"
+    run("backup", file, "--with-secret-key", "--data-dir", installation.data_dir)
+    new = tmp_path / "new"
+    (new / "postgresql.restoring").mkdir(parents=True)
+    (new / "postgresql.password").write_text("of a restore that was killed")
+    started = headwater("serve", "--port", "0", "--data-dir", str(new))
+    assert started.returncode == 2
+    assert "`headwater restore` has not finished" in started.stderr
+    assert run("restore", file, "--data-dir", new)["secret_key"] == "restored"
+    assert not (new / "postgresql.restoring").exists()
+    assert key_file(new).read_text() == key_file(installation.data_dir).read_text()
+    with Serve(new, HEADWATER_BACKUP_DIR=str(tmp_path / "elsewhere")) as serve:
+        url = serve.url()
+        answer = httpx.get(
+            f"{url}/public-api/v1/contacts/{installation.bob}",
+            headers={"Authorization": f"Bearer {installation.stage.key}"},
+        )
+        assert answer.status_code == 200
+        assert BOB in answer.text
+        reason = refused("restore", file, "--data-dir", new)
+        assert "`headwater serve`, or another restore, runs on" in reason
+        wait_until((tmp_path / "elsewhere" / journal.NAME).exists)
+        assert serve.stop() == 0
+    assert "is not empty" in refused("restore", file, "--data-dir", new)
+
+
+def test_a_newer_schema_is_refused(
+    installation: Installation, folder: Path, tmp_path: Path, run: Run, refused: Refused,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    run("backup", folder / "b.zip", "--data-dir", installation.data_dir)
+    earlier = migrator.migrations()[:-1]
+    monkeypatch.setattr("headwater.backups.restoration.migrations", lambda: earlier)
+    assert "which this version lacks" in refused(
+        "restore", folder / "b.zip", "--data-dir", tmp_path / "new"
+    )
+    assert not (tmp_path / "new").exists()
