@@ -105,6 +105,7 @@ class Headwater:
         """Open connections and begin committing; on leaving, finish what was accepted."""
         await self.services.database.open()
         self.access.start()
+        self.services.keys.uses.start()
         self.inbox.start()
         self.hits.start()
         try:
@@ -114,6 +115,7 @@ class Headwater:
             await self.hits.stop()
             await self.inbox.stop()
             await self.access.stop()
+            await self.services.keys.uses.stop()
             await self.services.egress.close()
             await self.public_egress.close()
             await self.services.database.close()

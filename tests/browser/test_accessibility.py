@@ -35,6 +35,12 @@ LONG = "Donaudampfschifffahrtsgesellschaft" * 6
 RUN = """() => axe.run().then((found) => found.violations.map(
     (one) => `${one.id}: ${one.nodes.map((node) => node.target)}`))"""
 UNFOLD = "() => document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+UNFOLD_ONE = """(place) => document.querySelectorAll('details.confirm').forEach(
+    (one, at) => { one.open = at === place; })"""
+BEYOND = """() => [...document.querySelectorAll('button, .button, input, select, code')].filter(
+    (one) => one.checkVisibility() && !one.closest('.scroll, .sr')
+        && one.getBoundingClientRect().right > document.documentElement.clientWidth
+).map((one) => one.outerHTML.slice(0, 100))"""
 WIDTH = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -54,6 +60,15 @@ def look(visit: Callable[..., Visit], node: Node) -> Callable[..., Visit]:
 def check(page: Page, path: str) -> None:
     assert page.evaluate(RUN) == [], path
     assert page.evaluate(WIDTH) == 0, f"{path} is wider than the screen"
+
+
+def check_unfolded(page: Page, path: str) -> None:
+    """Also each thing that a page has folded away to be confirmed ends where the screen does."""
+    for place in range(page.locator("details.confirm").count()):
+        page.evaluate(UNFOLD_ONE, place)
+        assert page.locator("details.confirm[open] button").is_visible()
+        assert page.evaluate(BEYOND) == [], path
+        assert page.evaluate(WIDTH) == 0, path
 
 
 def put_people(stage: Stage) -> list[str]:
@@ -142,3 +157,5 @@ def test_the_console(
     for path in (*paths, "/console?all", "/console/account", "/console/nothing"):
         one.goto(path)
         check(one.page, path)
+        if "/contacts/" in path:
+            check_unfolded(one.page, path)

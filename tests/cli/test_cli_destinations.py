@@ -193,6 +193,9 @@ def test_trying_one_out(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> 
         told = terminal.json("destination", "test", *at(made), code=1)
         assert (told["ok"], told["http_status"]) == (False, 401)
         assert platform.bodies[0]["token"] == TOKEN
+    assert terminal.json("destination", "show", *at(made))["test_ok"] is False
+    for command, words in (("show", at(made)), ("list", [])):
+        assert ", failed" in terminal.run("destination", command, *words)[1]
 
 
 def test_deliveries(terminal: Terminal) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from headwater.accounts.roles import Role
 from headwater.console.forms import form_token
+from headwater.pipeline.reclassification import reclassify_next
 from headwater.quality import event_checks, touchpoint_checks
 from headwater.quality.models import FindingKind, title_of_kind
 from headwater.spaces.models import Space
@@ -86,11 +87,16 @@ def test_it_works(
     assert contact
     # What the name says is proposed: one click.
     answer = owner.browser.fill(path, f"{path}/name", holding={"name": "fb-paid"})
-    assert "It counts for visits from now on." in answer.text
+    assert "It counts for visits from now on, and soon for those of the past." in answer.text
+    assert "<bdi>fb-paid</bdi>: re-classifying, 0 %" in answer.text
     assert space().source_names == {"fb-paid": "facebook_ads"}
     assert parts(answer.text) == {"kw 12": 1}
     answer = owner.browser.fill(path, f"{path}/unname", holding={"name": "fb-paid"})
     assert space().source_names == {}
+    while reclassify_next(stage.connection, space_id):
+        pass
+    answer = owner.browser.get(path)
+    assert "re-classifying" not in answer.text
     assert parts(answer.text)["fb-paid"] == 2
 
 

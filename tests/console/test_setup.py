@@ -41,6 +41,16 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
     assert "everything is processed" in page
 
 
+def add_key(
+    connection: psycopg.Connection, space_id: int, name: str, used_at: datetime | None = None
+) -> None:
+    connection.execute(
+        "INSERT INTO api_keys (space_id, name, key_hash, hint, scopes, last_used_at)"
+        " VALUES (%s, %s, sha256(%s), 'hint', '{}', %s)",
+        (space_id, name, f"{name} {space_id}".encode(), used_at),
+    )
+
+
 def ticks(html: str) -> dict[str, bool]:
     """The lines of the checklist, and whether they are done."""
     lines = re.findall(r'<li class="(done|open)">.*?<h3>(.*?) <span', html, re.DOTALL)
@@ -61,11 +71,7 @@ def test_everything_is_connected(
     owner: Person, stage: Stage, connection: psycopg.Connection, space_id: int
 ) -> None:
     now = datetime.now(UTC) - timedelta(minutes=1)
-    connection.execute(
-        "INSERT INTO api_keys (space_id, name, key_hash, hint, scopes)"
-        " VALUES (%s, 'shop', sha256(%s), 'hint', '{}')",
-        (space_id, f"key {space_id}".encode()),
-    )
+    add_key(connection, space_id, "shop", used_at=now)
     connection.execute(
         "INSERT INTO sites (space_id, name, site_key, origins) VALUES (%s, 'Shop', %s, '{}')",
         (space_id, f"site-{space_id}"),
@@ -80,8 +86,8 @@ def test_everything_is_connected(
     page = owner.browser.get(f"/console/spaces/{space_id}/setup").text
     assert ticks(page) == {
         "API key": True, "Site": True, "First order": True, "Orders tied to a visit": True,
-        "Orders with an e-mail address": True, "Ad platforms": True, "Assistant": False,
-        "Backup": False,
+        "Orders with an e-mail address": True, "Ad platforms": True, "Destination tested": False,
+        "Assistant": False, "Backup": False,
     }  # fmt: skip
     assert "<bdi>shop.example</bdi>" in page
     assert page.count("100.0 %") == 2
@@ -91,6 +97,37 @@ def test_everything_is_connected(
     page = owner.browser.get(f"/console/spaces/{space_id}/setup").text
     assert not ticks(page)["Orders tied to a visit"]
     assert page.count("50.0 %") == 2
+
+
+def test_the_last_use_of_keys(owner: Person, connection: psycopg.Connection, space_id: int) -> None:
+    path = f"/console/spaces/{space_id}/setup"
+    add_key(connection, space_id, "<Shop>")
+    page = owner.browser.get(path).text
+    assert "no key has been used yet" in page
+    assert not ticks(page)["API key"]
+    add_key(connection, space_id, "CRM", used_at=datetime(2026, 5, 4, 3, 2, tzinfo=UTC))
+    page = owner.browser.get(path).text
+    assert ticks(page)["API key"]
+    (line,) = re.findall(r"Last used: (.*?)</p>", page, re.DOTALL)
+    assert re.sub(r"<.*?>", "", line).strip() == (
+        "CRM …hint, 4 May 2026, 03:02; &lt;Shop&gt; …hint, never."
+    )
+
+
+def test_tests_of_destinations(owner: Person, stage: Stage, space_id: int) -> None:
+    path = f"/console/spaces/{space_id}/setup"
+    tested = datetime(2026, 5, 4, 3, 2, tzinfo=UTC)
+    stage.destination(name="A", tested_at=tested, test_ok=True, test_message="Fine.")
+    page = owner.browser.get(path).text
+    assert ticks(page)["Destination tested"]
+    assert "went well, <time" in page
+    assert "Fine." not in page
+    stage.destination(name="B", tested_at=tested, test_ok=False, test_message="No <token>.")
+    other = stage.destination(name="C")
+    page = owner.browser.get(path).text
+    assert not ticks(page)["Destination tested"]
+    assert "<q>No &lt;token&gt;.</q>" in page
+    assert f"headwater destination test --space {space_id} --destination {other}" in page
 
 
 def test_days_are_the_spaces(

@@ -6,6 +6,7 @@ import io
 import json
 import logging
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def test_it_works(api: Api) -> None:
         "warnings": [COLLAPSED],
         "deliveries": {"queued": 0, "retrying": 0, "delivered": 0, "failed": 0, "expired": 0,
                        "skipped": 0},
-        "wait_until": None,
+        "wait_until": None, "tested_at": None, "test_ok": None, "test_message": None,
     }  # fmt: skip
     assert len(mapping) == 15
     assert mapping["contact"] == {"event_name": "contact", "sent_as": "Contact", "own": True}
@@ -258,6 +259,38 @@ def test_trying_one_out(
     assert forwarder.deliveries("id") == []
     shown = [tried.get(path).text, tried.get("/destinations").text, *(each.text for each in told)]
     assert [text for text in [*shown, logged.getvalue()] if TOKEN in text] == []
+
+
+def test_how_a_trial_went_is_kept_until_a_change(
+    tried: httpx.Client, platform: FakePlatform, forwarder: Forwarder
+) -> None:
+    destination_id = forwarder.make()
+    path = f"/destinations/{destination_id}"
+
+    def kept() -> list[Any]:
+        shown = tried.get(path).json()
+        return [shown[name] for name in ("tested_at", "test_ok", "test_message")]
+
+    def have_tried() -> bool | None:
+        platform.then(Answer(200))
+        tried.post(f"{path}/test")
+        return kept()[1]
+
+    platform.then(Answer(401))
+    before = datetime.now(UTC)
+    tried.post(f"{path}/test")
+    tested_at, *rest = kept()
+    assert abs(datetime.fromisoformat(tested_at) - before) < timedelta(minutes=5)
+    assert rest == [False, "The token is not valid."]
+    assert have_tried()
+    tried.put(path, json={"name": "Renamed", "all_events": True})
+    assert kept()[1]
+    for change in (
+        {"settings": {"pixel_id": "9"}}, {"event_names": {}}, {"secrets": {"token": "other"}},
+    ):  # fmt: skip
+        assert tried.put(path, json=change).status_code == 200
+        assert kept() == [None, None, None]
+        assert have_tried()
 
 
 def test_trying_one_that_sends_nothing(api: Api, forwarder: Forwarder) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 import psycopg
+import pytest
 
+from headwater.contacts import queries as contact_queries
 from tests.mcp.assistants import Assistant, filled
 from tests.support.factories import NOON, Stage
 from tests.support.reading_fixtures import RANGE, Api
@@ -67,7 +69,9 @@ def test_lists_are_those_of_the_api(assistant: Assistant, stage: Stage, api: Api
     assert assistant.call("list_contacts")["total"] == 3
 
 
-def test_contacts_are_found_by_name(assistant: Assistant, stage: Stage, api: Api) -> None:
+def test_contacts_are_found_by_name(
+    assistant: Assistant, stage: Stage, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def named(*names: str) -> int:
         contact_id = stage.contact(name=names[0])
         for name in names:
@@ -83,6 +87,16 @@ def test_contacts_are_found_by_name(assistant: Assistant, stage: Stage, api: Api
         assert [row["id"] for row in found["rows"]] == expected, part
         assert found["total"] == len(expected)
     assert [row["id"] for row in assistant.call("list_contacts", name="il")["rows"]] == [ozil]
+    monkeypatch.setattr(contact_queries, "MOST_LATEST", 1)
+    for part, expected in (
+        ("jürgen", [jurgen]),
+        ("MÜLLER", []),
+        ("100", [percent]),
+        ("0 %", [percent]),
+    ):
+        found = assistant.call("list_contacts", name=part)
+        assert [row["id"] for row in found["rows"]] == expected, part
+        assert "latest 20,000" in found["searched"]
     first = assistant.call("list_contacts", name="er", per_page=1)
     assert first["next_cursor"] is None
     assert "The name must not be given with email." in assistant.refused(

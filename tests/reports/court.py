@@ -44,7 +44,7 @@ def _rest(_: psycopg.Connection, __: int) -> None:
     """The worker has other things to do."""
 
 
-def _build_all(connection: psycopg.Connection, space_id: int) -> None:
+def build_all(connection: psycopg.Connection, space_id: int) -> None:
     while build_next(connection, space_id):
         pass
 
@@ -79,7 +79,7 @@ def _lose(connection: psycopg.Connection, space_id: int) -> None:
     connection.execute("DELETE FROM path_segments WHERE space_id = %s", (space_id,))
 
 
-MEANWHILE = (_rest, _rest, build_next, build_next, _build_all, _build_all, _crash, _damage, _lose,
+MEANWHILE = (_rest, _rest, build_next, build_next, build_all, build_all, _crash, _damage, _lose,
              forget_space)  # fmt: skip
 """What may happen to segments between two steps of a history."""
 
@@ -133,7 +133,7 @@ class Court:
             between = (*self.hooks, lambda world, _: self.between(world, dice))
             play(world, history, between)
             self.compare(world, dice, AT_THE_END)
-            _build_all(world.connection, world.space_id)
+            build_all(world.connection, world.space_id)
             self.check_segments(world, 0)
             self.compare(world, dice, AT_THE_END)
         except Different as different:

@@ -37,9 +37,12 @@ CAMPAIGNS: tuple[dict[str, str], ...] = (
 URLS = (
     None,
     "https://a.example/x/?utm_source=newsletter",
+    "https://a.example/x/?utm_source=fb-paid&utm_term=boots",
     "https://a.example/x",
     "https://a.example/x#y",
 )
+PAGE_QUERIES = ("", "?utm_source=facebook&utm_medium=cpc", "?utm_source=fb-paid&utm_term=boots")
+SOURCE_NAMES = ("fb-paid", "fb-paid", "newsletter", "facebook")
 NAMES = ("purchase", "purchase", "purchase", "upsell_purchase", "sign_up", "custom_event_1")
 AMOUNTS = (
     None, "100", "100", "0", "0.01", "33.333", "-30", "-30", "-250.5", "-0.0003", "99.9999", "7.5",
@@ -151,10 +154,11 @@ def some_event(dice: Random, **values: Any) -> Accepted:
 
 
 def some_touch(dice: Random, moment: datetime | None = None, **who: str) -> Accepted:
-    source = dice.choice(SOURCES)
+    url = dice.choice(URLS)
+    source = None if url is not None and "fb-paid" in url else dice.choice(SOURCES)
     return touch(
         **(who or some_identity(dice)), occurred_at=_ms(moment or _some_time(dice)), source=source,
-        url=dice.choice(URLS), keyword=dice.choice((None, None, "boots")),
+        url=url, keyword=dice.choice((None, None, "boots")),
         ad_name=dice.choice((None, None, "Blue")), adset_id=dice.choice((None, None, "5")),
         **({} if source == "direct" else dice.choice(CAMPAIGNS)),
     )  # fmt: skip
@@ -170,7 +174,7 @@ def some_hit(dice: Random) -> Accepted:
         key=str(UUID(int=dice.getrandbits(128), version=4)),
         trk_token=dice.choice(TOKENS),
         occurred_at=_ms(_some_time(dice)),
-        url="https://shop.example/" + dice.choice(("", "?utm_source=facebook&utm_medium=cpc")),
+        url="https://shop.example/" + dice.choice(PAGE_QUERIES),
         referrer=dice.choice((None, "https://www.google.com/")),
         country=dice.choice((None, "DE", "FR")),
     )
@@ -220,7 +224,7 @@ def some_change(number: int) -> Step:
     dice = Random(number)
     what = dice.choice(
         ("unmerge", "unmerge", "attach", "detach", "amount", "amount", "delete", "erase", "name",
-         "fields", "reject", "replay")
+         "fields", "reject", "replay", "source_name", "source_name")
     )  # fmt: skip
     if what == "reject":
         return Reject(some_event(dice, amount="secret"))

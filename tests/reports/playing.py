@@ -21,10 +21,12 @@ from headwater.http.errors import Conflict, NotFound
 from headwater.inbox.rejected import replay_rejected
 from headwater.merging.membership import attach_company, detach_company
 from headwater.merging.unmerge import unmerge
+from headwater.pipeline.reclassification import reclassify_next
 from headwater.privacy.erasure_job import erase_next
 from headwater.privacy.erasures import request_erasure
-from headwater.spaces.spaces import fetch_space
-from tests.reports.histories import Arrive, Change, Crash, History, Reject, Step
+from headwater.spaces.settings_input import read_changes as read_settings
+from headwater.spaces.spaces import change_space, fetch_space
+from tests.reports.histories import SOURCE_NAMES, Arrive, Change, Crash, History, Reject, Step
 from tests.support.pipeline import Stage, new_stage
 
 Work = Callable[[AsyncConnection], Awaitable[Any]]
@@ -122,8 +124,8 @@ def replay(world: World) -> None:
 
 def change(world: World, step: Change, *, undone: bool) -> None:
     """Do something to what there is; nothing, where there is nothing to do it to."""
-    if step.what == "erase":
-        erase(world, step, undone=undone)
+    if step.what in _WORKERS:
+        _WORKERS[step.what](world, step, undone=undone)
         return
     work = _WORK[step.what](world, step)
     if work is not None:
@@ -138,6 +140,20 @@ def erase(world: World, step: Change, *, undone: bool) -> None:
     with world.connection.transaction(force_rollback=True) if undone else nullcontext():
         while erase_next(world.connection, world.space_id):
             pass
+
+
+def name_source(world: World, step: Change, *, undone: bool) -> None:
+    """Let a value of utm_source stand for a source, for another one, or for none, and apply that to
+    what is stored: some of it, or all.
+    """
+    name = SOURCE_NAMES[step.pick % len(SOURCE_NAMES)]
+    source = ("facebook_ads", "email", "")[step.other % 3]
+    changes = read_settings({f"source_name.{name}": source})
+    world.run(lambda connection: change_space(connection, world.space_id, changes))
+    with world.connection.transaction(force_rollback=True) if undone else nullcontext():
+        for _ in range(step.pick):
+            if not reclassify_next(world.connection, world.space_id, 1 + step.other):
+                break
 
 
 def _pick(ids: list[int], pick: int) -> int | None:
@@ -209,6 +225,7 @@ def _fields(world: World, step: Change) -> Work | None:
     return update if contact_id is not None else None
 
 
+_WORKERS = {"erase": erase, "source_name": name_source}
 _WORK: dict[str, Callable[[World, Change], Work | None]] = {
     "unmerge": _unmerge, "attach": _attach, "detach": _detach, "amount": _amount,
     "delete": _delete, "name": _name, "fields": _fields,

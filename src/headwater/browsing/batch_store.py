@@ -4,7 +4,7 @@ caller holds the Space's lock.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -147,6 +147,21 @@ def write_hits(connection: Connection[Any], space_id: int, hits: Collection[Stor
     """Store new page views."""
     if hits:
         connection.execute(queries["write_hits"], {"space_id": space_id, "hits": rows(hits)})
+
+
+def write_origins(
+    connection: Connection[Any], space_id: int, origins: Mapping[int, ViewOrigin]
+) -> None:
+    """Give stored page views, by id, other sources. Those that made a touchpoint are told from
+    others by it, so it has to get the same one.
+    """
+    if origins:
+        hits = [
+            {"id": view_id, "source_id": origin.source_id, "touch": origin}
+            for view_id, origin in origins.items()
+        ]
+        values = {"space_id": space_id, "hits": rows(hits)}
+        connection.execute(queries["write_origins"], values)
 
 
 def write_clicks(connection: Connection[Any], space_id: int, clicks: Clicks) -> None:

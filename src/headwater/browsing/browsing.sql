@@ -139,6 +139,12 @@ FROM json_to_recordset(%(hits)s::json)
            country text, device_type text, browser text, os text, language text, campaign text,
            touch jsonb);
 
+-- name: write_origins
+-- Other sources of stored page views that could make a touchpoint.
+UPDATE hits h SET source_id = r.source_id, touch = r.touch
+FROM json_to_recordset(%(hits)s::json) AS r (id bigint, source_id smallint, touch jsonb)
+WHERE h.space_id = %(space_id)s AND h.id = r.id;
+
 -- name: write_clicks
 -- Clicks, each with where it was seen earliest.
 INSERT INTO clicks AS c (space_id, click, device, first_seen_at)

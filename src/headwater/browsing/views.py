@@ -150,7 +150,8 @@ def _host(referrer: str) -> str | None:
     return address.host if address is not None else None
 
 
-_decode = msgspec.json.Decoder(ViewOrigin).decode
+read_origin = msgspec.json.Decoder(ViewOrigin).decode
+"""Reads the stored form of a ViewOrigin."""
 
 
 def stored_view(row: tuple[Any, ...], device: str, owner: Contact) -> View:
@@ -162,7 +163,7 @@ def stored_view(row: tuple[Any, ...], device: str, owner: Contact) -> View:
     view.campaign, view.url, view.referrer_host, view.origin_id = (
         campaign, url, referrer_host, origin_id,
     )  # fmt: skip
-    view.origin = _decode(touch)
+    view.origin = read_origin(touch)
     view.is_candidate = True
     view.is_touch = view.was_touch = is_touch
     view.claims = is_touch

@@ -147,7 +147,9 @@ async def list_destinations(settings: Settings, arguments: Namespace) -> Output:
         await fetch_space(connection, arguments.space)
         listed = await destinations.list_destinations(connection, arguments.space)
     rows = [show_destination(row) for row in listed]
-    return rows if arguments.json else [{name: row[name] for name in _COLUMNS} for row in rows]
+    if arguments.json:
+        return rows
+    return [{name: row[name] for name in _COLUMNS} | {"tested": _tested(row)} for row in rows]
 
 
 def _apply(action: Action) -> Run:
@@ -182,7 +184,13 @@ def test(settings: Settings, arguments: Namespace) -> int:
                 connection, arguments.space, arguments.destination, service, key
             )
         async with Egress(named_hosts(service)) as egress:
-            return await try_destination(egress, destination, platform), destination.settings
+            trial = await try_destination(egress, destination, platform)
+        async with transaction(settings) as connection:
+            await destinations.note_test(
+                connection, arguments.space, arguments.destination,
+                ok=trial.ok, message=trial.message,
+            )  # fmt: skip
+        return trial, destination.settings
 
     trial, destination_settings = asyncio.run(check())
     result = {"ok": trial.ok, "http_status": trial.status, "message": trial.message}
@@ -279,6 +287,13 @@ def _as_text(destination: Row) -> str:
     )
 
 
+def _tested(destination: Row) -> str:
+    """When a destination was tested, and how that went."""
+    if destination["tested_at"] is None:
+        return "no"
+    return f"{destination['tested_at']}, {'ok' if destination['test_ok'] else 'failed'}"
+
+
 def _facts(destination: Row, sources: list[str]) -> list[tuple[str, Any]]:
     forwards = (
         "all events" if destination["all_events"] else (f"events credited to {', '.join(sources)}")
@@ -287,6 +302,8 @@ def _facts(destination: Row, sources: list[str]) -> list[tuple[str, Any]]:
         ("status", destination["status"]),
         ("reason", destination["status_reason"]),
         ("waits until", destination["wait_until"]),
+        ("tested", _tested(destination)),
+        ("test said", None if destination["test_ok"] else destination["test_message"]),
         ("created", destination["created_at"]),
         ("forwards", forwards),
         ("secrets", ", ".join(destination["secrets"]) + " (stored encrypted, never shown)"),

@@ -70,6 +70,7 @@ def _summarize(key: keys.ApiKey) -> dict[str, Any]:
         "key": f"…{key.hint}",
         "scopes": _summarize_scopes(key.scopes),
         "created": f"{key.created_at:%Y-%m-%d}",
+        "last used": f"{key.last_used_at:%Y-%m-%d %H:%M}" if key.last_used_at else "never",
         "revoked": f"{key.revoked_at:%Y-%m-%d}" if key.revoked_at else None,
     }
 

@@ -20,6 +20,7 @@ from headwater.jobs.worker import Worker
 from headwater.oauth.cleanup import make_cleanup_duty
 from headwater.paths.builder import make_paths_duty
 from headwater.pipeline.duty import make_pipeline_duty
+from headwater.pipeline.reclassification import RECLASSIFICATION_DUTY
 from headwater.privacy.erasure_job import ERASURE_DUTY
 from headwater.reports.backlog_watch import make_backlog_duty
 from headwater.settings import Settings
@@ -44,6 +45,7 @@ def worker(settings: Settings, arguments: Namespace) -> int:
     duties = [
         make_pipeline_duty(merge_alert=settings.merge_alert),
         ERASURE_DUTY,
+        RECLASSIFICATION_DUTY,
         make_paths_duty(),
         make_forwarding_duty(settings),
         make_export_duty(settings),

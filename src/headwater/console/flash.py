@@ -27,8 +27,10 @@ class FlashMessage(StrEnum):
     VIEW_REMOVED = "The view is removed."
     DESTINATION_RESUMED = "The destination is resumed: what waits is sent now."
     REPLAYED = "They are processed once more, which takes a moment."
-    SOURCE_NAMED = "Saved. It counts for visits from now on."
-    SOURCE_NAME_REMOVED = "The name is removed. Visits from now on go by the rules again."
+    SOURCE_NAMED = "Saved. It counts for visits from now on, and soon for those of the past."
+    SOURCE_NAME_REMOVED = (
+        "The name is removed. Visits go by the rules again: new ones now, those of the past soon."
+    )
     HOST_OWN = "The domain is one of your own now: visits from it begin no new touchpoint."
     HOST_EXCLUDED = "The host is excluded now: visits from it begin no new touchpoint."
     MERGE_UNDONE = "The merge is undone: this contact is one of its own again."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from psycopg import Connection
@@ -73,6 +73,16 @@ def write_profiles(connection: Connection[Any], space_id: int, profiles: Profile
     if changed:
         contacts = rows(map(as_row, changed))
         connection.execute(queries["write"], {"space_id": space_id, "contacts": contacts})
+
+
+def add_sources(connection: Connection[Any], space_id: int, masks: Mapping[int, int]) -> None:
+    """Put sources, as bits by contact, on stored contacts whose paths have got them."""
+    if masks:
+        values = [
+            {"space_id": space_id, "contact_id": contact_id, "source_mask": mask}
+            for contact_id, mask in masks.items()
+        ]
+        connection.cursor().executemany(queries["add_sources"], values)
 
 
 def as_row(profile: Profile) -> dict[str, object]:

@@ -32,19 +32,34 @@ CROSS JOIN LATERAL (
 WHERE {only}
 
 -- name: of_name
--- Contacts `k` that have a name with one of a few spellings in it. The names of a Space are read from
--- an index, as far as %(most_names)s, and of the contacts that have them at most %(most_matches)s are
--- looked at.
+-- Contacts `k` that have a name which begins with one of a few texts, read from the index of names, as
+-- many of each as %(most_matches)s; and those of the latest %(most_latest)s that have one of a few
+-- spellings anywhere in a name. Where the database does not sort by code points, some of the first may
+-- lie beyond.
 SELECT k.id, k.created_at
 FROM (
-    SELECT DISTINCT i.contact_id
-    FROM (SELECT known.value, known.contact_id
-          FROM contact_identifiers known
-          WHERE known.space_id = %(space_id)s AND known.kind = 'name'
-          ORDER BY known.value LIMIT %(most_names)s) i
-    WHERE EXISTS (SELECT FROM unnest(%(spellings)s::text[]) AS wanted (spelling)
-                  WHERE strpos(lower(i.value), wanted.spelling) > 0)
-    LIMIT %(most_matches)s
+    (SELECT i.contact_id
+     FROM unnest(%(beginnings)s::text[]) AS wanted (value)
+     CROSS JOIN LATERAL (
+         SELECT known.contact_id FROM contact_identifiers known
+         WHERE known.space_id = %(space_id)s AND known.kind = 'name'
+           AND known.value >= wanted.value AND known.value < wanted.value || %(last_character)s
+           AND starts_with(known.value, wanted.value)
+         ORDER BY known.value
+         LIMIT %(most_matches)s
+     ) i)
+    UNION
+    (SELECT latest.id
+     FROM (SELECT known.id FROM contacts known
+           WHERE known.space_id = %(space_id)s AND known.merged_into IS NULL
+           ORDER BY known.created_at DESC, known.id DESC LIMIT %(most_latest)s) latest
+     CROSS JOIN LATERAL (
+         SELECT FROM contact_identifiers i
+         WHERE i.space_id = %(space_id)s AND i.contact_id = latest.id AND i.kind = 'name'
+           AND EXISTS (SELECT FROM unnest(%(spellings)s::text[]) AS wanted (spelling)
+                       WHERE strpos(lower(i.value), wanted.spelling) > 0)
+         LIMIT 1
+     ) named)
 ) holders
 CROSS JOIN LATERAL (
     SELECT known.*

@@ -27,6 +27,14 @@ CROSS JOIN LATERAL (
     WHERE i.space_id = %(space_id)s AND i.contact_id = c.id
 ) known;
 
+-- name: add_sources
+-- Sources that a contact's path has got. What was merged into it gets them as well, as some of the
+-- path would go with it.
+UPDATE contacts c SET source_mask = c.source_mask | %(source_mask)s
+WHERE c.space_id = %(space_id)s
+  AND (c.id = %(contact_id)s OR c.merged_into = %(contact_id)s)
+  AND c.source_mask & %(source_mask)s::bigint <> %(source_mask)s::bigint;
+
 -- name: write
 -- Contacts as the batch leaves them. Whole rows, which is safe because whoever changes a contact
 -- holds the Space's lock.

@@ -36,10 +36,12 @@ _COMMA, _AND = SQL(", "), SQL(" AND ")
 
 _PRIMARY = SQL("k.id, k.email, k.name, k.phone, k.location")
 
-MOST_NAMES = 500_000
-"""The names of a Space that a search looks at, in their order."""
+MOST_LATEST = 20_000
+"""The latest contacts among which a search looks for a text anywhere in a name."""
 MOST_MATCHES = 10_000
-"""The contacts that a search finds at most."""
+"""The names that a search reads which begin with a text."""
+LAST_CHARACTER = "\U0010ffff"
+"""Sorts after any other."""
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
@@ -83,8 +85,12 @@ def _spellings(part: str) -> list[str]:
     """A part of a name as `lower` may have it in the database, which knows of no letters but ASCII
     ones where its locale is C.
     """
-    written = {part, part.lower(), part.upper(), part.title()}
-    return sorted({spelling.translate(_LOWER) for spelling in written})
+    return sorted({spelling.translate(_LOWER) for spelling in _beginnings(part)})
+
+
+def _beginnings(part: str) -> list[str]:
+    """The beginning of a name as people write it, whatever case it was typed in."""
+    return sorted({part, part.lower(), part.upper(), part.title(), part.capitalize()})
 
 
 async def fetch_contact(
@@ -137,8 +143,9 @@ def _conditions(request: ListContacts) -> tuple[Composable, dict[str, Any]]:
     selection = request.selection
     bound = {
         "emails": list(selection.emails), "limit": request.per_page + 1,
-        "spellings": _spellings(selection.name), "most_names": MOST_NAMES,
-        "most_matches": MOST_MATCHES,
+        "spellings": _spellings(selection.name), "beginnings": _beginnings(selection.name),
+        "most_latest": MOST_LATEST, "most_matches": MOST_MATCHES,
+        "last_character": LAST_CHARACTER,
         **places(selection.created, request.at),
     }  # fmt: skip
     conditions: list[Composable] = [queries["listed"]]

@@ -35,6 +35,8 @@ STATUSES = ("active", "paused", "held")
 DELIVERY_STATUSES = ("queued", "retrying", "delivered", "failed", "expired", "skipped")
 MOST = 50
 """Destinations of a Space."""
+LONGEST_TEST_MESSAGE = 300
+"""Characters that are kept of what was said of a test."""
 MOST_COUNTED = 100_000
 """The largest count of deliveries by status; more deliveries are not counted."""
 
@@ -58,6 +60,11 @@ class DestinationRow:
     created_at: str
     wait_until: str | None
     """The time before which nothing is sent."""
+    tested_at: str | None
+    """The time of the last test; None while it was not tested as it is set up now."""
+    test_ok: bool | None
+    """True when the platform took the test event."""
+    test_message: str | None
     counts: dict[str, int]
     """Deliveries by status."""
 
@@ -113,6 +120,8 @@ async def change_destination(
     change = read_change(registry.PLATFORMS[columns.platform], body, secrets, as_text=as_text)
     values = {"space_id": space_id, "destination_id": destination_id, **_columns(change)}
     await connection.execute(queries["change"], values)
+    if change.settings is not None or change.event_names is not None:
+        await connection.execute(queries["forget_test"], values)
     if change.secrets is not None:
         await _put_secrets(connection, space_id, destination_id, secrets, change.secrets, key)
     return await fetch_destination(connection, space_id, destination_id)
@@ -154,6 +163,15 @@ async def open_destination(
     except Unsealable:
         rule = "have to be given anew: HEADWATER_SECRET_KEY has changed since."
         raise Invalid.of("secrets", rule) from None
+
+
+async def note_test(
+    connection: AsyncConnection, space_id: int, destination_id: int, *, ok: bool, message: str
+) -> None:
+    """Write down that a destination was tried just now; `message` holds nothing secret."""
+    values = {"space_id": space_id, "destination_id": destination_id, "ok": ok}
+    message = message.replace("\0", "")[:LONGEST_TEST_MESSAGE]
+    await connection.execute(queries["note_test"], values | {"message": message})
 
 
 async def _set_status(

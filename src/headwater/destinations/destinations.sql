@@ -10,8 +10,10 @@ VALUES (%(space_id)s, %(platform)s, %(name)s, %(all_events)s, %(settings)s, %(ev
 RETURNING id;
 
 -- name: put_secrets
--- A destination's tokens, and what they are called.
-UPDATE destinations d SET secrets = %(secrets)s, secret_names = %(names)s
+-- A destination's tokens, and what they are called. A test with others tells nothing of them.
+UPDATE destinations d
+SET secrets = %(secrets)s, secret_names = %(names)s,
+    tested_at = NULL, test_ok = NULL, test_message = NULL
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
 
 -- name: list
@@ -20,6 +22,7 @@ WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
 SELECT d.id, d.platform, d.name, d.status, d.status_reason, d.all_events, d.settings,
        d.secret_names, d.event_names, iso_utc(d.created_at) AS created_at,
        iso_utc(CASE WHEN d.wait_until > now() THEN d.wait_until END) AS wait_until,
+       iso_utc(d.tested_at) AS tested_at, d.test_ok, d.test_message,
        coalesce((SELECT jsonb_object_agg(l.event_name, l.label) FROM event_labels l
                  WHERE l.space_id = %(space_id)s), '{}') AS event_labels,
        (SELECT json_object_agg(s.status, counted.number)
@@ -50,6 +53,17 @@ SET name = coalesce(%(name)s, d.name), all_events = coalesce(%(all_events)s, d.a
     settings = coalesce(%(settings)s, d.settings),
     event_names = coalesce(%(event_names)s, d.event_names)
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
+
+-- name: forget_test
+-- A test of other settings or event names tells nothing of the new ones.
+UPDATE destinations d SET tested_at = NULL, test_ok = NULL, test_message = NULL
+WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
+
+-- name: note_test
+-- How a test has gone.
+UPDATE destinations d
+SET tested_at = now(), test_ok = %(ok)s, test_message = %(message)s
+WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status <> 'removed';
 
 -- name: pause
 -- Events that arrive from now on are skipped.

@@ -75,6 +75,9 @@ def show_destination(stored: DestinationRow) -> dict[str, Any]:
         "warnings": warnings(platform, mapped),
         "deliveries": stored.counts,
         "wait_until": stored.wait_until,
+        "tested_at": stored.tested_at,
+        "test_ok": stored.test_ok,
+        "test_message": stored.test_message,
         "created_at": stored.created_at,
     }
 
@@ -193,6 +196,15 @@ _DESTINATION: Schema = object_schema({
     "warnings": {"type": "array", "items": TEXT},
     "deliveries": _COUNTS,
     "wait_until": {**MOMENT_OR_NULL, "description": "Nothing is sent before."},
+    "tested_at": {
+        **MOMENT_OR_NULL,
+        "description": "Of the last test; null when there was none since its setup was changed.",
+    },
+    "test_ok": {
+        "type": ["boolean", "null"],
+        "description": "Whether the platform took the test event.",
+    },
+    "test_message": {**TEXT_OR_NULL, "description": "How the test went, in words."},
     "created_at": MOMENT,
 })  # fmt: skip
 _PLATFORM: Schema = object_schema({

@@ -27,7 +27,19 @@ def claim(
     if space is None:
         return None
     arrivals = fetch_rows()
-    number, newest, targets = state.fetchall()[0]
-    batch = Batch(SpaceRules(*space), arrivals, Directory(number, newest))
+    number, newest, targets, names = state.fetchall()[0]
+    batch = Batch(SpaceRules(*space, own_names=names), arrivals, Directory(number, newest))
     batch.targets = read_targets(targets)
     return batch
+
+
+def lock_space(connection: Connection[Any], space_id: int) -> SpaceRules | None:
+    """Lock the Space against batches and every other change of its identities, and return its
+    rules as they are then; None when it is locked.
+    """
+    values = {"space_id": space_id}
+    space = connection.execute(queries["lock_space"], values).fetchone()
+    if space is None:
+        return None
+    names = connection.execute(queries["source_names"], values).fetchall()
+    return SpaceRules(*space, own_names=dict(names))

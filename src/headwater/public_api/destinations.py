@@ -94,6 +94,10 @@ async def test_destination(call: Call) -> Response:
             connection, call.space_id, destination_id, shared.settings, shared.sealing_key
         )
     trial = await try_destination(shared.egress, destination, platform)
+    async with shared.database.connection() as connection:
+        await destinations.note_test(
+            connection, call.space_id, destination_id, ok=trial.ok, message=trial.message
+        )
     return _answer({"ok": trial.ok, "http_status": trial.status, "message": trial.message})
 
 

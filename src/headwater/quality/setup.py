@@ -23,6 +23,7 @@ MOST_LATEST = 2_000
 MOST_FIRST = 20_000
 """The first events among which an order is looked for."""
 MOST_HOSTS = 10
+MOST_KEYS = 10
 SHARE_DAYS = 30
 
 
@@ -32,12 +33,22 @@ class SetupState:
 
     keys: int
     key_used_at: datetime | None
-    """The time of the latest event that an API key sent, among the latest events."""
+    """The last use of any API key that works."""
     site_key: str | None
     """Of the first site."""
     first_order_at: datetime | None
     assistants: int
     """Tokens that work."""
+
+
+@dataclass(frozen=True)
+class KeyState:
+    """An API key that works."""
+
+    name: str
+    hint: str
+    """The key's last four characters."""
+    last_used_at: datetime | None
 
 
 @dataclass(frozen=True)
@@ -56,6 +67,9 @@ class DestinationState:
     platform: str
     name: str
     status: str
+    tested_at: datetime | None
+    test_ok: bool | None
+    test_message: str | None
     delivered_at: datetime | None
     """The time at which the platform took the latest conversion."""
 
@@ -72,6 +86,8 @@ class Setup:
     """Everything about how far a Space is set up."""
 
     state: SetupState
+    keys: list[KeyState]
+    """The MOST_KEYS that were used last, the latest first."""
     hosts: list[HostSeen]
     """The latest first."""
     orders: OrderShares
@@ -86,6 +102,11 @@ class Setup:
         )
 
     @property
+    def is_tested(self) -> bool:
+        """True when every destination took its last test event."""
+        return all(each.test_ok for each in self.destinations)
+
+    @property
     def is_complete(self) -> bool:
         """True when nothing is left to do but what only some businesses need."""
         return bool(
@@ -98,16 +119,18 @@ async def read_setup(connection: AsyncConnection, space: Space) -> Setup:
     """Return how far a Space is set up now."""
     values = {
         "space_id": space.id, "most": MOST_LATEST, "most_first": MOST_FIRST,
-        "most_hosts": MOST_HOSTS, "sales": list(SALES_EVENTS),
+        "most_hosts": MOST_HOSTS, "most_keys": MOST_KEYS, "sales": list(SALES_EVENTS),
     }  # fmt: skip
     now = datetime.now(UTC)
     period = TimeRange(now - timedelta(days=SHARE_DAYS), now + timedelta(days=1))
     cursor = connection.cursor(row_factory=class_row(SetupState))
     state = await fetch_one(cursor, queries["state"], values)
+    keys = connection.cursor(row_factory=class_row(KeyState))
     hosts = connection.cursor(row_factory=class_row(HostSeen))
     destinations = connection.cursor(row_factory=class_row(DestinationState))
     return Setup(
         state,
+        await fetch_all(keys, queries["keys"], values),
         await fetch_all(hosts, queries["hosts"], values),
         await read_order_shares(connection, space, period),
         await fetch_all(destinations, queries["destinations"], values),

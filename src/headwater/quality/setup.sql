@@ -1,18 +1,10 @@
 -- name: state
 -- What has been set up, and what has come: each looked for among the latest rows, or the first, as far
--- as a bound. Keys do not note their use, so the latest event or touchpoint by any of them stands for
--- it.
+-- as a bound.
 SELECT (SELECT count(*) FROM api_keys k
         WHERE k.space_id = %(space_id)s AND k.revoked_at IS NULL) AS keys,
-       (SELECT max(used.at) FROM (
-            (SELECT e.received_at AS at FROM (
-                SELECT l.id, l.received_at, l.sender FROM events l
-                WHERE l.space_id = %(space_id)s ORDER BY l.id DESC LIMIT %(most)s) e
-             WHERE e.sender = 'api_key' ORDER BY e.id DESC LIMIT 1)
-            UNION ALL
-            (SELECT i.received_at FROM inbox i
-             WHERE i.space_id = %(space_id)s AND i.sender = 'api_key'
-             ORDER BY i.id DESC LIMIT 1)) used) AS key_used_at,
+       (SELECT max(k.last_used_at) FROM api_keys k
+        WHERE k.space_id = %(space_id)s AND k.revoked_at IS NULL) AS key_used_at,
        (SELECT s.site_key FROM sites s
         WHERE s.space_id = %(space_id)s AND s.revoked_at IS NULL
         ORDER BY s.id LIMIT 1) AS site_key,
@@ -26,6 +18,13 @@ SELECT (SELECT count(*) FROM api_keys k
         WHERE t.space_id = %(space_id)s AND t.revoked_at IS NULL
           AND (t.expires_at IS NULL OR t.expires_at > now())) AS assistants;
 
+-- name: keys
+-- The keys that work, those that were used last first.
+SELECT k.name, k.hint, k.last_used_at FROM api_keys k
+WHERE k.space_id = %(space_id)s AND k.revoked_at IS NULL
+ORDER BY k.last_used_at DESC NULLS LAST, k.id
+LIMIT %(most_keys)s;
+
 -- name: hosts
 -- The hosts whose pages were viewed last, among the latest page views.
 SELECT lower(substring(h.url FROM '^[A-Za-z]+://(?:[^/?#@]*@)?([^/?#:]+)')) AS host,
@@ -37,8 +36,9 @@ ORDER BY 2 DESC
 LIMIT %(most_hosts)s;
 
 -- name: destinations
--- Where conversions are forwarded to, and when each platform last took one.
-SELECT d.id, d.platform, d.name, d.status,
+-- Where conversions are forwarded to, how the last test of each went, and when its platform last
+-- took one.
+SELECT d.id, d.platform, d.name, d.status, d.tested_at, d.test_ok, d.test_message,
        (SELECT q.finished_at FROM deliveries q
         WHERE q.space_id = %(space_id)s AND q.destination_id = d.id AND q.status = 'delivered'
         ORDER BY q.id DESC LIMIT 1) AS delivered_at

@@ -19,7 +19,7 @@ def classify(
     arrival: Landing, exclusions: Exclusions = SHIPPED, names: SourceNames = SHIPPED_ALONE
 ) -> Outcome:
     """The source of an arrival and the rule that named it, or the reason why it makes no touch."""
-    return _apply_rules(read_evidence(arrival, exclusions, names))
+    return decide(read_evidence(arrival, exclusions, names))
 
 
 def explain(
@@ -27,7 +27,7 @@ def explain(
 ) -> Classification:
     """The full classification of an arrival: its source, the ad, the click ids."""
     evidence = read_evidence(arrival, exclusions, names)
-    outcome = _apply_rules(evidence)
+    outcome = decide(evidence)
     return Classification(
         outcome,
         ad_of(evidence.parameters, outcome.name if isinstance(outcome, Source) else None),
@@ -36,7 +36,8 @@ def explain(
     )
 
 
-def _apply_rules(evidence: Evidence) -> Outcome:
+def decide(evidence: Evidence) -> Outcome:
+    """The source that the first rule names which answers, or the reason why there is no touch."""
     for rule in ARRIVING:
         answer = rule(evidence)
         if answer is not None:

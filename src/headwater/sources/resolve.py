@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from headwater.sources.evidence import Landing, SourceParameters, read_evidence
+from headwater.sources.evidence import Evidence, Landing, SourceParameters, read_evidence
 from headwater.sources.exclusions import SHIPPED
 from headwater.sources.rules import NAMING
 from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
@@ -27,7 +27,11 @@ def resolve(
     """The listed source of a touch, and the name of the rule that fired. An event with attribution
     parameters always has a source: a touch that no rule names is a referral.
     """
-    evidence = read_evidence(Landing(landing_url, None, parameters), SHIPPED, names)
+    return name_source(read_evidence(Landing(landing_url, None, parameters), SHIPPED, names))
+
+
+def name_source(evidence: Evidence) -> ResolvedSource:
+    """The source of an event's touch, and the name of the rule that fired."""
     for rule in NAMING:
         answer = rule(evidence)
         if answer is not None:

@@ -174,9 +174,12 @@ NAMING: tuple[Callable[[Evidence], Source | None], ...] = (
 ARRIVING: tuple[Rule, ...] = (_coming_back, *NAMING, _campaign, _own_host, _other_site)
 """Rules for a page that was opened; when none answers, it was opened directly."""
 
+DECLARED = frozenset({"trk_source", "trk_source_alias", "trk_network_alias"})
+"""The rules by which parameters decide that declare the source outright."""
+
 RULES = frozenset(
     {
-        "trk_source", "trk_source_alias", "trk_network_alias", "hsa_net", "own_utm_source",
+        *DECLARED, "hsa_net", "own_utm_source",
         "utm_source_paid", "utm_source", "utm_medium", "referrer_paid", "referrer",
         "campaign", "other_site", "direct", "fallback",
     }

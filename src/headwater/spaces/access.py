@@ -14,6 +14,7 @@ from headwater.database.queries import Queries
 from headwater.http.errors import Forbidden, Unauthorized
 from headwater.http.rate_limits import RateLimit
 from headwater.spaces.credential_cache import CredentialCache
+from headwater.spaces.key_use import KeyUses
 
 queries = Queries(__name__, "access.sql")
 
@@ -49,8 +50,9 @@ class KeyCache(CredentialCache[bytes, Caller]):
     """The keys in use, by hash of the key."""
 
     def __init__(self, database: Database, factor: float) -> None:
-        super().__init__(database, queries["callers"], _caller)
+        super().__init__(database, queries["callers"], self._note_use)
         self._factor = factor
+        self.uses = KeyUses(database)
 
     async def caller(self, authorization: bytes | None) -> Caller:
         """The caller of an `Authorization` header. Raises Unauthorized, or one of UNAVAILABLE."""
@@ -65,6 +67,14 @@ class KeyCache(CredentialCache[bytes, Caller]):
     def limit(self, caller: Caller, limit: RateLimit) -> int:
         """Return the value of `limit` for the caller's Space."""
         return limit.for_space(caller.limits, self._factor)
+
+    def _note_use(self, row: tuple[Any, ...]) -> Caller:
+        """Return the caller of a row. A key is only looked up for a request that waits for it, or
+        when it was used within the last few seconds.
+        """
+        caller = _caller(row)
+        self.uses.note(caller.space_id, caller.key_id)
+        return caller
 
 
 def _caller(row: tuple[Any, ...]) -> Caller:

@@ -48,6 +48,8 @@ class ApiKey:
     """The key's last four characters."""
     scopes: list[str]
     created_at: datetime
+    last_used_at: datetime | None
+    """As exact as a few seconds; None for a key that has not been used yet."""
     revoked_at: datetime | None
     made_by: int | None
     """The user who made it in the console; None for a key made at a terminal."""

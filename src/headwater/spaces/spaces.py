@@ -11,6 +11,7 @@ from psycopg.rows import class_row
 from headwater.database.queries import Queries, fetch_one, fetch_optional
 from headwater.http.errors import Invalid, NotFound
 from headwater.spaces.models import Space
+from headwater.spaces.reclassifications import request_reclassification
 from headwater.spaces.settings_input import MAX_SOURCE_NAMES, SOURCE_NAME, SpaceChanges
 
 queries = Queries(__name__, "spaces.sql")
@@ -91,11 +92,14 @@ async def change_space(connection: AsyncConnection, space_id: int, changes: Spac
 async def _change_source_names(
     connection: AsyncConnection, space_id: int, names: Mapping[str, str]
 ) -> None:
-    """Put names, each with its source, and take away those without one."""
+    """Put names, each with its source, and take away those without one; what is stored is
+    classified anew by those that are others than before.
+    """
     for name, source in names.items():
         verb = "put_source_name" if source else "remove_source_name"
         values = {"space_id": space_id, "name": name, "source": source}
-        await connection.execute(queries[verb], values)
+        if (await connection.execute(queries[verb], values)).rowcount:
+            await request_reclassification(connection, space_id, name)
     if any(names.values()):
         row = await fetch_one(connection, queries["count_source_names"], {"space_id": space_id})
         if row[0] > MAX_SOURCE_NAMES:

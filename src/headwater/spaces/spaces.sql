@@ -73,10 +73,11 @@ ON CONFLICT (space_id, field) DO UPDATE SET label = excluded.label;
 DELETE FROM field_labels WHERE space_id = %(space_id)s AND field = %(slot)s;
 
 -- name: put_source_name
--- Let a value of utm_source stand for a listed source.
-INSERT INTO source_names (space_id, name, source)
+-- Let a value of utm_source stand for a listed source. No row is written when it does already.
+INSERT INTO source_names AS n (space_id, name, source)
 VALUES (%(space_id)s, %(name)s, %(source)s)
-ON CONFLICT (space_id, name) DO UPDATE SET source = excluded.source;
+ON CONFLICT (space_id, name) DO UPDATE SET source = excluded.source
+WHERE n.source <> excluded.source;
 
 -- name: remove_source_name
 -- Take such a name away.

@@ -80,6 +80,16 @@ def request_touches(
     return fetch
 
 
+class TouchpointSource(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, gc=False):
+    """Another source of a stored touchpoint."""
+
+    id: int
+    source_id: int
+    source_rule: str
+    tag_set: int | None = None
+    """As in StoredTouchpoint."""
+
+
 def delete_touchpoints(connection: Connection[Any], space_id: int, ids: Collection[int]) -> None:
     """Delete touchpoints that page views made and no longer make."""
     if ids:
@@ -93,6 +103,26 @@ def write_touchpoints(
     tag_sets: TagSets,
 ) -> None:
     """Store new touchpoints, whose tag sets are among `tag_sets`."""
+    _write(connection, space_id, "write", touchpoints, tag_sets)
+
+
+def write_sources(
+    connection: Connection[Any],
+    space_id: int,
+    sources: Collection[TouchpointSource],
+    tag_sets: TagSets,
+) -> None:
+    """Give stored touchpoints other sources, and the ads of these, which are among `tag_sets`."""
+    _write(connection, space_id, "write_sources", sources, tag_sets)
+
+
+def _write(
+    connection: Connection[Any],
+    space_id: int,
+    statement: str,
+    touchpoints: Collection[StoredTouchpoint | TouchpointSource],
+    tag_sets: TagSets,
+) -> None:
     if unwritten := tag_sets.take_unwritten():
         values = {"space_id": space_id, "tag_sets": rows(unwritten)}
         connection.execute(queries["write_tag_sets"], values)
@@ -102,4 +132,4 @@ def write_touchpoints(
             "touchpoints": rows(touchpoints),
             "digests": array(tag_sets.digests),
         }
-        connection.execute(queries["write"], values)
+        connection.execute(queries[statement], values)

@@ -59,6 +59,19 @@ FROM json_to_recordset(%(touchpoints)s::json)
            tag_set integer, source_id smallint, source_rule text, url text, referrer_host text,
            sent boolean, by_hit boolean, cookies jsonb, warnings text[], sender text);
 
+-- name: write_sources
+-- Other sources of stored touchpoints, with their ads.
+UPDATE touchpoints t
+SET source_id = r.source_id, source_rule = r.source_rule,
+    tag_set_id = CASE WHEN r.tag_set IS NULL THEN 0 ELSE (ARRAY(
+        SELECT (SELECT g.id FROM tag_sets g
+                WHERE g.space_id = %(space_id)s AND g.digest = decode(d.digest, 'hex'))
+        FROM unnest(%(digests)s::text[]) WITH ORDINALITY AS d (digest, place)
+        ORDER BY d.place))[r.tag_set] END
+FROM json_to_recordset(%(touchpoints)s::json)
+     AS r (id bigint, source_id smallint, source_rule text, tag_set integer)
+WHERE t.space_id = %(space_id)s AND t.id = r.id;
+
 -- name: delete
 -- Touchpoints that page views made and no longer make.
 DELETE FROM touchpoints t WHERE t.space_id = %(space_id)s AND t.id = ANY(%(ids)s::bigint[]);

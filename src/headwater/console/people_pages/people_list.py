@@ -14,7 +14,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from headwater.contacts.models import ContactRow, ContactSelection, ListContacts
-from headwater.contacts.queries import list_contacts
+from headwater.contacts.queries import LAST_CHARACTER, list_contacts
 from headwater.database.queries import Queries, fetch_all
 from headwater.events.accepted import SALES_EVENTS
 from headwater.http.pagination import Page, Position
@@ -32,9 +32,8 @@ MOST_NAMES = 20_000
 LONGEST = 320
 """The characters of a text that is looked for: an e-mail address has no more."""
 SHORTEST_PART = 2
-LAST_CHARACTER = "\U0010ffff"
-_EXACT = ("tracking_id", "trk_token", "fingerprint")
 _MOST_DIGITS = 18
+_EXACT = ("tracking_id", "trk_token", "fingerprint")
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from headwater.reports.parameters import DEFAULT_PERIOD
 from headwater.sources.catalogue import CHANNELS, SOURCES, channel_of
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
+from headwater.spaces.reclassifications import Reclassification, list_reclassifications
 from headwater.spaces.settings_input import read_changes
 from headwater.spaces.spaces import change_space
 
@@ -66,17 +67,20 @@ async def _page(
     path = f"{base}/data-quality"
     view = _read_view(request)
     report: QualityReport | None = None
+    under_way: list[Reclassification] = []
     status = 422 if problem else 200
     try:
         period = _period(view, inside.space)
         report = await check_quality(connection, inside.space, period)
+        under_way = await list_reclassifications(connection, inside.space.id)
     except Invalid as error:
         status, problem = error.status, error.message
     return render(
         request, "data_quality.html", status=status, view=view, base=base, page_path=path,
         bar=read_bar(inside.space, view, path, without=OTHER_CHOICES), report=report,
-        problem=problem, severities=SEVERITIES, grouped_sources=GROUPED_SOURCES,
-        title_of=title_of, includes_today=view.period == DEFAULT_PERIOD,
+        problem=problem, under_way=under_way, severities=SEVERITIES,
+        grouped_sources=GROUPED_SOURCES, title_of=title_of,
+        includes_today=view.period == DEFAULT_PERIOD,
         actions={verb: view.link(f"{path}/{verb}") for verb, _, _ in _FORMS},
     )  # fmt: skip
 

@@ -11,7 +11,13 @@ from headwater.contacts import filters, inputs, parameters
 from headwater.contacts.journey import count_earlier, list_journey
 from headwater.contacts.lookup import find_by_email, resolve
 from headwater.contacts.models import GetContact
-from headwater.contacts.queries import count_contacts, fetch_contact, list_contacts, queries
+from headwater.contacts.queries import (
+    MOST_LATEST,
+    count_contacts,
+    fetch_contact,
+    list_contacts,
+    queries,
+)
 from headwater.contacts.schemas import CONTACT, JOURNEY_ITEM, PAGE
 from headwater.contacts.updates import create_contact, update_contact
 from headwater.http.fields import whole_number
@@ -69,7 +75,8 @@ async def _list_contacts(context: ToolContext, arguments: Arguments) -> Any:
         page = await list_contacts(connection, space, listing)
         total = await count_contacts(connection, space.id, listing.selection, MOST_COUNTED + 1)
     counted = {"total": min(total, MOST_COUNTED), "total_is_more": total > MOST_COUNTED}
-    return {**page_answer(page, cursors), **counted}
+    searched = {"searched": _SEARCHED} if listing.selection.name else {}
+    return {**page_answer(page, cursors), **counted, **searched}
 
 
 async def _get_contact(context: ToolContext, arguments: Arguments) -> Any:
@@ -170,6 +177,10 @@ def _but(arguments: Arguments, name: str) -> JsonInput:
 
 
 _LISTED = (parameters.NAME, *PERIODS, *PAGING, *_INCLUDED, parameters.LABELS)
+_SEARCHED = (
+    "Every name was looked at for one that begins so, and those of the latest "
+    f"{MOST_LATEST:,} contacts for one that has it anywhere."
+)
 MOST_COUNTED = 10_000
 """The largest total of a list of contacts."""
 _OPTIONS = (parameters.TRK_TOKENS, parameters.LABELS)
@@ -210,6 +221,7 @@ READING = (
                 "type": "boolean",
                 "description": f"True when there are more than {MOST_COUNTED}.",
             },
+            searched={"type": "string", "description": "By name: which names were looked at."},
         ),
         call=_list_contacts,
     ),

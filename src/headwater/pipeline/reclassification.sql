@@ -1,0 +1,39 @@
+-- name: bound_statements
+-- How long a statement of this transaction may take, and wait for a lock.
+SELECT set_config('statement_timeout', %(patience)s, true),
+       set_config('lock_timeout', %(patience)s, true);
+
+-- name: last_id
+-- Where a piece ends that has at most so many touchpoints and so many page views.
+SELECT least(
+    (SELECT t.id FROM touchpoints t
+     WHERE t.space_id = %(space_id)s AND t.id > %(after_id)s AND t.id <= %(until_id)s
+     ORDER BY t.id OFFSET %(most)s - 1 LIMIT 1),
+    (SELECT h.id FROM hits h
+     WHERE h.space_id = %(space_id)s AND h.id > %(after_id)s AND h.id <= %(until_id)s
+     ORDER BY h.id OFFSET %(most)s - 1 LIMIT 1),
+    %(until_id)s::bigint);
+
+-- name: touchpoints
+-- The touchpoints of events and those sent by themselves whose links have parameters.
+SELECT t.id, t.contact_id, (extract(epoch FROM t.occurred_at) * 1000000)::bigint, t.sent, t.url,
+       t.referrer_host, t.source_id, t.source_rule, g.account_id, g.account_name, g.campaign_id,
+       g.campaign_name, g.adset_id, g.adset_name, g.ad_id, g.ad_name, g.keyword
+FROM touchpoints t
+LEFT JOIN LATERAL (
+    SELECT known.* FROM tag_sets known
+    WHERE known.space_id = %(space_id)s AND known.id = t.tag_set_id
+    OFFSET 0
+) g ON true
+WHERE t.space_id = %(space_id)s AND t.id > %(after_id)s AND t.id <= %(until_id)s
+  AND NOT t.by_hit AND strpos(t.url, '?') > 0;
+
+-- name: views
+-- The page views that could make a touchpoint and whose links have parameters, and whether each made
+-- one.
+SELECT h.id, h.contact_id, (extract(epoch FROM h.occurred_at) * 1000000)::bigint, h.url,
+       h.referrer_host, h.touch::text,
+       (SELECT t.id FROM touchpoints t WHERE t.space_id = %(space_id)s AND t.id = h.id) IS NOT NULL
+FROM hits h
+WHERE h.space_id = %(space_id)s AND h.id > %(after_id)s AND h.id <= %(until_id)s
+  AND h.touch IS NOT NULL AND strpos(h.url, '?') > 0;

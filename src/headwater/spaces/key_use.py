@@ -1,0 +1,81 @@
+"""When API keys were last used: remembered in memory, and written behind the requests' backs.
+
+A request must not pay for the note, so none is made for each: a key counts as used whenever its
+cache looks it up, which happens for keys in use alone, every few seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+
+import psycopg
+
+from headwater.database.pool import Database
+from headwater.database.queries import Queries
+
+queries = Queries(__name__, "key_use.sql")
+
+PAUSE_SECONDS = 1.0
+"""Between two looks at what is to be written."""
+RENEWAL_SECONDS = 60.0
+"""Between two writes of one key's use, failed ones included."""
+
+Key = tuple[int, int]
+"""A Space's id and a key's."""
+
+
+class KeyUses:
+    """The uses of keys in this process that are not written yet."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._unwritten: dict[Key, datetime] = {}
+        self._tried: dict[Key, float] = {}
+        """The time on the monotonic clock at which a key's use was last to be written."""
+        self._task: asyncio.Task[None] | None = None
+
+    def note(self, space_id: int, key_id: int) -> None:
+        """Remember that a key is used now."""
+        self._unwritten[space_id, key_id] = datetime.now(UTC)
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._task = asyncio.create_task(self._run())
+
+    async def stop(self) -> None:
+        """Write what is left, and end."""
+        if self._task:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+        await self._write(list(self._unwritten))
+
+    async def write(self) -> None:
+        """Write the uses of the keys that were not written within RENEWAL_SECONDS."""
+        ago = time.monotonic() - RENEWAL_SECONDS
+        self._tried = {key: tried for key, tried in self._tried.items() if tried > ago}
+        await self._write([key for key in self._unwritten if key not in self._tried])
+
+    async def _run(self) -> None:
+        while True:
+            await asyncio.sleep(PAUSE_SECONDS)
+            await self.write()
+
+    async def _write(self, keys: list[Key]) -> None:
+        """Write what can be. The rest is tried again with later uses, as the database may be away,
+        or a standby that takes no writes: no reason to bother anybody.
+        """
+        if not keys:
+            return
+        self._tried.update(dict.fromkeys(keys, time.monotonic()))
+        with suppress(psycopg.Error):
+            async with self._database.connection() as connection:
+                for space_id, key_id in keys:
+                    used_at = self._unwritten[space_id, key_id]
+                    values = {"space_id": space_id, "key_id": key_id, "used_at": used_at}
+                    await connection.execute(queries["write"], values)
+                    if self._unwritten[space_id, key_id] == used_at:
+                        del self._unwritten[space_id, key_id]

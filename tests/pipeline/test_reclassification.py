@@ -1,0 +1,332 @@
+"""A changed name of a source counts for what was processed before it, as for what comes after."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headwater.cli import main
+from headwater.pipeline import reclassification
+from headwater.pipeline.reclassification import RECLASSIFICATION_DUTY, reclassify_next
+from headwater.sources.catalogue import SOURCE_IDS
+from headwater.spaces.reclassifications import Reclassification, list_reclassifications
+from headwater.spaces.settings_input import read_changes
+from headwater.spaces.spaces import change_space
+from tests.support.pipeline import (
+    MINUTE,
+    T0,
+    Accepted,
+    Item,
+    Stage,
+    event,
+    hit,
+    new_stage,
+    person,
+    touch,
+)
+
+PAGE = "https://shop.example/"
+LINK = f"{PAGE}?utm_source=fb-paid&utm_term=boots"
+PAID, REFERRAL = SOURCE_IDS["facebook_ads"], SOURCE_IDS["referral"]
+
+SetNames = Callable[..., None]
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection, space_id: int) -> Stage:
+    return Stage(connection, space_id)
+
+
+@pytest.fixture
+def set_names(database_url: str) -> SetNames:
+    """Changes a Space's names of sources, as its settings are changed."""
+
+    def change(stage: Stage, names: Mapping[str, str]) -> None:
+        changes = read_changes({f"source_name.{name}": names[name] for name in names})
+        _run(database_url, lambda connection: change_space(connection, stage.space_id, changes))
+
+    return change
+
+
+@pytest.fixture
+def left(database_url: str) -> Callable[[Stage], list[Reclassification]]:
+    """What is left to do in a Space."""
+
+    def read(stage: Stage) -> list[Reclassification]:
+        return _run(
+            database_url, lambda connection: list_reclassifications(connection, stage.space_id)
+        )
+
+    return read
+
+
+def _run(url: str, work: Callable[[psycopg.AsyncConnection], Any]) -> Any:
+    async def main() -> Any:
+        async with await psycopg.AsyncConnection.connect(url) as connection:
+            return await work(connection)
+
+    return asyncio.run(main())
+
+
+def reclassify(stage: Stage, most: int = 2000) -> int:
+    """Do all there is to do, and return in how many pieces."""
+    pieces = 0
+    while reclassify_next(stage.connection, stage.space_id, most):
+        pieces += 1
+    return pieces
+
+
+def named(stage: Stage) -> list[tuple[Any, ...]]:
+    return stage.rows("touchpoints", "id", "source_id", "source_rule", "keyword", "adset_name")
+
+
+def test_it_works(stage: Stage, set_names: SetNames, left: Callable[..., Any]) -> None:
+    first, second, third, order = stage.run(
+        hit(url=LINK, trk_token="one"),
+        touch(url=LINK, source=None, email="two@b.org"),
+        event(url=LINK, email="three@b.org", trk_type="cpc"),
+        event(email="two@b.org", event_time=T0 + MINUTE),
+    )
+    stage.connection.execute("DELETE FROM pending_paths WHERE space_id = %s", (stage.space_id,))
+    set_names(stage, {"FB-Paid": "facebook_ads"})
+    (job,) = left(stage)
+    assert (job.name, job.changed, job.share, job.percentage) == ("fb-paid", 0, 0, "0 %")
+    assert stage.space_id in RECLASSIFICATION_DUTY.waiting(stage.connection)
+    assert reclassify(stage, 1) == 4
+    own = (PAID, "own_utm_source", None, "boots")
+    assert named(stage) == [(receipt, *own) for receipt in (first, second, third)]
+    assert stage.rows("hits", "source_id", "touch->>'rule'") == [(PAID, "own_utm_source")]
+    assert all(mask & 1 << PAID for mask in stage.values("contacts", "source_mask"))
+    masks = dict(stage.rows("events", "id", "source_mask"))
+    assert all(masks[each] & 1 << PAID for each in (third, order))
+    assert set(stage.values("pending_paths", "event_id")) == {third, order}
+    assert left(stage) == []
+    assert stage.space_id not in RECLASSIFICATION_DUTY.waiting(stage.connection)
+    assert not reclassify_next(stage.connection, stage.space_id)
+
+
+def test_a_name_that_is_removed_or_stands_for_another(stage: Stage, set_names: SetNames) -> None:
+    stage.run(hit(url=LINK, trk_token="one"), event(url=LINK, email="a@b.org", trk_type="cpc"))
+    before = named(stage)
+    for source in ("facebook_ads", "email", "facebook_ads"):
+        set_names(stage, {"fb-paid": source})
+        reclassify(stage)
+        assert {row[1] for row in named(stage)} == {SOURCE_IDS[source]}
+    set_names(stage, {"fb-paid": ""})
+    reclassify(stage)
+    assert named(stage) == before
+
+
+def test_nothing_is_done_for_a_name_that_does_not_change(
+    stage: Stage, set_names: SetNames, left: Callable[..., Any]
+) -> None:
+    set_names(stage, {"fb-paid": "facebook_ads"})
+    assert left(stage) == [], "nothing is stored"
+    stage.run(hit(url=LINK, trk_token="one"))
+    set_names(stage, {"fb-paid": "facebook_ads", "other": ""})
+    assert left(stage) == []
+
+
+def test_names_go_together(stage: Stage, set_names: SetNames, left: Callable[..., Any]) -> None:
+    links = [f"{PAGE}?utm_source={name}" for name in "abcabc"]
+    stage.run(*(hit(url=url, trk_token=f"{at}") for at, url in enumerate(links)))
+    set_names(stage, {"a": "email", "b": "sms"})
+    assert reclassify_next(stage.connection, stage.space_id, 2)
+    set_names(stage, {"c": "bing_ads"})
+    assert [(job.name, job.changed) for job in left(stage)] == [("a", 1), ("b", 1), ("c", 0)]
+    assert reclassify_next(stage.connection, stage.space_id, 6), "c catches up"
+    assert len({job.share for job in left(stage)}) == 1
+    assert reclassify(stage, 5) == 1
+    assert stage.values("touchpoints", "source_id") == sorted(
+        SOURCE_IDS[name] for name in ("email", "sms", "bing_ads") * 2
+    )
+
+
+def test_what_is_accepted_meanwhile(stage: Stage, set_names: SetNames) -> None:
+    """What waits when a name is changed is processed by it, before or after its turn comes."""
+    stage.run(hit(url=LINK, trk_token="one"))
+    stage.put(hit(url=LINK, trk_token="two"))
+    set_names(stage, {"fb-paid": "facebook_ads"})
+    reclassify(stage)
+    stage.process()
+    stage.run(hit(url=LINK, trk_token="three"))
+    assert stage.values("touchpoints", "source_id") == [PAID] * 3
+
+
+def test_the_command_says_how_far_it_is(
+    stage: Stage, set_names: SetNames, database_url: str,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
+
+    def listed() -> Any:
+        assert main(["source", "names", "--space", str(stage.space_id), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    stage.run(hit(url=LINK, trk_token="one"), hit(url=PAGE, trk_token="two"))
+    set_names(stage, {"fb-paid": "facebook_ads"})
+    row = {"name": "fb-paid", "source": "facebook_ads", "reclassified": "0 %", "changed": 0}
+    assert listed() == [row]
+    reclassify_next(stage.connection, stage.space_id, 1)
+    (row,) = listed()
+    assert row["changed"] == 1
+    assert row["reclassified"] not in ("0 %", "all")
+    reclassify(stage)
+    assert [row["reclassified"] for row in listed()] == ["all"]
+    set_names(stage, {"fb-paid": ""})
+    assert [(row["name"], row["source"]) for row in listed()] == [("fb-paid", None)]
+    reclassify(stage)
+    assert listed() == []
+
+
+def test_a_crash_loses_nothing(
+    stage: Stage, set_names: SetNames, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.run(hit(url=LINK, trk_token="one"), hit(url=LINK, trk_token="two"))
+    set_names(stage, {"fb-paid": "facebook_ads"})
+    reclassify_next(stage.connection, stage.space_id, 1)
+    halfway = stage.dump()
+    with monkeypatch.context() as patch:
+        patch.setattr(reclassification, "failpoint", _die)
+        with pytest.raises(KeyboardInterrupt):
+            reclassify_next(stage.connection, stage.space_id, 1)
+    assert stage.dump() == halfway
+    reclassify(stage)
+    assert stage.values("touchpoints", "source_id") == [PAID, PAID]
+
+
+def _die(_: str) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_row_that_fails_stays_and_blocks_none(
+    stage: Stage, set_names: SetNames, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second, third = stage.run(
+        *(hit(url=LINK + extra, trk_token=f"one{extra}") for extra in ("", "&bad", "&c"))
+    )
+    set_names(stage, {"fb-paid": "facebook_ads"})
+    known = reclassification.classify_anew
+
+    def fail(stored: Any, *rest: Any) -> Any:
+        if "bad" in stored.url:
+            raise ValueError
+        return known(stored, *rest)
+
+    monkeypatch.setattr(reclassification, "classify_anew", fail)
+    reclassify(stage)
+    assert dict(stage.rows("touchpoints", "id", "source_id")) == {
+        first: PAID, second: REFERRAL, third: PAID,
+    }  # fmt: skip
+
+
+def test_a_space_that_is_locked_is_left_for_later(
+    stage: Stage, set_names: SetNames, database_url: str
+) -> None:
+    stage.run(hit(url=LINK, trk_token="one"))
+    set_names(stage, {"fb-paid": "facebook_ads"})
+    with psycopg.connect(database_url) as other:
+        other.execute("SELECT FROM spaces WHERE id = %s FOR UPDATE", (stage.space_id,))
+        assert not reclassify_next(stage.connection, stage.space_id)
+    assert reclassify(stage) == 1
+
+
+def test_contacts_that_were_merged(stage: Stage, set_names: SetNames) -> None:
+    """Should they part again, the events of either are found by the source."""
+    stage.run(
+        hit(url=LINK, trk_token="one"),
+        person(trk_token="one", email="a@b.org"),
+        hit(url=PAGE, trk_token="two"),
+        event(trk_token="two", email="a@b.org", event_time=T0 + MINUTE),
+    )
+    assert any(stage.values("contacts", "merged_into"))
+    set_names(stage, {"fb-paid": "facebook_ads"})
+    reclassify(stage)
+    assert all(mask & 1 << PAID for mask in stage.values("contacts", "source_mask"))
+
+
+TOKENS = ("one", "two")
+QUERIES = (
+    "", "?utm_source=fb-paid", "?utm_source=fb-paid&utm_term=x", "?utm_source=fb-paid&gclid=1",
+    "?utm_source=email&utm_campaign=5", "?utm_source=tube&gclid=2", "?gclid=1",
+)  # fmt: skip
+
+
+def some_item(number: int, at: int) -> Item:
+    """A page view, a touchpoint or an event, at least a half hour from others with its source."""
+    dice = Random(number)
+    moment, url = T0 + at * 31 * MINUTE, PAGE + dice.choice(QUERIES)
+    who: dict[str, Any] = {"trk_token": dice.choice(TOKENS)}
+    referrer = dice.choice((None, "https://www.google.com/", "https://news.example/"))
+    kind = dice.choice("vvvte")
+    if kind == "t":
+        return touch(**who, occurred_at=moment, url=url, source=None, referrer=referrer)
+    if kind == "e":
+        return event(**who, event_time=moment, url=url, trk_type=dice.choice((None, "cpc")))
+    key = str(UUID(int=dice.getrandbits(128), version=4))
+    return hit(**who, occurred_at=moment, url=url, key=key, referrer=referrer)
+
+
+def put_both(stages: tuple[Stage, Stage], items: list[Item], batch: int) -> None:
+    for stage in stages:
+        accepted: list[Accepted] = list(items)
+        stage.put(*accepted)
+        stage.process(batch)
+
+
+def facts(stage: Stage) -> dict[str, Any]:
+    """Everything but the masks, which may have more than they need."""
+    dump = stage.dump()
+    del dump["contacts"], dump["events"]
+    return dump
+
+
+def unmasked(stage: Stage) -> int:
+    """How many events lack the source of a touchpoint before them."""
+    query = (
+        "SELECT count(*) FROM events e JOIN touchpoints t USING (space_id, contact_id)"
+        " WHERE e.space_id = %s AND t.occurred_at <= e.event_time"
+        " AND e.source_mask & (1::bigint << t.source_id) = 0"
+    )
+    row = stage.connection.execute(query, (stage.space_id,)).fetchone()
+    assert row is not None
+    return row[0]
+
+
+@settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=60)
+@given(
+    numbers=st.lists(st.integers(0, 2**30), min_size=2, max_size=12),
+    late=st.lists(st.integers(0, 2**30), max_size=4),
+    order=st.randoms(use_true_random=False),
+    most=st.integers(1, 4),
+)
+def test_the_past_is_what_it_would_have_been(
+    connection: psycopg.Connection, set_names: SetNames,
+    numbers: list[int], late: list[int], order: Random, most: int,
+) -> None:  # fmt: skip
+    """Names that were there from the beginning, and names that came later, lead to the same; also
+    when page views come afterwards, which others depend on.
+    """
+    earlier, later = new_stage(connection), new_stage(connection)
+    items = [some_item(number, at) for at, number in enumerate(numbers)]
+    between = [some_item(number, at) for at, number in enumerate(late, start=len(numbers))]
+    order.shuffle(items)
+    names = {"fb-paid": "facebook_ads", "tube": "youtube_ads", "email": "sms"}
+    set_names(earlier, names)
+    set_names(later, {"fb-paid": "email"})
+    put_both((earlier, later), items, most)
+    set_names(later, names)
+    reclassify(later, most)
+    assert facts(later) == facts(earlier)
+    put_both((earlier, later), between, most)
+    assert facts(later) == facts(earlier)
+    assert (unmasked(earlier), unmasked(later)) == (0, 0)

@@ -1,0 +1,131 @@
+"""What a stored touch would be if it came today, by a Space's own names of sources."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headwater.sources.classify import explain
+from headwater.sources.evidence import Landing, SourceParameters
+from headwater.sources.exclusions import SHIPPED, Exclusions
+from headwater.sources.hierarchy import ad_at
+from headwater.sources.outcomes import Ad, Source
+from headwater.sources.reclassification import (
+    ClassifiedTouch,
+    TouchKind,
+    classify_anew,
+    name_in,
+)
+from headwater.sources.resolve import resolve
+from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
+
+PAGE = "https://shop.example/"
+NAMES = SourceNames({"fb-paid": "facebook_ads", "tube": "youtube_ads", "google": "email"})
+QUERIES = ("utm_source=fb-paid", "utm_source=FB-Paid+", "utm_source=tube", "utm_source=google",
+           "utm_source=nobody", "utm_medium=cpc", "utm_campaign=spring", "utm_term=boots",
+           "utm_content=7", "gclid=1", "fbclid=2", "hsa_net=adwords", "trk_source=sms", "mc_cid=3",
+           "trk_network=nobody", "keyword=hats", "adsetid=9")  # fmt: skip
+REFERRERS = (None, "news.example", "www.google.com", "paypal.com", "shop.example")
+
+links = st.lists(st.sampled_from(QUERIES), max_size=6).map(lambda some: f"{PAGE}?{'&'.join(some)}")
+
+
+def view_of(url: str, referrer: str | None, names: SourceNames) -> ClassifiedTouch | None:
+    """A page view as the pipeline classifies it; None where nothing makes a touch."""
+    classified = explain(Landing(url, referrer and f"https://{referrer}/"), SHIPPED, names)
+    outcome = classified.outcome
+    if not isinstance(outcome, Source):
+        return None
+    return ClassifiedTouch(
+        kind=TouchKind.VIEW, url=url, referrer_host=referrer, source=outcome.name,
+        rule=outcome.rule, ad=classified.ad,
+    )  # fmt: skip
+
+
+def event_of(url: str, declared: SourceParameters, names: SourceNames) -> ClassifiedTouch:
+    """An event's touch, likewise."""
+    source, rule = resolve(declared, url, names)
+    return ClassifiedTouch(
+        kind=TouchKind.EVENT, url=url, referrer_host=None, source=source, rule=rule,
+        ad=ad_at(url, {}, source),
+    )  # fmt: skip
+
+
+def test_it_works() -> None:
+    before = view_of(f"{PAGE}?utm_source=fb-paid&utm_term=boots", None, SHIPPED_ALONE)
+    assert before is not None
+    assert (before.source, before.rule, before.ad) == ("referral", "campaign", Ad(keyword="boots"))
+    after = classify_anew(before, SHIPPED, NAMES)
+    assert (after.source, after.rule) == ("facebook_ads", "own_utm_source")
+    assert after.ad == Ad(adset_name="boots"), "what utm_term means depends on the source"
+    assert classify_anew(after, SHIPPED, SHIPPED_ALONE) == before
+
+
+@given(url=links, referrer=st.sampled_from(REFERRERS), was=st.booleans(), now=st.booleans())
+def test_a_page_view_is_what_a_new_one_would_be(
+    url: str, referrer: str | None, *, was: bool, now: bool
+) -> None:
+    before, after = (NAMES if own else SHIPPED_ALONE for own in (was, now))
+    stored, new = view_of(url, referrer, before), view_of(url, referrer, after)
+    assert (stored is None) == (new is None), "names do not decide whether there is a touch"
+    if stored is not None:
+        assert classify_anew(stored, SHIPPED, after) == new
+
+
+@given(
+    url=links,
+    declared=st.sampled_from(
+        [SourceParameters(type="cpc"), SourceParameters("nobody"), SourceParameters("email"),
+         SourceParameters(network="adwords", type="paid")]
+    ),
+    was=st.booleans(), now=st.booleans(),
+)  # fmt: skip
+def test_an_event_is_what_a_new_one_would_be(
+    url: str, declared: SourceParameters, *, was: bool, now: bool
+) -> None:
+    before, after = (NAMES if own else SHIPPED_ALONE for own in (was, now))
+    stored = event_of(url, declared, before)
+    assert classify_anew(stored, SHIPPED, after) == event_of(url, declared, after)
+
+
+def test_click_ids_that_were_stale_stay_so() -> None:
+    stored = ClassifiedTouch(
+        kind=TouchKind.VIEW, url=f"{PAGE}?gclid=1&utm_source=fb-paid", referrer_host=None,
+        source="referral", rule="campaign", ad=Ad(), stale=frozenset({"gclid"}),
+    )  # fmt: skip
+    assert classify_anew(stored, SHIPPED, NAMES).rule == "own_utm_source"
+
+
+def test_an_ad_that_did_not_come_from_the_url_stays() -> None:
+    stored = event_of(f"{PAGE}?utm_source=fb-paid&utm_term=boots", SourceParameters("x"), NAMES)
+    stored = msgspec.structs.replace(stored, ad=Ad(keyword="boots", campaign_id="7"))
+    assert classify_anew(stored, SHIPPED, SHIPPED_ALONE).ad == Ad(keyword="boots", campaign_id="7")
+
+
+def test_a_touchpoint_sent_by_itself() -> None:
+    stored = ClassifiedTouch(
+        kind=TouchKind.SENT, url=f"{PAGE}?utm_source=fb-paid", referrer_host="paypal.com",
+        source="facebook_ads", rule="own_utm_source", ad=Ad(),
+    )  # fmt: skip
+    back = classify_anew(stored, SHIPPED, SHIPPED_ALONE)
+    assert (back.source, back.rule) == ("direct", "payment_provider")
+
+
+def test_a_referrer_that_is_excluded_since() -> None:
+    stored = view_of(f"{PAGE}?utm_source=fb-paid", "pay.example", NAMES)
+    assert stored is not None
+    back = classify_anew(stored, Exclusions(also=["pay.example"]), SHIPPED_ALONE)
+    assert (back.source, back.rule) == ("referral", "campaign")
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        (f"{PAGE}?utm_source=%20FB-Paid+&x=1", "fb-paid"), (f"{PAGE}?UTM%5FSource=a", "a"),
+        (f"{PAGE}?utm_source=", None), (f"{PAGE}#utm_source=a", None), (PAGE, None),
+    ],
+)  # fmt: skip
+def test_the_name_in_a_url(url: str, name: str | None) -> None:
+    assert name_in(url) == name
