@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 from decimal import Decimal
+from importlib.resources import files
 from typing import Any
 
 import psycopg
 import pytest
 
+from headwater.database import migrations
 from headwater.jobs.connection import connect
 from headwater.paths import builder
 from headwater.paths.builder import DueRule, build_next, make_paths_duty
@@ -16,6 +18,7 @@ from headwater.paths.changes import note_events
 from headwater.paths.path_data import Column
 from headwater.paths.segments import ALL_COLUMNS, read_query, unpacked
 from headwater.paths.upkeep import check_space, forget_space, rebuild_space
+from headwater.sources.catalogue import SOURCES
 from tests.support.factories import NOON, Stage
 
 HOUR = timedelta(hours=1)
@@ -158,6 +161,48 @@ def test_rebuilding_makes_the_same(stage: Stage) -> None:
     after = [segment.paths[Column.EVENT_IDS].tolist() for segment in segments(stage)]
     assert after == before
     assert checked(stage) == (4, 0, 0)
+
+
+def test_postings_are_made_with_a_segment(stage: Stage) -> None:
+    someone = stage.contact()
+    for hours, source in ((3, "email"), (2, "google_ads")):
+        stage.touchpoint(someone, source, occurred_at=NOON - hours * HOUR)
+    event(stage, someone)
+    build_all(stage)
+    assert posted(stage) == [["google_ads", "email"]]
+    event(stage, someone)
+    damage = "UPDATE path_segments SET postings = set_byte(postings, 9, 1) WHERE space_id = %s"
+    stage.connection.execute(damage, (stage.space_id,))
+    assert checked(stage) == (2, 0, 1)
+    build_all(stage)
+    assert checked(stage) == (2, 0, 0)
+
+
+def test_segments_from_before_there_were_postings_get_them(stage: Stage) -> None:
+    someone = stage.contact()
+    stage.touchpoint(someone, "email", occurred_at=NOON - HOUR)
+    for days in range(3):
+        event(stage, someone, event_time=NOON + days * 24 * HOUR)
+    build_all(stage)
+    stage.connection.execute(
+        "UPDATE path_segments SET common_sources = DEFAULT, posted_sources = DEFAULT,"
+        " posting_ends = DEFAULT, postings = DEFAULT WHERE space_id = %s",
+        (stage.space_id,),
+    )
+    assert checked(stage) == (3, 0, 0)
+    migration = files(migrations).joinpath("0036_postings.sql").read_text()
+    notes = migration.rstrip().removesuffix(";").rpartition(";")[2]
+    stage.connection.execute(f"{notes} AND s.space_id = {stage.space_id}")
+    build_all(stage)
+    assert posted(stage) == 3 * [["email"]]
+    assert checked(stage) == (3, 0, 0)
+
+
+def posted(stage: Stage) -> list[list[str]]:
+    """The sources that have postings, segment by segment."""
+    query = "SELECT posted_sources FROM path_segments WHERE space_id = %s ORDER BY day, part"
+    rows = stage.connection.execute(query, (stage.space_id,)).fetchall()
+    return [[SOURCES[number - 1] for number in sources] for (sources,) in rows]
 
 
 def test_two_workers_never_write_a_day_from_two_moments(database_url: str, stage: Stage) -> None:

@@ -21,7 +21,7 @@ from psycopg import AsyncConnection
 from headwater.paths import builder
 from headwater.paths.builder import build_next
 from headwater.paths.upkeep import check_space, forget_space
-from tests.reports import answers, path_answers
+from tests.reports import answers, list_answers, path_answers
 from tests.reports.faults import Plant
 from tests.reports.histories import History, described, histories
 from tests.reports.playing import Between, World, new_world, play
@@ -86,7 +86,7 @@ MEANWHILE = (_rest, _rest, build_next, build_next, build_all, build_all, _crash,
 
 @dataclass(frozen=True)
 class Subject:
-    """A kind of report: random questions of it, the product's answers and the model's."""
+    """A kind of report, or list: random questions of it, the product's answers and the model's."""
 
     ask: Callable[[Random], dict[str, Any]]
     answer: Callable[[AsyncConnection, int, dict[str, Any]], Coroutine[Any, Any, dict[str, Any]]]
@@ -94,6 +94,7 @@ class Subject:
 
 
 REPORTS = Subject(some_question, answers.answer, answers.expected)
+LISTS = Subject(list_answers.some_question, list_answers.answer, list_answers.expected)
 PATHS = Subject(path_answers.some_question, path_answers.answer, path_answers.expected)
 
 

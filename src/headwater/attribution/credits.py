@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.attribution.models import ANY, MODELS, CountingTouches, CreditedTouches, Spread
+from headwater.attribution.models import ANY, MODELS, CreditedTouches, Spread
 
 IntArray = NDArray[np.integer[Any]]
 
@@ -104,10 +104,10 @@ class Crediting:
         rule = MODELS[model]
         if rule.take is CreditedTouches.EACH:
             (counting,) = rule.counting
-            return self._each_of(counting)
+            return self.touches_of(counting.source_ids)
         picks = np.full(len(self._paths.begins), -1, dtype=np.int64)
         for counting in rule.counting:
-            more = self._pick(counting, last=rule.take is CreditedTouches.LAST)
+            more = self._pick(counting.source_ids, last=rule.take is CreditedTouches.LAST)
             picks = np.where(picks < 0, more, picks)
         has = picks >= 0
         events = np.flatnonzero(has)
@@ -115,45 +115,52 @@ class Crediting:
 
     def every_touch(self) -> Credited:
         """Return every touch of the paths."""
-        return self._each_of(ANY)
+        return self.touches_of(ANY.source_ids)
 
-    def _each_of(self, counting: CountingTouches) -> Credited:
-        """Return every touch that counts."""
-        if counting.source_ids not in self._each:
-            narrowed, touches = self._only(counting)
+    def touches_of(self, source_ids: frozenset[int]) -> Credited:
+        """Return every touch of some sources."""
+        if source_ids not in self._each:
+            narrowed, touches = self._only(source_ids)
             counts = np.maximum(narrowed.lengths, 0)
             events = np.repeat(np.arange(len(counts)), counts)
             offsets = narrowed.begins - np.cumsum(counts) + counts
             at = np.arange(len(events)) + offsets[events]
             at = at if touches is None else touches[at]
-            self._each[counting.source_ids] = Credited(events, at, counts)
-        return self._each[counting.source_ids]
+            self._each[source_ids] = Credited(events, at, counts)
+        return self._each[source_ids]
 
-    def _pick(self, counting: CountingTouches, *, last: bool) -> IntArray:
-        """Return the first or last touch that counts of each event; -1 where none does."""
-        narrowed, touches = self._only(counting)
+    def _pick(self, source_ids: frozenset[int], *, last: bool) -> IntArray:
+        """Return each event's first or last touch of some sources; -1 where there is none."""
+        narrowed, touches = self._only(source_ids)
         at = narrowed.ends - 1 if last else narrowed.begins
         has = narrowed.lengths > 0
         if touches is not None:
             at = touches[np.where(has, at, 0)] if len(touches) else at
         return np.where(has, at, -1)
 
-    def _only(self, counting: CountingTouches) -> tuple[TouchSlices, IntArray | None]:
-        """Return the paths among the touches that count, and where these are among all; None is
-        everywhere.
+    def _only(self, source_ids: frozenset[int]) -> tuple[TouchSlices, IntArray | None]:
+        """Return the paths among the touches of some sources, and where these are among all; None
+        is everywhere.
         """
-        if counting is ANY:
+        if source_ids == ANY.source_ids:
             return self._paths, None
-        if counting.source_ids not in self._counting:
-            counts = are_sources_among(counting.source_ids, self._sources)
-            before = np.concatenate([[0], np.cumsum(counts)])
+        if source_ids not in self._counting:
+            counts = are_sources_among(source_ids, self._sources)
+            before = count_before(counts)
             slices = TouchSlices(before[self._paths.begins], before[self._paths.ends])
-            self._counting[counting.source_ids] = slices, np.flatnonzero(counts)
-        return self._counting[counting.source_ids]
+            self._counting[source_ids] = slices, np.flatnonzero(counts)
+        return self._counting[source_ids]
 
 
 def are_sources_among(source_ids: Collection[int], sources: IntArray) -> NDArray[np.bool_]:
     """Return which sources are among some."""
     table = np.zeros(1 + _MOST_SOURCES, dtype=np.bool_)
     table[list(source_ids)] = True
-    return table[sources]
+    return table.take(sources)
+
+
+def count_before(chosen: NDArray[np.bool_]) -> IntArray:
+    """Return how many are chosen before each place, and in all."""
+    before = np.zeros(len(chosen) + 1, dtype=np.int32)
+    np.cumsum(chosen, out=before[1:])
+    return before

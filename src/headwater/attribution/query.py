@@ -110,6 +110,11 @@ async def narrow(
     return narrowing(attribution, await cursor.fetchone())
 
 
+def narrow_by_mask(attribution: Attribution) -> EventCondition:
+    """The same for sources that are known not to be rare, by the paths of contacts."""
+    return EventCondition(_MASKED, {"source_mask": mask(attribution.creditable())})
+
+
 def holders_query(attribution: Attribution, space_id: int) -> tuple[Composed, dict[str, Any]]:
     """The query whose row `narrowing` takes, and the values that it binds."""
     company_id = SQL("t.company_id" if attribution.by_company else "NULL::bigint")

@@ -4,16 +4,6 @@
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SET LOCAL max_parallel_workers_per_gather = 0;
 
--- name: walk
--- The next events of a selection, in the order of a page. That of time is an index's, which is read
--- as far as the page goes; for that of amounts the covering index by time is read from one end of
--- the selection's time to the other, keeping the largest.
-SELECT {key}
-FROM events e
-WHERE e.space_id = %(space_id)s AND {only}
-ORDER BY {order}
-LIMIT %(limit)s;
-
 -- name: keep_order
 -- From here on rows are looked up by their keys, one event after another. Of a Space that has grown
 -- since the tables were last analysed the planner believes that it has hardly a row: then reading
@@ -23,7 +13,7 @@ SET LOCAL enable_sort = off;
 
 -- name: chosen
 -- The events of a page in their order, each by its key: the first row from there on in the order of
--- the primary key, which no other index has.
+-- the primary key, which no other index has. Those behind the last row are never looked up.
 (SELECT found.*, chosen.nth
  FROM unnest(%(event_ids)s::bigint[]) WITH ORDINALITY AS chosen (id, nth)
  CROSS JOIN LATERAL (
@@ -31,6 +21,18 @@ SET LOCAL enable_sort = off;
      WHERE e.space_id = %(space_id)s AND e.id >= chosen.id
      ORDER BY e.id LIMIT 1
  ) found)
+
+-- name: candidates
+-- Those of some events that meet conditions, in the order of a page; likewise by their keys.
+(SELECT e.*
+ FROM unnest(%(event_ids)s::bigint[]) AS chosen (id)
+ CROSS JOIN LATERAL (
+     SELECT known.* FROM events known
+     WHERE known.space_id = %(space_id)s AND known.id >= chosen.id
+     ORDER BY known.id LIMIT 1
+ ) e
+ WHERE e.id = chosen.id AND {conditions}
+ ORDER BY {order})
 
 -- name: plain_rows
 -- Every event `e` once, in the shape of a credited row.

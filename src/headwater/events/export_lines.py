@@ -13,14 +13,8 @@ from headwater.attribution.query import Attribution, credited_rows, holders_quer
 from headwater.database.json_lines import Lines
 from headwater.events import fields
 from headwater.events.models import EventSelection
-from headwater.events.queries import (
-    CREDIT_KEY,
-    EVENT_KEY,
-    NEWEST_FIRST,
-    conditions_of,
-    queries,
-    sorted_by,
-)
+from headwater.events.order import CREDIT_KEY, EVENT_KEY, NEWEST_FIRST, sorted_by
+from headwater.events.queries import conditions_of, queries
 from headwater.sources.catalogue import SOURCES
 
 _NEWEST_EVENTS = sorted_by(EVENT_KEY[0], NEWEST_FIRST)

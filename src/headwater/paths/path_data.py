@@ -13,6 +13,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from headwater.attribution.credits import count_before
+
 IntArray = NDArray[np.integer[Any]]
 """Integers of any width."""
 BoolArray = NDArray[np.bool_]
@@ -124,17 +126,21 @@ class PathData:
 
     def without_unused(self) -> PathData:
         """Return the same events without the touches that are on none of their paths."""
-        starts, ends = self[Column.STARTS], self[Column.STARTS] + self[Column.LENGTHS]
-        edges = np.bincount(starts, minlength=self.touches + 1)
-        edges = edges - np.bincount(ends, minlength=self.touches + 1)
-        used = np.cumsum(edges)[: self.touches] > 0
-        places = np.concatenate([[0], np.cumsum(used)])
+        used = self.events_of_touches() > 0
+        places = count_before(used)
         columns = {
             column: values[used] if column in TOUCH_COLUMNS else values
             for column, values in self.columns.items()
         }
-        columns[Column.STARTS] = places[starts]
+        columns[Column.STARTS] = places[self[Column.STARTS]].astype(np.int64)
         return PathData(columns, self.event_names, self.events, int(places[-1]))
+
+    def events_of_touches(self) -> IntArray:
+        """Return of each touch on how many of the paths it is."""
+        starts, ends = self[Column.STARTS], self[Column.STARTS] + self[Column.LENGTHS]
+        edges = np.bincount(starts, minlength=self.touches + 1)
+        edges = edges - np.bincount(ends, minlength=self.touches + 1)
+        return np.cumsum(edges)[: self.touches]
 
 
 _OF_EVENTS = frozenset(EVENT_COLUMNS)

@@ -20,6 +20,7 @@ from headwater.paths.packed_columns import (
     unpack_narrow,
 )
 from headwater.paths.path_data import TOUCH_COLUMNS, Column, IntArray, PathData
+from headwater.paths.postings import make_postings
 
 queries = Queries(__name__, "segments.sql")
 
@@ -80,16 +81,19 @@ def write_query() -> Composed:
 
 
 def write_values(space_id: int, segment: Segment) -> dict[str, Any]:
-    """Return what `write_query` binds, all columns packed."""
+    """Return what `write_query` binds: all columns packed, and the postings made of them."""
     paths = segment.paths
     packed = {
         column: (pack_amounts if column is Column.AMOUNTS else pack)(paths[column])
         for column in Column
     }
+    postings = make_postings(paths)
     return {
         "space_id": space_id, "day": segment.day, "part": segment.part,
         "events": paths.events, "touches": paths.touches, "event_names": list(paths.event_names),
         "bases": [column.base for column in packed.values()],
         "checksums": [column.checksum for column in packed.values()],
+        "common_sources": postings.common_sources, "posted_sources": postings.sources,
+        "posting_ends": postings.ends, "postings": postings.data,
         **{str(name): column.data for name, column in packed.items()},
     }  # fmt: skip

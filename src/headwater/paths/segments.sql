@@ -11,6 +11,20 @@ SELECT s.day, s.part, s.event_count, s.touch_count, s.event_names, s.bases, s.ch
 FROM path_segments s
 WHERE s.space_id = %(space_id)s AND s.day = %(day)s AND s.part = %(part)s;
 
+-- name: read_common
+-- Some columns of those segments of some days in which one of some sources is common.
+SELECT s.day, s.part, s.event_count, s.touch_count, s.event_names, s.bases, s.checksums, {columns}
+FROM path_segments s
+WHERE s.space_id = %(space_id)s AND s.day BETWEEN %(first_day)s AND %(last_day)s
+  AND s.common_sources & %(source_mask)s <> 0;
+
+-- name: postings
+-- The postings of the segments of a day, each with what it says of them.
+SELECT s.common_sources, s.posted_sources, s.posting_ends, s.postings
+FROM path_segments s
+WHERE s.space_id = %(space_id)s AND s.day BETWEEN %(first_day)s AND %(last_day)s
+ORDER BY s.day, s.part;
+
 -- name: days
 -- The days that have segments, and how many each.
 SELECT d.day, d.parts FROM path_days d
@@ -54,13 +68,17 @@ GROUP BY p.day;
 -- name: write
 -- A segment, new or instead of what it was.
 INSERT INTO path_segments
-    (space_id, day, part, event_count, touch_count, event_names, bases, checksums, {names})
+    (space_id, day, part, event_count, touch_count, event_names, bases, checksums,
+     common_sources, posted_sources, posting_ends, postings, {names})
 VALUES (%(space_id)s, %(day)s, %(part)s, %(events)s, %(touches)s, %(event_names)s,
-        %(bases)s::bigint[], %(checksums)s::bigint[], {values})
+        %(bases)s::bigint[], %(checksums)s::bigint[], %(common_sources)s,
+        %(posted_sources)s::smallint[], %(posting_ends)s::integer[], %(postings)s, {values})
 ON CONFLICT (space_id, day, part) DO UPDATE
-SET (event_count, touch_count, event_names, bases, checksums, {names}) =
+SET (event_count, touch_count, event_names, bases, checksums, common_sources, posted_sources,
+     posting_ends, postings, {names}) =
     (excluded.event_count, excluded.touch_count, excluded.event_names, excluded.bases,
-     excluded.checksums, {excluded});
+     excluded.checksums, excluded.common_sources, excluded.posted_sources,
+     excluded.posting_ends, excluded.postings, {excluded});
 
 -- name: write_day
 -- How many segments a day has now.

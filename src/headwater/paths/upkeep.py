@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any
 
 import numpy as np
-from psycopg import Connection
+from psycopg import Connection, Cursor
 from psycopg.errors import SerializationFailure
 from psycopg.sql import SQL
 
@@ -17,9 +17,11 @@ from headwater.paths.builder import build_next
 from headwater.paths.builder import queries as builder_queries
 from headwater.paths.live import OF_DAY, assemble, live_paths, live_values, read_numbers
 from headwater.paths.path_data import EVENT_COLUMNS, TOUCH_COLUMNS, Column, IntArray, PathData
+from headwater.paths.postings import ALL_COMMON, make_postings
 from headwater.paths.segments import (
     ALL_COLUMNS,
     DamagedSegment,
+    Segment,
     queries,
     read_query,
     unpacked,
@@ -41,7 +43,9 @@ class DayReport:
     segments, without being pending. Reports would be wrong by them.
     """
     damaged: bool
-    """Segments are damaged or missing: reports read the whole day from the tables."""
+    """Segments are damaged or missing, or their postings are: reports or lists read the whole day
+    from the tables.
+    """
 
 
 def check_space(connection: Connection[Any], space_id: int) -> Iterator[DayReport]:
@@ -104,12 +108,28 @@ def _check_day(connection: Connection[Any], space_id: int, day: date) -> DayRepo
     except DamagedSegment:
         segments = []
     unnoted = ~np.isin(live[Column.EVENT_IDS], pending)
-    if len(segments) != (known[1] if known else 0) or (known is None and unnoted.any()):
+    missing = len(segments) != (known[1] if known else 0) or (known is None and unnoted.any())
+    if missing or not _have_right_postings(cursor, span, segments):
         return DayReport(day, live.events, len(pending), 0, damaged=True)
     stored = PathData.join([live.select(np.array([], dtype=np.int64)),
                             *(segment.paths for segment in segments)])  # fmt: skip
     wrong = _differences(stored, live, pending)
     return DayReport(day, live.events, len(pending), wrong, damaged=False)
+
+
+def _have_right_postings(
+    cursor: Cursor[Any], span: dict[str, Any], segments: list[Segment]
+) -> bool:
+    """Return whether the postings of a day's segments are those of their paths, where there are any
+    yet.
+    """
+    rows = cursor.execute(queries["postings"], span).fetchall()
+    for segment, (common_sources, *stored) in zip(segments, rows, strict=True):
+        right = make_postings(segment.paths)
+        wanted = (right.common_sources, right.sources, right.ends, right.data)
+        if common_sources != ALL_COMMON and (common_sources, *stored) != wanted:
+            return False
+    return True
 
 
 def _differences(stored: PathData, live: PathData, pending: IntArray) -> int:

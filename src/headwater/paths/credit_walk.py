@@ -1,0 +1,284 @@
+"""A walk over the events that some sources have credit of: by postings where the sources are rare,
+by the paths of segments where they are common, from the tables where events are pending or segments
+missing; within one snapshot.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+import numpy as np
+import structlog
+from psycopg import AsyncConnection
+from psycopg.sql import SQL
+
+from headwater.attribution.models import MODELS, CreditedTouches
+from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.paths.live import read_numbers
+from headwater.paths.lookup import are_among
+from headwater.paths.packed_columns import DamagedColumn
+from headwater.paths.path_data import Column, IntArray
+from headwater.paths.postings import (
+    POSTING_OCTETS,
+    DamagedPostings,
+    columns_of,
+    count_credited,
+    read_postings,
+)
+from headwater.paths.segments import DamagedSegment, read_query, unpacked
+from headwater.sources.catalogue import mask
+
+queries = Queries(__name__, "credit_walk.sql")
+
+MOST_LIVE_EVENTS = 5_000
+"""The events that a stretch may read from the tables; with more, a walk over all is as good."""
+MOST_READ_FOR_SHARES, MOST_READ_FOR_PICKS = 20_000, 100_000
+"""The events whose paths a stretch may read, by models that share out and by others: by those a
+walk over all events passes few that have no credit.
+"""
+_PASSED_FOR_SHARES, _PASSED_FOR_PICKS = 2, 20
+"""The postings or events among which one is expected of which a source has credit, likewise; until
+some have been seen.
+"""
+_MARGIN = 1.2
+"""More events are returned than should have enough rows, by so much."""
+_2000 = 946_684_800
+_1970 = date(1970, 1, 1).toordinal()
+_SECONDS_A_DAY = 86_400
+_MICROSECONDS = 1_000_000
+_NONE = np.array([], dtype=np.int64)
+
+_NEWEST_FIRST = {
+    "first": SQL("coalesce(reach.day, %(first_day)s)"), "last": SQL("%(last_day)s::date"),
+    "direction": SQL("DESC"),
+}  # fmt: skip
+_OLDEST_FIRST = {
+    "first": SQL("%(first_day)s::date"), "last": SQL("coalesce(reach.day, %(last_day)s)"),
+    "direction": SQL("ASC"),
+}  # fmt: skip
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class CreditOf:
+    """The credit of some sources, by a rule."""
+
+    source_ids: Sequence[int]
+    model: str
+    window_days: int
+
+    @property
+    def is_shared_out(self) -> bool:
+        """True when every touch that counts has credit."""
+        return MODELS[self.model].take is CreditedTouches.EACH
+
+    @property
+    def most_read_events(self) -> int:
+        """The events whose paths a stretch may read. None where every touch of a path has credit,
+        as then an event's mask says as much.
+        """
+        if self.is_shared_out:
+            return MOST_READ_FOR_SHARES if self.window_days else 0
+        return MOST_READ_FOR_PICKS
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Some days of a walk: a row of the query."""
+
+    first_day: date
+    last_day: date
+    days: Sequence[date] | None
+    sources: Sequence[int] | None
+    postings: Sequence[bytes] | None
+    common: int
+    """The events of segments in which a source is common."""
+    changed: bytes | None
+    live_ids: bytes | None
+    live_times: bytes | None
+
+
+class CreditWalk:
+    """Walks over the events of a time, each of which may have credit of some sources, and all of
+    which have that do. Needs a transaction of which all statements see the same rows.
+    """
+
+    def __init__(
+        self,
+        connection: AsyncConnection,
+        space_id: int,
+        credit: CreditOf,
+        between: tuple[datetime, datetime],
+        *,
+        backward: bool,
+    ) -> None:
+        """Between the first and the last moment, both included; newest first unless `backward`."""
+        self._connection, self._space_id, self._credit = connection, space_id, credit
+        self._backward = backward
+        first, last = (moment.astimezone(UTC) for moment in between)
+        self._days = [first.date(), last.date()]
+        self._between = (_second_of(first), _second_of(last))
+        self._passed, self._credited, self._touches = 0, 0, 0
+        self._ids, self._seconds = _NONE, _NONE
+        self._over = first > last
+        self.has_common = False
+        """Whether a source is common in a segment."""
+        self.broken_off: int | None = None
+        """Where the walk could not go on, as it would have been as much work as one over all
+        events: those before this second since 1970 are left; when `backward`, those from it on.
+        """
+
+    async def next_events(self, rows: int) -> list[int]:
+        """Return the next events, in no order, but all of those between the first and the last
+        second of theirs: as many as should have so many touches with credit. Fewer at the end, and
+        none after it.
+        """
+        while len(self._ids) < (least := self._events_for(rows)) and not self._over:
+            await self._read_days(least - len(self._ids))
+        if not len(self._ids):
+            return []
+        edge = self._seconds[min(least, len(self._ids)) - 1]
+        count = int(np.count_nonzero(
+            self._seconds <= edge if self._backward else self._seconds >= edge
+        ))  # fmt: skip
+        if count > max(least, MOST_LIVE_EVENTS):  # all in one second
+            self.break_off()
+            return []
+        chosen, self._ids = self._ids[:count], self._ids[count:]
+        self._seconds = self._seconds[count:]
+        return chosen.tolist()
+
+    def _events_for(self, rows: int) -> int:
+        """Return how many events should have so many touches with credit, which each has."""
+        if not self._credited:
+            return rows
+        return min(rows, 1 + math.ceil(_MARGIN * rows * self._credited / self._touches))
+
+    def break_off(self) -> None:
+        """Leave everything that has not been returned to whoever walks over all events."""
+        if len(self._seconds):
+            self.broken_off = int(self._seconds[0]) + (not self._backward)
+            self._ids = self._seconds = _NONE
+            self._over = True
+        elif not self._over:
+            self._leave_days()
+
+    def _leave_days(self) -> None:
+        """The same with the days that have not been read."""
+        day = self._days[not self._backward].toordinal() + (not self._backward)
+        self._over, self.broken_off = True, (day - _1970) * _SECONDS_A_DAY
+
+    async def _read_days(self, least: int) -> None:
+        """Read some more days, which should have so many events, or leave them."""
+        stretch = await self._next_stretch(least)
+        self.has_common = stretch is not None and stretch.common > 0
+        if stretch is None or stretch.common > self._credit.most_read_events:
+            self._leave_days()
+            return
+        try:
+            ids, seconds = await self._events_of(stretch)
+        except (DamagedPostings, DamagedColumn, DamagedSegment):
+            days = f"{stretch.first_day} to {stretch.last_day}"
+            log.warning("damaged path segment", space_id=self._space_id, day=days)
+            self._leave_days()
+            return
+        self._append(stretch, *self._with_changes(stretch, ids, seconds))
+
+    async def _next_stretch(self, least: int) -> _Stretch | None:
+        ends = _OLDEST_FIRST if self._backward else _NEWEST_FIRST
+        values = {
+            "space_id": self._space_id, "source_ids": list(self._credit.source_ids),
+            "source_mask": mask(list(self._credit.source_ids)), "enough": self._enough(least),
+            "first_day": self._days[0], "last_day": self._days[1],
+            "most_live": MOST_LIVE_EVENTS, "posting_octets": POSTING_OCTETS,
+        }  # fmt: skip
+        cursor = self._connection.cursor(binary=True)
+        record = await fetch_optional(cursor, queries["stretch"].format(**ends), values)
+        return None if record is None else _Stretch(*record)
+
+    def _enough(self, least: int) -> int:
+        """Return among how many postings and events so many are expected that have credit."""
+        usual = _PASSED_FOR_SHARES if self._credit.is_shared_out else _PASSED_FOR_PICKS
+        share = 1.5 * self._passed / max(1, self._credited) or usual
+        return min(math.ceil(share * least), MOST_READ_FOR_PICKS // 2)
+
+    async def _events_of(self, stretch: _Stretch) -> tuple[IntArray, IntArray]:
+        """Return the events that have credit by the segments of a stretch, one as often as sources
+        have it, and the whole seconds since 1970 of each. Raises DamagedPostings, DamagedColumn or
+        DamagedSegment.
+        """
+        pieces = [(_NONE, _NONE), *self._of_postings(stretch)]
+        if stretch.common:
+            pieces += await self._of_paths(stretch)
+        ids, seconds = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
+        self._credited += len(ids)
+        return ids, seconds
+
+    def _with_changes(
+        self, stretch: _Stretch, ids: IntArray, seconds: IntArray
+    ) -> tuple[IntArray, IntArray]:
+        """Return the same with what the tables say of events that have changed, each event once."""
+        changed = np.unique(read_numbers(stretch.changed))
+        believed = ~are_among(changed, ids)
+        live_seconds = read_numbers(stretch.live_times) // _MICROSECONDS + _2000
+        ids, places = np.unique(
+            np.concatenate([ids[believed], read_numbers(stretch.live_ids)]), return_index=True
+        )
+        return ids, np.concatenate([seconds[believed], live_seconds])[places]
+
+    def _of_postings(self, stretch: _Stretch) -> list[tuple[IntArray, IntArray]]:
+        pieces: list[tuple[IntArray, IntArray]] = []
+        credit = self._credit
+        for day, source, data in zip(
+            stretch.days or (), stretch.sources or (), stretch.postings or (), strict=True
+        ):
+            ids, seconds, count = read_postings(data, source, credit.model, credit.window_days)
+            midnight = (day.toordinal() - _1970) * _SECONDS_A_DAY
+            self._passed += count
+            self._touches += len(ids)
+            pieces.append((ids, seconds + midnight))
+        return pieces
+
+    async def _of_paths(self, stretch: _Stretch) -> list[tuple[IntArray, IntArray]]:
+        credit = self._credit
+        columns = columns_of(credit.window_days)
+        values = {
+            "space_id": self._space_id, "source_mask": mask(list(credit.source_ids)),
+            "first_day": stretch.first_day, "last_day": stretch.last_day,
+        }  # fmt: skip
+        cursor = self._connection.cursor(binary=True)
+        records = await fetch_all(cursor, read_query("read_common", columns), values)
+        self._passed += stretch.common
+        pieces: list[tuple[IntArray, IntArray]] = []
+        for record in records:
+            paths = unpacked(record, columns).paths
+            counts = count_credited(paths, credit.source_ids, credit.model, credit.window_days)
+            events = np.flatnonzero(counts)
+            self._touches += int(counts.sum())
+            pieces.append((paths[Column.EVENT_IDS][events], paths[Column.SECONDS][events]))
+        return pieces
+
+    def _append(self, stretch: _Stretch, ids: IntArray, seconds: IntArray) -> None:
+        """Put the events of a stretch behind those that wait, without those outside of the time."""
+        first, last = self._between
+        within = np.flatnonzero((seconds >= first) & (seconds <= last))
+        in_turn = within[np.argsort(seconds[within], kind="stable")]
+        if not self._backward:
+            in_turn = in_turn[::-1]
+        self._ids = np.concatenate([self._ids, ids[in_turn]])
+        self._seconds = np.concatenate([self._seconds, seconds[in_turn]])
+        if self._backward:
+            self._over = stretch.last_day >= self._days[1]
+            self._days[0] = stretch.last_day + timedelta(days=not self._over)
+        else:
+            self._over = stretch.first_day <= self._days[0]
+            self._days[1] = stretch.first_day - timedelta(days=not self._over)
+
+
+def _second_of(moment: datetime) -> int:
+    """Return the whole second since 1970 of a moment."""
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)

@@ -1,0 +1,96 @@
+-- name: stretch
+-- The next days of a walk over the events of some sources, {first} to {last}, up to the day on which
+-- %(enough)s postings and events have been passed: events are those of segments in which one of the
+-- sources is common. Of these days: the postings of the sources in all other segments, with where
+-- they belong; how many events there are in segments where a source is common; the events that have
+-- changed since; and those that have a source on their path by their mask, and are
+-- not in segments that can be believed, with times in microseconds since 2000. No row when more
+-- events have changed, or are not in segments, than it is worth.
+WITH reach AS MATERIALIZED (
+    SELECT (SELECT passed.day
+            FROM (SELECT s.day, sum(
+                      CASE WHEN s.common_sources & %(source_mask)s <> 0 THEN s.event_count
+                           ELSE posted.size END
+                  ) OVER (
+                      ORDER BY s.day {direction}, s.part {direction} ROWS UNBOUNDED PRECEDING) AS size
+                  FROM path_segments s
+                  CROSS JOIN LATERAL (
+                      SELECT coalesce(sum(s.posting_ends[p.place]
+                                          - coalesce(s.posting_ends[p.place - 1], 0)), 0)
+                             / %(posting_octets)s
+                      FROM generate_subscripts(s.posted_sources, 1) AS p (place)
+                      WHERE s.posted_sources[p.place] = ANY(%(source_ids)s::smallint[])
+                  ) AS posted (size)
+                  WHERE s.space_id = %(space_id)s
+                    AND s.day BETWEEN %(first_day)s AND %(last_day)s) passed
+            WHERE passed.size >= %(enough)s
+            ORDER BY passed.day {direction} LIMIT 1) AS day
+), days AS MATERIALIZED (
+    SELECT {first} AS first_day, {last} AS last_day FROM reach
+), known AS MATERIALIZED (
+    SELECT d.day, d.parts
+    FROM days, path_days d
+    WHERE d.space_id = %(space_id)s AND d.day BETWEEN days.first_day AND days.last_day
+), found AS MATERIALIZED (
+    SELECT s.day, s.part, s.event_count, s.common_sources & %(source_mask)s <> 0 AS has_common
+    FROM days, path_segments s
+    WHERE s.space_id = %(space_id)s AND s.day BETWEEN days.first_day AND days.last_day
+), unbuilt AS MATERIALIZED (
+    SELECT gap.after + 1 AS first_day, gap.before - 1 AS last_day
+    FROM (SELECT edge.day AS after, lead(edge.day) OVER (ORDER BY edge.day) AS before
+          FROM (SELECT k.day FROM known k
+                UNION ALL SELECT days.first_day - 1 FROM days
+                UNION ALL SELECT days.last_day + 1 FROM days) edge) gap
+    WHERE gap.before > gap.after + 1
+    UNION ALL
+    SELECT k.day, k.day
+    FROM known k LEFT JOIN found f ON f.day = k.day
+    GROUP BY k.day, k.parts
+    HAVING count(*) FILTER (WHERE f.part < k.parts) < k.parts
+), changed AS MATERIALIZED (
+    SELECT DISTINCT p.event_id
+    FROM days, pending_paths p
+    WHERE p.space_id = %(space_id)s AND p.day BETWEEN days.first_day AND days.last_day
+    LIMIT %(most_live)s + 1
+), live AS MATERIALIZED (
+    SELECT e.id, e.event_time, e.source_mask
+    FROM (SELECT c.event_id FROM changed c) c
+    CROSS JOIN LATERAL (
+        SELECT known.id, known.event_time, known.source_mask FROM events known
+        WHERE known.space_id = %(space_id)s AND known.id >= c.event_id ORDER BY known.id LIMIT 1) e
+    WHERE e.id = c.event_id
+    UNION ALL
+    (SELECT e.id, e.event_time, e.source_mask
+     FROM unbuilt u
+     CROSS JOIN LATERAL (
+         SELECT known.id, known.event_time, known.source_mask FROM events known
+         WHERE known.space_id = %(space_id)s
+           AND known.event_time >= u.first_day::timestamp AT TIME ZONE 'UTC'
+           AND known.event_time < (u.last_day + 1)::timestamp AT TIME ZONE 'UTC'
+         ORDER BY known.event_time LIMIT %(most_live)s + 1) e
+     LIMIT %(most_live)s + 1)
+)
+SELECT days.first_day, days.last_day, passed.days, passed.sources, passed.postings,
+       whole.common, behind.changed, waiting.ids, waiting.times
+FROM days,
+     LATERAL (SELECT array_agg(s.day) AS days, array_agg(source.id) AS sources,
+                     array_agg(substring(
+                         s.postings FROM 1 + coalesce(s.posting_ends[source.place - 1], 0)
+                         FOR greatest(0, s.posting_ends[source.place]
+                                         - coalesce(s.posting_ends[source.place - 1], 0)))) AS postings
+              FROM path_segments s
+              CROSS JOIN LATERAL unnest(s.posted_sources) WITH ORDINALITY AS source (id, place)
+              WHERE s.space_id = %(space_id)s AND s.day BETWEEN days.first_day AND days.last_day
+                AND s.common_sources & %(source_mask)s = 0
+                AND s.posted_sources && %(source_ids)s::smallint[]
+                AND source.id = ANY(%(source_ids)s::smallint[])) passed,
+     LATERAL (SELECT string_agg(int8send(c.event_id), '') AS changed FROM changed c) behind,
+     LATERAL (SELECT coalesce(sum(f.event_count), 0)::bigint AS common
+              FROM found f WHERE f.has_common) whole,
+     LATERAL (SELECT string_agg(int8send(l.id), '')
+                         FILTER (WHERE l.source_mask & %(source_mask)s <> 0) AS ids,
+                     string_agg(timestamptz_send(l.event_time), '')
+                         FILTER (WHERE l.source_mask & %(source_mask)s <> 0) AS times,
+                     count(*) AS looked_at
+              FROM live l) waiting
+WHERE waiting.looked_at <= %(most_live)s AND (SELECT count(*) FROM changed) <= %(most_live)s;

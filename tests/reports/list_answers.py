@@ -1,0 +1,122 @@
+"""Lists of credit in one exact form, of the model and of the product, page by page."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+import pytest
+from psycopg import AsyncConnection
+
+from headwater.attribution.models import MODELS, WINDOWS
+from headwater.events import page_walk
+from headwater.events.parameters import cursors, read_list_events
+from headwater.events.queries import list_events
+from headwater.http.pagination import Position
+from headwater.http.parameters import JsonInput
+from headwater.paths import credit_walk
+from headwater.spaces.spaces import fetch_space
+from tests.reports.histories import SOURCES
+from tests.reports.questions import PERIODS, some_event_filters
+from tests.support.report_model import selection
+from tests.support.report_model.clock import Period
+from tests.support.report_model.facts import Facts
+from tests.support.report_model.question import read_question
+
+MOST_PAGES = 500
+NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+def some_question(dice: Random) -> dict[str, Any]:
+    """A random list, under the names that the API has for it; and how much of it may be read from
+    the tables, which nobody can set.
+    """
+    start, end = dice.choice(PERIODS)
+    filters = some_event_filters(dice)
+    filters.pop("only", None)  # of reports alone
+    return {
+        "start_date": start, "end_date": end,
+        "sources": sorted(dice.sample(SOURCES, dice.choice((1, 1, 2, 4)))),
+        "attribution_model": dice.choice(sorted(MODELS)),
+        "attribution_window": dice.choice(WINDOWS),
+        "query_mode": dice.choice(("profile", "profile", "profile", "company")),
+        "per_page": dice.choice((1, 2, 3, 10, 1000)),
+        "most_live_events": dice.choice((0, 1, 3, 5000)),
+        "most_read_events": dice.choice((0, 3, 5000)),
+        "most_candidates": dice.choice((1, 3, 5000)),
+        **filters,
+    }  # fmt: skip
+
+
+async def answer(
+    connection: AsyncConnection, space_id: int, question: dict[str, Any]
+) -> dict[str, Any]:
+    """The rows of all pages, read forward, and then back from the last page."""
+    texts = {name: str(question[name]) for name in {"amount_min", "amount_max"} & {*question}}
+    asked = {**question, **texts, "fields": ["amount"]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(credit_walk, "MOST_LIVE_EVENTS", asked.pop("most_live_events"))
+        most_read = asked.pop("most_read_events")
+        for bound in ("MOST_READ_FOR_SHARES", "MOST_READ_FOR_PICKS"):
+            patch.setattr(credit_walk, bound, most_read)
+        patch.setattr(page_walk, "MOST_CANDIDATES", asked.pop("most_candidates"))
+        async with connection.transaction(force_rollback=True):
+            space = await fetch_space(connection, space_id)
+            query = JsonInput(asked)
+            listing = read_list_events(query, space, cursors(query, b"", space_id), NOW)
+            forward, ends = await _read(connection, space_id, listing, None)
+            last = ends[-1]
+            back: list[Any] = forward[len(forward) - last[1] :]
+            if last[0] is not None:
+                pages, _ = await _read(connection, space_id, listing, last[0])
+                back = pages + back
+    return {"rows": forward, "back": back}
+
+
+async def _read(
+    connection: AsyncConnection, space_id: int, listing: Any, at: Position | None
+) -> tuple[list[Any], list[tuple[Position | None, int]]]:
+    """Return the rows of the pages from a position on, and of each page the position before it and
+    how many rows it has.
+    """
+    backward = at is not None and at.backward
+    rows: list[Any] = []
+    ends: list[tuple[Position | None, int]] = []
+    for _ in range(MOST_PAGES):
+        page = await list_events(connection, space_id, replace(listing, at=at))
+        lines = [_exact(line) for line in page.lines]
+        rows = lines + rows if backward else rows + lines
+        ends.append((page.previous, len(lines)))
+        at = page.previous if backward else page.next
+        if at is None:
+            return rows, ends
+    raise AssertionError("the pages go round in circles")
+
+
+def _exact(line: str) -> list[Any]:
+    row = json.loads(line, parse_float=Decimal, parse_int=Decimal)
+    return [row["id"], row["touchpoint_id"], row["amount"]]
+
+
+def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
+    """The model's answer."""
+    wanted = read_question({**question, "measures": ["events"]})
+    found = selection.conversions_of(facts, wanted, Period(wanted.start, wanted.end))
+    rows = sorted(
+        (
+            (each.event.event_time, each.event.id, credit.touch.occurred_at, credit.touch.id,
+             None if each.event.amount is None else Decimal(credit.amount.numerator)
+             / Decimal(credit.amount.denominator))
+            for each in found
+            for credit in each.credits[question["attribution_model"]]
+            if credit.touch.source in wanted.sources
+        ),
+        key=lambda row: row[:4],
+        reverse=True,
+    )  # fmt: skip
+    shown = [[Decimal(event), Decimal(touch), amount] for _, event, _, touch, amount in rows]
+    return {"rows": shown, "back": shown}

@@ -1,0 +1,67 @@
+"""Pages of the credit of some sources against the model's, in the middle of random histories and at
+their end. `HEADWATER_HISTORIES=10000` makes it a long run.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from random import Random
+
+from headwater.sources.catalogue import SOURCE_IDS, mask
+from tests.reports.court import LISTS, Court
+from tests.reports.faults import FAULTS, Plant
+from tests.reports.histories import SOURCES, Step
+from tests.reports.playing import World
+
+HISTORIES = int(os.environ.get("HEADWATER_HISTORIES", "0"))
+USUALLY = 300
+SECONDS = 15
+"""An ordinary run ends then, however few it has judged; a long one when it has judged them all."""
+CHANGES = (
+    "postings = set_byte(postings, 0, get_byte(postings, 0) # 1)",
+    "posting_ends[1] = posting_ends[1] - 1",
+    "common_sources = -1, posted_sources = '{}', posting_ends = '{}', postings = ''",
+    f"common_sources = common_sources | {mask([SOURCE_IDS[name] for name in SOURCES[::2]])}",
+)
+
+
+def change_postings(world: World, _: Step) -> None:
+    """Now and then a disk loses a bit of postings, or there are none yet, as after an upgrade, or
+    sources are common as in a Space of many events.
+    """
+    dice = Random(len(world.done))
+    if dice.random() < 0.3:
+        world.connection.execute(
+            f"UPDATE path_segments SET {dice.choice(CHANGES)}"
+            " WHERE space_id = %s AND octet_length(postings) > 0",
+            (world.space_id,),
+        )
+
+
+def test_it_works(court: Court) -> None:
+    court.subject, court.hooks = LISTS, (change_postings,)
+    if not HISTORIES:
+        court.until = time.monotonic() + SECONDS
+    court.judge_many(HISTORIES or USUALLY)
+    assert court.judged > 0
+
+
+WRONG: dict[str, Plant] = {
+    name: FAULTS[name]
+    for name in (
+        "the end of the window is not part of it",
+        "the window is of whole seconds",
+        "a touch at the event's moment does not count",
+        "of touches at one moment the later comes first",
+        "a company's path is its contact's",
+        "left-over cents go to the last touches",
+        "the last second of a period is not part of it",
+        "a repeated hour ends with its first pass",
+    )
+}
+
+
+def test_a_fault_of_any_kind_is_found(court: Court) -> None:
+    court.subject = LISTS
+    assert court.missed_faults(WRONG) == set()
