@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import http.client
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import psycopg
 
 from bench.load import Result
 from bench.stage import Stage
-from headwater.sources.catalogue import SOURCE_IDS
+from headwater.paths.changes import NOTE_EVENTS
+from headwater.paths.upkeep import rebuild_space
+from headwater.sources.catalogue import SOURCE_IDS, SOURCES
 
 REPEATS = 40
 TOUCHES_PER_EVENT = 10
 COMMON = ("google_ads", "facebook_ads", "google_organic", "direct")
+EIGHT = (*COMMON, "email", "ai_chat_gpt", "linkedin_ads", "referral")
 ONE_PERCENT, TENTH = "capterra", "yelp"
+MANY_RARE = [name for name in SOURCES if name not in (*EIGHT, TENTH)][:30]
 # Half of all touches, an eighth of them, one in a hundred, one in a thousand.
 PAGES = (
     (COMMON, 200), (COMMON, 1000), (COMMON[:1], 200), (COMMON[:1], 1000),
@@ -24,7 +28,7 @@ PAGES = (
 MODELS = ("last_touch", "linear", "u_shaped")
 
 # Two events and twenty touches a contact over 180 days. One touch in a hundred is of one rare
-# source, one in a thousand of another, the rest of eight common ones.
+# source (or of each of several), one in a thousand of another, the rest of eight common ones.
 FILL = """
 INSERT INTO contacts (space_id, id, created_at)
 SELECT %(space_id)s, %(base)s + n, now() - interval '180 days'
@@ -37,7 +41,9 @@ FROM generate_series(1, 40) n;
 INSERT INTO touchpoints (space_id, id, contact_id, occurred_at, source_id, source_rule, tag_set_id)
 SELECT %(space_id)s, %(base)s + n, %(base)s + 1 + n %% (%(events)s / 2),
        now() - interval '180 days' * random(),
-       CASE WHEN chance < 0.001 THEN %(tenth)s WHEN chance < 0.011 THEN %(one_percent)s
+       CASE WHEN chance < 0.001 THEN %(tenth)s
+            WHEN chance < 0.001 + 0.01 * cardinality(%(rare)s::smallint[])
+            THEN (%(rare)s::smallint[])[1 + floor((chance - 0.001) * 100)::int]
             ELSE (%(common)s::smallint[])[1 + floor(random() * 8)::int] END, 'bench', 1 + n %% 40
 FROM (SELECT n, random() AS chance FROM generate_series(1, %(events)s * %(touches)s) n) drawn;
 
@@ -52,34 +58,79 @@ JOIN (SELECT contact_id, bit_or(1::bigint << source_id) AS mask FROM touchpoints
 """
 
 
+OCTETS = """
+SELECT sum(pg_column_size(s.*)), sum(pg_column_size(s.posted_sources)
+       + pg_column_size(s.posting_ends) + pg_column_size(s.postings))
+FROM path_segments s WHERE s.space_id = %(space_id)s
+"""
+PENDING = """
+SELECT array_agg(newest.id)
+FROM (SELECT e.id FROM events e WHERE e.space_id = %(space_id)s
+      ORDER BY e.event_time DESC LIMIT %(pending)s) newest
+"""
+MOST_PENDING = 500
+"""The newest events, which are pending while the worker lets changes gather."""
+
+
 def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> None:
     """Print the listing part of the table."""
-    for size, (space_id, key) in zip(sizes, stage.spaces(len(sizes)), strict=True):
+    stage.pause_worker()
+    *spaces, (many_id, many_key) = stage.spaces(len(sizes) + 1)
+    for size, (space_id, key) in zip(sizes, spaces, strict=True):
         fill(stage.url, space_id, size)
         say(f"GET /events over HTTP, {size:,} events and {size * TOUCHES_PER_EVENT:,} touchpoints")
-        say("model", "window", "source", "rows", "p50 ms", "p95 ms", "p99 ms")
-        client = http.client.HTTPConnection("127.0.0.1", stage.port)
-        say("none", "-", "-", 1000, *_timed(client, key, "&fields=amount&per_page=1000"))
-        for model in MODELS:
-            for window in (30, 0):
-                for sources, rows in PAGES:
-                    query = "".join(f"&sources={source}" for source in sources) + (
-                        f"&attribution_model={model}&attribution_window={window}"
-                        f"&per_page={rows}&fields=amount&fields=event_name&fields=campaign_id"
-                    )
-                    say(model, window, "+".join(sources)[:14], rows, *_timed(client, key, query))
+        _derive(stage.url, space_id, size, say)
+        _measure_pages(stage, key, say, PAGES)
+    fill(stage.url, many_id, sizes[0], MANY_RARE)
+    say(f"The same of {sizes[0]:,} events, with {len(MANY_RARE)} sources of 1 % each")
+    _derive(stage.url, many_id, sizes[0], say)
+    _measure_pages(stage, many_key, say, ((MANY_RARE[:1], 200), (MANY_RARE[:15], 200)))
+    stage.resume_worker()
 
 
-def fill(url: str, space_id: int, events: int) -> None:
+def _measure_pages(
+    stage: Stage, key: str, say: Callable[..., None], pages: Sequence[tuple[Sequence[str], int]]
+) -> None:
+    client = http.client.HTTPConnection("127.0.0.1", stage.port)
+    say("model", "window", "source", "rows", "p50 ms", "p95 ms", "p99 ms")
+    say("none", "-", "-", 1000, *_timed(client, key, "&fields=amount&per_page=1000"))
+    for model in MODELS:
+        for window in (30, 0):
+            for sources, rows in pages:
+                query = "".join(f"&sources={source}" for source in sources) + (
+                    f"&attribution_model={model}&attribution_window={window}"
+                    f"&per_page={rows}&fields=amount&fields=event_name&fields=campaign_id"
+                )
+                say(model, window, "+".join(sources)[:14], rows, *_timed(client, key, query))
+
+
+def _derive(url: str, space_id: int, size: int, say: Callable[..., None]) -> None:
+    """Make the segments of a Space, as the worker does, and print what they take; the newest events
+    are pending.
+    """
+    with psycopg.connect(url, autocommit=True) as connection:
+        started = time.process_time()
+        for _ in rebuild_space(connection, space_id):
+            pass
+        spent = time.process_time() - started
+        octets, of_postings = connection.execute(OCTETS, {"space_id": space_id}).fetchone()
+        say("octets/event", "of postings", "worker µs", "(CPU per event)")
+        say(*(f"{each / size:.1f}" for each in (octets, of_postings, 1e6 * spent)))
+        values = {"space_id": space_id, "pending": MOST_PENDING}
+        (event_ids,) = connection.execute(PENDING, values).fetchone()
+        connection.execute(NOTE_EVENTS, {"space_id": space_id, "event_ids": event_ids})
+        for table in ("path_segments", "path_days", "pending_paths"):
+            connection.execute(f"VACUUM (ANALYZE) {table}")
+
+
+def fill(url: str, space_id: int, events: int, rare: Sequence[str] = (ONE_PERCENT,)) -> None:
     """A Space of `events` events, written by SQL: what is measured is reading."""
-    common = [SOURCE_IDS[name] for name in (
-        *COMMON, "email", "ai_chat_gpt", "linkedin_ads", "referral",
-    )]  # fmt: skip
+    common = [SOURCE_IDS[name] for name in EIGHT]
     with psycopg.connect(url, autocommit=True) as connection:
         parameters = {
             "space_id": space_id, "base": 10_000_000_000 * space_id, "events": events,
             "touches": TOUCHES_PER_EVENT, "common": common,
-            "one_percent": SOURCE_IDS[ONE_PERCENT], "tenth": SOURCE_IDS[TENTH],
+            "rare": [SOURCE_IDS[name] for name in rare], "tenth": SOURCE_IDS[TENTH],
         }  # fmt: skip
         for statement in FILL.split(";\n"):
             if statement.strip():
