@@ -96,8 +96,7 @@ HITS = Parameter(
 NAME = Parameter(
     name="name",
     kind=text_up_to(255, shortest=2, trim=True, length_rule="must have 2 to 255 characters."),
-    description="Only contacts with a name that begins with this, in whatever case, and those of "
-    "the latest 20,000 that have it anywhere in one.",
+    description="The beginning of a name; of the latest 20,000 contacts any part.",
 )
 """For assistants, who search for people."""
 

@@ -221,7 +221,7 @@ READING = (
                 "type": "boolean",
                 "description": f"True when there are more than {MOST_COUNTED}.",
             },
-            searched={"type": "string", "description": "By name: which names were looked at."},
+            searched={"type": "string"},
         ),
         call=_list_contacts,
     ),
