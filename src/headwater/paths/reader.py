@@ -59,7 +59,8 @@ class PathReader:
         as a company's touch would change the paths of all its people.
         """
         self._connection, self._space_id, self._by_company = connection, space_id, by_company
-        self._columns = tuple(dict.fromkeys([Column.EVENT_IDS, Column.COMPANIES, *columns]))
+        always = [Column.EVENT_IDS, *([Column.COMPANIES] if by_company else [])]
+        self._columns = tuple(dict.fromkeys([*always, *columns]))
 
     async def read(self, first_day: date, last_day: date) -> AsyncIterator[PathData]:
         """Yield the events of these days, in UTC, piece by piece. The order is not fixed. Every day
