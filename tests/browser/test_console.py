@@ -112,7 +112,7 @@ def test_setup_ticks_itself(
     stage = Stage(connection, space_id, "")
     stage.event(stage.contact(), event_time=datetime.now(UTC), amount="5")
     expect(order).to_have_class("done", timeout=1000 * PATIENCE_SECONDS)
-    expect(one.page.get_by_role("status")).to_contain_text("of 7 are done.")
+    expect(one.page.get_by_role("status")).to_contain_text("of 8 are done.")
     assert one.reports == []
 
 

@@ -1,9 +1,13 @@
-"""Where histories are carried out, and the product's answers are held against the model's."""
+"""Where histories are carried out, and the product's answers are held against the model's.
+
+`HEADWATER_HISTORIES=10000` makes it a long run.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import math
+import os
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
@@ -29,6 +33,11 @@ from tests.reports.questions import some_question
 from tests.support.report_model import loading
 from tests.support.report_model.facts import Facts
 
+HISTORIES = int(os.environ.get("HEADWATER_HISTORIES", "0"))
+USUALLY = 300
+"""The histories of an ordinary run, which has its time, however few it has judged; a long one ends
+when it has judged them all.
+"""
 AT_THE_END = 8
 """Questions after a history's last step; after each step before there is one."""
 BATCH = 25
@@ -124,6 +133,17 @@ class Court:
     hooks: tuple[Between, ...] = ()
     """What else is done after every step: rebuilding something, or breaking something off."""
 
+    def judge_random(self, seconds: float, faults: Mapping[str, Plant]) -> None:
+        """Judge random histories, in an ordinary run for so long. Raises Different at an answer
+        that is not the model's, and AssertionError when the answers would not tell of a fault.
+        """
+        if not HISTORIES:
+            self.until, self.cases = time.monotonic() + seconds, []
+        self.judge_many(HISTORIES or USUALLY)
+        assert self.judged > 0
+        self.until = math.inf
+        assert self.missed_faults(faults) == set()
+
     def judge(self, history: History, dice: Random) -> None:
         """Raise Different at the first answer that is not the model's."""
         if time.monotonic() > self.until:
@@ -178,14 +198,16 @@ class Court:
         judge()
 
     def missed_faults(self, faults: Mapping[str, Plant]) -> set[str]:
-        """Return the faults that make no difference to any answer about some batches of histories.
-        They are planted in the model, as the answers are the same either way round.
+        """Return the faults that make no difference to any answer that was kept, nor to those about
+        some more batches of histories. They are planted in the model, as the answers are the same
+        either way round.
         """
         missed = set(faults)
-        for _ in range(MOST_BATCHES):
-            self.cases = []
-            self.judge_many(BATCH, database=None, phases=[Phase.generate])
-            missed = {name for name in missed if not self._is_found(faults[name], self.cases)}
+        for batch in range(1 + MOST_BATCHES):
+            if batch:
+                self.cases = []
+                self.judge_many(BATCH, database=None, phases=[Phase.generate])
+            missed = {name for name in missed if not self._is_found(faults[name], self.cases or [])}
             if not missed:
                 break
         return missed
