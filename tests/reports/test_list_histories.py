@@ -42,8 +42,6 @@ WRONG: dict[str, Plant] = {
         "of touches at one moment the later comes first",
         "a company's path is its contact's",
         "left-over cents go to the last touches",
-        "the last second of a period is not part of it",
-        "a repeated hour ends with its first pass",
     )
 }
 
