@@ -24,8 +24,8 @@ from headwater.paths.segments import DamagedSegment, Segment, queries, read_quer
 MOST_LIVE_EVENTS = 10_000
 """The events that are read from the tables at once."""
 PIECE_SIZE = 400_000
-"""Segments are put together up to so many events and touches: enough for arithmetic in bulk. Twice as
-many are a little quicker still, and take twice the memory.
+"""Segments are put together up to so many events and touches: enough for arithmetic in bulk. Twice
+as many are a little quicker still, and take twice the memory.
 """
 SEGMENTS_AT_ONCE = 8
 
