@@ -171,7 +171,8 @@ def test_postings_are_made_with_a_segment(stage: Stage) -> None:
     build_all(stage)
     assert posted(stage) == [["google_ads", "email"]]
     event(stage, someone)
-    damage = "UPDATE path_segments SET postings = set_byte(postings, 9, 1) WHERE space_id = %s"
+    flipped = "set_byte(postings, 9, get_byte(postings, 9) # 1)"
+    damage = f"UPDATE path_segments SET postings = {flipped} WHERE space_id = %s"
     stage.connection.execute(damage, (stage.space_id,))
     assert checked(stage) == (2, 0, 1)
     build_all(stage)

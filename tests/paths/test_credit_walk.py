@@ -117,7 +117,8 @@ def test_damaged_postings_are_not_believed(
 ) -> None:
     build_all(stage)
     stage.connection.execute(
-        "UPDATE path_segments SET postings = set_byte(postings, 9, 1) WHERE space_id = %s"
+        "UPDATE path_segments SET postings = set_byte(postings, 9, 255 - get_byte(postings, 9))"
+        " WHERE space_id = %s"
         " AND octet_length(postings) > 0",
         (stage.space_id,),
     )
