@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --requir
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test check bench lock
+.PHONY: help setup serve demo test check bench dist image sdk lock
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -20,7 +20,7 @@ demo: $(VENV)/.run ## Run Headwater with a sample Space of realistic journeys
 	$(BIN)/headwater demo $(ARGS)
 
 test: $(VENV)/.dev ## Run the tests (ARGS="-k name")
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: $(VENV)/.dev ## Lint, check formatting, types, layers and sizes
 	$(BIN)/ruff check .
@@ -32,11 +32,24 @@ check: $(VENV)/.dev ## Lint, check formatting, types, layers and sizes
 bench: $(VENV)/.dev ## Print the benchmark table
 	$(BIN)/python -m bench $(ARGS)
 
+dist: $(VENV)/.dev ## Build the wheel and the source archive into dist, with their hashes
+	rm -rf dist
+	$(BIN)/uv build --quiet --no-build-isolation --out-dir dist
+	cd dist && sha256sum headwater-* > SHA256SUMS && cat SHA256SUMS
+
+image: $(VENV)/.dev ## Build the container image into dist (on Debian 12)
+	$(BIN)/python -m scripts.build_image dist
+
+sdk: $(VENV)/.dev ## Write the generated parts of the clients in sdks
+	$(BIN)/python -m scripts.generate_sdk
+
 lock: $(VENV)/.dev ## Compile requirements/*.txt anew from pyproject.toml
-	$(BIN)/uv pip compile $(LOCK) requirements/build.in --output-file requirements/build.txt
 	$(BIN)/uv pip compile $(LOCK) pyproject.toml --output-file requirements/base.txt
 	$(BIN)/uv pip compile $(LOCK) pyproject.toml --group dev --constraint requirements/base.txt \
 	    --output-file requirements/dev.txt
+	$(BIN)/uv pip compile $(LOCK) requirements/build.in --constraint requirements/dev.txt \
+	    --output-file requirements/build.txt
+	$(BIN)/python scripts/write_sbom.py
 
 LOCK := --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
     --no-emit-find-links --no-annotate --no-header

@@ -31,9 +31,10 @@ PAGES = (
     "/models", "/models?group=source", "/models?group=campaign",
     "/models?models=last_touch&models=linear", "/events", "/events?only=channel%3Apaid",
     "/events?only=source%3Ayelp", "/events?credit=unattributed", "/people", "/setup",
-    "/data-quality", "/keys",
+    "/data-quality", "/keys", "/paths", "/paths?steps=channel&period=this+year", "/live", "/sites",
+    "/sources", "/orders", "/platforms", "/links", "/share-links", "/notes",
 )  # fmt: skip
-"""Thirty pages: every kind, and the first with every choice that makes it another report."""
+"""Every kind of page, and the first with every choice that makes it another report."""
 
 
 def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> None:

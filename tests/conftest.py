@@ -6,9 +6,11 @@ product promises, so the tests live on it.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import secrets
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -37,11 +39,37 @@ BASE_URL = "http://headwater.test"
 NOWHERE = "http://127.0.0.1:9"
 """Where nobody listens."""
 
+# Every HTTP client would read all the certificates that the machine trusts, which takes longer than
+# most tests. They stay the same while tests run.
+ssl.create_default_context = functools.cache(ssl.create_default_context)
+
 UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+SLOW = (
+    "tests/hostile/test_schemathesis.py", "tests/browser/test_console.py",
+    "tests/pipeline/test_people_machine.py", "tests/reports/test_engine_histories.py",
+    "tests/reports/test_list_histories.py", "tests/crash", "tests/browser", "tests/reports",
+)  # fmt: skip
+"""What takes long in a single file. It goes first: of two processes one would else wait for it."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the slow files first."""
+    items.sort(key=lambda item: not item.nodeid.startswith(SLOW))
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _logging() -> None:
+    logs.configure("error")
+
+
+@pytest.fixture(autouse=True)
+def _logging_restored() -> Iterator[None]:
+    """Undo what a test configured: a command under test logs to that test's own standard error,
+    which is closed afterwards.
+    """
+    yield
     logs.configure("error")
 
 
@@ -61,6 +89,12 @@ def connection(database_url: str) -> Iterator[psycopg.Connection]:
     """A connection in autocommit, for looking behind the API."""
     with psycopg.connect(database_url, autocommit=True) as connection:
         yield connection
+
+
+@pytest.fixture
+def _no_service(connection: psycopg.Connection) -> None:
+    """Forget the addresses that a service of an earlier test has written down for commands."""
+    connection.execute("UPDATE installation SET base_url = NULL")
 
 
 @pytest.fixture
@@ -109,6 +143,7 @@ class Running:
 
     base_url: str
     stop: Callable[[], None]
+    data_dir: Path
 
 
 def run_application(
@@ -131,7 +166,7 @@ def run_application(
         thread.join(PATIENCE_SECONDS)
         assert not thread.is_alive()
 
-    return Running(base_url, stop)
+    return Running(base_url, stop, settings.data_dir)
 
 
 @pytest.fixture(scope="session")

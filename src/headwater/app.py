@@ -95,8 +95,6 @@ class Headwater:
     """The inbox of browsers' reports, apart from the other as they have a limit of their own."""
     readiness: Shared[bool]
     backlog: Shared[bytes]
-    public_egress: Egress
-    """Sends to addresses that others name: no host is exempt from its checks."""
     clients: ClientDirectory
     assistants: SpaceEndpoint
 
@@ -106,6 +104,7 @@ class Headwater:
         await self.services.database.open()
         self.access.start()
         self.services.keys.uses.start()
+        self.sites.refusals.start()
         self.inbox.start()
         self.hits.start()
         try:
@@ -116,8 +115,9 @@ class Headwater:
             await self.inbox.stop()
             await self.access.stop()
             await self.services.keys.uses.stop()
+            await self.sites.refusals.stop()
             await self.services.egress.close()
-            await self.public_egress.close()
+            await self.services.public_egress.close()
             await self.services.database.close()
 
 
@@ -131,8 +131,9 @@ def create_app(
     """Return the service as one ASGI application on a migrated database; `passwords` may be
     cheaper, and `public_egress` lead to another network.
     """
-    shared = _services(settings, database_url, base_url, passwords or Passwords())
-    headwater = _headwater(shared, database_url, public_egress or Egress())
+    egress = public_egress or Egress()
+    shared = _services(settings, database_url, base_url, passwords or Passwords(), egress)
+    headwater = _headwater(shared, database_url)
     ingest = ingest_endpoints(Ingest(shared.keys, headwater.inbox))
     busiest = operation_endpoints(ingest, PREFIX, ingest) | _busy_endpoints(headwater)
     endpoints = operation_endpoints(OPERATIONS, PREFIX, ingest) | busiest
@@ -148,7 +149,11 @@ def serve(settings: Settings, database_url: str, listener: socket.socket, base_u
 
 
 def _services(
-    settings: Settings, database_url: str, base_url: str, passwords: Passwords
+    settings: Settings,
+    database_url: str,
+    base_url: str,
+    passwords: Passwords,
+    public_egress: Egress,
 ) -> Services:
     database = Database(database_url)
     secret = _secret(settings, database_url)
@@ -160,17 +165,19 @@ def _services(
         signing_key=_signing_key(secret),
         sealing_key=derive_key(secret),
         egress=Egress(named_hosts(settings)),
+        public_egress=public_egress,
         storage=open_storage(settings),
         passwords=passwords,
     )
 
 
-def _headwater(shared: Services, database_url: str, public_egress: Egress) -> Headwater:
+def _headwater(shared: Services, database_url: str) -> Headwater:
     settings, database = shared.settings, shared.database
     inbox = Inbox(database_url, TRACKING)
     sites = SiteCache(database, shared.sealing_key)
     figures = (backup_gauges, delivery_gauges, merge_figures(settings.merge_alert))
-    hosted = HostedClients(public_egress, settings.brand) if settings.hosted_clients else None
+    egress = shared.public_egress
+    hosted = HostedClients(egress, settings.brand) if settings.hosted_clients else None
     for_assistants = McpServices(
         database, inbox, shared.base_url, shared.signing_key, settings.rate_limit_factor
     )
@@ -182,7 +189,6 @@ def _headwater(shared: Services, database_url: str, public_egress: Egress) -> He
         hits=Inbox(database_url, REPORTING),
         readiness=Shared(partial(takes_writes, database_url), READY_SECONDS),
         backlog=Shared(partial(read_backlog, database, figures)),
-        public_egress=public_egress,
         clients=ClientDirectory(database, hosted),
         assistants=SpaceEndpoint(for_assistants, build_server(settings.brand, TOOLS)),
     )

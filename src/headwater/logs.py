@@ -91,7 +91,8 @@ def configure(level: str = "info", log_format: str = "json") -> None:
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
-        cache_logger_on_first_use=True,
+        # Not cached: a logger follows the configuration whenever it was made, and lines are few.
+        cache_logger_on_first_use=False,
     )
     sys.excepthook = _log_uncaught
 

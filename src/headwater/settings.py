@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from headwater.log_lines import FORMATS
+from headwater.mail_server import read_mail_server, read_sender
 
 PREFIX = "HEADWATER_"
 _PLATFORM_URL = re.compile(PREFIX + "([A-Z]+)_URL")
@@ -24,7 +25,8 @@ STORAGE_SCHEMES = ("s3", "gs", "az")
 MERGE_ALERT = 500
 """Merges an hour: more than corrections by hand and people who log in on a second device make."""
 TAKEN = (
-    ".well-known", "console", "docs", "downloads", "healthz", "login", "logout", "mcp", "metrics",
+    ".well-known", "console", "docs", "downloads", "healthz", "login", "logout", "mail", "mcp",
+    "metrics",
     "public-api", "readyz", "webhooks",
 )  # fmt: skip
 """The beginnings of Headwater's own paths."""
@@ -75,6 +77,14 @@ class Settings:
     platform_urls: Mapping[str, str] = field(default_factory=dict[str, str])
     """Ad platform → the origin of its interface where that is not its own, as for trying it out.
     Each is read from a variable of its own, HEADWATER_<PLATFORM>_URL."""
+    max_upload_mb: int = 200
+    """The largest file that can be uploaded in the console, in megabytes."""
+    smtp_url: str | None = field(default=None, repr=False)
+    """The mail server, as smtp:// or smtps:// URL; None sends no mail."""
+    mail_from: str | None = None
+    """The sender of mail, as `Name <address>` or an address alone."""
+    notify_hosts: tuple[str, ...] = ()
+    """Hosts of webhooks for alerts that may have private addresses, or be called without TLS."""
     max_connections: int = 800
     """The most connections that an API process keeps open at a time."""
     log_level: str = "info"
@@ -197,6 +207,24 @@ def _hosts(text: str) -> tuple[str, ...]:
     return hosts
 
 
+def _smtp_url(text: str) -> str:
+    read_mail_server(text)
+    return text
+
+
+def _mail_from(text: str) -> str:
+    read_sender(text)
+    return text
+
+
+def _private_hosts(text: str) -> tuple[str, ...]:
+    hosts = tuple(part.strip().lower() for part in text.split(",") if part.strip())
+    for host in hosts:
+        if not re.fullmatch(r"[a-z0-9.:-]+", host, re.ASCII):
+            raise ValueError(f"{host} is no host")
+    return hosts
+
+
 def _connections(text: str) -> int:
     if not re.fullmatch("[1-9][0-9]{0,5}", text, re.ASCII):
         raise ValueError("must be a whole number from 1 to 999999")
@@ -231,6 +259,10 @@ READERS = {
     "hosted_clients": _yes_or_no,
     "assistant_hosts": _hosts,
     "merge_alert": _count,
+    "max_upload_mb": _count,
+    "smtp_url": _smtp_url,
+    "mail_from": _mail_from,
+    "notify_hosts": _private_hosts,
     "max_connections": _connections,
     "log_level": _log_level,
     "log_format": _log_format,

@@ -1,4 +1,5 @@
-"""The store of finished files: a local folder, or a bucket of S3, Google or Azure by URL.
+"""The store of files that are made or uploaded: a local folder, or a bucket of S3, Google or Azure
+by URL.
 
 A file appears under its name whole or not at all: locally it is written beside and moved into
 place, in a bucket a multipart upload is completed at its end.
@@ -7,12 +8,13 @@ place, in a bucket a multipart upload is completed at its end.
 from __future__ import annotations
 
 import os
+import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol, cast
 
 import obstore
 from obstore.store import AzureStore, GCSStore, S3Store, from_url
@@ -41,6 +43,14 @@ class Storage(ABC):
         """A context in which a new file is written; leaving it by an error leaves no file.
         `download_name` is the name that people save it under. Raises OSError.
         """
+
+    @abstractmethod
+    def open(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """A context in which a file is read, from any place. Raises OSError."""
+
+    @abstractmethod
+    def read_head(self, name: str, size: int) -> bytes:
+        """The first bytes of a file. Raises OSError."""
 
     @abstractmethod
     def delete(self, name: str) -> None:
@@ -77,6 +87,15 @@ class LocalFolder(Storage):
                 partial.unlink(missing_ok=True)
             raise
 
+    @contextmanager
+    def open(self, name: str) -> Generator[BinaryIO]:
+        with self.path(name).open("rb") as file:
+            yield file
+
+    def read_head(self, name: str, size: int) -> bytes:
+        with self.path(name).open("rb") as file:
+            return file.read(size)
+
     def delete(self, name: str) -> None:
         for path in (self.path(name), self.path(name + _PARTIAL)):
             path.unlink(missing_ok=True)
@@ -107,6 +126,17 @@ class Bucket(Storage):
             max_concurrency=2,  # each holds a part in memory
         ) as writer:
             yield writer
+
+    @contextmanager
+    def open(self, name: str) -> Generator[BinaryIO]:
+        with tempfile.TemporaryFile() as file:
+            for piece in obstore.get(self._store, name).stream(BUFFER_BYTES):
+                file.write(piece)
+            file.seek(0)
+            yield cast("BinaryIO", file)
+
+    def read_head(self, name: str, size: int) -> bytes:
+        return bytes(obstore.get_range(self._store, name, start=0, length=size))
 
     def delete(self, name: str) -> None:
         with suppress(FileNotFoundError):

@@ -68,6 +68,7 @@ def test_it_works(terminal: Terminal, webhooks: Hooks, monkeypatch: pytest.Monke
     assert hook.deliver(body).status_code == 404
 
 
+@pytest.mark.usefixtures("_no_service")
 def test_the_url_begins_with_the_base_url(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,7 +63,8 @@ class Forms(HTMLParser):
         if self._open is None:
             return
         if tag == "option" and self._option is not None and "selected" in self._option:
-            value = self._option.get("value") or self._text.strip()
+            value = self._option.get("value")
+            value = self._text.strip() if value is None else value
             self._open.fields.append((self._select, value))
         elif tag == "textarea":
             self._open.fields.append((self._select, self._text))

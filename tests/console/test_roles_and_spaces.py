@@ -5,6 +5,7 @@ The routes come from the console itself: one that is in no table here fails.
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Callable
 
 import psycopg
@@ -16,11 +17,19 @@ from headwater.console.routes import PAGES
 from tests.console.browsing import Browser
 from tests.console.conftest import Person
 from tests.support.factories import Stage
+from tests.support.sites import make_site
 
 IN_SPACE = "/console/spaces/{space_id}"
 ONCE = "once"
 # Of each action, the form that it reads, whether that is good once, and the permission it needs.
 ACTIONS: dict[str, tuple[str, str, Permission]] = {
+    "/alerts/acknowledge": ("acknowledge alert", "", Permission.CHANGE_SETTINGS),
+    "/alerts/rule": ("alert rule", "", Permission.CHANGE_SETTINGS),
+    "/alerts/channels/create": ("create channel", ONCE, Permission.CHANGE_SETTINGS),
+    "/alerts/channels/change": ("change channel", "", Permission.CHANGE_SETTINGS),
+    "/alerts/channels/test": ("test channel", "", Permission.CHANGE_SETTINGS),
+    "/alerts/reports/schedule": ("schedule report", ONCE, Permission.CHANGE_SETTINGS),
+    "/alerts/reports/remove": ("remove report", "", Permission.CHANGE_SETTINGS),
     "/contacts/{contact_id}/erase": ("erase contact", "", Permission.WRITE_DATA),
     "/contacts/{contact_id}/unmerge": ("unmerge contact", "", Permission.WRITE_DATA),
     "/keys/create": ("create key", ONCE, Permission.MANAGE_KEYS),
@@ -31,7 +40,16 @@ ACTIONS: dict[str, tuple[str, str, Permission]] = {
     "/members/role": ("role", "", Permission.MANAGE_MEMBERS),
     "/members/remove": ("remove", "", Permission.READ),
     "/members/uninvite": ("uninvite", "", Permission.MANAGE_MEMBERS),
+    "/sites/create": ("create site", ONCE, Permission.CHANGE_SETTINGS),
+    "/sites/{site_id}/change": ("change site", "", Permission.CHANGE_SETTINGS),
+    "/sites/{site_id}/end": ("end site", "", Permission.CHANGE_SETTINGS),
+    "/sites/{site_id}/test/start": ("test site", "", Permission.CHANGE_SETTINGS),
     "/settings": ("settings", "", Permission.CHANGE_SETTINGS),
+    "/share-links/create": ("create share link", ONCE, Permission.CHANGE_SETTINGS),
+    "/share-links/revoke": ("revoke share link", "", Permission.CHANGE_SETTINGS),
+    "/notes/add": ("chart note", "", Permission.WRITE_DATA),
+    "/notes/{note_id}/change": ("chart note", "", Permission.WRITE_DATA),
+    "/notes/{note_id}/remove": ("chart note", "", Permission.WRITE_DATA),
     "/views/save": ("save view", "", Permission.READ),
     "/views/remove": ("remove view", "", Permission.READ),
     "/data-quality/resume": ("data-quality", "", Permission.CHANGE_SETTINGS),
@@ -40,7 +58,52 @@ ACTIONS: dict[str, tuple[str, str, Permission]] = {
     "/data-quality/unname": ("data-quality", "", Permission.CHANGE_SETTINGS),
     "/data-quality/own": ("data-quality", "", Permission.CHANGE_SETTINGS),
     "/data-quality/exclude": ("data-quality", "", Permission.CHANGE_SETTINGS),
-}
+    "/sources/hosts": ("sources", "", Permission.CHANGE_SETTINGS),
+    "/sources/name": ("sources", "", Permission.CHANGE_SETTINGS),
+    "/sources/unname": ("sources", "", Permission.CHANGE_SETTINGS),
+    "/links/many": ("link sheet", "", Permission.READ),
+    "/orders/imports/upload": ("upload", ONCE, Permission.WRITE_DATA),
+    **{
+        f"/orders/imports/{{import_id}}/{verb}": ("import", "", Permission.WRITE_DATA)
+        for verb in ("check", "start", "cancel")
+    },
+    "/orders/webhooks/create": ("create webhook", ONCE, Permission.CHANGE_SETTINGS),
+    "/orders/webhooks/{webhook_id}/mapping": (
+        "webhook mapping", "", Permission.CHANGE_SETTINGS,
+    ),
+    "/orders/webhooks/{webhook_id}/secret": (
+        "webhook secret", ONCE, Permission.CHANGE_SETTINGS,
+    ),
+    "/orders/webhooks/{webhook_id}/address": (
+        "webhook address", ONCE, Permission.CHANGE_SETTINGS,
+    ),
+    "/orders/webhooks/{webhook_id}/test": ("test webhook", "", Permission.READ),
+    **{
+        f"/orders/webhooks/{{webhook_id}}/{verb}": ("change webhook", "", permission)
+        for verb, permission in (
+            ("pause", Permission.CHANGE_SETTINGS), ("resume", Permission.CHANGE_SETTINGS),
+            ("delete", Permission.CHANGE_SETTINGS), ("replay", Permission.WRITE_DATA),
+            ("replay-failed", Permission.WRITE_DATA),
+        )
+    },
+    "/platforms/connect/{platform}": ("destination", ONCE, Permission.CHANGE_SETTINGS),
+    **{
+        f"/platforms/{{destination_id}}/{verb}": ("destination", "", Permission.CHANGE_SETTINGS)
+        for verb in ("settings", "events", "test")
+    },
+    **{
+        f"/platforms/{{destination_id}}/{verb}": (
+            "destination state", "", Permission.CHANGE_SETTINGS,
+        )
+        for verb in ("pause", "resume", "replay", "remove")
+    },
+}  # fmt: skip
+ONLY_FORMS = {
+    "/orders/imports/new", "/orders/webhooks/new",
+    "/orders/webhooks/{webhook_id}/mapping",
+    *(end for end in ACTIONS if end.startswith("/platforms/")),
+}  # fmt: skip
+"""Pages that are nothing but a form, for those alone who may send it."""
 ENDS = sorted(
     (route.path.removeprefix(IN_SPACE), method)
     for route in PAGES
@@ -48,6 +111,8 @@ ENDS = sorted(
     for method in (route.methods or set()) - {"HEAD"}
 )
 READ = [end for end, method in ENDS if method == "GET"]
+NEEDED = {"/links/qr.svg": "?address=shop.example&source=email"}
+"""The parameters without which there is no answer."""
 POSTED = [end for end, method in ENDS if method == "POST"]
 
 
@@ -56,8 +121,54 @@ def filled(connection: psycopg.Connection, space_id: int) -> Callable[[str], str
     """Fills the ids of things of the Space into the end of an address."""
     stage = Stage(connection, space_id, "")
     contact, company = stage.contact(), stage.company()
-    ids = {"contact_id": contact, "company_id": company, "event_id": stage.event(contact)}
-    return lambda end: re.sub(r"{(\w+)}", lambda name: str(ids[name[1]]), end)
+    ids = {"contact_id": contact, "company_id": company, "event_id": stage.event(contact),
+           "site_id": make_site(stage, "").id}  # fmt: skip
+
+    def fill(end: str) -> str:
+        destination = stage.destination()  # each time another, as one of the actions removes it
+        delivery = stage.forwarded(destination, ids["event_id"])
+        these = {"destination_id": destination, "delivery_id": delivery, "platform": "tiktok"}
+        these["note_id"] = note(stage)  # one of the actions deletes it
+        if end.startswith("/orders/"):
+            these |= orders_in(stage)
+        return re.sub(r"{(\w+)}", lambda name: str({**ids, **these}[name[1]]), end)
+
+    return fill
+
+
+def note(stage: Stage) -> int:
+    """The id of a note."""
+    row = stage.connection.execute(
+        "INSERT INTO chart_notes (space_id, day, text) VALUES (%s, now(), 'Sale') RETURNING id",
+        (stage.space_id,),
+    ).fetchone()
+    assert row is not None
+    return row[0]
+
+
+def orders_in(stage: Stage) -> dict[str, int]:
+    """The ids of a webhook with a delivery, and of an import that failed."""
+
+    def insert(statement: str, *values: object) -> int:
+        row = stage.connection.execute(
+            f"INSERT INTO {statement} RETURNING id", (stage.space_id, *values)
+        ).fetchone()
+        assert row is not None
+        return row[0]
+
+    webhook = insert(
+        "webhooks (space_id, type, name, token_hash, hint)"
+        " VALUES (%s, 'generic', 'Shop', %s, 'abcd')", secrets.token_bytes(32),
+    )  # fmt: skip
+    delivery = insert(
+        "webhook_deliveries (space_id, webhook_id, received_at, headers, body, status, detail)"
+        " VALUES (%s, %s, now(), '{}', '{}', 'refused', 'No topic.')", webhook,
+    )  # fmt: skip
+    job = insert(
+        "import_jobs (space_id, kind, name, user_id, status, ended_at)"
+        " VALUES (%s, 'events', 'orders.csv', 1, 'failed', now())"
+    )
+    return {"webhook_id": webhook, "delivery_id": delivery, "import_id": job}
 
 
 def test_it_works() -> None:
@@ -71,8 +182,10 @@ def test_everybody_in_a_space_sees_everything(
     person: Callable[..., Person], filled: Callable[[str], str], space_id: int, role: Role, end: str
 ) -> None:
     person(Role.OWNER)
-    answer = person(role).browser.get(f"/console/spaces/{space_id}{filled(end)}")
-    assert answer.status_code == 200, answer.text
+    path = f"/console/spaces/{space_id}{filled(end)}{NEEDED.get(end, '')}"
+    answer = person(role).browser.get(path)
+    hidden = end in ONLY_FORMS and not role.may(Permission.CHANGE_SETTINGS)
+    assert answer.status_code == (403 if hidden else 200), answer.text
 
 
 @pytest.mark.parametrize("end", READ)
@@ -87,7 +200,7 @@ def test_nobody_else_sees_anything(
     nobodys = stranger.browser.get(f"/console/spaces/999999999{filled(end)}")
     assert (theirs.status_code, nobodys.status_code) == (404, 404)
     assert theirs.text == nobodys.text
-    if "{" in end.replace("{space_id}", ""):
+    if "{" in end.replace("{platform}", ""):
         own = stranger.browser.get(f"/console/spaces/{elsewhere}{filled(end)}")
         assert own.status_code == 404
 
@@ -106,7 +219,9 @@ def send(person: Person, space_id: int, end: str, action: str) -> int:
     form, once, _ = ACTIONS[end]
     make = once_token if once else form_token
     data = {TOKEN: make(person.form_key, form)}
-    return person.browser.client.post(f"/console/spaces/{space_id}{action}", data=data).status_code
+    files = {"file": ("x.csv", b"")} if end == "/orders/imports/upload" else None
+    path = f"/console/spaces/{space_id}{action}"
+    return person.browser.client.post(path, data=data, files=files).status_code
 
 
 @pytest.mark.parametrize("end", POSTED)
@@ -131,3 +246,101 @@ def test_actions(
     stranger = person(Role.OWNER, make_space(name="Elsewhere"))
     assert send(stranger, space_id, end, filled(end)) == 404
     assert send(stranger, 999_999_999, end, filled(end)) == 404
+
+
+# The routes outside any Space, and what a guest without a token is answered.
+ELSEWHERE = {
+    ("GET", "/"): 303, ("GET", "/favicon.ico"): 200, ("GET", "/console/static/{name}"): 404,
+    ("GET", "/login"): 200, ("POST", "/login"): 415, ("POST", "/logout"): 303,
+    ("GET", "/console/set-up/{token}"): 404, ("POST", "/console/set-up/{token}"): 415,
+    ("GET", "/console/reset/{token}"): 404, ("POST", "/console/reset/{token}"): 415,
+    ("GET", "/console/join/{token}"): 404, ("POST", "/console/join/{token}"): 415,
+    ("GET", "/console"): 303, ("GET", "/shared/{token}"): 404,
+    ("GET", "/mail/{token}"): 404, ("POST", "/mail/{token}"): 415,
+    ("GET", "/console/account"): 303, ("POST", "/console/account/name"): 303,
+    ("POST", "/console/account/password"): 303,
+    ("POST", "/console/account/sessions/close"): 303,
+    ("POST", "/console/account/sessions/close-all"): 303,
+}  # fmt: skip
+
+
+def test_every_other_route_as_a_guest(browser: Browser) -> None:
+    """A route that is in neither table fails: nothing is served that nobody has thought about."""
+    routes = {
+        (method, route.path)
+        for route in PAGES
+        if not route.path.startswith(IN_SPACE)
+        for method in (route.methods or set()) - {"HEAD"}
+    }
+    assert routes == set(ELSEWHERE)
+    found = {
+        (method, path): browser.client.request(
+            method, re.sub(r"{\w+}", "unknown", path)
+        ).status_code
+        for method, path in ELSEWHERE
+    }  # fmt: skip
+    assert found == ELSEWHERE
+
+
+OF_A_SPACE = """
+SELECT c.table_name FROM information_schema.columns c
+JOIN information_schema.tables t USING (table_schema, table_name)
+WHERE c.table_schema = 'public' AND c.column_name = 'space_id' AND t.table_type = 'BASE TABLE'
+ORDER BY c.table_name
+"""
+COUNTERS = {"rate_limits"}
+
+
+def rows_of(connection: psycopg.Connection, space_id: int) -> dict[str, str]:
+    """A digest of everything that a Space has, by table."""
+    tables = [name for (name,) in connection.execute(OF_A_SPACE) if name not in COUNTERS]
+    digests: dict[str, str] = {}
+    for table in tables:
+        query = (
+            f"SELECT md5(string_agg(t::text, '|' ORDER BY t::text)) FROM {table} t"
+            " WHERE t.space_id = %s"
+        )
+        row = connection.execute(query, (space_id,)).fetchone()
+        digests[table] = row[0] if row else ""
+    return digests
+
+
+def test_ids_of_another_space_do_nothing(
+    owner: Person, person: Callable[..., Person], make_space: Callable[..., int],
+    filled: Callable[[str], str], space_id: int, connection: psycopg.Connection,
+) -> None:  # fmt: skip
+    """An owner of another Space sends every form there, with ids of this one in path and fields."""
+
+    def insert(statement: str, *values: object) -> str:
+        row = connection.execute(
+            f"INSERT INTO {statement} RETURNING id", (space_id, *values)
+        ).fetchone()
+        assert row is not None
+        return str(row[0])
+
+    user_id = owner.user.id
+    ids = {
+        "key": insert("api_keys (space_id, name, key_hash, hint, scopes)"
+                      " VALUES (%s, 'Shop', %s, 'hint', '{}')", secrets.token_bytes(32)),
+        "link": insert("share_links (space_id, name, page, query, token_hash, expires_at)"
+                       " VALUES (%s, 'Ada', '', '', %s, now() + interval '1 day')",
+                       secrets.token_bytes(32)),
+        "view": insert("saved_views (space_id, user_id, name, page, query)"
+                       " VALUES (%s, %s, 'Mine', '', '')", user_id),
+        "member": str(user_id), "role": "viewer", "confirm": "yes",
+        "status": "failed", "invitation": "1", "token": "1",
+    }  # fmt: skip
+    elsewhere = make_space(name="Elsewhere")
+    stranger = person(Role.OWNER, elsewhere)
+    for end in POSTED:
+        action = filled(end)
+        ids["destination"] = re.sub(r"\D", "", filled("/platforms/{destination_id}"))
+        before = rows_of(connection, space_id)
+        form, once, _ = ACTIONS[end]
+        make = once_token if once else form_token
+        data = {**ids, TOKEN: make(stranger.form_key, form)}
+        status = stranger.browser.client.post(
+            f"/console/spaces/{elsewhere}{action}", data=data
+        ).status_code
+        assert status != 500, end
+        assert rows_of(connection, space_id) == before, end

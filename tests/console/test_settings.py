@@ -8,6 +8,7 @@ import pytest
 
 from headwater.accounts.roles import Role
 from headwater.console.forms import form_token
+from headwater.console.link_pages.source_changes import HOST_LISTS
 from headwater.console.space_settings import OFFERED, OPERATORS
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import SETTINGS
@@ -30,7 +31,7 @@ def test_it_works(owner: Person, space: Callable[[], Space], space_id: int) -> N
     given = {
         "name": "Größer & Co", "timezone": "Europe/Berlin", "currency": "eur",
         "company_identity_mode": "external_id", "phone_region": "de", "ad_consent": "granted",
-        "own_domains": "Shop.Example, blog.example", "ignored_identifiers": "a@b.c",
+        "ignored_identifiers": "a@b.c",
         "event_label.custom_event_50": "Demo", "field_label.profile_field_1": "Plan",
     }  # fmt: skip
     saved = owner.browser.fill(page, page, **given)
@@ -38,7 +39,6 @@ def test_it_works(owner: Person, space: Callable[[], Space], space_id: int) -> N
     after = space()
     assert (after.name, after.timezone, after.currency) == ("Größer & Co", "Europe/Berlin", "EUR")
     assert (after.company_identity_mode, after.phone_region) == ("external_id", "DE")
-    assert after.own_domains == ["blog.example", "shop.example"]
     assert after.event_labels == {"custom_event_50": "Demo"}
     assert after.field_labels == {"profile_field_1": "Plan"}
     again = owner.browser.fill(page, page)
@@ -51,7 +51,7 @@ def test_it_works(owner: Person, space: Callable[[], Space], space_id: int) -> N
 
 def test_all_or_nothing(owner: Person, space: Callable[[], Space], space_id: int) -> None:
     page, before = page_of(space_id), space()
-    bad = {"currency": "EURO", "timezone": "Mars", "own_domains": "nothing",
+    bad = {"currency": "EURO", "timezone": "Mars",
            "event_label.custom_event_2": "x" * 256}  # fmt: skip
     answer = owner.browser.fill(page, page, name="New name", **bad)
     assert answer.status_code == 422
@@ -85,5 +85,5 @@ def test_the_operators_are_not_for_members(
     given = {"subscription": "inactive", "limit.track": "5", "unknown": "x"}
     assert "Nothing was changed." in owner.browser.send(form, **given).text
     assert space() == before
-    assert {*OFFERED, *OPERATORS} == set(SETTINGS)
+    assert {*OFFERED, *OPERATORS, *HOST_LISTS} == set(SETTINGS)
     assert set(OFFERED) <= {name for name, _ in form.fields}

@@ -127,7 +127,7 @@ def test_tests_of_destinations(owner: Person, stage: Stage, space_id: int) -> No
     page = owner.browser.get(path).text
     assert not ticks(page)["Destination tested"]
     assert "<q>No &lt;token&gt;.</q>" in page
-    assert f"headwater destination test --space {space_id} --destination {other}" in page
+    assert f'href="/console/spaces/{space_id}/platforms/{other}/test"' in page
 
 
 def test_days_are_the_spaces(
@@ -196,7 +196,7 @@ def test_a_held_destination_is_on_every_page(
     overview, *others = (owner.browser.get(path).text for path in paths)
     title = "Meta Ads “&lt;Shop&gt;” is held: 1 conversion waiting"
     assert all("Needs attention" in page and title in page for page in [overview, *others])
-    assert all(f'href="/console/spaces/{space_id}/setup#attention"' in page for page in others)
+    assert all('/alerts">See what to do' in page for page in others)
     assert "HTTP 401: Invalid OAuth &lt;token&gt;" in overview
     resume = f"headwater destination resume --space {space_id} --destination {row[0]}"
     assert resume in overview
@@ -206,13 +206,14 @@ def test_the_snippet_of_a_site(
     owner: Person, connection: psycopg.Connection, space_id: int
 ) -> None:
     path = f"/console/spaces/{space_id}/setup"
-    assert "headwater site create" in owner.browser.get(path).text
+    assert f'href="/console/spaces/{space_id}/sites"' in owner.browser.get(path).text
+    assert "Create a site" in owner.browser.get(path).text
     connection.execute(
         "INSERT INTO sites (space_id, name, site_key, origins) VALUES (%s, 'Shop', %s, '{}')",
         (space_id, f"site-{space_id}"),
     )
     page = owner.browser.get(path).text
-    assert f"/t.js&#34; data-site=&#34;site-{space_id}&#34; async&gt;" in page
+    assert f"/t.js&#34; data-site=&#34;site-{space_id}&#34;&gt;" in page
 
 
 def test_choosing(

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
 from headwater.demo.journeys import journeys
+from headwater.demo.pretend_platforms import ACCESS_TOKEN, PIXEL_ID, PretendPlatforms, answer
 from headwater.demo.shops import SHOPS
+from headwater.demo.visits import WALK_INS
+from headwater.settings import read_settings
 from headwater.sources.classify import explain
 from headwater.sources.evidence import Landing, SourceParameters
 from headwater.sources.outcomes import Source
@@ -46,7 +53,47 @@ def check_login(printed: str) -> None:
         (form,) = Forms(client.get("/login").text).forms
         typed = {"email": told["Login"], "password": told["Password"]}
         page = client.post(form.action, data={**dict(form.fields), **typed})
-    assert [shop.name for shop in SHOPS if shop.name not in unescape(page.text)] == []
+        assert [shop.name for shop in SHOPS if shop.name not in unescape(page.text)] == []
+        check_connections(client)
+        check_visits_and_imports(client)
+
+
+def check_connections(client: httpx.Client) -> None:
+    """The first Space's ad platforms show every state of a destination and of its deliveries."""
+
+    def page() -> str:
+        return unescape(client.get("/console/spaces/1/platforms").text)
+
+    def counted() -> dict[str, int]:
+        counts = re.findall(r'<data value="(\d+)">[\d,]+</data> (\w+)</a>', page())
+        return {status: max(int(n) for n, each in counts if each == status) for _, status in counts}
+
+    wait_until(lambda: ">Held</span>" in page(), what="a destination that is held")
+    assert "invalid_grant: Token has been expired or revoked" in page()
+    assert ">Active</span>" in page()
+    states = {"delivered", "failed", "skipped", "queued"}
+    wait_until(lambda: all(counted().get(state) for state in states), what="all outcomes")
+
+
+def check_visits_and_imports(client: httpx.Client) -> None:
+    """The first Space's site has page views and a test that went through, and its import refused
+    rows; every visit of the last minutes is in Live.
+    """
+    base = "/console/spaces/1"
+
+    def page(end: str) -> str:
+        return unescape(client.get(base + end).text)
+
+    assert re.search(r"<td[^>]*number[^>]*>(?:<[^>]+>)*[1-9]\d+", page("/sites")), "page views"
+    assert "staging.nordlicht-outdoor.example" in page("/sites/1"), "what was refused lately"
+    assert "Everything came in." in page("/sites/1/test")
+    assert page("/live?kind=visits").count("Page view") > WALK_INS
+    imported = re.sub("<[^>]+>", "", page("/orders/imports/1"))
+    assert "18 of 22 rows stored, 4 refused" in " ".join(imported.split())
+    assert "frau.meyer(at)gmail.com" in imported
+    orders = page("/orders")
+    assert "Shop orders" in orders
+    assert "Telefonbestellungen.csv" in orders
 
 
 def tables(printed: str) -> list[list[str]]:
@@ -65,6 +112,30 @@ def test_it_works_and_again_adds_nothing(tmp_path: Path) -> None:
     assert "set_up" not in first
     assert "unattributed" in first
     assert len(tables(first)) > 16
+
+
+def test_the_pretend_platforms() -> None:
+    event = {"event_id": "sample-nordlicht-1-0"}
+
+    def sent(token: str, *events: dict[str, str]) -> tuple[int, dict[str, Any]]:
+        path = f"/v25.0/{PIXEL_ID}/events?access_token={token}"
+        return answer(path, json.dumps({"data": events}).encode())
+
+    assert sent(ACCESS_TOKEN, event) == (200, {"events_received": 1, "messages": []})
+    assert sent("another", event)[1]["error"]["code"] == 190
+    statuses = {sent(ACCESS_TOKEN, {"event_id": str(number)})[0] for number in range(100)}
+    assert statuses == {200, 400}
+    assert answer("/token", b"")[1]["error"] == "invalid_grant"
+    assert answer("/elsewhere", b"")[0] == 404
+
+
+def test_the_service_alone_is_told_of_them() -> None:
+    """They are on loopback, and named to one process: nothing else learns of them."""
+    with PretendPlatforms() as platforms:
+        told = read_settings(platforms.environment())
+        assert set(told.platform_urls) == {"meta", "google"}
+        assert {urlsplit(url).hostname for url in told.platform_urls.values()} == {"127.0.0.1"}
+        assert not platforms.environment().keys() & os.environ.keys()
 
 
 def test_journeys_are_the_same_every_time() -> None:

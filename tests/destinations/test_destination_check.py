@@ -35,7 +35,7 @@ def tried(
 
 def test_it_works() -> None:
     sender = FakeSender(answered())
-    assert tried(sender) == (True, 200, "Probe took the test event.")
+    assert tried(sender) == (True, 200, "Probe took the test event.", None)
     (call,) = sender.calls
     body = msgspec.json.decode(call.body)
     assert body["test"] is True
@@ -45,28 +45,35 @@ def test_it_works() -> None:
 
 def test_no_answer() -> None:
     told = tried(FakeSender(TimedOut("probe.example did not answer in time.")))
-    assert told == (False, None, "probe.example did not answer in time.")
+    assert told[:3] == (False, None, "probe.example did not answer in time.")
+    assert told.remedy is not None
+    assert told.remedy.startswith("Probe was not reached.")
+    assert told.remedy.endswith("this server may connect to probe.example.")
 
 
 @pytest.mark.parametrize(
-    ("verdict", "words"),
+    ("verdict", "words", "remedy"),
     [
-        (CallRefused("Bad pixel."), "Bad pixel."),
-        (CallDeferred("Busy.", 5), "Busy."),
-        (CredentialsRefused("Bad token."), "Bad token."),
-        (Bisect("One is bad."), "One is bad."),
-        (PartlyAccepted({0: "Too old."}, others_taken=False), "Too old."),
-        (PartlyAccepted({}, others_taken=True, retryable={0: "Later."}), "Later."),
+        (CallRefused("Bad pixel."), "Bad pixel.", "refused the test event itself."),
+        (CallDeferred("Busy.", 5), "Busy.", "has trouble at the moment."),
+        (CredentialsRefused("Bad token."), "Bad token.", "does not accept the token"),
+        (CredentialsRefused("None.", account=True), "None.", "knows no such pixel id"),
+        (Bisect("One is bad."), "One is bad.", "refused the test event itself."),
+        (PartlyAccepted({0: "Too old."}, others_taken=False), "Too old.", "refused the test"),
+        (PartlyAccepted({}, others_taken=True, retryable={0: "Later."}), "Later.", "refused the"),
     ],
 )
-def test_what_the_platform_says(verdict: Verdict, words: str) -> None:
+def test_what_the_platform_says_and_what_to_do(verdict: Verdict, words: str, remedy: str) -> None:
     platform = taking(PROBE, classify=lambda *_: verdict)
-    assert tried(FakeSender(answered(400)), platform) == (False, 400, words)
+    told = tried(FakeSender(answered(400)), platform)
+    assert told[:3] == (False, 400, words)
+    assert told.remedy is not None
+    assert told.remedy.startswith(f"Probe {remedy}")
 
 
 def test_a_platform_without_a_test_mode_is_not_asked() -> None:
     platform = taking(PROBE, test_event_problem=lambda _: "A trial would count.")
-    assert tried(FakeSender(), platform) == (False, None, "A trial would count.")
+    assert tried(FakeSender(), platform) == (False, None, "A trial would count.", None)
 
 
 def exchange(call: EgressRequest | Exception | None) -> dict[str, Any]:
@@ -97,10 +104,10 @@ def test_a_token_is_had_first() -> None:
     sender = FakeSender(answered(body=b"short"), answered())
     assert tried(sender, platform).ok
     assert (sender.calls[0], got) == (asking, ["short"])
-    assert tried(FakeSender(answered(400)), platform) == (False, 400, "No token.")
+    assert tried(FakeSender(answered(400)), platform)[:3] == (False, 400, "No token.")
     assert tried(FakeSender(answered()), taking(platform, **exchange(None))).ok
     bad = taking(platform, **exchange(ValueError("The key cannot be read.")))
-    assert tried(FakeSender(), bad) == (False, None, "The key cannot be read.")
+    assert tried(FakeSender(), bad)[:3] == (False, None, "The key cannot be read.")
 
 
 @pytest.mark.parametrize("name", registry.PLATFORMS)

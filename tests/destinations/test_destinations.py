@@ -68,6 +68,7 @@ def test_it_works(api: Api) -> None:
         "deliveries": {"queued": 0, "retrying": 0, "delivered": 0, "failed": 0, "expired": 0,
                        "skipped": 0},
         "wait_until": None, "tested_at": None, "test_ok": None, "test_message": None,
+        "test_remedy": None,
     }  # fmt: skip
     assert len(mapping) == 15
     assert mapping["contact"] == {"event_name": "contact", "sent_as": "Contact", "own": True}
@@ -97,9 +98,9 @@ def test_custom_events_that_people_have_named(api: Api, forwarder: Forwarder) ->
         ({"platform": "myspace"}, {"platform": "must be one of "}),
         ({"platform": NAME}, {"settings.pixel_id": "is required", "secrets.token": "is required"}),
         ({**DESCRIBED, "settings": {"pixel_id": "x", "pixle": 1}},
-         {"settings.pixel_id": "must be 1 to 20 digits.", "settings.pixle": "is none of pixel_id"}),
+         {"settings.pixel_id": "must be 1 to 20 digits", "settings.pixle": "is none of pixel_id"}),
         ({**DESCRIBED, "settings": {"pixel_id": 5, "strict": "yes"}},
-         {"settings.pixel_id": "must be 1 to 20 digits.", "settings.strict": "must be true or "}),
+         {"settings.pixel_id": "must be 1 to 20 digits", "settings.strict": "must be true or "}),
         ({**DESCRIBED, "settings": {"pixel_id": PIXEL, "test_code": "a\u001bb"}},
          {"settings.test_code": "must not hold control characters"}),
         ({**DESCRIBED, "secrets": {"token": " ", "tokn": TOKEN, "backup": 5}},
@@ -239,6 +240,12 @@ def logged() -> Iterator[io.StringIO]:
     root.setLevel(level)
 
 
+PROBE_REFUSED = (
+    "Probe refused the test event itself. Compare the settings and the names of events with what"
+    " Probe shows, first the pixel id."
+)
+
+
 def test_trying_one_out(
     tried: httpx.Client, platform: FakePlatform, forwarder: Forwarder, logged: io.StringIO
 ) -> None:
@@ -246,7 +253,13 @@ def test_trying_one_out(
     path = f"/destinations/{destination_id}"
     platform.then(Answer(200), Answer(401), Answer(500, TOKEN.encode()))
     told = [tried.post(f"{path}/test") for _ in range(3)]
-    assert [each.json() for each in told] == [
+    answers = [each.json() for each in told]
+    remedies = [answer.pop("remedy") for answer in answers]
+    assert [remedy and remedy.partition(": ")[0] for remedy in remedies] == [
+        None, "Probe does not accept the token",
+        PROBE_REFUSED,
+    ]  # fmt: skip
+    assert answers == [
         {"ok": True, "http_status": 200, "message": "Probe took the test event."},
         {"ok": False, "http_status": 401, "message": "The token is not valid."},
         {"ok": False, "http_status": 500, "message": "HTTP 500."},
@@ -297,7 +310,7 @@ def test_trying_one_that_sends_nothing(api: Api, forwarder: Forwarder) -> None:
     destination_id = forwarder.make(event_names=dict.fromkeys(PROBE.event_names))
     told = api.send("POST", f"/destinations/{destination_id}/test").json()
     assert told == {"ok": False, "http_status": None,
-                    "message": "No event is mapped: give event_names first."}  # fmt: skip
+            "message": "No event is mapped: give event_names first.", "remedy": None}  # fmt: skip
 
 
 def test_scopes(client: httpx.Client, forwarder: Forwarder) -> None:

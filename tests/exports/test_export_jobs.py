@@ -22,6 +22,7 @@ from headwater.exports import jobs
 from headwater.exports.models import ClaimedJob
 from headwater.exports.worker import ExportAttempt, reason_of, work
 from headwater.jobs.lease import LeaseLostError
+from headwater.jobs.stop import StopRequested
 from tests.support.exports import Exports
 from tests.support.factories import Stage
 from tests.support.waiting import PATIENCE_SECONDS
@@ -282,11 +283,11 @@ def test_a_stop_gives_the_job_back_uncounted(
 
     def stop(name: str) -> None:
         if name == "export_before_close":
-            raise worker.StopRequested
+            raise StopRequested
 
     with monkeypatch.context() as patch:
         patch.setattr(worker, "failpoint", stop)
-        with pytest.raises(worker.StopRequested):
+        with pytest.raises(StopRequested):
             exports.work()
     assert files(folder) == before
     row = stage.connection.execute(

@@ -71,6 +71,21 @@ def test_it_works(bucket: Storage) -> None:
     assert httpx.get(link).status_code == 404
 
 
+@pytest.mark.parametrize("place", ["bucket", "folder"])
+def test_a_file_is_read_from_any_place(place: str, request: pytest.FixtureRequest) -> None:
+    storage: Storage = request.getfixturevalue(place)
+    with storage.create("up.upload", "up.upload") as sink:
+        sink.write(b"head" + b"x" * 9_000_000 + b"end")
+    assert storage.read_head("up.upload", 4) == b"head"
+    with storage.open("up.upload") as file:
+        assert (file.read(5), file.seek(-3, 2), file.read()) == (b"headx", 9_000_004, b"end")
+    storage.delete("up.upload")
+    with pytest.raises(FileNotFoundError):
+        storage.read_head("up.upload", 4)
+    with pytest.raises(FileNotFoundError), storage.open("up.upload"):
+        pass
+
+
 def names(storage: Storage) -> list[str]:
     if isinstance(storage, LocalFolder):
         return sorted(path.name for path in storage.folder.glob("*"))

@@ -36,7 +36,7 @@ from headwater.egress.models import EgressRequest, EgressResponse
 from headwater.events import parameters as events
 from headwater.events.updates import read_change as read_amount
 from headwater.exports.kinds import _parse_date as export_date
-from headwater.http.bodies import read_json
+from headwater.http.bodies import MAX_BATCH_BODY, read_json
 from headwater.http.clients import address_subject, client_address
 from headwater.http.errors import Invalid
 from headwater.http.instants import parse_instant
@@ -50,8 +50,9 @@ from headwater.identity.emails import parse_written_email
 from headwater.imports.columns import _number as imported_number
 from headwater.imports.files import LONGEST_ROW
 from headwater.imports.files import _object as imported_object
+from headwater.imports.readings import _is_number
 from headwater.imports.zones import is_local
-from headwater.ingest.endpoints import EVENTS, MAX_BATCH_BODY, MAX_TRACK_BODY, BatchEndpoint
+from headwater.ingest.endpoints import EVENTS, MAX_TRACK_BODY, BatchEndpoint
 from headwater.ingest.forms import _ip as read_ip
 from headwater.ingest.payload import EVENT_FORM
 from headwater.ingest.touchpoints import TOUCHPOINT_FORM
@@ -78,11 +79,12 @@ from headwater.sources.evidence import Landing
 from headwater.sources.reasons import explain_rule, list_findings
 from headwater.spaces.custom_fields import parse_slot_date, parse_slot_number
 from headwater.spaces.models import Space
+from headwater.spend.inputs import read_spend
 from headwater.touchpoints.accepted import AcceptedTouchpoint
 from headwater.touchpoints.classification import touch_of
 from headwater.tracker.browser_reports import Body, language_tag
 from headwater.tracker.endpoint import MAX_BODY as MAX_REPORT
-from headwater.tracker.reported_items import accept_item, is_page
+from headwater.tracker.reported_items import accept_item, fault_of, is_page
 from headwater.webhooks.expressions import LONGEST as LONGEST_EXPRESSION
 from headwater.webhooks.expressions import parse as parse_expression
 from headwater.webhooks.former_expressions import translate
@@ -90,7 +92,11 @@ from headwater.webhooks.functions import OWN_FUNCTIONS
 from headwater.webhooks.interpretation import draft_event
 from headwater.webhooks.models import MappingInput, ReadContext, WebhookRequest, WebhookSettings
 from headwater.webhooks.providers import PROVIDERS
+from tests.hostile.form_doors import FORM_DOORS
 from tests.hostile.growth import Door
+from tests.hostile.import_doors import IMPORT_DOORS
+from tests.hostile.link_doors import LINK_DOORS
+from tests.hostile.site_doors import SITE_DOORS
 from tests.hostile.test_reports import SITE, browser
 
 KB, MB = 1024, 1024 * 1024
@@ -118,7 +124,15 @@ def _report(body: bytes) -> object:
     report = read.report(NOW)
     for item in read.items():
         is_page(item)
-    return [accept_item(item, browser(report), SITE, NOW) for item in read.items()]
+    return [_accepted(item, report) for item in read.items()]
+
+
+def _accepted(item: Any, report: Any) -> object:
+    try:
+        return accept_item(item, browser(report), SITE, NOW)
+    except Invalid as invalid:
+        fault_of(item, invalid)
+        raise
 
 
 def _posted(body: bytes, handle: Callable[[Request], Any]) -> object:
@@ -238,6 +252,10 @@ def _reasons(text: str) -> None:
 
 
 TEXT_DOORS = [
+    *FORM_DOORS,
+    *IMPORT_DOORS,
+    *LINK_DOORS,
+    *SITE_DOORS,
     Door("logs.mask", mask, MB),
     Door("log_lines.as_text", _logged, HEADERS),
     Door("emails.parse_written_email", parse_written_email, MB),
@@ -274,6 +292,7 @@ TEXT_DOORS = [
     Door("functions", _functions, 64 * KB),
     Door("expressions.parse", parse_expression, LONGEST_EXPRESSION),
     Door("imports.number", imported_number, LONGEST_ROW),
+    Door("imports.is_number", _is_number, LONGEST_ROW),
     Door("imports.is_local", is_local, LONGEST_ROW),
     Door("suggestions", Names(["event_name", "email"]).refusal, MB),
     Door("egress.read_host", egress.read_host, FIELD),
@@ -319,6 +338,7 @@ JSON_DOORS = [
     Door("contacts.create", _object(read_new_contact), MB),
     Door("contacts.update", _object(read_changes), MB),
     Door("ads", _object(read_names), MB),
+    Door("spend", _object(lambda body: read_spend(body, MOMENT)), MAX_BATCH_BODY // 8),
     Door("destinations", _object(read_new), MB),
     Door("platforms.answer", _answered, MB, slow=FORWARDER),
     Door("masking.answer", Mask(["secret"], frozenset({"message"})).answer, 64 * KB, FORWARDER),

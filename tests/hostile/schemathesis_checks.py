@@ -29,7 +29,7 @@ UNSTATED = re.compile(
     r"|can have .* only with sources\."
     r"|is not a cursor of this list\."
     r"|must be a date( and time)? that exists?\."
-    r"|must not be before start\."
+    r"|must not be before start(_date)?\."
     r"|must be between 2000-01-01 and 24 hours from now, in seconds if Unix\."
     r"|must be an ISO 8601 date-time or a Unix timestamp in seconds\."
     r"|must be a date \(YYYY-MM-DD\) or an ISO 8601 date-time\."
@@ -50,6 +50,12 @@ UNSTATED = re.compile(
     r"|^The name must be a text of 1 to 255 characters without control characters\.$"
     r"|^The secrets (have to be given anew|cannot be used): "
     r"|^The delivery_ids must "
+    r"|^The rates\.\d+ must be of two currencies\.$"
+    r"|^The rates\.\d+\.rate must be from 0\.000000000001 to 1000000000000\.$"
+    r"|^The spend\.\d+\.\w+ must "
+    r"|^The as_of must "
+    r"|^The (start|end)_date is required\.$"
+    r"|^The spend\.\d+ must have an? \w+ where there is an? \w+\.$"
     r"|^The .* holds (a NUL character|a key with NUL or text that is not Unicode)\.$",
     re.DOTALL,
 )

@@ -19,7 +19,7 @@ from tests.conftest import Running
 from tests.support.factories import make_stage
 
 HERE = Path(__file__).parent
-EXAMPLES = 25
+EXAMPLES = 8
 
 
 def account(connection: psycopg.Connection, name: str) -> dict[str, Any]:

@@ -134,6 +134,13 @@ OWN = {
     "list_companies": Row(views=({}, RANGE)),
     "update_company": Row(body={**CLAIMS, "name": "Eve"}),
     "put_ads": Row(body={"ads": [{"kind": "campaign", "id": "named", "name": "Eve"}]}),
+    "put_spend": Row(
+        body={"spend": [{"date": "2026-05-13", "platform": "x", "amount": 1, "currency": "EUR"}]}
+    ),
+    "put_rates": Row(
+        body={"rates": [{"date": "2026-05-13", "base": "EUR", "currency": "JPY", "rate": 160}]}
+    ),
+    "delete_spend": Row(views=({"start_date": "2026-05-13", "end_date": "2026-05-13"},)),
     "create_destination": Row(body=DESTINATION),
     "update_destination": Row(body={"name": "Eve"}),
     "resume_destination": Row(names={"path.destination_id": ("held_destination", 404)}),
@@ -170,13 +177,14 @@ NAMES_NOTHING = {
         "use_custom_field_labels", "include_events", "hide_direct_touchpoints",
         "include_browsing_session_data", "status", "reason", "amount_min", "amount_max", "order_by",
         "measures", "group_by", "period", "attribution_models", "campaign", "date_basis", "compare",
-        "limit", "only", "credit",
+        "limit", "only", "credit", "platform", "account_id", "campaign_id", "currency", "preview",
     },
     "body": {
         "amount", "events", "touchpoints", "ads", "emails", "phones", "names", "locations",
         "custom_fields", "name", "domain", "external_id", "date", "start_date", "end_date",
         "query_mode", "event_names", "sources", "attribution_model", "attribution_window", "fields",
         "include_trk_tokens", "platform", "settings", "secrets", "all_events", "status", "reason",
+        "spend", "as_of", "rates",
     },
 }  # fmt: skip
 """Parameters and keys that name no stored thing, or one that every Space may have for itself. What

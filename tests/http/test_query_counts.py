@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import psycopg
@@ -10,12 +11,15 @@ import pytest
 from headwater.api.operations import Operation
 from headwater.http.pagination import CURSOR
 from headwater.public_api.operations import OPERATIONS
+from headwater.sites.refusals import queries as refusals
 from headwater.spaces.access import queries as key_lookups
-from tests.support.factories import Stage
+from headwater.spaces.key_use import queries as key_uses
+from tests.support.factories import NOON, Stage
 from tests.support.people import person
 from tests.support.reading_fixtures import RANGE, Api
 
 MANY = 30
+DAY = "2026-05-05"
 
 
 def lists() -> dict[str, Operation]:
@@ -49,11 +53,16 @@ LISTS.append(("list_contacts", {"email": "shared@example.com", "include_all_emai
 @pytest.fixture
 def executed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The statements that the application, which runs in this process, executes from now on; but
-    for the looking up of keys, which depends on the clock.
+    for the looking up of keys, and for notes that are written behind requests, which depend on the
+    clock.
     """
     statements: list[str] = []
     execute = psycopg.AsyncCursor.execute
-    aside = {key_lookups[name].as_string() for name in key_lookups.names()}
+    aside = {
+        queries[name].as_string()
+        for queries in (key_lookups, key_uses, refusals)
+        for name in queries.names()
+    }
 
     async def noting(self: Any, query: Any, *arguments: Any, **options: Any) -> Any:
         text = query if isinstance(query, str) else query.as_string(self)
@@ -74,6 +83,21 @@ def add_row(stage: Stage) -> None:
     event_id = stage.event(contact_id, company_id=company_id, amount=5)
     stage.ad("ad", f"of contact {contact_id}", "Blue")
     stage.forwarded(destination_of(stage), event_id)
+    put_money(stage, event_id)
+
+
+def put_money(stage: Stage, number: int) -> None:
+    """What an ad has cost, and a rate."""
+    place = dict.fromkeys(("account_id", "campaign_id", "adset_id", "country"), "")
+    stage._insert("spend", {
+        **place, "date": DAY, "key": hashlib.md5(f"{number}".encode()).digest(),
+        "platform": "meta", "ad_id": f"{number}", "currency": "EUR", "amount": 5,
+        "as_of": NOON, "place": 0,
+    }, "number")  # fmt: skip
+    letters = "".join(chr(65 + number // 26**power % 26) for power in range(3))
+    stage._insert("rates", {
+        "date": DAY, "base": letters, "currency": "EUR", "rate": 2,
+    }, "number")  # fmt: skip
 
 
 def destination_of(stage: Stage) -> int:

@@ -34,7 +34,7 @@ def test_it_works(assistant: Assistant, mode: str) -> None:
         async with client_of(assistant, mode) as client:
             assert client.session.protocol_version == ERAS[mode]
             tools = (await client.list_tools()).tools
-            assert len(tools) == 26
+            assert len(tools) == 29
             answer = await client.call_tool("get_space", {})
             assert answer.structured_content is not None
             assert answer.structured_content["id"] == assistant.space_id

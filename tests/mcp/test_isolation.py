@@ -30,7 +30,7 @@ GROUPS = ("source", "campaign", "event", "day", "company")
 UNKNOWN: dict[str, Any] = {
     **dict.fromkeys(("event", "contact", "company", "destination"), 999_999_999_999_999),
     "email": "nobody@nowhere.example",
-    **dict.fromkeys(("cursor", "event_confirm", "contact_confirm"), "A" * 80),
+    **dict.fromkeys(("cursor", "event_confirm", "contact_confirm", "spend_confirm"), "A" * 80),
 }
 
 
@@ -46,6 +46,7 @@ class Row:
     """Arguments whose unknown values get an empty list rather than a refusal."""
 
 
+SPENT_ON = {"start_date": "2026-05-13 00:00:00", "end_date": "2026-05-13 23:59:59"}
 MATRIX = {
     "get_space": Row(),
     "list_custom_events": Row(),
@@ -92,6 +93,13 @@ MATRIX = {
     "list_companies": Row({"cursor": "cursor"}, (RANGE,)),
     "get_company": Row({"company_id": "company"}),
     "update_company": Row({"company_id": "company"}, ({**CLAIMS, "name": "Eve"},)),
+    "query_spend": Row(views=(SPENT_ON, {**SPENT_ON, "group_by": "campaign"})),
+    "put_spend": Row(
+        views=(
+            {"spend": [{"date": "2026-05-13", "platform": "x", "amount": 1, "currency": "EUR"}]},
+        )
+    ),
+    "delete_spend": Row({"confirm": "spend_confirm"}, (SPENT_ON,)),
     "list_deliveries": Row(
         {"destination_id": "destination", "event_id": "event", "cursor": "cursor"},
         quiet=("event_id",),

@@ -35,7 +35,7 @@ def test_it_works(assistant: Assistant, stage: Stage, viewer: Assistant) -> None
         "first_event": None, "last_event": None, "event_counts": {},
         "not_known": told["not_known"],
     }  # fmt: skip
-    assert [each for each in told["not_known"] if "Ad spend" in each] == told["not_known"]
+    assert [each for each in told["not_known"] if "No ad spend" in each] == told["not_known"]
     assert abs(date.fromisoformat(told["today"]) - datetime.now(UTC).date()) <= timedelta(days=1)
     assert viewer.call("get_space") == {**told, "may_write": False}
     assert json.loads(read(assistant, "trk://space")) == told

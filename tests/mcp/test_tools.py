@@ -22,12 +22,13 @@ READING = [
     "get_space", "list_custom_events", "resolve_date_range", "query_report", "query_paths",
     "list_events",
     "get_event", "explain_attribution", "list_contacts", "get_contact", "find_contact_by_email",
-    "get_contact_journey", "list_companies", "get_company", "list_deliveries",
+    "get_contact_journey", "list_companies", "get_company", "query_spend", "list_deliveries",
     "list_destinations", "list_rejected_events",
 ]  # fmt: skip
 WRITING = [
     "track_event", "update_event_amount", "delete_event", "create_contact", "update_contact",
     "attach_contact_company", "detach_contact_company", "update_company", "delete_contact_pii",
+    "put_spend", "delete_spend",
 ]  # fmt: skip
 NAMES = READING + WRITING
 
@@ -118,7 +119,9 @@ def like(tool: Any) -> dict[str, Any]:
     """Something for each argument that a tool needs, of the right form."""
     plain = {"words": "today", "start_date": "2026-01-01 00:00:00", "amount": 1,
              "end_date": "2026-12-31 00:00:00", "email": "ada@example.com",
-             "emails": ["ada@example.com"], "event_name": "purchase"}  # fmt: skip
+             "emails": ["ada@example.com"], "event_name": "purchase",
+             "spend": [{"date": "2026-05-13", "platform": "x", "amount": 1, "currency": "EUR"}],
+             }  # fmt: skip
     return {name: plain.get(name, 999_999_999_999) for name in tool.required}
 
 

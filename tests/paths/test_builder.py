@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from importlib.resources import files
 from typing import Any
@@ -36,9 +36,13 @@ def build_all(stage: Stage) -> None:
 
 
 def segments(stage: Stage) -> list[Any]:
-    span = {"space_id": stage.space_id, "first_day": date.min, "last_day": date.max}
+    values = {"space_id": stage.space_id}
     cursor = stage.connection.cursor(binary=True)
-    rows = cursor.execute(read_query("read", ALL_COLUMNS), span).fetchall()
+    days = cursor.execute(
+        "SELECT array_agg(DISTINCT day) FROM path_segments WHERE space_id = %(space_id)s", values
+    ).fetchone()
+    query = read_query("read", ALL_COLUMNS)
+    rows = cursor.execute(query, values | {"days": days[0] if days else []}).fetchall()
     return [unpacked(row, ALL_COLUMNS) for row in rows]
 
 

@@ -315,7 +315,7 @@ def test_the_api_and_its_model_agree(server: Running, connection: psycopg.Connec
     run_state_machine_as_test(
         Machine,
         settings=settings(
-            max_examples=40, stateful_step_count=50, deadline=None,
+            max_examples=25, stateful_step_count=50, deadline=None,
             suppress_health_check=list(HealthCheck),
         ),
     )  # fmt: skip

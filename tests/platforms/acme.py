@@ -19,7 +19,7 @@ from headwater.platforms.settings import ConsentSettings, digits
 class AcmeSettings(ConsentSettings, frozen=True, kw_only=True):
     """Settings of an account."""
 
-    account: Annotated[str, digits(1, 9), Meta(description="The account's number.")]
+    account: Annotated[str, digits(1, 9, "12345"), Meta(description="The account's number.")]
 
 
 class Acme(Platform):

@@ -43,6 +43,8 @@ FILES = (
 OTHER_MEANINGS = {
     "sources": "networks that visits come from, whether or not anything is sent there",
     "demo": "links of sample visits",
+    "site_tests": "an element of HTML",
+    "spend": "services whose reports of costs are known, whether or not anything is sent there",
 }
 """Rooms that use the same words for something else."""
 
@@ -106,7 +108,7 @@ def test_what_it_need_not_say_itself(acme: Platform) -> None:
     to = destination(acme, {"account": "7"}, secrets={"access_token": "secret"})
     sender = FakeSender(answered(201))
     checked = asyncio.run(try_destination(sender, to, acme))
-    assert checked == (True, 201, "Acme Ads took the test event.")
+    assert checked == (True, 201, "Acme Ads took the test event.", None)
     (call,) = sender.calls
     assert call.headers["Authorization"] == "Bearer secret"
     refused = but(BARE, consent=AdConsent(ad_user_data=False))

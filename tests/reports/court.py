@@ -179,13 +179,20 @@ class Court:
     def compare(self, world: World, dice: Random, count: int) -> None:
         facts = loading.load(world.connection, world.space_id)
         for _ in range(count):
-            question = self.subject.ask(dice)
+            question = self._question(world, dice)
             told = self.runner.run(self.subject.answer(self.reader, world.space_id, question))
             wrong = answers.differences(told, self.subject.expected(facts, question))
             if self.cases is not None:
                 self.cases.append(Case(facts, question, told))
             if wrong:
                 raise Different("\n".join([f"{question}", *wrong[:20]]))
+
+    def _question(self, world: World, dice: Random) -> dict[str, Any]:
+        """Return a new question, or one again: what is remembered of it must not be stale."""
+        again = world.asked and dice.random() < 0.5
+        question = dice.choice(world.asked) if again else self.subject.ask(dice)
+        world.asked.append(question)
+        return question
 
     def judge_many(self, count: int, **how: Any) -> None:
         """Judge so many random histories."""

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.report_model import clock, counting, credit, grouping, groups, report, selection
 from tests.support.report_model.clock import Period
-from tests.support.report_model.counting import Conversion
+from tests.support.report_model.credit import Conversion
 from tests.support.report_model.facts import Event, Facts, TagSet, Touchpoint
 from tests.support.report_model.question import Question
 

@@ -44,6 +44,8 @@ class World:
     reader: AsyncConnection
     """The connection of what is asynchronous."""
     done: list[Step] = field(default_factory=list[Step])
+    asked: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    """The questions that were asked of it."""
 
     @property
     def space_id(self) -> int:

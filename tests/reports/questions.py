@@ -109,6 +109,10 @@ KEYS_OF_EVENTS = {
     "contact": ("", "x"), "customer": ("new", "returning", "", "both"),
     "day": ("2026-03-29", "2026-04-01", "2026-10-25", "2026-3-29"),
     "week": ("2026-03-23", "2026-03-30", "2026-03-31"), "month": ("2026-03", "2026-04", ""),
+    "path": ("direct", "email > direct", "google_ads", "direct > direct", "+1", ""),
+    "channel_path": ("paid", "email > direct", "paid > email", ""),
+    "first_source": ("google_ads", "direct", ""), "last_source": ("email", "direct", "Email"),
+    "touch_range": ("1", "2", "6-10", "7", ""), "days_range": ("0", "1", "90+", ""),
     "weekday": ("1", "7", "2", "07"), "hour": ("00", "02", "03", "22", "2"),
 }  # fmt: skip
 

@@ -11,33 +11,38 @@ import pytest
 
 from tests.reports.court import PATHS, Court
 from tests.reports.faults import FAULTS, Plant
-from tests.support.report_model import paths as model
-from tests.support.report_model.counting import Conversion
+from tests.support.report_model import paths, ways
+from tests.support.report_model.credit import Conversion
 
 
-def _way(change: Callable[[Conversion, str], model.Way]) -> Plant:
-    return lambda patch: patch.setattr(model, "way_of", change)
+def _way(change: Callable[[Conversion, str], ways.Way]) -> Plant:
+    return lambda patch: patch.setattr(paths, "way_of", change)
 
 
-def _every_touch(conversion: Conversion, by: str) -> model.Way:
-    steps = [model.step_of(touch, by) for touch in conversion.window]
-    return model.Way(tuple(steps[: model.MOST_STEPS]), max(0, len(steps) - model.MOST_STEPS))
+def _every_touch(conversion: Conversion, by: str) -> ways.Way:
+    steps = [ways.step_of(touch, by) for touch in conversion.window]
+    return _cut(steps)
 
 
-def _sources_first(conversion: Conversion, by: str) -> model.Way:
+def _cut(steps: list[str]) -> ways.Way:
+    more = min(ways.MOST_MORE, max(0, len(steps) - ways.MOST_STEPS))
+    return ways.Way(tuple(steps[: ways.MOST_STEPS]), more)
+
+
+def _sources_first(conversion: Conversion, by: str) -> ways.Way:
     """Equal sources are one step, equal channels beside each other are not."""
     touches = conversion.window
     steps = [
-        model.step_of(touch, by)
+        ways.step_of(touch, by)
         for touch, before in zip(touches, [None, *touches], strict=False)
         if before is None or before.source != touch.source
     ]
-    return model.Way(tuple(steps[: model.MOST_STEPS]), max(0, len(steps) - model.MOST_STEPS))
+    return _cut(steps)
 
 
 def _cut_off(patch: pytest.MonkeyPatch) -> None:
     """Averages are cut off rather than rounded."""
-    patch.setattr(model, "rounded", lambda value: Fraction(int(value * 10_000), 10_000))
+    patch.setattr(paths, "rounded", lambda value: Fraction(int(value * 10_000), 10_000))
 
 
 WRONG: dict[str, Plant] = {
@@ -60,4 +65,4 @@ WRONG: dict[str, Plant] = {
 
 def test_it_works(court: Court) -> None:
     court.subject = PATHS
-    court.judge_random(seconds=20, faults=WRONG)
+    court.judge_random(seconds=10, faults=WRONG)

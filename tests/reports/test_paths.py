@@ -15,14 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.attribution.credits import TouchSlices
-from headwater.reports import path_report, report_reader
+from headwater.reports import report_reader
 from headwater.reports.models import Group
-from headwater.reports.path_models import MOST_STEPS, TouchPath
-from headwater.reports.path_sums import STEP_BITS, STEP_NAMES, code_paths
-from headwater.sources.catalogue import SOURCE_IDS, SOURCES
+from headwater.reports.path_dimensions import PATH_KEYS, STEP_NAMES, STEP_VALUES, code_paths
+from headwater.reports.path_models import MOST_MORE, MOST_STEPS, TouchPath
+from headwater.sources.catalogue import SOURCE_IDS
 from tests.support.factories import NOON, Stage, make_stage
 from tests.support.reading_fixtures import RANGE, Api
-from tests.support.report_model.groups import channel_of
+from tests.support.report_model.ways import channel_of
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
@@ -177,7 +177,6 @@ def test_pieces_are_joined(api: Api, stage: Stage, monkeypatch: pytest.MonkeyPat
     """Days without segments are read some events at a time."""
     for source in ("sms", "email", "direct", "direct", "email", "email"):
         way(stage, source, amount=1)
-    monkeypatch.setattr(path_report, "_FEW_PATHS", 0)
     monkeypatch.setattr("headwater.paths.reader.MOST_LIVE_EVENTS", 1)
     assert [row[0::2] for row in paths(api)["rows"]] == [
         [["email"], 3, 0], [["direct"], 2, 0], [["sms"], 1, 0],
@@ -185,8 +184,7 @@ def test_pieces_are_joined(api: Api, stage: Stage, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_path_fits_a_number() -> None:
-    assert len(SOURCES) < 1 << STEP_BITS
-    assert MOST_STEPS * STEP_BITS <= 63
+    assert STEP_VALUES**MOST_STEPS * (MOST_MORE + 1) < 1 << 63
 
 
 TOUCHES = st.lists(st.sampled_from(("email", "substack", "sms", "google_ads", "yelp")), max_size=40)
@@ -199,18 +197,29 @@ def test_any_part_of_a_row_of_touches_is_a_path(
     slices = [(begin, end) for begin, end in ends if begin < end <= len(touches)]
     ids = np.array([SOURCE_IDS[source] for source in touches], dtype=np.int64)
     begins, stops = np.array(slices, dtype=np.int64).reshape(-1, 2).T
-    for group in (Group.SOURCE, Group.CHANNEL):
-        names = STEP_NAMES[group]
-        codes, more = code_paths(names.numbers(ids), TouchSlices(begins, stops))
-        read = [names.path(*pair) for pair in zip(codes.tolist(), more.tolist(), strict=True)]
-        assert read == [plain_path(touches[begin:end], group) for begin, end in slices]
-        order = sorted(range(len(read)), key=lambda at: (read[at].steps, read[at].more))
-        assert [int(codes[at]) for at in order] == sorted(codes.tolist())
+    for group in (Group.PATH, Group.CHANNEL_PATH):
+        keys = code_paths(STEP_NAMES[group], ids, TouchSlices(begins, stops)).tolist()
+        texts = [PATH_KEYS[group].text(key) for key in keys]
+        assert [TouchPath.read(text) for text in texts] == [
+            plain_path(touches[begin:end], group) for begin, end in slices
+        ]
+        assert [PATH_KEYS[group].find(text) for text in texts] == keys
+        assert sorted(texts) == [PATH_KEYS[group].text(key) for key in sorted(keys)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "+1", "email > +1", "e-mail", "email > ", "email>direct", "email > direct > +0",
+     " > ".join(["email", "direct"] * 5 + ["+10"]), " > ".join(["email", "direct"] * 6)],
+)  # fmt: skip
+def test_words_that_are_no_path(text: str) -> None:
+    assert PATH_KEYS[Group.PATH].find(text) is None
 
 
 def plain_path(touches: list[str], group: Group) -> TouchPath:
-    named = [channel_of(source) if group is Group.CHANNEL else source for source in touches]
+    named = [channel_of(source) if group is Group.CHANNEL_PATH else source for source in touches]
     steps = [
         step for step, before in zip(named, [None, *named], strict=False) if step != before
     ]  # fmt: skip
-    return TouchPath(tuple(steps[:MOST_STEPS]), max(0, len(steps) - MOST_STEPS))
+    more = min(MOST_MORE, max(0, len(steps) - MOST_STEPS))
+    return TouchPath(tuple(steps[:MOST_STEPS]), more)

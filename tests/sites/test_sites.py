@@ -36,7 +36,7 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal(capsys: pytest.CaptureFixture[str], stage: Stage) -> Terminal:
+def terminal(capsys: pytest.CaptureFixture[str], stage: Stage, _no_service: None) -> Terminal:
     return Terminal(capsys, stage.space_id)
 
 

@@ -5,6 +5,7 @@ of them: every column of every table, and the samples that PostgreSQL keeps of c
 from __future__ import annotations
 
 import datetime as dt
+import json
 import re
 import secrets
 from collections import defaultdict
@@ -173,6 +174,15 @@ class Person:
             ("dedup_key", f"{self.tokens[0]} {self.personal.text('dedup')}"),
         ):
             self.stage.delivery(**{place: text})
+        for row, reason, cells in (
+            (1, "none", {"Mail": self.emails[0].upper(), "x": self.personal.text("cell")}),
+            (2, f"The email {self.emails[1]} {self.personal.text('reason')} is none.", {}),
+        ):
+            self.stage.connection.execute(
+                "INSERT INTO refused_rows (space_id, import_id, row, line, reason, cells)"
+                " VALUES (%s, %s, %s, %s, %s, %s)",
+                (self.stage.space_id, self.contact_id, row, row, reason, json.dumps(cells)),
+            )
 
     def _is_known_to_platforms(self) -> None:
         """Their cookies, what was wrong with a touchpoint, and what they were told."""

@@ -45,7 +45,7 @@ PIXEL = "1234567890"
 class ProbeSettings(PlatformSettings, frozen=True, kw_only=True):
     """Settings of the tests' platform."""
 
-    pixel_id: Annotated[str, digits(1, 20), Meta(description="The pixel's number.")]
+    pixel_id: Annotated[str, digits(1, 20, "1234567890"), Meta(description="The pixel's number.")]
     test_code: Annotated[str | None, Meta(description="Marks trials.")] = None
     strict: Annotated[bool, Meta(description="Whether events need an address.")] = False
 

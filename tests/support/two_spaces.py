@@ -19,6 +19,9 @@ TWIN = "Twin"
 NOTED_LATER = {"api_keys": "last_used_at"}
 """Columns that a request changes some time after it was answered."""
 
+SPENT = ((5, "DE"), (6, "FR"), (7, ""))
+"""Amounts and countries of the ledger's rows."""
+
 
 def everything_of(stage: Stage) -> dict[str, list[Any]]:
     """Every row of a Space, by table. When a key was last used is left out: it is written behind
@@ -48,14 +51,14 @@ def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
     """A contact that others were merged into, with all that can be stored of one, another contact
     with one of its addresses, and an event that waits; what of it can be named, by kind.
     """
-    tag = f"{stage.space_id}"
+    tag = str(stage.space_id)
+    _add_spend(client, tag)
     stage.label_field("profile_field_1", f"Plan {tag}")
     stage.label_event("custom_event_1", f"Demo {tag}")
     company_id = stage.company(domain=f"acme-{tag}.com", external_id=tag)
     other_company = stage.company(**CLAIMS)
-    primary, second, shared, inherited = (
-        f"{word}@acme-{tag}.com" for word in ("primary", "second", "shared", "inherited")
-    )
+    words = ("primary", "second", "shared", "inherited")
+    primary, second, shared, inherited = (f"{word}@acme-{tag}.com" for word in words)
     contact_id = stage.contact(
         company_id=company_id, email=primary, name="Ada", phone="1", profile_field_1=tag
     )
@@ -94,6 +97,15 @@ def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
         "company_export": [stage.export("companies", tag)],
         **_add_forwarding(stage, contact_id, events, tag),
     }
+
+
+def _add_spend(client: httpx.Client, tag: str) -> None:
+    spent = {"date": "2026-05-13", "platform": "google", "currency": "EUR", "campaign_id": tag}
+    rows = [{**spent, "amount": amount, "country": country} for amount, country in SPENT]
+    assert client.put("/spend", json={"spend": rows}).status_code == 200
+    rate = {"date": "2026-05-13", "base": "EUR", "rate": 1.25}
+    rates = [{**rate, "currency": currency} for currency in ("CHF", "GBP", "USD")]
+    assert client.put("/rates", json={"rates": rates}).status_code == 200
 
 
 def _add_forwarding(
@@ -139,7 +151,7 @@ def add_twins(mine: Stage, other: Stage) -> None:
     changes = {**twin, "space_id": other.space_id, "amount": 77}
     for table in (
         "companies", "contacts", "contact_identifiers", "events", "touchpoints", "visits", "hits",
-        "tag_sets", "inbox", "exports", "ad_names", "destinations", "deliveries",
+        "tag_sets", "inbox", "exports", "ad_names", "spend", "rates", "destinations", "deliveries",
         "delivery_attempts",
     ):  # fmt: skip
         other.connection.execute(

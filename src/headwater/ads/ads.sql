@@ -23,3 +23,8 @@ FROM (
     LIMIT %(limit)s
 ) a
 ORDER BY a.number DESC;
+
+-- name: names
+-- What some ids are called.
+SELECT a.id, a.name FROM ad_names a
+WHERE a.space_id = %(space_id)s AND a.kind = %(kind)s AND a.id = ANY(%(ids)s::text[]);

@@ -12,7 +12,7 @@ from psycopg import AsyncConnection
 from psycopg.sql import SQL
 
 from headwater.database.bulk_values import rows
-from headwater.database.queries import Queries
+from headwater.database.queries import Queries, fetch_all
 from headwater.http.pagination import Page, Position, page_of, to_key
 
 queries = Queries(__name__, "ads.sql")
@@ -44,6 +44,14 @@ def statement_of(space_id: int, names: Iterable[AdName]) -> tuple[SQL, dict[str,
 async def put_names(connection: AsyncConnection, space_id: int, names: Iterable[AdName]) -> None:
     """Put names into the catalogue."""
     await connection.execute(*statement_of(space_id, names))
+
+
+async def fetch_names(
+    connection: AsyncConnection, space_id: int, kind: str, ids: Iterable[str]
+) -> dict[str, str]:
+    """Return what some ids of a kind are called, those that have a name."""
+    bound = {"space_id": space_id, "kind": kind, "ids": list(ids)}
+    return dict(await fetch_all(connection, queries["names"], bound))
 
 
 async def list_names(

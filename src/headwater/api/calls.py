@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.api.services import Services
-from headwater.http.bodies import read_json
+from headwater.http.bodies import MAX_BODY, read_json
 from headwater.http.pagination import Cursors, PageLink
 from headwater.http.parameters import Query
 from headwater.http.path_parameters import parse_id
@@ -44,9 +44,9 @@ class Call:
         """A parameter of the path that is an id. Raises Invalid."""
         return parse_id(name, self.path_text(name))
 
-    async def body(self) -> dict[str, Any]:
-        """The body, a JSON object. Raises Invalid, or a 413 or 415."""
-        return await read_json(self.request)
+    async def body(self, limit: int = MAX_BODY) -> dict[str, Any]:
+        """The body, a JSON object of at most so many bytes. Raises Invalid, or a 413 or 415."""
+        return await read_json(self.request, limit)
 
     def page_link(self, cursors: Cursors) -> PageLink:
         """The address of the list, for the links to its other pages."""

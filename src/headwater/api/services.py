@@ -33,6 +33,8 @@ class Services:
     """Encrypts secrets where they are stored."""
     egress: Egress
     """Sends what we send of our own accord; hosts that the operator named may have any address."""
+    public_egress: Egress
+    """Fetches from addresses that others name: no host is exempt from its checks."""
     storage: Storage
     passwords: Passwords
 

@@ -29,6 +29,10 @@ PARTIAL = ".partial"
 LEVEL = 2
 CHUNK_BYTES = 1024 * 1024
 MOST_MANIFEST_BYTES = 16 * 1024 * 1024
+_DAMAGE = (BadZipFile, EOFError, KeyError, OSError, RuntimeError, zlib.error)
+"""The errors that reading a damaged file ends with. RuntimeError, and what derives
+from it, is zipfile's: lost bits make an entry look encrypted, or packed in some unknown way.
+"""
 
 
 class ArchiveWriter:
@@ -138,10 +142,11 @@ class Archive:
 
     @property
     def secret_key(self) -> str | None:
-        """The secret key, if the backup holds it."""
-        if SECRET_KEY not in self._zip.namelist():
+        """The secret key, if the backup holds it. Raises BackupError when it is damaged."""
+        if not self.manifest.has_secret_key:
             return None
-        return self._zip.read(SECRET_KEY).decode().strip()
+        with _refuse_damage(self.path):
+            return self._zip.read(SECRET_KEY).decode().strip()
 
     def chunks(self, progress: Callable[[int], object]) -> Generator[bytes]:
         """Yield the dump's SQL piece by piece; `progress` is called with the compressed bytes read.
@@ -149,15 +154,12 @@ class Archive:
         """
         checksum, read = hashlib.sha256(), 0
         inflate = zlib.decompressobj(wbits=31)
-        try:
-            with self._zip.open(DUMP) as entry:
-                while data := entry.read(CHUNK_BYTES):
-                    checksum.update(data)
-                    read += len(data)
-                    progress(read)
-                    yield inflate.decompress(data)
-        except (BadZipFile, EOFError, KeyError, OSError, zlib.error) as error:
-            raise BackupError(f"{self.path} is damaged: {error}") from None
+        with _refuse_damage(self.path), self._zip.open(DUMP) as entry:
+            while data := entry.read(CHUNK_BYTES):
+                checksum.update(data)
+                read += len(data)
+                progress(read)
+                yield inflate.decompress(data)
         if checksum.hexdigest() != self.manifest.dump.sha256 or not inflate.eof:
             raise BackupError(f"{self.path} is damaged: its dump is not the one that was written")
 
@@ -171,19 +173,27 @@ def open_archive(path: Path) -> Generator[Archive]:
         raise BackupError(f"there is no file {path}") from None
     except OSError as error:
         raise BackupError(f"cannot read {path}: {error.strerror}") from None
-    except (BadZipFile, NotImplementedError):
+    except _DAMAGE:
         raise BackupError(f"{path} is no backup of Headwater, or was cut short") from None
     with archive:
         yield Archive(path, archive, _read_manifest(path, archive))
 
 
 def _read_manifest(path: Path, archive: ZipFile) -> Manifest:
+    if MANIFEST not in archive.namelist():
+        raise BackupError(f"{path} is no backup of Headwater: it holds no manifest")
+    with _refuse_damage(path), archive.open(MANIFEST) as entry:
+        text = entry.read(MOST_MANIFEST_BYTES)
     try:
-        with archive.open(MANIFEST) as entry:
-            return decode(entry.read(MOST_MANIFEST_BYTES))
-    except KeyError:
-        raise BackupError(f"{path} is no backup of Headwater: it holds no manifest") from None
-    except (BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
-        raise BackupError(f"{path} is damaged: {error}") from None
+        return decode(text)
     except BackupError as error:
         raise BackupError(f"{path} cannot be restored: {error}") from None
+
+
+@contextmanager
+def _refuse_damage(path: Path) -> Generator[None]:
+    """Raise BackupError where reading a file inside the block shows that it is damaged."""
+    try:
+        yield
+    except _DAMAGE as error:
+        raise BackupError(f"{path} is damaged: {error}") from None

@@ -26,7 +26,7 @@ class Program(NamedTuple):
     @property
     def major(self) -> int:
         """The major version."""
-        return int(re.match("[0-9]*", self.version)[0] or 0)  # type: ignore[index]
+        return int(re.split("[^0-9]", self.version, maxsplit=1)[0])
 
 
 class ProgramCall(NamedTuple):

@@ -8,11 +8,11 @@ import tempfile
 from pathlib import Path
 
 from headwater.backups.archive import Archive
+from headwater.backups.load import load
 from headwater.backups.restoration import (
     Progress,
     Restored,
     bring_up,
-    load,
     refuse_newer,
     scratch_server,
 )

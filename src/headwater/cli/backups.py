@@ -60,8 +60,8 @@ def backup(settings: Settings, arguments: Namespace) -> int:
     if arguments.target == LIST:
         print_output(asyncio.run(_list(settings)), as_json=arguments.json)
         return 0
-    target = _find_target(settings, arguments)
     with explain_failures(settings):
+        target = _find_target(settings, arguments)
         if arguments.verify and target.is_file() and not arguments.force:
             result = _verify(settings, target)
         else:

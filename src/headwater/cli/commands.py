@@ -44,14 +44,19 @@ COMMANDS = (
     CommandEntry("reports", "check or rebuild the data of reports", "reports:group"),
     CommandEntry("export", "write events, contacts or companies to a file", "exports:group"),
     CommandEntry("exporter", "work on exports of the API", "exporter:command"),
+    CommandEntry("importer", "work on files uploaded in the console", "importer:command"),
+    CommandEntry("watcher", "look for alerts and send messages that are due", "watcher:command"),
+    CommandEntry("alerts", "see alerts, and test channels", "alerts:group"),
     CommandEntry("source", "see where visits come from", "source:group"),
     CommandEntry("webhook", "manage webhooks that other services call", "webhooks:group"),
     CommandEntry("site", "manage sites whose pages report visits", "sites:group"),
     CommandEntry("user", "manage people who may log in to the console", "users:group"),
     CommandEntry("pat", "manage the tokens of assistants and scripts", "tokens:group"),
     CommandEntry("import", "bring in what happened before, from a file", "imports:group"),
+    CommandEntry("rates", "bring in exchange rates", "rates:group"),
     CommandEntry("destination", "manage where events are forwarded to", "destinations:group"),
     CommandEntry("delivery", "see what became of forwarded events", "deliveries:group"),
+    CommandEntry("completion", "print a shell's completion script", "completion:command"),
 )
 """In the order in which `headwater --help` lists them."""
 

@@ -171,7 +171,7 @@ group.add("show", "show a destination", _apply(destinations.fetch_destination), 
 def test(settings: Settings, arguments: Namespace) -> int:
     """Return 0 when the platform accepted the test event, 1 when it did not."""
     # The client takes its time to import, and only this command sends something.
-    from headwater.destinations.destination_check import DestinationCheck, try_destination  # noqa: PLC0415
+    from headwater.destinations.destination_check import DestinationCheck, check_destination  # noqa: PLC0415
     from headwater.egress.client import Egress  # noqa: PLC0415
     from headwater.platforms.origins import named_hosts  # noqa: PLC0415
 
@@ -180,20 +180,15 @@ def test(settings: Settings, arguments: Namespace) -> int:
     async def check() -> tuple[DestinationCheck, Any]:
         async with transaction(settings) as connection:
             service = await with_service_addresses(connection, settings)
-            platform, destination = await destinations.open_destination(
-                connection, arguments.space, arguments.destination, service, key
-            )
+        ids = arguments.space, arguments.destination
         async with Egress(named_hosts(service)) as egress:
-            trial = await try_destination(egress, destination, platform)
-        async with transaction(settings) as connection:
-            await destinations.note_test(
-                connection, arguments.space, arguments.destination,
-                ok=trial.ok, message=trial.message,
-            )  # fmt: skip
-        return trial, destination.settings
+            return await check_destination(lambda: transaction(settings), egress, ids, service, key)
 
     trial, destination_settings = asyncio.run(check())
-    result = {"ok": trial.ok, "http_status": trial.status, "message": trial.message}
+    result = {
+        "ok": trial.ok, "http_status": trial.status, "message": trial.message,
+        "remedy": trial.remedy,
+    }  # fmt: skip
     print_output(result, as_json=arguments.json)
     missing = [] if trial.ok else _missing_test_codes(destination_settings)
     if missing and not arguments.json:
@@ -304,6 +299,7 @@ def _facts(destination: Row, sources: list[str]) -> list[tuple[str, Any]]:
         ("waits until", destination["wait_until"]),
         ("tested", _tested(destination)),
         ("test said", None if destination["test_ok"] else destination["test_message"]),
+        ("what to do", destination["test_remedy"]),
         ("created", destination["created_at"]),
         ("forwards", forwards),
         ("secrets", ", ".join(destination["secrets"]) + " (stored encrypted, never shown)"),

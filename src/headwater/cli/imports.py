@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from argparse import Namespace
+from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,14 +15,21 @@ from zoneinfo import ZoneInfo
 from psycopg import AsyncConnection
 from tqdm import tqdm
 
+from headwater.http.errors import Invalid
+from headwater.http.instants import parse_iso
 from headwater.imports.columns import Columns, read_mapping
-from headwater.imports.files import STANDARD_INPUT, RowSource, UnreadableError, open_source
+from headwater.imports.dialects import UnreadableError
+from headwater.imports.files import STANDARD_INPUT, RowSource, open_source
 from headwater.imports.importer import Import
 from headwater.imports.kinds import KINDS
 from headwater.imports.rejected_rows import LISTED, RejectedRowFile
+from headwater.imports.spend import read_table
 from headwater.settings import Settings
+from headwater.spaces.models import Space
 from headwater.spaces.settings_input import zone_names
 from headwater.spaces.spaces import fetch_space
+from headwater.spend.file_formats import BY_NAME
+from headwater.spend.inputs import read_as_of
 from headwater.terminal.command import CommandGroup, Option
 from headwater.terminal.connection import CONNECT_SECONDS, database_url, explain_failures
 from headwater.terminal.failure import Failure
@@ -38,17 +48,33 @@ OPTIONS = (
 )
 
 
+SPEND_OPTIONS = (
+    SPACE,
+    Option("file", metavar="FILE", help="CSV or NDJSON, or - for standard input"),
+    FILE_FORMAT,
+    Option("--layout", choices=tuple(BY_NAME), help="whose export it is (known by its header)"),
+    Option("--map", action="append", default=[], metavar="COLUMN=FIELD", help="repeatable"),
+    Option("--currency", metavar="C", help="of rows that name none"),
+    Option("--platform", metavar="P", help="of rows that name none"),
+    Option("--timezone", metavar="Z", help="the ad account's, which is stored"),
+    Option("--as-of", metavar="T", help="when it was exported (the file's time)"),
+    Option("--dry-run", action="store_true", help="check all and store nothing"),
+    Option("--again", action="store_true", help="also if it was imported before"),
+    JSON,
+)
+
+
 def import_file(kind: str, settings: Settings, arguments: Namespace) -> int:
     """Import a file. Returns 1 when some of its rows were refused."""
     url = database_url(settings)
     try:
-        columns = Columns(KINDS[kind].fields, read_mapping(arguments.map))
         with (
             explain_failures(settings),
             open_source(arguments.file, arguments.format) as source,
         ):
-            columns.check(source.columns())
-            return asyncio.run(_import(kind, url, source, columns, arguments))
+            refusals = RejectedRowFile(_rejected_file(arguments.file), dry=arguments.dry_run)
+            prepare = _prepare_spend if kind == "spend" else _prepare
+            return asyncio.run(_import(url, prepare(kind, source, refusals, arguments), arguments))
     except UnreadableError as error:
         raise Failure(str(error)) from None
     except OSError as error:
@@ -72,16 +98,64 @@ group.add(
 group.add("ads", "names for the ids of ad platforms", partial(import_file, "ads"), *OPTIONS)
 
 
-async def _import(
-    kind: str, url: str, source: RowSource, columns: Columns, arguments: Namespace
-) -> int:
-    refusals = RejectedRowFile(_rejected_file(arguments.file), dry=arguments.dry_run)
+group.add("spend", "what ads have cost", partial(import_file, "spend"), *SPEND_OPTIONS)
+
+Preparation = Callable[[Space], Import]
+"""What makes an import of a file, once the Space is known."""
+
+
+def _prepare(
+    kind: str, source: RowSource, refusals: RejectedRowFile, arguments: Namespace
+) -> Preparation:
+    columns = Columns(KINDS[kind].fields, read_mapping(arguments.map))
+    columns.check(source.columns())
+    zone = _read_zone(arguments.timezone)
+    return lambda space: Import(space, kind, source, columns, refusals, zone, dry=arguments.dry_run)
+
+
+def _prepare_spend(
+    kind: str, source: RowSource, refusals: RejectedRowFile, arguments: Namespace
+) -> Preparation:
+    """Read a file of spend by its header, and by what is said of it."""
+    fixed = {"currency": arguments.currency, "platform": arguments.platform}
+    if arguments.timezone is not None:
+        fixed["timezone"] = _read_zone(arguments.timezone).key
+    if arguments.as_of is not None:
+        fixed["as_of"] = _read_moment(arguments.as_of)
+    constants = {name: value for name, value in fixed.items() if value}
+    reading = read_table(source, read_mapping(arguments.map), constants, arguments.layout)
+    reading.columns.check(reading.source.columns())
+    return lambda space: Import(
+        space, kind, reading.source, reading.columns, refusals, notation=reading.notation,
+        defaults={"as_of": _time_of_file(arguments.file)}, dry=arguments.dry_run,
+    )  # fmt: skip
+
+
+def _read_moment(text: str) -> str:
+    """A moment as it was written. Raises Failure for one that is none, or that is yet to come."""
+    try:
+        read_as_of(parse_iso(text), datetime.now(UTC))
+    except ValueError as error:
+        raise Failure(f"--as-of {text}: {error}") from None
+    except Invalid as invalid:
+        raise Failure(f"--as-of {text}: {invalid.errors['as_of'][0]}") from None
+    return text
+
+
+def _time_of_file(file: str) -> str:
+    """The time at which a file was last written, now for standard input."""
+    now = time.time()
+    seconds = now if file == STANDARD_INPUT else min(now, Path(file).stat().st_mtime)
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
+
+
+async def _import(url: str, prepare: Preparation, arguments: Namespace) -> int:
     async with await AsyncConnection.connect(
         url, autocommit=True, connect_timeout=CONNECT_SECONDS
     ) as connection:
         space = await fetch_space(connection, arguments.space)
-        zone = _read_zone(arguments.timezone)
-        job = Import(space, kind, source, columns, refusals, zone, arguments.dry_run)
+        job = prepare(space)
+        source = job.source
         already = not await job.begin(connection, again=arguments.again)
         if not already:
             with tqdm(total=source.size, unit="B", unit_scale=True, disable=None) as bar:
@@ -105,7 +179,8 @@ def _rejected_file(file: str) -> Path:
 
 
 def _report(job: Import, *, already: bool, as_json: bool) -> None:
-    progress = job.progress
+    progress, refusals = job.progress, job.refusals
+    assert isinstance(refusals, RejectedRowFile)
     report: dict[str, Any] = {
         "rows": progress.rows_done,
         job.kind.taken: progress.taken,
@@ -113,12 +188,12 @@ def _report(job: Import, *, already: bool, as_json: bool) -> None:
         "rows_done_before": job.resumed,
         "dry_run": job.dry,
         "finished_before": progress.finished_at if already else None,
-        "refused_file": str(job.refusals.target) if progress.refused else None,
+        "refused_file": str(refusals.target) if progress.refused else None,
     }
     if job.kind.time is not None:
         report |= {"times_without_offset": job.local_times, "timezone": job.zone.key}
     if not as_json:
-        _list_refusals(job)
+        _list_refusals(job, refusals)
         if already:
             print_text("This file is imported already; --again imports it once more.")
         if job.local_times:
@@ -134,10 +209,10 @@ def _explain_local_times(job: Import) -> str:
     return f"{many} and {'was' if job.local_times == 1 else 'were'} read as {zone}.{hint}"
 
 
-def _list_refusals(job: Import) -> None:
-    for refusal in job.refusals.first:
+def _list_refusals(job: Import, refusals: RejectedRowFile) -> None:
+    for refusal in refusals.first:
         rules = " ".join(rule for rules in refusal.errors.values() for rule in rules)
         print_note(f"line {refusal.line}: {rules}")
-    more = job.progress.refused - len(job.refusals.first)
-    if more > 0 and len(job.refusals.first) == LISTED:
+    more = job.progress.refused - len(refusals.first)
+    if more > 0 and len(refusals.first) == LISTED:
         print_note(f"and {more} more")

@@ -11,6 +11,7 @@ from headwater.settings import Settings
 from headwater.sites import sites
 from headwater.sites.signatures import MAX_AGE
 from headwater.sites.sites import NewSite, Site
+from headwater.sites.snippets import Installation, Snippet
 from headwater.spaces.encryption import Unsealable
 from headwater.terminal.command import CommandGroup, Option
 from headwater.terminal.connection import transaction
@@ -58,8 +59,9 @@ async def list_sites(settings: Settings, arguments: Namespace) -> Output:
 
 @group.command(
     "set",
-    "change a site's origins or amounts",
+    "change a site's name, origins or amounts",
     SITE_ID,
+    Option("--name", metavar="NAME"),
     Option("--origin", action="append", metavar="URL"),
     AMOUNTS,
     SPACE,
@@ -67,14 +69,15 @@ async def list_sites(settings: Settings, arguments: Namespace) -> Output:
 )
 @prints
 async def change_site(settings: Settings, arguments: Namespace) -> Row:
-    if arguments.origin is None and arguments.amounts is None:
-        raise Failure("nothing to change: give --origin or --amounts")
+    if arguments.name is None and arguments.origin is None and arguments.amounts is None:
+        raise Failure("nothing to change: give --name, --origin or --amounts")
     amounts = None if arguments.amounts is None else arguments.amounts == "accept"
     async with transaction(settings) as connection:
         site = await sites.change_site(
             connection,
             arguments.space,
             arguments.site_id,
+            name=arguments.name,
             origins=arguments.origin,
             accepts_amounts=amounts,
         )
@@ -119,6 +122,6 @@ async def revoke_site(settings: Settings, arguments: Namespace) -> Row:
 
 
 def _describe(service: Settings, site: Site) -> dict[str, Any]:
-    url = f"{service.base_url}{service.tracker_script}"
-    snippet = f'<script async src="{url}" data-site="{site.site_key}"></script>'
-    return {"site_key": site.site_key, **asdict(site), "snippet": snippet}
+    installation = Installation(str(service.base_url), service.tracker_script)
+    snippet = Snippet(installation, site.site_key)
+    return {"site_key": site.site_key, **asdict(site), "snippet": snippet.tag}

@@ -10,10 +10,8 @@ from typing import Any
 import msgspec
 
 from headwater.settings import Settings
-from headwater.sources import classify
-from headwater.sources.evidence import Landing
-from headwater.sources.outcomes import Classification, Source
-from headwater.sources.reasons import explain_rule
+from headwater.sources.explanation import VisitExplanation, explain_visit
+from headwater.sources.outcomes import Source
 from headwater.spaces.reclassifications import list_reclassifications
 from headwater.spaces.spaces import fetch_space
 from headwater.terminal.command import CommandGroup, Option
@@ -33,8 +31,8 @@ group = CommandGroup()
     JSON,
 )
 def explain(_settings: Settings, arguments: Namespace) -> int:
-    landing = Landing(arguments.url, arguments.referrer)
-    print_output(_describe(landing, classify.explain(landing)), as_json=arguments.json)
+    visit = explain_visit(arguments.url, arguments.referrer)
+    print_output(_describe(visit), as_json=arguments.json)
     return 0
 
 
@@ -57,19 +55,15 @@ async def list_names(settings: Settings, arguments: Namespace) -> Output:
     ]
 
 
-def _describe(landing: Landing, explanation: Classification) -> dict[str, Any]:
-    outcome = explanation.outcome
-    decision, rule = (
-        ({"source": outcome.name, "rule": outcome.rule, "nothing": None}, outcome.rule)
-        if isinstance(outcome, Source)
-        else ({"source": None, "rule": None, "nothing": outcome.reason}, outcome.reason)
-    )
-    reason = explain_rule(rule, landing.url, landing.referrer)
+def _describe(visit: VisitExplanation) -> dict[str, Any]:
+    outcome = visit.classification.outcome
     return {
-        **decision,
+        "source": visit.source,
+        "rule": outcome.rule if isinstance(outcome, Source) else None,
+        "nothing": None if isinstance(outcome, Source) else outcome.reason,
         "detail": outcome.detail,
-        "why": reason.words,
-        "decided_by": [clue.text for clue in reason.clues],
-        "ad": msgspec.to_builtins(explanation.ad),
-        "click_ids": explanation.click_ids,
+        "why": visit.reason.words,
+        "decided_by": [clue.text for clue in visit.reason.clues],
+        "ad": msgspec.to_builtins(visit.classification.ad),
+        "click_ids": visit.classification.click_ids,
     }

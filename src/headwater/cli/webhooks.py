@@ -22,8 +22,8 @@ from headwater.terminal.options import JSON, NAME, SPACE
 from headwater.terminal.output import Output, Row, print_output
 from headwater.terminal.values import read_pairs, row_count
 from headwater.webhooks import deliveries, webhooks
-from headwater.webhooks.interpretation import draft_event, finish
-from headwater.webhooks.models import ReadContext, Webhook, WebhookOutcome, WebhookRequest
+from headwater.webhooks.interpretation import preview_outcome
+from headwater.webhooks.models import ReadContext, Webhook, WebhookRequest
 from headwater.webhooks.settings_input import check_type, read_settings
 
 WEBHOOK_ID = Option("webhook_id", type=int, metavar="WEBHOOK_ID")
@@ -148,20 +148,11 @@ def try_mapping(settings: Settings, arguments: Namespace) -> int:
         check_type(arguments.type, has_secret=True)
         reading = read_settings(arguments.type, read_pairs(arguments.changes))
     context = ReadContext(arguments.type, reading, arguments.currency.upper())
-    outcome = _interpret(context, request)
+    outcome = preview_outcome(context, request)
     event = None if outcome.event is None else msgspec.to_builtins(outcome.event)
     result = {"status": outcome.status, "detail": outcome.detail, "event": event}
     print_output(result, as_json=arguments.json)
     return 0
-
-
-def _interpret(context: ReadContext, request: WebhookRequest) -> WebhookOutcome:
-    draft = draft_event(context, request)
-    if isinstance(draft, WebhookOutcome):
-        return draft
-    # The buyer of an order is known only where the order is stored.
-    buyer = {} if draft.mapped.order is None else {"email": "the-buyer@example.com"}
-    return finish(draft, buyer, context, request.received_at)
 
 
 def _read_body(file: str) -> bytes:

@@ -9,28 +9,46 @@ from contextlib import suppress
 from typing import Any
 
 import psycopg
+from psycopg import Connection
 
 from headwater import logs
+from headwater.alerts import watches
+from headwater.alerts.backlog_watch import make_backlog_duty
 from headwater.backups.journal_duty import make_journal_duty
+from headwater.console.scheduled_reports import scheduled_reports
 from headwater.deliveries.duty import make_forwarding_duty
 from headwater.exports.duties import make_export_duty, make_export_tidying_duty
 from headwater.files import keep_private
+from headwater.imports.duties import make_import_duty, make_import_tidying_duty
 from headwater.jobs import leash
+from headwater.jobs.child_process import make_process_duty
+from headwater.jobs.duties import look_every
 from headwater.jobs.worker import Worker
+from headwater.notifications import messages
 from headwater.oauth.cleanup import make_cleanup_duty
 from headwater.paths.builder import make_paths_duty
 from headwater.pipeline.duty import make_pipeline_duty
 from headwater.pipeline.reclassification import RECLASSIFICATION_DUTY
 from headwater.privacy.erasure_job import ERASURE_DUTY
-from headwater.reports.backlog_watch import make_backlog_duty
 from headwater.settings import Settings
 from headwater.terminal.command import Command
 from headwater.terminal.connection import database_url, refuse_unfinished
 from headwater.terminal.options import LEASH
 
+WATCH_SECONDS = 1.0
+"""Between two looks whether alerts, reports or messages are due."""
+GRACE_SECONDS = 5.0
+
+
+def _spaces_to_watch(connection: Connection[Any]) -> list[int]:
+    return [
+        *watches.spaces_due(connection), *messages.spaces_due(connection),
+        *scheduled_reports.spaces_due(connection),
+    ]  # fmt: skip
+
 
 def worker(settings: Settings, arguments: Namespace) -> int:
-    """Process, erase, and run exports and forwarding, until stopped."""
+    """Process, erase, and run exports, imports and forwarding, until stopped."""
     keep_private()
     logs.configure(settings.log_level, settings.log_format)
     stop = threading.Event()
@@ -50,6 +68,8 @@ def worker(settings: Settings, arguments: Namespace) -> int:
         make_forwarding_duty(settings),
         make_export_duty(settings),
         make_export_tidying_duty(settings),
+        make_import_duty(settings),
+        make_import_tidying_duty(settings),
         make_cleanup_duty(),
         make_backlog_duty(),
         make_journal_duty(settings),
@@ -57,7 +77,12 @@ def worker(settings: Settings, arguments: Namespace) -> int:
     url = database_url(settings)
     with suppress(psycopg.OperationalError):  # a database that is away is waited for
         refuse_unfinished(url)
+    # In a thread of its own, so that alerts do not wait for a pipeline that stands.
+    watch = make_process_duty("watcher", settings, look_every(WATCH_SECONDS, _spaces_to_watch))
+    watching = threading.Thread(target=Worker(url, stop, [watch]).run, name="watch", daemon=True)
+    watching.start()
     Worker(url, stop, duties).run()
+    watching.join(GRACE_SECONDS)
     return 0
 
 

@@ -10,10 +10,13 @@ from __future__ import annotations
 import hmac
 import secrets
 import time
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
 from psycopg import AsyncConnection
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
 from headwater.accounts.attempts import take_attempt
@@ -88,13 +91,18 @@ async def read_form(request: Request, key: bytes, form: str) -> PostedForm:
 async def read_form_once(request: Request, key: bytes, form: str, bound: str = "") -> PostedForm:
     """Read a posted form with a `once_token`, likewise; `spend` uses the token up."""
     posted = await _read(request)
+    check_once(posted, key, form, bound)
+    return posted
+
+
+def check_once(posted: PostedForm, key: bytes, form: str, bound: str = "") -> None:
+    """Raise Forbidden unless a form holds a `once_token` of this visitor that is still good."""
     stamp, _, signature = posted.text(TOKEN).rpartition(".")
     expected = _sign_once(key, form, bound, stamp)
     if not hmac.compare_digest(signature.encode(), expected.encode()):
         raise Forbidden(_STALE)
     if time.time() - int(stamp.partition(".")[0]) > ONCE_SECONDS:
         raise Forbidden(_STALE)
-    return posted
 
 
 async def spend(connection: AsyncConnection, posted: PostedForm) -> None:
@@ -104,16 +112,63 @@ async def spend(connection: AsyncConnection, posted: PostedForm) -> None:
         raise Forbidden(_STALE)
 
 
-async def _read(request: Request) -> PostedForm:
+async def read_form_with_files(request: Request, key: bytes, form: str, limit: int) -> PostedForm:
+    """The posted form of at most `limit` bytes, likewise; files in it are texts. Raises Invalid for
+    a file that is no UTF-8.
+    """
+    is_multipart = _kind(request) == "multipart/form-data"
+    posted = await (_read_parts(request, limit) if is_multipart else _read(request, limit))
+    if not hmac.compare_digest(posted.text(TOKEN).encode(), form_token(key, form).encode()):
+        raise Forbidden(_STALE)
+    return posted
+
+
+async def _read_parts(request: Request, limit: int) -> PostedForm:
     refuse_foreign(request)
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/x-www-form-urlencoded" or "content-encoding" in request.headers:
+    if "content-encoding" in request.headers:
+        raise plain(415)
+    body = await read_body(request.receive, limit)
+
+    async def stream() -> AsyncGenerator[bytes, None]:
+        yield body
+
+    parser = MultiPartParser(
+        request.headers, stream(), max_files=2, max_fields=MAX_FIELDS, max_part_size=limit
+    )
+    pairs: list[tuple[str, str]] = []
+    try:
+        parts = await parser.parse()
+        try:
+            for name, value in parts.multi_items():
+                is_file = isinstance(value, UploadFile)
+                content = (await value.read()).decode() if is_file else value
+                pairs.append((name, content))
+        finally:
+            await parts.close()
+    except (MultiPartException, ValueError):
+        raise Invalid({"body": ["The form, or a file in it, is no text in UTF-8."]}) from None
+    return _checked(pairs)
+
+
+def _kind(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def _read(request: Request, limit: int = MAX_FORM) -> PostedForm:
+    refuse_foreign(request)
+    if _kind(request) != "application/x-www-form-urlencoded" or (
+        "content-encoding" in request.headers
+    ):
         raise plain(415)
     try:
-        text = (await read_body(request.receive, MAX_FORM)).decode()
+        text = (await read_body(request.receive, limit)).decode()
         pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except ValueError:
         raise Invalid({"body": ["The form cannot be read."]}) from None
+    return _checked(pairs)
+
+
+def _checked(pairs: Sequence[tuple[str, str]]) -> PostedForm:
     if any("\0" in part for pair in pairs for part in pair):
         raise Invalid({"body": ["The form holds a NUL character."]})
     return PostedForm(tuple(pairs))

@@ -14,6 +14,7 @@ from headwater.accounts.roles import Permission
 from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import once_token, read_form, read_form_once, spend
+from headwater.console.list_page import PER_PAGE, read_list_page
 from headwater.console.pages import hidden_token, redirect, render
 from headwater.console.visitor import HOME, SpaceVisitor, enter, read_space_id, require_visitor
 from headwater.http.errors import Invalid
@@ -80,11 +81,15 @@ async def _page(
     **values: Any,
 ) -> Response:  # fmt: skip
     keys = await list_keys(connection, inside.space.id)
+    revoked = [key for key in keys if key.revoked_at is not None]
     members = await list_members(connection, inside.space.id)
     once = hidden_token(once_token(inside.visitor.form_key, "create key"))
     common: dict[str, Any] = {
-        "keys": [key for key in keys if key.revoked_at is None],
-        "revoked": [key for key in keys if key.revoked_at is not None],
+        "keys": read_list_page(
+            request, (key for key in keys if key.revoked_at is None), lambda key: key.name
+        ),
+        "revoked": revoked[: -PER_PAGE - 1 : -1],
+        "revoked_before": len(revoked) - PER_PAGE,
         "scopes": {scope: SCOPE_DESCRIPTIONS[scope] for scope in SCOPES},
         "chosen": list(SCOPES),
         "name": "",

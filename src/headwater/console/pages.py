@@ -76,14 +76,15 @@ def add_templates(package: str) -> None:
     _LOADERS.append(PackageLoader(package))
 
 
-def policy(form_action: Sequence[str] = ()) -> str:
+def policy(form_action: Sequence[str] = (), *, fetches: bool = False) -> str:
     """The content security policy; `form_action` names origins that a form's answer may redirect
-    to, besides our own.
+    to, besides our own. The script of a page that `fetches` may read other answers of ours.
     """
     targets = " ".join(("'self'", *form_action))
+    connections = "connect-src 'self'; " if fetches else ""
     return (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-        f"form-action {targets}; frame-ancestors 'none'; base-uri 'none'"
+        f"{connections}form-action {targets}; frame-ancestors 'none'; base-uri 'none'"
     )
 
 
@@ -107,10 +108,11 @@ def render(
     *,
     status: int = 200,
     form_action: Sequence[str] = (),
+    fetches: bool = False,
     **values: Any,
 ) -> Response:
     """Render a page. Templates get the values and `brand, path, visitor, inside, flash, asset,
-    token, guest_token, when`; `errors` holds the rules that a form broke, by field.
+    token, guest_token, when, clock`; `errors` holds the rules that a form broke, by field.
     """
     visitor = getattr(request.state, "visitor", None)
     flash = read_flash(request.cookies.get(cookie_name(request, "said")))
@@ -124,12 +126,13 @@ def render(
         "token": _tokens(request, guest=visitor is None),
         "guest_token": _tokens(request, guest=True),
         "when": when,
+        "clock": clock,
     }
     values["errors"] = _Refusals(values.get("errors", {}))
     text = _TEMPLATES.get_template(template).render(common | values)
     headers = {"Content-Type": "text/html; charset=utf-8"}
-    if form_action:
-        headers["Content-Security-Policy"] = policy(form_action)
+    if form_action or fetches:
+        headers["Content-Security-Policy"] = policy(form_action, fetches=fetches)
     response = Response(text, status, headers)
     if flash is not None:
         delete_cookie(request, response, "said")
@@ -176,6 +179,13 @@ def when(moment: datetime, zone: str = "UTC") -> Markup:
     text = f"{local.day} {local:%b %Y, %H:%M}"
     exact = moment.astimezone(UTC).isoformat(timespec="seconds")
     return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, zone, text)
+
+
+def clock(moment: datetime, zone: str = "UTC") -> Markup:
+    """The time of day of a moment, to the second, on a zone's clock."""
+    exact = moment.astimezone(UTC).isoformat(timespec="seconds")
+    local = f"{moment.astimezone(ZoneInfo(zone)):%H:%M:%S}"
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, zone, local)
 
 
 def pages_app(

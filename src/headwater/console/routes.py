@@ -18,12 +18,39 @@ from headwater.console import (
     space_choice,
     space_settings,
 )
+from headwater.console.alert_pages import alerts as alert_page
+from headwater.console.alert_pages import channels as alert_channels
+from headwater.console.alert_pages import reports as alert_reports
+from headwater.console.link_pages import link_sheets, links, sources
+from headwater.console.live_pages import live
+from headwater.console.order_pages import (
+    import_page,
+    mapping,
+    orders,
+    upload,
+    webhook,
+    webhook_changes,
+    webhook_wizard,
+)
 from headwater.console.pages import pages_app, redirect
 from headwater.console.people_pages import company, contact, contact_changes, event, search
-from headwater.console.report_pages import csv_file, events, models, revenue, saved_views
+from headwater.console.platform_pages import delivery, destination, overview, wizard
+from headwater.console.report_pages import (
+    csv_file,
+    events,
+    models,
+    notes,
+    paths,
+    revenue,
+    saved_views,
+    share_links,
+    shared_page,
+)
 from headwater.console.setup_pages import data_quality, setup
+from headwater.console.site_pages import site, site_test, sites
 from headwater.console.visitor import HOME, LOGIN
 from headwater.http.path_parameters import REST
+from headwater.notifications.sender import STOP
 
 ICON = "/favicon.ico"
 
@@ -42,16 +69,41 @@ PAGES = [
     *space_choice.ROUTES,
     *revenue.ROUTES,
     *models.ROUTES,
+    *paths.ROUTES,
     *setup.ROUTES,
     *data_quality.ROUTES,
+    *sites.ROUTES,
+    *site.ROUTES,
+    *site_test.ROUTES,
+    *orders.ROUTES,
+    *webhook_wizard.ROUTES,
+    *upload.ROUTES,
+    *import_page.ROUTES,
+    *webhook.ROUTES,
+    *mapping.ROUTES,
+    *webhook_changes.ROUTES,
+    *sources.ROUTES,
+    *links.ROUTES,
+    *link_sheets.ROUTES,
+    *overview.ROUTES,
+    *wizard.ROUTES,
+    *destination.ROUTES,
+    *delivery.ROUTES,
     *csv_file.ROUTES,
     *events.ROUTES,
+    *live.ROUTES,
     *saved_views.ROUTES,
+    *notes.ROUTES,
+    *share_links.ROUTES,
+    *shared_page.ROUTES,
     *event.ROUTES,
     *contact.ROUTES,
     *contact_changes.ROUTES,
     *company.ROUTES,
     *search.ROUTES,
+    *alert_page.ROUTES,
+    *alert_channels.ROUTES,
+    *alert_reports.ROUTES,
     *members.ROUTES,
     *keys.ROUTES,
     *assistants.ROUTES,
@@ -63,5 +115,7 @@ PAGES = [
 def console_routes(shared: Services) -> list[Route]:
     """The console as routes of the service's application, whatever the method."""
     console = pages_app(shared, PAGES, opened=[LOGIN])
-    places = ("/", ICON, LOGIN, "/logout", HOME, f"{HOME}/{{rest:{REST}}}")
+    shared_pages = f"{share_links.SHARED}/{{rest:{REST}}}"
+    answers = f"{STOP}/{{rest:{REST}}}"
+    places = ("/", ICON, LOGIN, "/logout", HOME, f"{HOME}/{{rest:{REST}}}", shared_pages, answers)
     return [Route(place, console) for place in places]

@@ -1,15 +1,57 @@
-"""The choice of a Space."""
+"""The choice of a Space: all of a visitor's, each with its revenue and with what needs attention in
+it, as its own first page has them.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.members import list_joined
-from headwater.api.services import services
+from headwater.accounts.members import SpaceMembership, list_joined
+from headwater.alerts.problems import Alert, list_alerts
+from headwater.api.services import Services, services
 from headwater.console.pages import redirect, render
+from headwater.console.report_pages import figures
+from headwater.console.report_pages.figures import Change
+from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME, require_visitor
+from headwater.http.fields import whole_number
+from headwater.http.parameters import Parameter, Query
+from headwater.reports.errors import ReportRefused
+from headwater.reports.models import Figure, FigureColumn, Measure, Report
+from headwater.reports.report import query_report
+from headwater.reports.report_reader import CONNECTION_SECONDS
+from headwater.spaces.spaces import fetch_space
+
+PER_PAGE = 20
+"""The Spaces whose figures are worked out at once."""
+_MEASURES = (Measure.REVENUE, Measure.ORDERS)
+_PAGE = Parameter(
+    name="page", kind=whole_number(1, 10_000), default=1, description="The page of the list."
+)
+
+
+@dataclass(frozen=True)
+class SpaceSummary:
+    """A Space in the list."""
+
+    membership: SpaceMembership
+    alerts: Sequence[Alert]
+    report: Report | None
+    """Of the last 30 days; None where it would take too long."""
+
+    def figure(self, measure: Measure) -> Figure:
+        """Return a figure of the last 30 days."""
+        return self.report.total.figures[FigureColumn(measure)] if self.report else None
+
+    def change(self, measure: Measure) -> Change | None:
+        """Return how a figure changed from the 30 days before."""
+        return figures.change(self.report.total, FigureColumn(measure)) if self.report else None
 
 
 async def show_spaces(request: Request) -> Response:
@@ -19,7 +61,31 @@ async def show_spaces(request: Request) -> Response:
         joined = await list_joined(connection, visitor.user.id)
     if len(joined) == 1 and "all" not in request.query_params:
         return redirect(request, f"{HOME}/spaces/{joined[0].space_id}")
-    return render(request, "spaces.html", joined=joined)
+    query = Query(request.scope["query_string"])
+    wanted = str(query.single("q") or "").strip()
+    page = _PAGE.read(query) or 1
+    query.finish()
+    chosen = [each for each in joined if wanted.lower() in each.name.lower()]
+    first = PER_PAGE * (page - 1)
+    shared, now = services(request), datetime.now(UTC)
+    listed = [await _summarize(shared, each, now) for each in chosen[first : first + PER_PAGE]]
+    return render(
+        request, "spaces.html", joined=joined, listed=listed, wanted=wanted, number=page,
+        is_last=first + PER_PAGE >= len(chosen), figures=figures, Measure=Measure,
+    )  # fmt: skip
+
+
+async def _summarize(shared: Services, each: SpaceMembership, now: datetime) -> SpaceSummary:
+    async with shared.database.connection() as connection:
+        space = await fetch_space(connection, each.space_id)
+        alerts = await list_alerts(connection, each.space_id)
+    query, report = ReportView().report(space, now, _MEASURES), None
+    try:
+        async with shared.database.transaction(CONNECTION_SECONDS) as connection:
+            report = await query_report(connection, space.id, query)
+    except ReportRefused:
+        pass
+    return SpaceSummary(each, alerts, report)
 
 
 ROUTES = [Route(HOME, show_spaces, methods=["GET"])]

@@ -1,5 +1,5 @@
 """The page of a Space's settings: those that its members look after. The subscription and the
-rate limits are the operator's, at a terminal.
+rate limits are the operator's, at a terminal; hosts that are no source are on the page of sources.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from headwater.accounts.roles import Permission
 from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import read_form, without_keys
+from headwater.console.link_pages.source_changes import HOST_LISTS
 from headwater.console.pages import redirect, render
 from headwater.console.visitor import HOME, enter, require_visitor
 from headwater.http.errors import Errors, Invalid
@@ -28,7 +29,7 @@ from headwater.spaces.settings_input import (
 from headwater.spaces.spaces import change_space
 
 OPERATORS = ("subscription",)
-OFFERED = tuple(key for key in SETTINGS if key not in OPERATORS)
+OFFERED = tuple(key for key in SETTINGS if key not in (*OPERATORS, *HOST_LISTS))
 
 
 def as_typed(space: Space) -> dict[str, str]:

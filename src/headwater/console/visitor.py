@@ -23,10 +23,10 @@ from headwater.accounts.members import Member, fetch_member
 from headwater.accounts.roles import Permission, Role
 from headwater.accounts.sessions import LIFETIME, Session, fetch_session
 from headwater.accounts.users import User
+from headwater.alerts.problems import Alert, list_alerts
 from headwater.api.services import services
 from headwater.http.errors import Forbidden, Invalid, NotFound
 from headwater.http.path_parameters import parse_id
-from headwater.reports.alerts import Alert, list_alerts
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 

@@ -200,7 +200,7 @@ class Embedded:
         write_private(self._password_file, password)
         building = self.root / "postgresql.new"
         if building.exists():  # a set-up that was killed half-way
-            subprocess.run(["rm", "-rf", str(building)], check=True)
+            shutil.rmtree(building)
         building.mkdir(mode=0o700)
         _give_to_server(building)
         self._run_initdb(building, password)

@@ -42,6 +42,8 @@ _CONDITIONS = {
     ),
     "start": SQL("d.created_at >= %(start)s"),
     "end": SQL("d.created_at < %(end)s"),
+    "first_id": SQL("d.id >= %(first_id)s"),
+    "last_id": SQL("d.id <= %(last_id)s"),
 }
 _AND = SQL(" AND ")
 
@@ -58,6 +60,9 @@ class DeliveryFilter:
     start: datetime | None = None
     end: datetime | None = None
     """The time in which they were written, as their events were stored; `end` is not in it."""
+    first_id: int | None = None
+    last_id: int | None = None
+    """Ids outside of which there are none, as `delivery_counts.find_span` tells of a time."""
 
     def conditions(self) -> Composable:
         """Return the conditions on deliveries `d`."""

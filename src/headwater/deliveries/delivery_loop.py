@@ -20,6 +20,7 @@ import structlog
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.deliveries import queue
 from headwater.deliveries.conversions import load_waiting
+from headwater.deliveries.delivery_counts import forget_old_counts
 from headwater.deliveries.eligibility import Later, PendingDelivery, Send, Skip, decide
 from headwater.deliveries.queue import CallRecord, DeliveryRecord
 from headwater.deliveries.retry_policy import (
@@ -103,6 +104,7 @@ class DeliveryLoop:
             with suppress(*UNAVAILABLE):  # it then runs out
                 async with self._services.database.connection() as connection:
                     await leases.release_lease(connection, self._lease)
+                    await forget_old_counts(connection, *self._lease.key)
 
     async def _work(self) -> None:
         size = 0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from http.client import HTTPConnection, HTTPSConnection
 from typing import Any
@@ -18,13 +19,37 @@ class ApiError(RuntimeError):
     """The API refused a request, also when it was repeated."""
 
 
+@dataclass(frozen=True)
+class HttpAnswer:
+    """The answer to a request."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+class HttpClient:
+    """One connection to the service."""
+
+    def __init__(self, base_url: str) -> None:
+        parts = urlsplit(base_url)
+        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        self._connection = kind(parts.netloc, timeout=60)
+
+    def send(
+        self, method: str, path: str, body: str | bytes | None, headers: Mapping[str, str]
+    ) -> HttpAnswer:
+        """Send a request and return its answer, whatever it is."""
+        self._connection.request(method, path, body, dict(headers))
+        answer = self._connection.getresponse()
+        return HttpAnswer(answer.status, dict(answer.headers), answer.read())
+
+
 class ApiClient:
     """A client of one Space, through one API key."""
 
     def __init__(self, base_url: str, key: str) -> None:
-        parts = urlsplit(base_url)
-        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        self._connection = kind(parts.netloc, timeout=60)
+        self._http = HttpClient(base_url)
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
 
     def post(self, path: str, body: Any) -> Any:
@@ -44,13 +69,11 @@ class ApiClient:
     def _request(self, method: str, path: str, body: str | None = None) -> Any:
         label = f"{method} {path.partition('?')[0]}"
         for _ in range(TRIES):
-            self._connection.request(method, API + path, body, self._headers)
-            answer = self._connection.getresponse()
-            content = answer.read()
+            answer = self._http.send(method, API + path, body, self._headers)
             if answer.status in (429, 503):
                 time.sleep(int(answer.headers.get("Retry-After", "1")))
                 continue
             if answer.status >= 300:
-                raise ApiError(f"{label}: {answer.status} {content.decode()}")
-            return json.loads(content, parse_float=Decimal)
+                raise ApiError(f"{label}: {answer.status} {answer.content.decode()}")
+            return json.loads(answer.content, parse_float=Decimal)
         raise ApiError(f"{label}: refused {TRIES} times")

@@ -79,7 +79,7 @@ class SamplePerson:
             name: text.format(campaign=campaign, advert=advert, click=click)
             for name, text in channel.parameters.items()
         }
-        url = f"https://{self.shop.domain}/{self.number % 17}"
+        url = f"{self.shop.origin}/{self.shop.pages[self.number % len(self.shop.pages)]}"
         url += f"?{urlencode(parameters)}" if parameters else ""
         visit = {"occurred_at": self._moment(), "url": url, "trk_token": self.token}
         self.visits.append(visit | ({"referrer": channel.referrer} if channel.referrer else {}))

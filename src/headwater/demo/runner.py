@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import signal
 import subprocess
@@ -17,13 +18,25 @@ from headwater.accounts.passwords import Passwords
 from headwater.accounts.roles import Role
 from headwater.accounts.users import change_password, create_user, find_user
 from headwater.demo.client import ApiClient
-from headwater.demo.journeys import DAYS, Payload, journeys
+from headwater.demo.connections import (
+    connect_platforms,
+    create_shop_webhook,
+    deliver_orders,
+    write_notes,
+)
+from headwater.demo.incidents import begin_alerts, find_alerts, visits_seen
+from headwater.demo.journeys import DAYS, Journeys, Payload, journeys
+from headwater.demo.phone_orders import import_orders, write_file
+from headwater.demo.pretend_platforms import PretendPlatforms
 from headwater.demo.report import WINDOW_DAYS, make_report, render
 from headwater.demo.shops import SHOPS, Shop
+from headwater.demo.site_test import begin_test, walk_through
+from headwater.demo.visits import TrackerClient, is_recent, walk_ins
 from headwater.inbox.queue import wait_until_processed
 from headwater.public_api.operations import RATE_LIMITS
 from headwater.settings import Settings
 from headwater.sites import sites
+from headwater.sites.sites import Site
 from headwater.spaces import keys, spaces
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import read_changes
@@ -36,26 +49,33 @@ from headwater.terminal.tables import align
 BATCH = 500
 SINGLY = 50
 PROCESS_SECONDS = 300.0
+RECENT = timedelta(days=7)
+"""The age up to which events are forwarded: as if ad platforms had been connected then."""
 LOGIN = "demo@example.com"
 
 
 @dataclass(frozen=True)
 class SampleSpace:
-    """A sample Space and a key to it."""
+    """A sample Space, its site and a key to it."""
 
     shop: Shop
     space: Space
+    site: Site
     key: str
 
 
 class ServiceProcess:
     """`headwater serve` as a process of ours, which ends with us."""
 
-    def __init__(self, options: list[str]) -> None:
+    def __init__(self, options: list[str], variables: dict[str, str]) -> None:
         command = [sys.executable, "-P", "-m", "headwater", "serve", "--leash"]
         command += ["--no-welcome", *options]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **variables},
         )
 
     def base_url(self) -> str:
@@ -78,18 +98,20 @@ class ServiceProcess:
 
 def demonstrate(settings: Settings, options: list[str]) -> int:
     """Serve with `options`, fill, report, and go on serving until stopped."""
-    server = ServiceProcess(options)
+    with PretendPlatforms() as platforms:
+        return _demonstrate(settings, ServiceProcess(options, platforms.environment()))
+
+
+def _demonstrate(settings: Settings, server: ServiceProcess) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         base_url = server.base_url()
         samples = [asyncio.run(_open(settings, shop)) for shop in SHOPS]
         now = datetime.now(UTC)
-        for sample in samples:
-            _send(base_url, sample, now)
-        _wait(settings)
+        user_id, password = asyncio.run(_make_login(settings, samples))
+        _Filling(settings, base_url, samples, now).fill(user_id)
         for sample in samples:
             print_text(_report(base_url, sample, now))
-        password = asyncio.run(_make_login(settings, samples))
         print_text(_invite(base_url, samples, password, now))
         return server.wait()
     except KeyboardInterrupt:
@@ -110,15 +132,17 @@ async def _open(settings: Settings, shop: Shop) -> SampleSpace:
     async with transaction(settings) as connection:
         named = [space for space in await spaces.list_spaces(connection) if space.name == shop.name]
         space = named[0] if named else await spaces.create_space(connection, changes)
+        await begin_alerts(connection, space)
         if not await sites.list_sites(connection, space.id):
-            site = sites.NewSite("Shop", [f"https://{shop.domain}"])
-            await sites.create_site(connection, space.id, site, encryption_key)
+            new_site = sites.NewSite("Shop", [shop.origin])
+            await sites.create_site(connection, space.id, new_site, encryption_key)
+        site = (await sites.list_sites(connection, space.id))[0]
         api_key, _ = await keys.create_key(connection, space.id, "demo")
-    return SampleSpace(shop, space, api_key)
+    return SampleSpace(shop, space, site, api_key)
 
 
-async def _make_login(settings: Settings, samples: list[SampleSpace]) -> str:
-    """Create an account that owns the sample Spaces, and return its new password."""
+async def _make_login(settings: Settings, samples: list[SampleSpace]) -> tuple[int, str]:
+    """Create an account that owns the sample Spaces, and return its id and its new password."""
     password = secrets.token_urlsafe(12)
     password_hash = await Passwords().hash(password)
     async with transaction(settings) as connection:
@@ -130,22 +154,88 @@ async def _make_login(settings: Settings, samples: list[SampleSpace]) -> str:
         for sample in samples:
             if await fetch_member(connection, sample.space.id, user.id) is None:
                 await add_member(connection, sample.space.id, user.id, Role.OWNER)
-    return password
+    return user.id, password
 
 
-def _send(base_url: str, sample: SampleSpace, now: datetime) -> None:
-    """Send the visits and most events in batches, and the latest events one by one."""
-    client = ApiClient(base_url, sample.key)
-    sent = journeys(sample.shop, now)
-    if not _has_events(client, sample.space, now):  # of a run before, with visits of its own
-        for batch in _batches(sent.visits):
-            client.post("/touchpoints/batch", {"touchpoints": batch})
-    many, single = sent.events[:-SINGLY], sent.events[-SINGLY:]
-    for batch in _batches(many):
-        client.post("/events/batch", {"events": batch})
-    for event in single:
-        client.post("/events/track", event)
-    print_text(f"{sample.space.name}: sent {len(sent.visits)} visits and {len(sent.events)} events")
+class _Filling:
+    """One run's way of filling the sample Spaces. The first one has everything connected."""
+
+    def __init__(
+        self, settings: Settings, base_url: str, samples: list[SampleSpace], now: datetime
+    ) -> None:
+        self._settings, self._base_url, self._samples, self._now = settings, base_url, samples, now
+        self._since = f"{now - RECENT:%Y-%m-%dT%H:%M:%SZ}"
+
+    def fill(self, user_id: int) -> None:
+        """Send everything; the ad platforms are connected before the latest events."""
+        every = [(sample, journeys(sample.shop, self._now)) for sample in self._samples]
+        every[0][1].visits[:] = visits_seen(every[0][1].visits, self._now)
+        for sample, sent in every:
+            self._send_past(sample, sent)
+        self._wait()
+        first, sent = every[0]
+        self._connect(first, user_id)
+        orders = write_file(sent.events, self._now)
+        asyncio.run(import_orders(self._settings, first.space, user_id, orders))
+        for sample, sent in every:
+            self._send_latest(sample, sent)
+            visits, events = len(sent.visits), len(sent.events)
+            print_text(f"{sample.space.name}: sent {visits} visits and {events} events")
+        self._wait()
+        self._test_site(first)
+        for sample in self._samples:
+            find_alerts(self._settings, sample.space)
+
+    def _send_past(self, sample: SampleSpace, sent: Journeys) -> None:
+        """Send all visits, the recent ones as page views, and the events of before."""
+        client = self._client(sample)
+        if not _has_events(client, sample.space, self._now):  # of a run before, with own visits
+            recent = [visit for visit in sent.visits if is_recent(visit, self._now)]
+            for batch in _batches(sent.visits[: len(sent.visits) - len(recent)]):
+                client.post("/touchpoints/batch", {"touchpoints": batch})
+            self._tracker(sample).report_visits(sample.shop, recent, self._now)
+        for batch in _batches([each for each in sent.events if each["event_time"] < self._since]):
+            client.post("/events/batch", {"events": batch})
+
+    def _connect(self, sample: SampleSpace, user_id: int) -> None:
+        asyncio.run(connect_platforms(self._settings, sample.space.id))
+        asyncio.run(write_notes(self._settings, sample.space.id, user_id, self._now))
+        webhook = asyncio.run(create_shop_webhook(self._settings, sample.space.id))
+        if webhook is not None:
+            deliver_orders(self._base_url, *webhook, self._now)
+
+    def _send_latest(self, sample: SampleSpace, sent: Journeys) -> None:
+        """Send the other events, most in batches and the latest one by one, and what visitors do
+        who have just come.
+        """
+        client = self._client(sample)
+        events = [event for event in sent.events if event["event_time"] >= self._since]
+        for batch in _batches(events[:-SINGLY]):
+            client.post("/events/batch", {"events": batch})
+        for event in events[-SINGLY:]:
+            client.post("/events/track", event)
+        visits = walk_ins(sample.shop, self._now)
+        self._tracker(sample).report_visits(sample.shop, visits, self._now)
+
+    def _test_site(self, sample: SampleSpace) -> None:
+        """Test the site, once all else has come in: of a test counts what came since it began."""
+        url = f"{sample.shop.origin}/"
+        begun = asyncio.run(begin_test(self._settings, sample.space.id, sample.site, url))
+        if begun is not None:
+            walk_through(self._tracker(sample), self._client(sample), sample.shop, begun)
+            self._wait()
+
+    def _client(self, sample: SampleSpace) -> ApiClient:
+        return ApiClient(self._base_url, sample.key)
+
+    def _tracker(self, sample: SampleSpace) -> TrackerClient:
+        endpoint, site_key = self._settings.tracker_endpoint, sample.site.site_key
+        return TrackerClient(self._base_url, endpoint, site_key)
+
+    def _wait(self) -> None:
+        with autocommit_connection(self._settings) as connection:
+            if not wait_until_processed(connection, PROCESS_SECONDS):
+                raise Failure("the events were not processed in time; see the log above")
 
 
 def _batches(items: list[Payload]) -> list[list[Payload]]:
@@ -156,12 +246,6 @@ def _has_events(client: ApiClient, space: Space, now: datetime) -> bool:
     start, end = _period(space, now)
     parameters = [("start_date", start), ("end_date", end), ("per_page", "1")]
     return next(client.pages("/events", parameters), None) is not None
-
-
-def _wait(settings: Settings) -> None:
-    with autocommit_connection(settings) as connection:
-        if not wait_until_processed(connection, PROCESS_SECONDS):
-            raise Failure("the events were not processed in time; see the log above")
 
 
 def _report(base_url: str, sample: SampleSpace, now: datetime) -> str:

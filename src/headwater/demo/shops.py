@@ -30,8 +30,14 @@ class Shop:
     business: bool
     """True of a shop that sells to companies: its buyers use business addresses."""
     prices: tuple[float, ...]
+    pages: tuple[str, ...]
     channels: tuple[Channel, ...]
     seed: int
+
+    @property
+    def origin(self) -> str:
+        """The origin of its pages."""
+        return f"https://{self.domain}"
 
 
 GOOGLE = "https://www.google.com/"
@@ -69,6 +75,8 @@ NORDLICHT = Shop(
     people=640,
     business=False,
     prices=(39.9, 59.0, 89.5, 129.0, 189.95, 249.0),
+    pages=("tents", "boots", "jackets", "backpacks", "sleeping-bags", "climbing/ropes", "sale",
+           "guides/first-hut-tour", "size-guide", "delivery", "stores"),
     channels=(
         Channel(24, GOOGLE_ADS, GOOGLE, (("21000000001", "41000000001"),
                                          ("21000000002", "41000000002"))),
@@ -99,6 +107,8 @@ HARBOR = Shop(
     people=400,
     business=True,
     prices=(490.0, 990.0, 1490.0, 2990.0),
+    pages=("product", "pricing", "customers", "integrations", "blog/attribution-basics",
+           "demo", "security"),
     channels=(
         Channel(22, LINKEDIN_ADS, "https://www.linkedin.com/",
                 (("Founders Q4", "500000001"), ("Retargeting", "500000002"))),

@@ -5,11 +5,16 @@ mode over the very path that real ones take.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import msgspec
+from psycopg import AsyncConnection
 
+from headwater.destinations.destinations import note_test, open_destination
 from headwater.events.accepted import EVENT_NAMES
 from headwater.masking import Mask
 from headwater.platforms.access_tokens import HttpSender
@@ -28,6 +33,7 @@ from headwater.platforms.models import (
 )
 from headwater.platforms.platform import Platform
 from headwater.platforms.platform_client import PlatformCall, PlatformClient
+from headwater.settings import Settings
 
 
 class DestinationCheck(NamedTuple):
@@ -37,6 +43,29 @@ class DestinationCheck(NamedTuple):
     status: int | None
     """The platform's HTTP status; None when it was not called, or did not answer."""
     message: str
+    remedy: str | None = None
+    """What to do about a check that did not go well, where the message does not say."""
+
+
+async def check_destination(
+    begin: Callable[[], AbstractAsyncContextManager[AsyncConnection]],
+    egress: HttpSender,
+    ids: tuple[int, int],
+    settings: Settings,
+    key: bytes,
+) -> tuple[DestinationCheck, Any]:
+    """Try the destination with these ids (its Space's and its own), write down how that went, and
+    return it with the destination's settings. `begin` begins a transaction: none is open during the
+    call. Raises NotFound, or Invalid when its tokens cannot be opened.
+    """
+    async with begin() as connection:
+        platform, destination = await open_destination(connection, *ids, settings, key)
+    checked = await try_destination(egress, destination, platform)
+    async with begin() as connection:
+        await note_test(
+            connection, *ids, ok=checked.ok, message=checked.message, remedy=checked.remedy
+        )
+    return checked, destination.settings
 
 
 async def try_destination(
@@ -91,20 +120,53 @@ def sample(platform: Platform, destination: Destination, now: float) -> Conversi
     )  # fmt: skip
 
 
-def _not_sent(message: str) -> DestinationCheck:
-    return DestinationCheck(ok=False, status=None, message=message)
+def _not_sent(message: str, remedy: str | None = None) -> DestinationCheck:
+    return DestinationCheck(ok=False, status=None, message=message, remedy=remedy)
 
 
 def _result(call: PlatformCall, platform: Platform, destination: Destination) -> DestinationCheck:
     if call.answer is not None and isinstance(call.verdict, CallAccepted):
         message = f"{platform.title} took the test event."
         return DestinationCheck(ok=True, status=call.answer.status, message=message)
-    message = _error(call.verdict)
+    message, remedy = _error(call.verdict), _remedy(call, platform, destination)
     if call.answer is None:
         # Without an answer the message is our own and holds nothing secret.
-        return _not_sent(message)
+        return _not_sent(message, remedy)
     mask = Mask([*destination.secrets.values(), call.token or ""])
-    return DestinationCheck(ok=False, status=call.answer.status, message=mask.text(message))
+    return DestinationCheck(
+        ok=False, status=call.answer.status, message=mask.text(message), remedy=remedy
+    )
+
+
+def _remedy(call: PlatformCall, platform: Platform, destination: Destination) -> str:
+    """Return what to do, in sentences."""
+    title = platform.title
+    fields = msgspec.structs.fields(platform.settings)
+    required = [field.name.replace("_", " ") for field in fields if field.required]
+    account = " and ".join(required) or "account"
+    match call.verdict:
+        case CredentialsRefused(account=True):
+            return (
+                f"{title} knows no such {account}, or the token may not use it. Compare the"
+                f" {account} with what {title} shows, and see that the token was made for it."
+            )
+        case CredentialsRefused():
+            return (
+                f"{title} does not accept the token: it is mistyped, has expired or was made for"
+                f" another {account}. Make a new one there and replace it here."
+            )
+        case CallDeferred() if call.answer is None:
+            return (
+                f"{title} was not reached. Try again in a few minutes; if that does not help, see"
+                f" that this server may connect to {urlsplit(destination.url).hostname}."
+            )
+        case CallDeferred():
+            return f"{title} has trouble at the moment. Try again in a few minutes."
+        case _:
+            return (
+                f"{title} refused the test event itself. Compare the settings and the names of"
+                f" events with what {title} shows, first the {account}."
+            )
 
 
 def _error(

@@ -65,6 +65,8 @@ class DestinationRow:
     test_ok: bool | None
     """True when the platform took the test event."""
     test_message: str | None
+    test_remedy: str | None
+    """What to do about a failed test."""
     counts: dict[str, int]
     """Deliveries by status."""
 
@@ -88,16 +90,23 @@ async def create_destination(
     return await fetch_destination(connection, space_id, row[0])
 
 
-async def list_destinations(connection: AsyncConnection, space_id: int) -> list[DestinationRow]:
-    """Return a Space's destinations, the oldest first."""
-    return await _read(connection, space_id, None)
+async def list_destinations(
+    connection: AsyncConnection, space_id: int, most_counted: int | None = None
+) -> list[DestinationRow]:
+    """Return a Space's destinations, the oldest first. Of each status `most_counted`
+    deliveries are counted at most, MOST_COUNTED unless told.
+    """
+    return await _read(connection, space_id, None, most_counted)
 
 
 async def fetch_destination(
-    connection: AsyncConnection, space_id: int, destination_id: int
+    connection: AsyncConnection,
+    space_id: int,
+    destination_id: int,
+    most_counted: int | None = None,
 ) -> DestinationRow:
     """Return one of them. Raises NotFound."""
-    rows = await _read(connection, space_id, destination_id)
+    rows = await _read(connection, space_id, destination_id, most_counted)
     if not rows:
         raise NotFound("Destination")
     return rows[0]
@@ -166,10 +175,16 @@ async def open_destination(
 
 
 async def note_test(
-    connection: AsyncConnection, space_id: int, destination_id: int, *, ok: bool, message: str
+    connection: AsyncConnection,
+    space_id: int,
+    destination_id: int,
+    *,
+    ok: bool,
+    message: str,
+    remedy: str | None,
 ) -> None:
     """Write down that a destination was tried just now; `message` holds nothing secret."""
-    values = {"space_id": space_id, "destination_id": destination_id, "ok": ok}
+    values = {"space_id": space_id, "destination_id": destination_id, "ok": ok, "remedy": remedy}
     message = message.replace("\0", "")[:LONGEST_TEST_MESSAGE]
     await connection.execute(queries["note_test"], values | {"message": message})
 
@@ -195,14 +210,14 @@ async def _lock(
 
 
 async def _read(
-    connection: AsyncConnection, space_id: int, destination_id: int | None
+    connection: AsyncConnection, space_id: int, destination_id: int | None, most_counted: int | None
 ) -> list[DestinationRow]:
     cursor = connection.cursor(row_factory=class_row(DestinationRow))
     values = {
         "space_id": space_id,
         "destination_id": destination_id,
         "statuses": list(DELIVERY_STATUSES),
-        "most": MOST_COUNTED,
+        "most": MOST_COUNTED if most_counted is None else most_counted,
     }
     return await fetch_all(cursor, queries["list"], values)
 

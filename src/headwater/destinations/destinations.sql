@@ -13,7 +13,7 @@ RETURNING id;
 -- A destination's tokens, and what they are called. A test with others tells nothing of them.
 UPDATE destinations d
 SET secrets = %(secrets)s, secret_names = %(names)s,
-    tested_at = NULL, test_ok = NULL, test_message = NULL
+    tested_at = NULL, test_ok = NULL, test_message = NULL, test_remedy = NULL
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
 
 -- name: list
@@ -23,6 +23,7 @@ SELECT d.id, d.platform, d.name, d.status, d.status_reason, d.all_events, d.sett
        d.secret_names, d.event_names, iso_utc(d.created_at) AS created_at,
        iso_utc(CASE WHEN d.wait_until > now() THEN d.wait_until END) AS wait_until,
        iso_utc(d.tested_at) AS tested_at, d.test_ok, d.test_message,
+       d.test_remedy,
        coalesce((SELECT jsonb_object_agg(l.event_name, l.label) FROM event_labels l
                  WHERE l.space_id = %(space_id)s), '{}') AS event_labels,
        (SELECT json_object_agg(s.status, counted.number)
@@ -56,13 +57,14 @@ WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
 
 -- name: forget_test
 -- A test of other settings or event names tells nothing of the new ones.
-UPDATE destinations d SET tested_at = NULL, test_ok = NULL, test_message = NULL
+UPDATE destinations d
+SET tested_at = NULL, test_ok = NULL, test_message = NULL, test_remedy = NULL
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
 
 -- name: note_test
 -- How a test has gone.
 UPDATE destinations d
-SET tested_at = now(), test_ok = %(ok)s, test_message = %(message)s
+SET tested_at = now(), test_ok = %(ok)s, test_message = %(message)s, test_remedy = %(remedy)s
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status <> 'removed';
 
 -- name: pause

@@ -78,6 +78,7 @@ def show_destination(stored: DestinationRow) -> dict[str, Any]:
         "tested_at": stored.tested_at,
         "test_ok": stored.test_ok,
         "test_message": stored.test_message,
+        "test_remedy": stored.test_remedy,
         "created_at": stored.created_at,
     }
 
@@ -205,6 +206,7 @@ _DESTINATION: Schema = object_schema({
         "description": "Whether the platform took the test event.",
     },
     "test_message": {**TEXT_OR_NULL, "description": "How the test went, in words."},
+    "test_remedy": {**TEXT_OR_NULL, "description": "What to do about a test that failed."},
     "created_at": MOMENT,
 })  # fmt: skip
 _PLATFORM: Schema = object_schema({
@@ -230,6 +232,16 @@ DESTINATIONS: Schema = answer("The Space's destinations.", data_schema(_DESTINAT
 DESTINATION: Schema = answer("The destination.", _DESTINATION)
 TRIED: Schema = answer(
     "How the trial went.",
-    object_schema({"ok": {"type": "boolean"}, "http_status": WHOLE_OR_NULL, "message": TEXT}),
+    object_schema(
+        {
+            "ok": {"type": "boolean"},
+            "http_status": WHOLE_OR_NULL,
+            "message": TEXT,
+            "remedy": {
+                **TEXT_OR_NULL,
+                "description": "What to do, where the message does not say.",
+            },
+        }
+    ),
 )
 REMOVED: Schema = answer("The destination is removed.", object_schema({"message": TEXT}))

@@ -74,12 +74,16 @@ class Egress:
             network_backend=_Pinned(resolver or self._look_up, allowed),
         )
 
-    async def send(self, call: EgressRequest, seconds: float | None = None) -> EgressResponse:
-        """Send a request and return the response, whatever its status. Raises EgressError."""
+    async def send(
+        self, call: EgressRequest, seconds: float | None = None, *, most_bytes: int | None = None
+    ) -> EgressResponse:
+        """Send a request and return the response, whatever its status. `seconds` and `most_bytes`
+        stand in for the client's own bounds. Raises EgressError.
+        """
         host, request = self._request(call)
         try:
             async with asyncio.timeout(self._seconds if seconds is None else seconds):
-                return await self._exchange(request)
+                return await self._exchange(request, most_bytes or self._most_bytes)
         except EgressError:
             raise
         except (TimeoutError, httpcore2.TimeoutException):
@@ -128,19 +132,24 @@ class Egress:
             raise BadUrl(f"A header for {host} is not plain text.") from None
         return host, httpcore2.Request(call.method, url, headers=encoded, content=call.body)
 
-    async def _exchange(self, request: httpcore2.Request) -> EgressResponse:
+    async def _exchange(self, request: httpcore2.Request, most_bytes: int) -> EgressResponse:
         response = await self._pool.handle_async_request(request)
         try:
-            headers = {
-                name.decode("latin-1").lower(): text.decode("latin-1")
+            fields = tuple(
+                (name.decode("latin-1").lower(), text.decode("latin-1"))
                 for name, text in response.headers
-            }
-            body = BoundedBody(headers.get("content-encoding", ""), self._most_bytes)
+            )
+            headers = dict(fields)
+            body = BoundedBody(headers.get("content-encoding", ""), most_bytes)
             async for piece in response.aiter_stream():
                 if not body.feed(piece):
                     break
             return EgressResponse(
-                status=response.status, headers=headers, body=body.bytes, cut=body.cut
+                status=response.status,
+                headers=headers,
+                fields=fields,
+                body=body.bytes,
+                cut=body.cut,
             )
         finally:
             await response.aclose()

@@ -30,6 +30,8 @@ class EgressResponse(msgspec.Struct, frozen=True, kw_only=True):
     status: int
     headers: dict[str, str] = {}
     """Names in lower case; of a repeated one the last."""
+    fields: tuple[tuple[str, str], ...] = ()
+    """Every header in order, repeated ones included."""
     body: bytes = b""
     cut: bool = False
 

@@ -21,6 +21,9 @@ REASSIGN = queries["reassign"]
 RESTORE = queries["restore"]
 """Binds a ContactSplit."""
 
+DAY = 86_400_000_000
+"""Microseconds."""
+
 Key = tuple[str, str]
 """An event name with an idempotency key or an order id."""
 
@@ -54,6 +57,10 @@ class StoredEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True,
     cookies: dict[str, str] | None = None
     warnings: list[str] | None = None
     sender: Sender = Sender.API_KEY
+
+    def without_keys(self) -> StoredEvent:
+        """Return it without what another event must not have too."""
+        return msgspec.structs.replace(self, order_id=None, idempotency_key=None)
 
 
 class Duplicate(msgspec.Struct, frozen=True, gc=False):
@@ -136,6 +143,17 @@ def record_events(
     """Store new events."""
     if events:
         connection.execute(queries["record"], {"space_id": space_id, "events": rows(events)})
+    dated = {(event.currency, event.event_time // DAY) for event in events if event.currency}
+    if dated:
+        noted = rows({"currency": currency, "day": day} for currency, day in dated)
+        connection.execute(queries["note_currencies"], {"space_id": space_id, "days": noted})
+
+
+def release_keys(connection: Connection[Any], space_id: int, event_ids: Collection[int]) -> None:
+    """Take their keys from stored events that others are about to replace."""
+    if event_ids:
+        values = {"space_id": space_id, "event_ids": list(event_ids)}
+        connection.execute(queries["release_keys"], values)
 
 
 def record_duplicates(

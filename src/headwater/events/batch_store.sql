@@ -63,6 +63,11 @@ FROM gone
 JOIN json_to_recordset(%(replaced)s::json) AS r (id bigint, event_id bigint, reason text)
     ON r.id = gone.id;
 
+-- name: release_keys
+-- Events that are about to be replaced no longer keep others from having their keys.
+UPDATE events e SET order_id = NULL, idempotency_key = NULL
+WHERE e.space_id = %(space_id)s AND e.id = ANY(%(event_ids)s::bigint[]);
+
 -- name: record
 -- New events.
 INSERT INTO events
@@ -86,6 +91,13 @@ FROM json_to_recordset(%(events)s::json)
            do_not_capi boolean, currency text, ad_user_data boolean, ad_personalization boolean,
            cookies jsonb, source_mask bigint, warnings text[], received_at bigint,
            sender text);
+
+-- name: note_currencies
+-- The days, in UTC, of new events that name a currency.
+INSERT INTO currency_days (space_id, currency, day)
+SELECT %(space_id)s, r.currency, 'epoch'::date + r.day
+FROM json_to_recordset(%(days)s::json) AS r (currency text, day int)
+ON CONFLICT DO NOTHING;
 
 -- name: find_later
 -- Stored events that a new touchpoint precedes and that do not know its source yet.

@@ -61,11 +61,11 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
-        return _safe("; ".join(map(str, cast("list[Any]", value))))
-    return _safe(value) if isinstance(value, str) else str(value)
+        return safe_cell("; ".join(map(str, cast("list[Any]", value))))
+    return safe_cell(value) if isinstance(value, str) else str(value)
 
 
-def _safe(text: str) -> str:
+def safe_cell(text: str) -> str:
     """The text, with an apostrophe before it where a spreadsheet would run it as a formula: names
     and pages come from anybody's browser. Numbers and telephone numbers stay as they are.
     """

@@ -18,13 +18,10 @@ from headwater.exports.models import ClaimedJob
 from headwater.exports.stream import compressed, write_lines
 from headwater.failpoints import failpoint
 from headwater.jobs.lease import LeaseLostError, LeaseRenewal
+from headwater.jobs.stop import StopRequested
 from headwater.storage import Storage
 
 log = structlog.get_logger()
-
-
-class StopRequested(BaseException):
-    """The process has been asked to stop."""
 
 
 def work(connection: Connection[Any], storage: Storage, url: str) -> int:

@@ -79,6 +79,18 @@ class BodyShare:
 _current: ContextVar[BodyShare | None] = ContextVar("share", default=None)
 
 
+def admit_stream(held: int, limit: int) -> None:
+    """Make room for the part of the current request's body that is held at a time while it is
+    streamed on. Raises a 413 when the body is declared as longer than `limit`, and Unavailable when
+    there is no room now.
+    """
+    share = _current.get()
+    if share is not None:
+        if share.declared > limit:
+            raise plain(413)
+        share.hold(held)
+
+
 def admit_body(limit: int) -> BodyShare | None:
     """Make room for the whole body of the current request before any of it is read, and return what
     counts its bytes. Raises a 413 when it is declared as longer than `limit`, and Unavailable when

@@ -18,6 +18,10 @@ from headwater.http.json_decoder import NOT_AN_OBJECT, decode_storable
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 MAX_BODY = 1024 * 1024
+MAX_BATCH_BODY = 8 * 1024 * 1024
+"""Of thousands of rows at once."""
+BODY_SECONDS = "headwater.body_seconds"
+"""In a request's scope: other seconds for its body to arrive in than the server's own."""
 
 
 class Disconnected(Problem):
@@ -49,10 +53,12 @@ async def read_body(receive: Receive, limit: int = MAX_BODY) -> bytes:
             return b"".join(pieces)
 
 
-async def read_json(request: Request) -> dict[str, Any]:
-    """A request's JSON object; fractions arrive as Decimal. Raises Invalid, or a 413 or 415."""
+async def read_json(request: Request, limit: int = MAX_BODY) -> dict[str, Any]:
+    """A request's JSON object of at most so many bytes; fractions arrive as Decimal. Raises
+    Invalid, or a 413 or 415.
+    """
     refuse_encoding(request.headers.get("content-encoding"))
-    raw = await read_body(request.receive)
+    raw = await read_body(request.receive, limit)
     value = decode_storable(raw)
     if not isinstance(value, dict):
         raise Invalid(NOT_AN_OBJECT)

@@ -19,6 +19,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from headwater.http.bodies import BODY_SECONDS
 from headwater.http.exchange import Exchange, begin_exchange, final_answer
 
 HEAD_SECONDS = 10.0
@@ -228,8 +229,12 @@ class Protocol(HttpToolsProtocol):
             return True
         if self.arriving_since is None:
             return self._is_idle(now)
-        limit = REQUEST_SECONDS if self.head_done else HEAD_SECONDS
+        limit = self._seconds_for_body() if self.head_done else HEAD_SECONDS
         return now - self.arriving_since > (LINGER_SECONDS if self.lingering else limit)
+
+    def _seconds_for_body(self) -> float:
+        """The seconds for a request to arrive; an endpoint may have allowed more for a file."""
+        return cast("dict[str, Any]", self.scope).get(BODY_SECONDS, REQUEST_SECONDS)
 
     def _is_idle(self, now: float) -> bool:
         """True when nothing has come for IDLE_SECONDS since the client took all of its answer."""

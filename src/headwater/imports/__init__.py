@@ -1,1 +1,1 @@
-"""Files of events, touchpoints, contacts and ad names, brought in at a terminal."""
+"""Files of events, touchpoints, contacts and ad names, brought in at a terminal or uploaded."""

@@ -14,27 +14,29 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TextIO, cast
 
 from headwater.http.errors import Errors, Invalid
 from headwater.http.json_decoder import decode_storable, refuse_bad_text
+from headwater.imports.dialects import HEAD_BYTES, SEPARATOR_LINE, Dialect, UnreadableError
 
 STANDARD_INPUT = "-"
 FORMATS = ("ndjson", "csv")
 LONGEST_ROW = 256 * 1024
 """Bytes, as of a request that brings one event."""
 
+USUAL_DIALECT = Dialect()
+
+_LONGEST_LINE = 2 * LONGEST_ROW
+"""Characters; a row of quotes has each of them twice."""
 _SUFFIXES = {".ndjson": "ndjson", ".jsonl": "ndjson", ".csv": "csv"}
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _TOO_LONG: Errors = {"row": ["The row is longer than 256 KB."]}
-
-
-class UnreadableError(Exception):
-    """A file that cannot be imported at all; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -58,17 +60,29 @@ class RowSource:
     size: int
     digest: bytes
     """SHA-256 of the file as it is."""
+    dialect: Dialect = USUAL_DIALECT
+    """Of a CSV file."""
+    lines_before: int = 0
+    """The lines before a CSV file's header."""
+
+    def head(self) -> bytes:
+        """The file's beginning, as it is without compression."""
+        return self._lines().read(HEAD_BYTES)
 
     def columns(self) -> list[str] | None:
         """The columns that a CSV file's header names. Raises UnreadableError."""
-        return next(_table(self._lines()))[1] if self.form == "csv" else None
+        return next(self._table())[1] if self.form == "csv" else None
 
     def rows(self) -> Iterator[FileRow]:
         """Every row from the beginning. Raises UnreadableError."""
         try:
-            yield from _csv_rows(self._lines()) if self.form == "csv" else _json_rows(self._lines())
+            is_table = self.form == "csv"
+            yield from _csv_rows(self._table()) if is_table else _json_rows(self._lines())
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise UnreadableError(f"the compressed file is damaged: {error}") from None
+
+    def _table(self) -> Generator[tuple[int, list[str]]]:
+        return _table(self._lines(), self.dialect, self.lines_before)
 
     def _lines(self) -> BinaryIO:
         self.raw.seek(0)
@@ -119,24 +133,47 @@ def _object(text: bytes) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
-def _table(stream: BinaryIO) -> Generator[tuple[int, list[str]]]:
+def _table(
+    stream: BinaryIO, dialect: Dialect, lines_before: int
+) -> Generator[tuple[int, list[str]]]:
     """The header of a CSV file and then its rows, each with the line it ends on. A row that cannot
     be read is empty.
     """
     csv.field_size_limit(LONGEST_ROW)
-    text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
+    text = io.TextIOWrapper(stream, dialect.encoding, errors=dialect.error_handler, newline="")
     try:
-        reader = csv.reader(text)
-        yield reader.line_num, _header(reader)
+        lines = _bounded_lines(text)
+        for _ in range(lines_before):
+            next(lines, "")
+        first = next(lines, "")
+        separates = SEPARATOR_LINE.fullmatch(first.strip()) is not None
+        skipped = lines_before + separates
+        reader = csv.reader(
+            lines if separates else chain([first], lines), delimiter=dialect.delimiter
+        )
+        yield reader.line_num + skipped, _header(reader)
         for cells in _readable(reader):
-            yield reader.line_num, cells
+            yield reader.line_num + skipped, cells
     finally:
-        text.detach()  # the stream outlives the text that was read from it
+        with suppress(ValueError):  # it is closed when an import was given up
+            text.detach()  # the stream outlives the text that was read from it
+
+
+def _bounded_lines(text: TextIO) -> Iterator[str]:
+    """The lines of a text; of one that is longer than a row may be, no more than makes it too long:
+    it must not fill the memory.
+    """
+    while line := text.readline(_LONGEST_LINE):
+        rest = line
+        while len(rest) >= LONGEST_ROW and not rest.endswith("\n"):
+            rest = text.readline(_LONGEST_LINE)
+        yield line
 
 
 def _header(reader: Iterator[list[str]]) -> list[str]:
     header = [name.strip() for name in next(reader, cast("list[str]", []))]
     named = [name for name in header if name]
+    refuse_bad_text(named)
     if not named:
         raise UnreadableError("the file has no header")
     if len(set(named)) < len(named):
@@ -158,8 +195,7 @@ def _readable(reader: Iterator[list[str]]) -> Iterator[list[str]]:
                 yield cells
 
 
-def _csv_rows(stream: BinaryIO) -> Iterator[FileRow]:
-    table = _table(stream)
+def _csv_rows(table: Iterator[tuple[int, list[str]]]) -> Iterator[FileRow]:
     _, header = next(table)
     for number, (line, cells) in enumerate(table, start=1):
         try:
@@ -173,8 +209,11 @@ def _cells(header: list[str], cells: list[str]) -> dict[str, Any]:
         raise Invalid({"row": ["The row cannot be read."]})
     if len(cells) > len(header):
         raise Invalid({"row": ["The row has more cells than the header."]})
-    if sum(map(len, cells)) > LONGEST_ROW:
+    text = "".join(cells)
+    if len(text) > LONGEST_ROW:
         raise Invalid(_TOO_LONG)
-    values = {name: cell for name, cell in zip(header, cells, strict=False) if name}
-    refuse_bad_text(values)
+    values = dict(zip(header, cells, strict=False))
+    values.pop("", None)
+    if not text.isascii() or "\0" in text:  # which is quicker than looking at each
+        refuse_bad_text(values)
     return values

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -19,15 +20,19 @@ from headwater.database.queries import Queries, fetch_one, fetch_optional
 from headwater.failpoints import failpoint
 from headwater.http.errors import Errors, Invalid
 from headwater.imports.columns import Columns, typed
-from headwater.imports.files import FileRow, RowSource, UnreadableError
-from headwater.imports.kinds import KINDS, ImportKind
-from headwater.imports.rejected_rows import RejectedRowFile
+from headwater.imports.dialects import UnreadableError
+from headwater.imports.files import FileRow, RowSource
+from headwater.imports.kinds import KINDS, ImportKind, QuickReader
+from headwater.imports.notation import Notation
+from headwater.imports.refusals import Refusals
 from headwater.imports.zones import is_local, with_offset
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "imports.sql")
 
 CHUNK = 1000
+"""The rows that are stored at once, unless their kind has a number of its own."""
+AS_AT_A_TERMINAL = Notation()
 
 
 @dataclass
@@ -49,9 +54,13 @@ class Import:
     """A key of KINDS."""
     source: RowSource
     columns: Columns
-    refusals: RejectedRowFile
+    refusals: Refusals
     zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
     """The zone in which times without an offset are read."""
+    notation: Notation = AS_AT_A_TERMINAL
+    """Of a CSV file's amounts and times."""
+    defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Fields of rows that have none of their own. Another value does not make another import."""
     dry: bool = False
     """True when all rows are checked and nothing is stored."""
     progress: Progress = field(default_factory=Progress)
@@ -64,13 +73,18 @@ class Import:
     def kind(self) -> ImportKind:
         return KINDS[self.name]
 
+    @cached_property
+    def _quickly(self) -> QuickReader | None:
+        make, is_table = self.kind.quickly, self.source.form == "csv"
+        return make(self.columns, self.notation, self.defaults) if make and is_table else None
+
     async def begin(self, connection: AsyncConnection, *, again: bool) -> bool:
         """Read the progress of the file. Returns True when there is anything left to do."""
         if self.dry:
             return True
         async with connection.transaction():
             if again:
-                await connection.execute(queries["forget"], self._key())
+                await forget_progress(connection, self._key())
             row = await fetch_one(connection, queries["begin"], self._key())
         self.progress = Progress(*row)
         self.resumed = self.progress.rows_done
@@ -79,8 +93,8 @@ class Import:
     async def chunks(self, connection: AsyncConnection) -> AsyncIterator[Progress]:
         """Import the rest of the file, and yield the progress after each chunk."""
         rest = itertools.islice(self.source.rows(), self.resumed, None)
-        self.refusals.resume(self.resumed)
-        for chunk in _chunks(rest):
+        await self.refusals.resume(connection, self.resumed)
+        for chunk in _chunks(self._without_totals(rest), self.kind.chunk or CHUNK):
             await self._do(connection, chunk)
             yield self.progress
         self.refusals.finish(self.progress.refused)
@@ -88,12 +102,17 @@ class Import:
         if not self.dry:
             await connection.execute(queries["finish"], self._key())
 
+    def _without_totals(self, rows: Iterable[FileRow]) -> Iterable[FileRow]:
+        is_total = self.kind.is_total
+        return (row for row in rows if not is_total(row.values)) if is_total else rows
+
     async def _do(self, connection: AsyncConnection, chunk: list[FileRow]) -> None:
         while True:
             try:
                 async with connection.transaction(force_rollback=self.dry):
+                    await self.refusals.begin_chunk(connection)
                     refused = await self._store(connection, chunk)
-                    self.refusals.add(refused)
+                    await self.refusals.add(connection, refused)
                     taken = len(chunk) - len(refused)
                     done = Progress(
                         chunk[-1].number,
@@ -116,7 +135,7 @@ class Import:
         now = time.time()
         for row in chunk:
             try:
-                read.append((row, self._read(row, now)))
+                read.append((row, self.read(row, now)))
             except Invalid as invalid:
                 refused.append((row, invalid.errors))
         if read:
@@ -129,17 +148,28 @@ class Import:
             ]
         return sorted(refused, key=lambda refusal: refusal[0].number)
 
-    def _read(self, row: FileRow, now: float) -> Any:
-        if row.errors is not None:
-            raise Invalid(row.errors)
+    def read(self, row: FileRow, now: float) -> Any:
+        """A row, checked as the API would check it. Raises Invalid."""
+        errors = row.errors or self.refusals.refusal_of(row)
+        if errors is not None:
+            raise Invalid(errors)
+        if self._quickly is not None and (item := self._quickly(row)) is not None:
+            return item
         values = self.columns.pick(row.values)
         if self.source.form == "csv":
-            typed(values, self.kind.numbers, self.kind.flags)
+            typed(values, self.kind.numbers, self.kind.flags, self.notation)
         self._set_offset(values)
+        values = {**self.defaults, **values}
+        if self.kind.place is not None:
+            values[self.kind.place] = row.number
         return self.kind.read(values, now)
 
     def _set_offset(self, values: dict[str, Any]) -> None:
-        name = self.kind.time
+        name, day = self.kind.time, self.kind.day
+        if day is not None and isinstance(values.get(day), str):
+            values[day] = self.notation.time(values[day])
+        if name is not None and isinstance(values.get(name), str):
+            values[name] = self.notation.time(values[name])
         if name is not None and is_local(values.get(name)):
             self.local_times += 1
             values[name] = with_offset(values[name], self.zone)
@@ -155,17 +185,31 @@ class Import:
             raise UnreadableError("another process is importing this file")
 
     def _key(self) -> dict[str, Any]:
-        lines = [f"{column}={name}" for column, name in self.columns.mapped]
-        if self.zone.key != "UTC":  # the same file on another clock is another import
-            lines.append(f"--timezone={self.zone.key}")
-        mapping = "\n".join(lines)
+        mapping = mapping_text(self.columns, self.zone, self.notation)
         return {
             "space_id": self.space.id, "kind": self.name, "digest": self.source.digest,
             "mapping": mapping,
         }  # fmt: skip
 
 
-def _chunks(rows: Iterable[FileRow]) -> Iterator[list[FileRow]]:
+async def forget_progress(connection: AsyncConnection, key: Mapping[str, Any]) -> None:
+    """Let a file be imported once more; `key` is how its progress is found."""
+    await connection.execute(queries["forget"], key)
+
+
+def mapping_text(columns: Columns, zone: ZoneInfo, notation: Notation) -> str:
+    """All that makes another import of the same file: another mapping, clock or notation."""
+    lines = columns.lines()
+    if zone.key != "UTC":
+        lines.append(f"--timezone={zone.key}")
+    if notation.decimals != Notation().decimals:
+        lines.append(f"--decimals={notation.decimals}")
+    if notation.dates != Notation().dates:
+        lines.append(f"--dates={notation.dates}")
+    return "\n".join(lines)
+
+
+def _chunks(rows: Iterable[FileRow], size: int) -> Iterator[list[FileRow]]:
     rest = iter(rows)
-    while chunk := list(itertools.islice(rest, CHUNK)):
+    while chunk := list(itertools.islice(rest, size)):
         yield chunk

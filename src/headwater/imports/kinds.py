@@ -4,7 +4,7 @@ way a chunk of them is stored.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,10 @@ from headwater.ads.catalogue import put_names
 from headwater.ads.inputs import read_name
 from headwater.http.errors import Errors
 from headwater.identity.senders import Sender
-from headwater.imports import contacts
+from headwater.imports import contacts, spend, spend_reader
+from headwater.imports.columns import Columns
+from headwater.imports.files import FileRow
+from headwater.imports.notation import Notation
 from headwater.inbox.inbox import append
 from headwater.ingest.forms import Form
 from headwater.ingest.payload import EVENT_FORM
@@ -24,6 +27,9 @@ from headwater.spaces.models import Space
 
 Store = Callable[[AsyncConnection, Space, Sequence[Any]], Awaitable[list[Errors | None]]]
 """A function that stores rows in the caller's transaction and returns each one's errors or None."""
+
+QuickReader = Callable[[FileRow], Any]
+"""A function that reads a row of a table as `ImportKind.read` would; None where it takes that."""
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -45,6 +51,18 @@ class ImportKind:
     """Fields whose text in a CSV file has to become true or false."""
     time: str | None = None
     """The field with the time of the row."""
+    day: str | None = None
+    """The field with the day of the row, where it has no time."""
+    place: str | None = None
+    """The field that becomes the number of the row."""
+    is_total: Callable[[Mapping[str, Any]], bool] | None = None
+    """Tells by a row's values whether it is one of totals, which is passed over."""
+    quickly: Callable[[Columns, Notation, Mapping[str, Any]], QuickReader | None] | None = None
+    """Makes the reader of files of a million rows, by their columns, their notation and the fields
+    that rows have unless they have their own.
+    """
+    chunk: int | None = None
+    """The number of rows that are stored at once, if it is not the usual one."""
 
 
 def _queueing(kind: str) -> Store:
@@ -96,4 +114,8 @@ KINDS = {
     ),
     "contacts": ImportKind(contacts.FIELDS, contacts.read, contacts.store, "stored"),
     "ads": ImportKind(("kind", "id", "name", "platform"), _read_ad, _store_ads, "stored"),
+    "spend": ImportKind(
+        spend.FIELDS, spend.read, spend.store, "stored", numbers=spend.NUMBERS, day=spend.DAY,
+        place="place", is_total=spend.is_total, quickly=spend_reader.quick_reader, chunk=20_000,
+    ),
 }  # fmt: skip

@@ -8,13 +8,13 @@ there whole or not at all.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
+from psycopg import AsyncConnection
 
 from headwater.http.errors import Errors
-from headwater.imports.files import FileRow
+from headwater.imports.refusals import Refusals, Refused
 
 LISTED = 20
 _encode = msgspec.json.Encoder(decimal_format="number").encode
@@ -29,7 +29,7 @@ class RejectedRow(msgspec.Struct):
     values: dict[str, object]
 
 
-class RejectedRowFile:
+class RejectedRowFile(Refusals):
     """The refused rows of an import, for the file `target`."""
 
     def __init__(self, target: Path, *, dry: bool) -> None:
@@ -38,15 +38,16 @@ class RejectedRowFile:
         self.first: list[RejectedRow] = []
         self._part = target.with_name(target.name + (".dry" if dry else ".part"))
 
-    def resume(self, rows_done: int) -> None:
-        """Keep the refused ones of the first rows, and drop the others."""
+    async def resume(self, connection: AsyncConnection, rows_done: int) -> None:
+        del connection  # they are in a file
         gathered = self._gathered() if rows_done else []
         kept = [line for line in gathered if _read(line).row <= rows_done]
         self._part.write_bytes(b"".join(kept))
         self.first = [_read(line) for line in kept[:LISTED]]
 
-    def add(self, refused: Iterable[tuple[FileRow, Errors]]) -> None:
+    async def add(self, connection: AsyncConnection, refused: Refused) -> None:
         """Note refused rows, safe on disk when this returns."""
+        del connection
         rejected = [
             RejectedRow(row.number, row.line, errors, row.values) for row, errors in refused
         ]

@@ -20,6 +20,7 @@ import structlog
 from prometheus_client import Counter, Histogram
 from psycopg import AsyncConnection
 
+from headwater.background import BackgroundTask
 from headwater.database.allowance import charge, seconds_left
 from headwater.database.bulk_values import array
 from headwater.database.pool import bounded, connect
@@ -96,11 +97,12 @@ class Inbox:
         self._waiting_rows = 0
         self._waiting_bytes = 0
         self._arrived = asyncio.Event()
-        self._tasks: list[asyncio.Task[None]] = []
+        self._tasks = BackgroundTask(self._commit), BackgroundTask(self._sweep)
 
     def start(self) -> None:
         """Begin committing."""
-        self._tasks = [asyncio.create_task(self._commit()), asyncio.create_task(self._sweep())]
+        for task in self._tasks:
+            task.start()
 
     async def stop(self) -> None:
         """Commit what is waiting, then end."""
@@ -108,10 +110,7 @@ class Inbox:
             async with asyncio.timeout(FLUSH_SECONDS):
                 await asyncio.gather(*(request.done for request in self._waiting if request.done))
         for task in self._tasks:
-            task.cancel()
-        for task in self._tasks:
-            with suppress(asyncio.CancelledError):
-                await task
+            await task.stop()
 
     async def put(self, request: Request) -> Request:
         """Return the request once its rows are on disk, with `receipts` and `quota` filled.

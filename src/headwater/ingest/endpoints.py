@@ -20,6 +20,7 @@ from psycopg.errors import DatabaseError
 
 from headwater.database.pool import UNAVAILABLE
 from headwater.http.bodies import (
+    MAX_BATCH_BODY,
     Disconnected,
     Receive,
     read_body,
@@ -42,7 +43,6 @@ TRACKING = RateLimit("track", 1000)
 SCOPE: Scope = "events:write"
 QUEUED = b'{"status":202,"message":"The event is queued."'
 MAX_TRACK_BODY = 256 * 1024
-MAX_BATCH_BODY = 8 * 1024 * 1024
 MAX_BATCH = 1000
 
 log = structlog.get_logger()

@@ -57,7 +57,9 @@ def _on_clock(moment: datetime | None, space: Space) -> str | None:
 
 def _unknowns(contents: SpaceContents) -> list[str]:
     """Facts that answers cannot be about, or only in part."""
-    unknowns = ["Ad spend is not stored, so neither cost nor return on ad spend is known."]
+    unknowns: list[str] = []
+    if not contents.has_spend:
+        unknowns.append("No ad spend is stored, so neither cost nor return on ad spend is known.")
     if contents.contacts:
         share = 100 * contents.with_country / contents.contacts
         among = "contacts" if contents.contacts < SAMPLED_CONTACTS else "latest contacts"

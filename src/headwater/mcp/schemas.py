@@ -23,6 +23,9 @@ LONG_LISTS: dict[frozenset[Any], str] = {
 }
 """Lists of values that stand in a resource: the most usual ones, and where all are."""
 
+STAND_ELSEWHERE = ("As in list_events.", "As in query_report.")
+"""Words of arguments that are left out: the instructions to assistants say where they stand."""
+
 _RULES = {
     "pattern", "format", "example", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems",
     "minimum", "maximum", "additionalProperties",
@@ -41,6 +44,9 @@ def short_arguments(schema: Schema, *, with_null: bool) -> Schema:
     if not short.get("required"):
         del short["required"]
     properties = cast("dict[str, Schema]", short.get("properties", {}))
+    for part in properties.values():
+        if part.get("description") in STAND_ELSEWHERE:
+            del part["description"]
     if properties and not with_null:
         short["properties"] = {name: _without_null(part) for name, part in properties.items()}
     return short

@@ -50,7 +50,8 @@ INSTRUCTIONS = (
     "time zone; most tools take a period in words, such as 'last month'. Rows leave out what is "
     "null. Refunds are purchases with a negative amount. "
     "For totals by channel, campaign, event, day or country use query_report; use list_events only "
-    "for single events. Say which attribution model and window a number is under."
+    "for single events. Say which attribution model and window a number is under. "
+    "An argument without words is as in query_report or list_events."
 )
 
 _HINTS: dict[CacheableMethod, CacheHint] = {

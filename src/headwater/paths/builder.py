@@ -144,7 +144,7 @@ class _Day:
         when the day was never known.
         """
         columns = (Column.EVENT_IDS,)
-        values = {"space_id": self._space_id, "first_day": self.day, "last_day": self.day}
+        values = self._values | {"first_day": self.day, "last_day": self.day, "days": [self.day]}
         rows = self._cursor.execute(read_query("read", columns), values).fetchall()
         parts = [unpacked(row, columns) for row in rows]
         known = self._connection.execute(segments.queries["days"], values).fetchone()

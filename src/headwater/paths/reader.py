@@ -5,8 +5,7 @@ once, as it is.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from datetime import date, timedelta
 from typing import Any
 
@@ -19,29 +18,18 @@ from headwater.database.queries import fetch_all, fetch_one
 from headwater.paths.live import OF_IDS, assemble, live_paths, live_values, read_numbers
 from headwater.paths.lookup import are_among
 from headwater.paths.path_data import ON_PATHS, Column, IntArray, PathData
-from headwater.paths.segments import DamagedSegment, Segment, queries, read_query, unpacked
+from headwater.paths.segments import DamagedSegment, queries, read_query, unpacked
+from headwater.paths.survey import Block, SegmentedDay, Survey, pending_events
 
 MOST_LIVE_EVENTS = 10_000
 """The events that are read from the tables at once."""
-PIECE_SIZE = 400_000
-"""Segments are put together up to so many events and touches: enough for arithmetic in bulk. Twice
-as many are a little quicker still, and take twice the memory.
-"""
 SEGMENTS_AT_ONCE = 8
 
 log = structlog.get_logger()
 
+Piece = tuple[Block, PathData]
 
-@dataclass
-class _Trust:
-    """The days, and their events, whose segments are to be believed or not."""
-
-    parts: dict[date, int]
-    """The number of segments of each day that has any."""
-    pending: dict[date, IntArray]
-    """Events whose segments are behind."""
-    distrusted: set[date] = field(default_factory=set[date])
-    """Days whose events are all read from the tables."""
+_NO_IDS = np.array([], dtype=np.int64)
 
 
 class PathReader:
@@ -62,96 +50,114 @@ class PathReader:
         always = [Column.EVENT_IDS, *([Column.COMPANIES] if by_company else [])]
         self._columns = tuple(dict.fromkeys([*always, *columns]))
 
-    async def read(self, first_day: date, last_day: date) -> AsyncIterator[PathData]:
-        """Yield the events of these days, in UTC, piece by piece. The order is not fixed. Every day
-        is looked at, so there should be none before the first event, or after the last.
+    async def survey(self, first_day: date, last_day: date) -> Survey:
+        """Return what there is of these days, in UTC. Every day is looked at, so there should be
+        none before the first event, or after the last.
         """
-        trust = await self._trust(first_day, last_day)
+        span = {"space_id": self._space_id, "first_day": first_day, "last_day": last_day}
+        cursor = self._connection.cursor(binary=True)
+        days = await fetch_all(cursor, queries["survey"], span)
+        pending = await fetch_all(cursor, queries["pending"], span)
+        incomplete = {day for day, count, parts, *_ in days if (parts or []) != list(range(count))}
+        known = {day for day, *_ in days}
+        length = (last_day - first_day).days + 1
+        unknown = {first_day + timedelta(number) for number in range(length)} - known
+        return Survey(
+            first_day, last_day,
+            [
+                SegmentedDay(day, size, stamps) for day, count, _, size, stamps in days
+                if count and day not in incomplete
+            ],
+            {day: pending_events(*map(read_numbers, numbers)) for day, *numbers in pending},
+            frozenset(incomplete | await self._with_events(unknown)),
+            identifies=not self._by_company,
+        )  # fmt: skip
+
+    async def read(self, survey: Survey, is_known: Callable[[Block], bool]) -> AsyncIterator[Piece]:
+        """Yield the events of a survey, block by block, without those blocks that are known. What
+        is read for a block may be less than it has: the rest is in a later one, and neither has an
+        identity then.
+        """
         event_ids: list[IntArray] = []
-        gathered: list[PathData] = []
-        async for paths in self._segments(trust, first_day, last_day):
+        damaged: set[date] = set()
+        wanted = [block for block in survey.blocks() if not is_known(block)]
+        async for block, paths in self._blocks(survey, wanted, damaged):
             if self._by_company:
                 event_ids.append(_of_companies(paths))
-            gathered.append(self._own(paths))
-            if sum(piece.events + piece.touches for piece in gathered) >= PIECE_SIZE:
-                yield PathData.join(gathered)
-                gathered.clear()
-        if gathered:
-            yield PathData.join(gathered)
-        event_ids += [ids for day, ids in trust.pending.items() if day not in trust.distrusted]
-        event_ids.append(await self._ids_of_days(trust.distrusted))
-        live_ids = np.concatenate([np.array([], dtype=np.int64), *event_ids])
-        for at in range(0, len(live_ids), MOST_LIVE_EVENTS):
-            yield await self.read_live(live_ids[at : at + MOST_LIVE_EVENTS])
+            yield block, self._own(paths)
+        event_ids += [
+            pending.event_ids for day, pending in survey.pending.items()
+            if day not in damaged and day not in survey.distrusted
+        ]  # fmt: skip
+        event_ids.append(await self._ids_of_days(damaged | survey.distrusted))
+        live_ids = np.concatenate([_NO_IDS, *event_ids])
+        for place in range(0, len(live_ids), MOST_LIVE_EVENTS):
+            block = survey.live_block(damaged, place)
+            if not is_known(block):
+                yield block, await self.read_live(live_ids[place : place + MOST_LIVE_EVENTS])
 
-    async def _trust(self, first_day: date, last_day: date) -> _Trust:
-        span = {"space_id": self._space_id, "first_day": first_day, "last_day": last_day}
-        parts = dict(await fetch_all(self._connection, queries["days"], span))
-        pending = await fetch_all(self._connection.cursor(binary=True), queries["pending"], span)
-        trust = _Trust(parts, {day: np.unique(read_numbers(ids)) for day, ids in pending})
-        length = (last_day - first_day).days + 1
-        days = (first_day + timedelta(number) for number in range(length))
-        unknown = [day for day in days if day not in parts]
-        if unknown:
-            values = {"space_id": self._space_id, "days": unknown}
-            rows = await fetch_all(self._connection, queries["days_with_events"], values)
-            trust.distrusted = {day for (day,) in rows}
-        return trust
+    async def _with_events(self, days: Collection[date]) -> set[date]:
+        """Return those of some days on which there are events."""
+        if not days:
+            return set()
+        values = {"space_id": self._space_id, "days": sorted(days)}
+        rows = await fetch_all(self._connection, queries["days_with_events"], values)
+        return {day for (day,) in rows}
 
-    async def _segments(
-        self, trust: _Trust, first_day: date, last_day: date
-    ) -> AsyncIterator[PathData]:
-        """Yield what is to be believed of the segments. A day of which one is missing or damaged is
-        added to those that are distrusted.
+    async def _blocks(
+        self, survey: Survey, blocks: Sequence[Block], damaged: set[date]
+    ) -> AsyncIterator[Piece]:
+        """Yield what is to be believed of some blocks of segments, in order. A day of which one is
+        damaged is added to `damaged`.
         """
-        span = {"space_id": self._space_id, "first_day": first_day, "last_day": last_day}
+        at, gathered = 0, list[PathData]()
+        async for day, records in self._records(survey, blocks):
+            if day > blocks[at].last_day:
+                if gathered:
+                    yield _piece(blocks[at], gathered, damaged)
+                at, gathered = at + 1, []
+            gathered += self._of_day(survey, day, records, damaged)
+        if gathered:
+            yield _piece(blocks[at], gathered, damaged)
+
+    async def _records(
+        self, survey: Survey, blocks: Sequence[Block]
+    ) -> AsyncIterator[tuple[date, list[Sequence[Any]]]]:
+        """Yield the stored segments of every day of some blocks, day by day."""
+        days = [
+            day.day for block in blocks for day in survey.days
+            if block.first_day <= day.day <= block.last_day
+        ]  # fmt: skip
+        if not days:
+            return
         async with self._connection.cursor(name="segments", binary=True) as cursor:
             cursor.itersize = SEGMENTS_AT_ONCE
-            await cursor.execute(read_query("read", self._columns), span)
-            expected = sorted(trust.parts.items(), reverse=True)
+            values = {"space_id": self._space_id, "days": days}
+            await cursor.execute(read_query("read", self._columns), values)
             of_day: list[Sequence[Any]] = []
             async for record in cursor:
                 if of_day and of_day[0][0] != record[0]:
-                    for paths in self._of_day(trust, expected, of_day):
-                        yield paths
+                    yield of_day[0][0], of_day
                     of_day = []
                 of_day.append(record)
-            for paths in (
-                *self._of_day(trust, expected, of_day),
-                *self._of_day(trust, expected, []),
-            ):
-                yield paths
+            if of_day:
+                yield of_day[0][0], of_day
 
     def _of_day(
-        self, trust: _Trust, expected: list[tuple[date, int]], records: list[Sequence[Any]]
+        self, survey: Survey, day: date, records: list[Sequence[Any]], damaged: set[date]
     ) -> list[PathData]:
-        """Return the paths of a day, without those that are pending; `expected` days before it have
-        lost their segments.
-        """
-        day = records[0][0] if records else date.max
-        while expected and expected[-1][0] < day:
-            lost, parts = expected.pop()
-            if parts:
-                trust.distrusted.add(lost)
-        if not records:
+        """Return the paths of a day, without those that are pending."""
+        try:
+            pieces = [unpacked(record, self._columns).paths for record in records]
+        except DamagedSegment:
+            log.warning("damaged path segment", space_id=self._space_id, day=str(day))
+            damaged.add(day)
             return []
-        parts = expected.pop()[1] if expected and expected[-1][0] == day else 0
-        segments = self._unpacked(records)
-        if segments is None or [segment.part for segment in segments] != list(range(parts)):
-            trust.distrusted.add(day)
-            return []
-        pending = trust.pending.get(day)
-        pieces = [segment.paths for segment in segments]
+        pending = survey.pending.get(day)
         if pending is None:
             return pieces
-        return [paths.select(~are_among(pending, paths[Column.EVENT_IDS])) for paths in pieces]
-
-    def _unpacked(self, records: list[Sequence[Any]]) -> list[Segment] | None:
-        try:
-            return [unpacked(record, self._columns) for record in records]
-        except DamagedSegment:
-            log.warning("damaged path segment", space_id=self._space_id, day=str(records[0][0]))
-            return None
+        ids = pending.event_ids
+        return [paths.select(~are_among(ids, paths[Column.EVENT_IDS])) for paths in pieces]
 
     def _own(self, paths: PathData) -> PathData:
         return paths.select(paths[Column.COMPANIES] == 0) if self._by_company else paths
@@ -159,7 +165,7 @@ class PathReader:
     async def _ids_of_days(self, days: Iterable[date]) -> IntArray:
         values = {"space_id": self._space_id, "days": sorted(days)}
         if not values["days"]:
-            return np.array([], dtype=np.int64)
+            return _NO_IDS
         rows = await fetch_all(self._connection, queries["events_of_days"], values)
         return np.array([event_id for (event_id,) in rows], dtype=np.int64)
 
@@ -174,6 +180,13 @@ class PathReader:
             with_touches=not ON_PATHS.isdisjoint(self._columns),
         )  # fmt: skip
         return assemble(await fetch_one(cursor, query, values))
+
+
+def _piece(block: Block, gathered: Sequence[PathData], damaged: Collection[date]) -> Piece:
+    """Return the paths of a block; without an identity when it lacks a day."""
+    if any(block.first_day <= day <= block.last_day for day in damaged):
+        block = Block(None, block.first_day, block.last_day)
+    return block, PathData.join(gathered)
 
 
 def _of_companies(paths: PathData) -> IntArray:

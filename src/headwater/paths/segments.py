@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -90,6 +91,7 @@ def write_values(space_id: int, segment: Segment) -> dict[str, Any]:
     postings = make_postings(paths)
     return {
         "space_id": space_id, "day": segment.day, "part": segment.part,
+        "stamp": secrets.randbits(63),
         "events": paths.events, "touches": paths.touches, "event_names": list(paths.event_names),
         "bases": [column.base for column in packed.values()],
         "checksums": [column.checksum for column in packed.values()],

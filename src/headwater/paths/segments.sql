@@ -2,7 +2,7 @@
 -- Some columns of the segments of some days, each with where it belongs.
 SELECT s.day, s.part, s.event_count, s.touch_count, s.event_names, s.bases, s.checksums, {columns}
 FROM path_segments s
-WHERE s.space_id = %(space_id)s AND s.day BETWEEN %(first_day)s AND %(last_day)s
+WHERE s.space_id = %(space_id)s AND s.day = ANY(%(days)s::date[])
 ORDER BY s.day, s.part;
 
 -- name: read_part
@@ -29,6 +29,22 @@ ORDER BY s.day, s.part;
 -- The days that have segments, and how many each.
 SELECT d.day, d.parts FROM path_days d
 WHERE d.space_id = %(space_id)s AND d.day BETWEEN %(first_day)s AND %(last_day)s;
+
+-- name: survey
+-- The days that have segments: how many there should be, which there are, what they hold, and their
+-- stamps, numbers of eight octets, highest first.
+SELECT d.day, d.parts, s.parts, coalesce(s.size, 0), coalesce(s.stamps, '')
+FROM path_days d
+LEFT JOIN (
+    SELECT s.day, array_agg(s.part ORDER BY s.part) AS parts,
+           sum(s.event_count + s.touch_count)::bigint AS size,
+           string_agg(int8send(s.stamp), '' ORDER BY s.part) AS stamps
+    FROM path_segments s
+    WHERE s.space_id = %(space_id)s AND s.day BETWEEN %(first_day)s AND %(last_day)s
+    GROUP BY s.day
+) s ON s.day = d.day
+WHERE d.space_id = %(space_id)s AND d.day BETWEEN %(first_day)s AND %(last_day)s
+ORDER BY d.day;
 
 -- name: all_days
 -- Every day with events, segments or changes.
@@ -59,25 +75,27 @@ JOIN events e
  AND e.event_time < (d.day::timestamp + interval '1 day') AT TIME ZONE 'UTC';
 
 -- name: pending
--- The events whose segments are not to be believed, by day: numbers of eight octets, highest first.
-SELECT p.day, string_agg(int8send(p.event_id), '')
+-- The events whose segments are not to be believed, by day, and the changes by which they are not:
+-- numbers of eight octets, highest first.
+SELECT p.day, string_agg(int8send(p.event_id), ''), string_agg(int8send(p.id), '')
 FROM pending_paths p
 WHERE p.space_id = %(space_id)s AND p.day BETWEEN %(first_day)s AND %(last_day)s
-GROUP BY p.day;
+GROUP BY p.day
+ORDER BY p.day;
 
 -- name: write
 -- A segment, new or instead of what it was.
 INSERT INTO path_segments
-    (space_id, day, part, event_count, touch_count, event_names, bases, checksums,
+    (space_id, day, part, stamp, event_count, touch_count, event_names, bases, checksums,
      common_sources, posted_sources, posting_ends, postings, {names})
-VALUES (%(space_id)s, %(day)s, %(part)s, %(events)s, %(touches)s, %(event_names)s,
+VALUES (%(space_id)s, %(day)s, %(part)s, %(stamp)s, %(events)s, %(touches)s, %(event_names)s,
         %(bases)s::bigint[], %(checksums)s::bigint[], %(common_sources)s,
         %(posted_sources)s::smallint[], %(posting_ends)s::integer[], %(postings)s, {values})
 ON CONFLICT (space_id, day, part) DO UPDATE
-SET (event_count, touch_count, event_names, bases, checksums, common_sources, posted_sources,
-     posting_ends, postings, {names}) =
-    (excluded.event_count, excluded.touch_count, excluded.event_names, excluded.bases,
-     excluded.checksums, excluded.common_sources, excluded.posted_sources,
+SET (stamp, event_count, touch_count, event_names, bases, checksums, common_sources,
+     posted_sources, posting_ends, postings, {names}) =
+    (excluded.stamp, excluded.event_count, excluded.touch_count, excluded.event_names,
+     excluded.bases, excluded.checksums, excluded.common_sources, excluded.posted_sources,
      excluded.posting_ends, excluded.postings, {excluded});
 
 -- name: write_day

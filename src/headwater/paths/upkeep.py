@@ -95,7 +95,7 @@ def forget_space(connection: Connection[Any], space_id: int) -> bool:
 
 def _check_day(connection: Connection[Any], space_id: int, day: date) -> DayReport:
     cursor = connection.cursor(binary=True)
-    span = {"space_id": space_id, "first_day": day, "last_day": day}
+    span = {"space_id": space_id, "first_day": day, "last_day": day, "days": [day]}
     record = cursor.execute(live_paths(OF_DAY), live_values(space_id, day=day)).fetchone()
     assert record is not None
     live = assemble(record)

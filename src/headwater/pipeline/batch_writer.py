@@ -21,6 +21,7 @@ from headwater.events.batch_store import (
     add_sources,
     record_duplicates,
     record_events,
+    release_keys,
     replace_events,
 )
 from headwater.failpoints import failpoint
@@ -91,9 +92,16 @@ def write_page_views(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_events(connection: Connection[Any], batch: Batch) -> None:
-    """Store the events."""
+    """Store the events. Those that others replace give up their keys at once, as a later event of
+    the batch may have one of them; they go when their deliveries have been handed over.
+    """
     batch.events = [event for item in batch.items if (event := _event(batch, item))]
-    record_events(connection, batch.space.id, batch.events)
+    replaced = {event.id for event in batch.replaced}
+    release_keys(connection, batch.space.id, replaced)
+    record_events(
+        connection, batch.space.id,
+        [event.without_keys() if event.id in replaced else event for event in batch.events],
+    )  # fmt: skip
 
 
 def note_changed_paths(connection: Connection[Any], batch: Batch) -> None:

@@ -152,6 +152,9 @@ class CredentialsRefused(msgspec.Struct, frozen=True):
     """The platform does not accept the destination's credentials."""
 
     error: str
+    account: bool = False
+    """True when it says that not the token is at fault, but the account or pixel of the settings,
+    which is not there or not for this token."""
 
 
 class PartlyAccepted(msgspec.Struct, frozen=True):

@@ -32,7 +32,7 @@ def read_token(answer: EgressResponse) -> tuple[str, float] | Verdict:
         return token, _life(body.get("expires_in"))
     error = body.get("error")
     text = error_text(
-        "No access token", f"HTTP {answer.status}", error, body.get("error_description")
+        "No access token was issued", f"HTTP {answer.status}", error, body.get("error_description")
     )
     later = not succeeded(answer) and isinstance(by_status(answer, 1), CallDeferred)
     if error in _LATER or later:

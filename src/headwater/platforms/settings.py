@@ -15,41 +15,47 @@ from headwater.platforms.models import Conversion
 _RULE = "rule"
 
 
-def matching(pattern: str, rule: str) -> Meta:
+def matching(pattern: str, rule: str, example: str) -> Meta:
     """Return the rule of text that matches a pattern; `rule` is the same in words, the rest of `The
-    setting …`.
+    setting …` up to its example.
     """
-    return Meta(pattern=pattern, extra={_RULE: rule})
+    words = f"{rule}, such as {example}."
+    return Meta(pattern=pattern, examples=[example], extra={_RULE: words})
 
 
-def digits(least: int, most: int) -> Meta:
+def digits(least: int, most: int, example: str) -> Meta:
     """Return the rule of so many digits."""
     count = str(most) if least == most else f"{least} to {most}"
-    return matching(rf"\A[0-9]{{{least},{most}}}\Z", f"must be {count} digits.")
+    rule = f"must be {count} digits and nothing else"
+    return matching(rf"\A[0-9]{{{least},{most}}}\Z", rule, example)
 
 
-def code(least: int, most: int, signs: str = "") -> Meta:
+def code(least: int, most: int, example: str, signs: str = "") -> Meta:
     """Return the rule of so many letters, digits and signs."""
     kinds = ["letters", "digits", *signs]
     allowed = f"{', '.join(kinds[:-1])} or {kinds[-1]}"
-    return matching(
-        rf"\A[A-Za-z0-9{signs}]{{{least},{most}}}\Z", f"must be {least} to {most} {allowed}."
-    )
+    rule = f"must be {least} to {most} {allowed}, without spaces"
+    return matching(rf"\A[A-Za-z0-9{signs}]{{{least},{most}}}\Z", rule, example)
 
 
 URL = Meta(
     pattern=r"\Ahttps?://[^\s?#]+\Z",
     max_length=500,
-    extra={_RULE: "must be an http or https address of at most 500 characters, without ? and #."},
+    examples=["https://oauth2.example.com/token"],
+    extra={
+        _RULE: "must be an http or https address of at most 500 characters, without ? and #, such"
+        " as https://oauth2.example.com/token."
+    },
 )
 
-Version = Annotated[str, matching(r"\Av[0-9]{1,3}\Z", "must be a version such as v1.")]
-PointVersion = Annotated[
-    str, matching(r"\Av[0-9]{1,3}\.[0-9]{1,2}\Z", "must be a version such as v1.0.")
-]
+Version = Annotated[str, matching(r"\Av[0-9]{1,3}\Z", "must be a version", "v1")]
+PointVersion = Annotated[str, matching(r"\Av[0-9]{1,3}\.[0-9]{1,2}\Z", "must be a version", "v1.0")]
 TestEventCode = Annotated[
-    Annotated[str, code(1, 64, "_-")] | None,
-    Meta(description="Code from the Test events tab; used by trials only."),
+    Annotated[str, code(1, 64, "TEST12345", "_-")] | None,
+    Meta(
+        description="Code that keeps test events from counting: Events Manager, Test events."
+        " Only tests carry it."
+    ),
 ]
 TokenUrl = Annotated[str, URL] | None
 ConsentDenied = Annotated[

@@ -54,6 +54,11 @@ class PayloadMatcher:
         self._identifiers = frozenset(identifiers)
         self._written = [tuple(_written(kind, value)) for kind, value in self._identifiers]
 
+    @property
+    def values(self) -> list[str]:
+        """Their identifiers that can stand alone, such as in a cell of a table."""
+        return sorted(value for kind, value in self._identifiers if kind != FINGERPRINT)
+
     def redact(self, kind: str, payload: str) -> str:
         """The payload of a row of this kind without the person's data; unchanged unless it names
         them.

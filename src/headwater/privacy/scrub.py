@@ -16,6 +16,10 @@ from headwater.privacy.redaction import PayloadMatcher
 
 queries = Queries(__name__, "scrub.sql")
 
+WITHDRAWN_UPLOAD = (
+    "Somebody was erased from this Space after the file was uploaded, so it was removed. Upload it "
+    "again, without them."
+)
 WITHDRAWN = "The file held a person who has been erased since. Ask for the export again."
 
 
@@ -27,7 +31,9 @@ def scrub(connection: Connection[Any], space_id: int, contact_id: int) -> None:
     group = [row[0] for row in connection.execute(queries["group"], values)]
     values = {"space_id": space_id, "group": group}
     person = PayloadMatcher(connection.execute(queries["identifiers"], values).fetchall())
-    # Before the queues: until it is deleted, a delivery can be replayed into one.
+    # Before the queues: until they are held back, uploaded files are brought into them.
+    _hold_imports(connection, space_id, person)
+    # Likewise: until it is deleted, a delivery can be replayed into one.
     _delete_deliveries(connection, space_id, group, person)
     _redact(connection, space_id, "inbox", person)
     _redact(connection, space_id, "rejected", person)
@@ -41,6 +47,23 @@ def scrub(connection: Connection[Any], space_id: int, contact_id: int) -> None:
     connection.execute(queries["delete_hits"], values)
     connection.execute(queries["delete_visits"], values)
     connection.execute(queries["withdraw_exports"], {**values, "withdrawn": WITHDRAWN})
+
+
+def _hold_imports(connection: Connection[Any], space_id: int, person: PayloadMatcher) -> None:
+    """Withdraw uploaded files that wait, keep the person out of those being imported, and delete
+    refused rows that name them.
+    """
+    values = {"space_id": space_id, "withdrawn_upload": WITHDRAWN_UPLOAD, "values": person.values}
+    connection.execute(queries["withdraw_uploads"], values)
+    connection.execute(queries["bar_from_imports"], values)
+    rows = connection.cursor().stream(queries["refused_rows"], values)
+    named = [
+        {"space_id": space_id, "import_id": import_id, "row": row}
+        for import_id, row, *texts in rows
+        if any(map(person.is_in, texts))
+    ]
+    if named:
+        connection.cursor().executemany(queries["delete_refused_row"], named)
 
 
 def _redact(connection: Connection[Any], space_id: int, queue: str, person: PayloadMatcher) -> None:

@@ -23,6 +23,32 @@ WHERE i.space_id = %(space_id)s AND i.contact_id = ANY(%(group)s::bigint[])
         SELECT FROM contact_identifiers now
         WHERE now.space_id = %(space_id)s AND now.kind = 'email' AND now.value = i.value));
 
+-- name: withdraw_uploads
+-- Uploaded files whose import has not begun: they may hold the person, so their files go.
+UPDATE import_jobs x
+SET status = 'failed', error = %(withdrawn_upload)s, ended_at = now(), taken = 0, lease = NULL,
+    leased_until = NULL
+WHERE x.space_id = %(space_id)s AND x.status IN ('uploading', 'uploaded', 'checking', 'checked');
+
+-- name: bar_from_imports
+-- Imports under way go on without the person: their rows are known by hashes, which go with the
+-- import. Taking the rows of the jobs waits until what is being stored has been.
+UPDATE import_jobs x
+SET erased = x.erased || ARRAY(
+    SELECT sha256(convert_to(x.file || ' ' || lower(v), 'UTF8'))
+    FROM unnest(%(values)s::text[]) AS v)
+WHERE x.space_id = %(space_id)s AND x.status IN ('queued', 'running');
+
+-- name: refused_rows
+-- Every refused row of the Space's imports that is kept.
+SELECT r.import_id, r.row, r.reason, r.cells FROM refused_rows r
+WHERE r.space_id = %(space_id)s;
+
+-- name: delete_refused_row
+-- A refused row that names the person.
+DELETE FROM refused_rows r
+WHERE r.space_id = %(space_id)s AND r.import_id = %(import_id)s AND r.row = %(row)s;
+
 -- name: payloads
 -- Every row of a queue.
 SELECT q.id, q.kind, q.payload FROM {queue} q WHERE q.space_id = %(space_id)s;

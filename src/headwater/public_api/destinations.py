@@ -13,7 +13,7 @@ from headwater.api.calls import Call, json_response
 from headwater.api.operations import Handler, Operation, PathParameter
 from headwater.deliveries import removal
 from headwater.destinations import destinations, schemas
-from headwater.destinations.destination_check import try_destination
+from headwater.destinations.destination_check import check_destination
 from headwater.destinations.destinations import DestinationRow
 from headwater.destinations.inputs import read_new
 from headwater.http.rate_limits import RateLimit
@@ -89,16 +89,14 @@ async def test_destination(call: Call) -> Response:
     """Send one made-up event in the platform's test mode, where it does not count."""
     destination_id = call.path_id("destination_id")
     shared = call.services
-    async with shared.database.transaction() as connection:
-        platform, destination = await destinations.open_destination(
-            connection, call.space_id, destination_id, shared.settings, shared.sealing_key
-        )
-    trial = await try_destination(shared.egress, destination, platform)
-    async with shared.database.connection() as connection:
-        await destinations.note_test(
-            connection, call.space_id, destination_id, ok=trial.ok, message=trial.message
-        )
-    return _answer({"ok": trial.ok, "http_status": trial.status, "message": trial.message})
+    checked, _ = await check_destination(
+        shared.database.transaction, shared.egress, (call.space_id, destination_id),
+        shared.settings, shared.sealing_key,
+    )  # fmt: skip
+    return _answer({
+        "ok": checked.ok, "http_status": checked.status, "message": checked.message,
+        "remedy": checked.remedy,
+    })  # fmt: skip
 
 
 def _answer(content: Any, status: int = 200) -> Response:

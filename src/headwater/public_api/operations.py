@@ -23,7 +23,9 @@ from headwater.public_api.erasures import OPERATIONS as PRIVACY
 from headwater.public_api.events import OPERATIONS as EVENTS
 from headwater.public_api.exports import OPERATIONS as EXPORTS
 from headwater.public_api.ingest import OPERATIONS as INGEST
+from headwater.public_api.rates import OPERATIONS as RATES
 from headwater.public_api.reports import OPERATIONS as REPORTS
+from headwater.public_api.spend import OPERATIONS as SPEND
 from headwater.sites.sites import REPORTING
 
 PREFIX = "/public-api/v1"
@@ -40,6 +42,8 @@ OPERATIONS: tuple[Operation, ...] = (
     *REPORTS,
     *ATTRIBUTION,
     *ADS,
+    *SPEND,
+    *RATES,
     *EXPORTS,
     *PRIVACY,
     *DESTINATIONS,

@@ -24,6 +24,9 @@ from headwater.reports.path_report import query_paths
 from headwater.reports.report import query_report
 from headwater.reports.report_answer import REPORT, report_answer, report_csv
 from headwater.reports.report_reader import CONNECTION_SECONDS
+from headwater.reports.spend_answer import PARAMETERS as SPEND_PARAMETERS
+from headwater.reports.spend_answer import SPEND, read_spend_query, spend_answer, spend_csv
+from headwater.reports.spend_report import query_spend
 from headwater.spaces.spaces import fetch_space
 
 CSV = "text/csv"
@@ -57,6 +60,21 @@ async def get_paths(call: Call) -> Response:
     if _wants_csv(call):
         return _csv_response(paths_csv(report))
     return json_response(msgspec.json.encode(paths_answer(query, report)))
+
+
+async def get_spend_report(call: Call) -> Response:
+    """Put what ads have cost beside what they brought, by group. With `Accept: text/csv`, the rows
+    as CSV.
+    """
+    database = call.services.database
+    async with database.transaction() as connection:
+        space = await fetch_space(connection, call.space_id)
+    query = read_spend_query(call.query, space, datetime.now(UTC))
+    async with database.transaction(CONNECTION_SECONDS) as connection:
+        report = await query_spend(connection, call.space_id, query)
+    if _wants_csv(call):
+        return _csv_response(spend_csv(report))
+    return json_response(msgspec.json.encode(spend_answer(query, report)))
 
 
 async def list_credits(call: Call) -> Response:
@@ -110,6 +128,18 @@ OPERATIONS = (
         ],
         answer=answer("The report of paths.", PATHS),
         handler=get_paths,
+    ),
+    Operation(
+        id="get_spend_report",
+        method="GET",
+        path="/reports/spend",
+        tag="Reports",
+        summary="Get Spend Report",
+        scope="reports:read",
+        limit=RateLimit("get_spend_report", 30),
+        parameters=[parameter.openapi() for parameter in SPEND_PARAMETERS],
+        answer=answer("The report of spend.", SPEND),
+        handler=get_spend_report,
     ),
     Operation(
         id="list_credits",

@@ -223,8 +223,9 @@ _WORDS = {
     ),
     FindingKind.OTHER_CURRENCIES: _Words(
         Severity.BAD, "Amounts in other currencies",
-        "Reports add amounts up as they are, whatever their currency.",
-        "Convert amounts to the Space's currency before they are sent, or use a Space for each.",
+        "Reports convert them at the rate of each day, and are refused where there is none.",
+        "See that there are exchange rates (`PUT /rates`, or `headwater rates import`), or convert "
+        "amounts to the Space's currency before they are sent.",
     ),
     FindingKind.FUTURE_EVENTS: _Words(
         Severity.WARNING, "Events from the future",

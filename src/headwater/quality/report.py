@@ -9,6 +9,8 @@ from dataclasses import replace
 
 from psycopg import AsyncConnection
 
+from headwater.alerts.problems import MOST_COUNTED, Alert, list_problems
+from headwater.alerts.rules import Rule
 from headwater.http.timerange import TimeRange
 from headwater.quality.event_checks import EventChecks, read_reasons
 from headwater.quality.models import (
@@ -19,14 +21,13 @@ from headwater.quality.models import (
     title_of_kind,
 )
 from headwater.quality.touchpoint_checks import TouchpointChecks
-from headwater.reports.alerts import MOST_COUNTED, Alert, AlertKind, list_alerts
 from headwater.spaces.models import Space
 
 _OF_ALERTS = {
-    AlertKind.DESTINATION_HELD: FindingKind.DESTINATION_HELD,
-    AlertKind.DELIVERIES_LATE: FindingKind.DELIVERIES_LATE,
-    AlertKind.PROCESSING_LATE: FindingKind.PROCESSING_LATE,
-    AlertKind.EVENTS_REJECTED: FindingKind.EVENTS_REJECTED,
+    Rule.DESTINATION_HELD: FindingKind.DESTINATION_HELD,
+    Rule.DELIVERIES_LATE: FindingKind.DELIVERIES_LATE,
+    Rule.PROCESSING_LATE: FindingKind.PROCESSING_LATE,
+    Rule.EVENTS_REJECTED: FindingKind.EVENTS_REJECTED,
 }
 
 
@@ -34,7 +35,7 @@ async def check_quality(
     connection: AsyncConnection, space: Space, period: TimeRange
 ) -> QualityReport:
     """Return what spoils the figures of a period, the most urgent first."""
-    alerts = _of_alerts(await list_alerts(connection, space.id))
+    alerts = _of_alerts(await list_problems(connection, space.id))
     events = await EventChecks(connection, space, period).run()
     touchpoints = await TouchpointChecks(connection, space, period).run()
     reasons = await read_reasons(connection, space.id)

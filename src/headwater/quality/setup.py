@@ -36,6 +36,7 @@ class SetupState:
     """The last use of any API key that works."""
     site_key: str | None
     """Of the first site."""
+    site_id: int | None
     first_order_at: datetime | None
     assistants: int
     """Tokens that work."""

@@ -8,6 +8,9 @@ SELECT (SELECT count(*) FROM api_keys k
        (SELECT s.site_key FROM sites s
         WHERE s.space_id = %(space_id)s AND s.revoked_at IS NULL
         ORDER BY s.id LIMIT 1) AS site_key,
+       (SELECT s.id FROM sites s
+        WHERE s.space_id = %(space_id)s AND s.revoked_at IS NULL
+        ORDER BY s.id LIMIT 1) AS site_id,
        (SELECT e.event_time FROM (
             SELECT l.event_time, l.event_name, l.amount FROM events l
             WHERE l.space_id = %(space_id)s

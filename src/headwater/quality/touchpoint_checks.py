@@ -18,6 +18,7 @@ from headwater.events.accepted import SALES_EVENTS
 from headwater.http.timerange import TimeRange
 from headwater.quality.event_checks import MOST_EVENTS, MOST_EXAMPLES
 from headwater.quality.models import Finding, FindingExample, FindingKind, FindingPart, Sample
+from headwater.sites.source_rules import fetch_own_hosts
 from headwater.sources import clicks
 from headwater.sources.addresses import read_address, read_parameters
 from headwater.sources.catalogue import PAID_IDS, SOURCES
@@ -135,7 +136,7 @@ class TouchpointChecks:
 
     async def _sites(self, groups: list[_Group]) -> Mapping[FindingKind, list[_Group]]:
         """Return the unlisted sites that are the Space's own, and those where people pay."""
-        own = [*self._space.own_domains, *await self._own_hosts()]
+        own = [*self._space.own_domains, *await fetch_own_hosts(self._connection, self._space.id)]
         excluded = exclusions_of(
             tuple(own), tuple(self._space.excluded_referrers), tuple(self._space.heeded_referrers)
         )
@@ -150,11 +151,6 @@ class TouchpointChecks:
             elif _is_payment(group.value, *returns.get(group.value, (0, 0))):
                 sites[FindingKind.PAYMENT_REFERRERS].append(group)
         return sites
-
-    async def _own_hosts(self) -> list[str]:
-        values = {"space_id": self._space.id}
-        rows = await fetch_all(self._connection, queries["own_hosts"], values)
-        return [host for (host,) in rows if read_address(host) is not None]
 
     async def _returns(self) -> Mapping[str, tuple[int, int]]:
         """Return how many orders followed at once on a visit from a host, and how many of these

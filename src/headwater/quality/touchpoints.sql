@@ -85,10 +85,3 @@ LIMIT %(most_groups)s;
 SELECT t.id, t.contact_id, t.occurred_at, t.url, t.referrer_host
 FROM touchpoints t
 WHERE t.space_id = %(space_id)s AND t.id = ANY(%(ids)s::bigint[]);
-
--- name: own_hosts
--- The hosts of the Space's sites, without the signs of their subdomains.
-SELECT DISTINCT split_part(split_part(replace(o.origin, '://*.', '://'), '://', 2), ':', 1)
-FROM sites s CROSS JOIN LATERAL unnest(s.origins) AS o (origin)
-WHERE s.space_id = %(space_id)s
-ORDER BY 1;

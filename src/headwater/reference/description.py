@@ -12,7 +12,17 @@ Schema = dict[str, Any]
 
 SHORT_ENUM = 8
 """Longer lists of values are folded away."""
-_ORDER = ("Ingest", "Events", "Reports", "Contacts", "Companies", "Exports", "Destinations", "Ads")
+_ORDER = (
+    "Ingest",
+    "Events",
+    "Reports",
+    "Contacts",
+    "Companies",
+    "Exports",
+    "Destinations",
+    "Ads",
+    "Spend",
+)
 ABOUT = {
     "Ingest": "Send what happens: conversions, sign-ups, refunds and touchpoints.",
     "Events": "Read events and the sources that are credited with them, correct and delete them.",
@@ -22,6 +32,7 @@ ABOUT = {
     "Exports": "Whole days and ranges as files, made in the background.",
     "Destinations": "Ad platforms that conversions are forwarded to, and what became of each.",
     "Ads": "Names for the ids of campaigns, ad sets and ads.",
+    "Spend": "What ads have cost, and the rates by which amounts are converted.",
 }
 """The subjects, which are the document's tags, in the order in which a reader needs them."""
 

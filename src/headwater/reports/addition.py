@@ -11,7 +11,13 @@ import numpy as np
 
 from headwater.paths.path_data import BoolArray, Column, IntArray, PathData
 from headwater.reports.cells import Cells, event_cells, paired, touch_cells
-from headwater.reports.chosen_events import COUNTS, STATUSES, ChosenEvents, ModelCredit
+from headwater.reports.chosen_events import (
+    COUNTS,
+    STATUSES,
+    ChosenEvents,
+    ModelCredit,
+    StatusSums,
+)
 from headwater.reports.forms import Sum, credit_sum
 from headwater.reports.models import CREDITED, Measure
 from headwater.reports.order import firsts
@@ -58,9 +64,7 @@ class _Addition:
         self._credits: Mapping[str, ModelCredit] = events.credits if plan.is_about_touches else {}
 
     def sums(self) -> PieceSums:
-        statuses = {
-            model: self._by_status(self._credits.get(model)) for model in self._plan.query.models
-        }
+        statuses = {model: self._by_status(model) for model in self._plan.query.models}
         names = count_names(self._events.paths, self._counted())
         return PieceSums(self._groups(), statuses, names)
 
@@ -78,8 +82,16 @@ class _Addition:
             counted[some.events] = True
         return counted
 
-    def _by_status(self, credited: ModelCredit | None) -> Tally:
-        """Return the sums of whole events by what became of them."""
+    def _by_status(self, model: str) -> Tally:
+        """Return the sums of whole events by what became of them, which plans of a scope share."""
+        credited, sums = self._credits.get(model), self._plan.status_sums
+        wanted = StatusSums(model if credited else None, sums, self._plan.touched)
+        by_status = self._events.by_status
+        if wanted not in by_status:
+            by_status[wanted] = self._sum_by_status(credited)
+        return by_status[wanted]
+
+    def _sum_by_status(self, credited: ModelCredit | None) -> Tally:
         statuses = np.full(self._events.count, COUNTS) if credited is None else credited.statuses
         cells = Cells(statuses, len(STATUSES), {0: np.arange(len(STATUSES))})
         tally = self._whole_events(cells, None, self._plan.status_sums)

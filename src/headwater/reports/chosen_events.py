@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from math import lcm
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from headwater.reports.forms import TOUCHED_EVENTS, TOUCHED_REVENUE, Sum
 from headwater.reports.models import DateBasis, Measure, NoCredit
 from headwater.reports.plan import ReportScope
 from headwater.reports.selection import amounts_of, touches_in_window
-from headwater.reports.tally import WideSums
+from headwater.reports.tally import Tally, WideSums
 
 WHOLE_EVENT = 5 * lcm(*range(1, 41))
 """The units in which an event itself is shared out, as its amount is. Every model's shares of a
@@ -34,6 +34,16 @@ is credited.
 COUNTS, _NO_TOUCH, _OUTSIDE_WINDOW, _NOT_COUNTED, _LEFT_OUT = range(len(STATUSES))
 
 
+class StatusSums(NamedTuple):
+    """Sums of whole events by what became of them."""
+
+    model: str | None
+    """None where no credit is worked out."""
+    sums: tuple[Sum, ...]
+    touched: bool
+    """True with the sums of touched events."""
+
+
 class ChosenEvents:
     """The chosen events of a piece."""
 
@@ -42,6 +52,8 @@ class ChosenEvents:
         self.scope, self.paths = scope, paths
         self.count = paths.events
         self._values: dict[Sum, IntArray] = {}
+        self.by_status: dict[StatusSums, Tally] = {}
+        """The sums by what became of events that some plan of the scope has added up."""
 
     @classmethod
     def of(cls, scope: ReportScope, paths: PathData) -> Self:

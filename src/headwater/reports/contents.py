@@ -33,6 +33,8 @@ class SpaceContents:
     """The number of contacts, or SAMPLED_CONTACTS."""
     with_country: int
     """The number of these that have a country."""
+    has_spend: bool
+    """True when anything that ads have cost is stored."""
 
 
 async def fetch_contents(connection: AsyncConnection, space_id: int) -> SpaceContents:

@@ -9,7 +9,8 @@ SELECT (SELECT min(e.event_time) FROM events e WHERE e.space_id = %(space_id)s) 
                              WHERE known.space_id = %(space_id)s
                              ORDER BY known.event_time DESC, known.id DESC LIMIT %(events)s) e
                        GROUP BY e.event_name) n), '{}') AS event_counts,
-       k.contacts, k.with_country
+       k.contacts, k.with_country,
+       EXISTS (SELECT FROM spend s WHERE s.space_id = %(space_id)s) AS has_spend
 FROM (SELECT count(*) AS contacts, count(c.country) AS with_country
       FROM (SELECT known.country FROM contacts known
             WHERE known.space_id = %(space_id)s AND known.merged_into IS NULL

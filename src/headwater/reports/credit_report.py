@@ -39,7 +39,7 @@ from headwater.reports.credit_models import (
 from headwater.reports.forms import TOUCHED_EVENTS, TOUCHED_REVENUE, Sum, credit_sum
 from headwater.reports.measures import plain
 from headwater.reports.models import DateTimeSpan, Measure
-from headwater.reports.path_pass import path_reader, read_pieces
+from headwater.reports.path_pass import path_reader
 from headwater.reports.plan_loader import PlanLoader
 from headwater.reports.report_reader import ReportReader, in_thread, open_reader
 from headwater.reports.result import PeriodSums
@@ -67,7 +67,8 @@ async def query_credits(
         (planned,) = await PlanLoader(reader, [query.report]).plans(query.report)
         request = ListRequest(query.listed, query.at, query.per_page + 1)
         work = partial(list_piece, planned.plan, request)
-        pieces = [piece async for piece in read_pieces(reader, [planned], work)]
+        read = path_reader(reader, [planned.plan])
+        pieces = [piece async for piece in reader.pieces(read, planned.days, work)]
         sums = await in_thread(
             PeriodSums.join, query.report, planned.period, [piece.sums for piece in pieces]
         )
@@ -75,7 +76,7 @@ async def query_credits(
         page = _page(query, events.nearest(request.at, request.most))
         event_ids = np.array([int(line) for line in page.lines], dtype=np.int64)
         await reader.bound_time()
-        paths = await path_reader(reader, [planned.plan]).read_live(event_ids)
+        paths = await reader.in_one_currency(await read.read_live(event_ids))
         shares = await in_thread(SharedOut, planned.plan, paths, query.listed)
         rows = await _RowReader(reader, shares).rows()
         return CreditsPage(
@@ -86,7 +87,7 @@ async def query_credits(
             previous=page.previous,
             span=span,
             timezone=reader.space.timezone,
-            currency=reader.space.currency,
+            currency=reader.currency,
         )
 
 

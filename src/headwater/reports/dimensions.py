@@ -12,15 +12,13 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from headwater.paths.lookup import place_among
+from headwater.paths.lookup import NumberMap
 from headwater.paths.path_data import Column, IntArray, PathData
 from headwater.reports.time_buckets import TimeBuckets
 from headwater.sources.catalogue import CHANNEL_IDS
 
 NO_KEY = -1
 """The key of what has none: an event without a company, a touch without a campaign."""
-
-_LONG_TABLE = 1 << 22
 
 
 class Dimension(Protocol):
@@ -75,21 +73,11 @@ class Mapped:
         return (self.column,)
 
     def keys(self, paths: PathData) -> IntArray:
-        values = paths[self.column]
-        if self._table is not None:
-            return self._table.take(values, mode="clip")
-        places, known = place_among(self.numbers, values)
-        return np.where(known, self.key_of[places], NO_KEY)
+        return self._key_map.find(paths[self.column])
 
     @cached_property
-    def _table(self) -> IntArray | None:
-        """The keys of all numbers, and after them that of any larger one; None where it is long."""
-        numbers = self.numbers
-        if len(numbers) and (numbers[0] < 0 or numbers[-1] >= _LONG_TABLE):
-            return None
-        table = np.full(int(numbers.max(initial=0)) + 2, NO_KEY, dtype=np.int64)
-        table[numbers] = self.key_of
-        return table
+    def _key_map(self) -> NumberMap:
+        return NumberMap(self.numbers, self.key_of, NO_KEY)
 
 
 @dataclass(frozen=True)

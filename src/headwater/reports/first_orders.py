@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from headwater.paths.lookup import NumberPlaces
+from headwater.paths.lookup import NumberMap
 from headwater.paths.path_data import Column, IntArray, PathData
+from headwater.paths.survey import Survey
 from headwater.reports.dimensions import NO_KEY
-from headwater.reports.order import firsts, in_order
-from headwater.reports.plan import FirstOrders
+from headwater.reports.order import distinct_values
+from headwater.reports.plan import NO_MARK, FirstOrders
 from headwater.reports.selection import are_named
+
+_SPARSE = 16
+"""Contacts lie close where there is an order for every so many of their ids."""
+_NEVER = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
@@ -30,30 +35,63 @@ class OfCustomer:
         return np.where(paths[Column.AMOUNTS] > 0, returning, NO_KEY)
 
 
-def orders_in(paths: PathData, event_names: Collection[str]) -> IntArray:
-    """Return the orders of a piece, as columns of contact, second and event; `event_names` empty is
-    all.
+@dataclass(frozen=True)
+class OrderScope:
+    """Orders with some names."""
+
+    event_names: frozenset[str]
+    """Empty is all."""
+
+    columns = (Column.CONTACTS, Column.NAMES, Column.AMOUNTS, Column.SECONDS)
+    """The columns of paths that tell them."""
+
+    def orders(self, paths: PathData) -> IntArray:
+        """Return the orders of a piece, as columns of contact, second and event."""
+        chosen = paths[Column.AMOUNTS] > 0
+        if self.event_names:
+            chosen &= are_named(self.event_names, paths)
+        columns = (Column.CONTACTS, Column.SECONDS, Column.EVENT_IDS)
+        return np.stack([paths[column][chosen].astype(np.int64) for column in columns])
+
+
+def gather_orders(scopes: Sequence[OrderScope], paths: PathData) -> list[IntArray]:
+    """Return the orders of a piece for each scope."""
+    return [scope.orders(paths) for scope in scopes]
+
+
+def first_of(orders: Sequence[IntArray], survey: Survey) -> FirstOrders:
+    """Return the earliest of each contact's orders of a survey; in one second, that of the least
+    id.
     """
-    chosen = paths[Column.AMOUNTS] > 0
-    if event_names:
-        chosen &= are_named(event_names, paths)
-    columns = (Column.CONTACTS, Column.SECONDS, Column.EVENT_IDS)
-    return np.stack([paths[column][chosen].astype(np.int64) for column in columns])
-
-
-def first_of(orders: Sequence[IntArray]) -> FirstOrders:
-    """Return the earliest of each contact's orders; in one second, that of the least id."""
     contacts, seconds = (_together(orders, place) for place in (0, 1))
-    in_turn, times = in_order(contacts, seconds)
-    first = firsts(in_turn)
-    places, earliest = NumberPlaces(in_turn[first]), times[first]
-    second = first[first + 1 < len(in_turn)] + 1
-    together = (in_turn[second] == in_turn[second - 1]) & (times[second] == times[second - 1])
-    if not together.any():
-        return FirstOrders(places, earliest, Column.SECONDS)
-    at_first = earliest[places.find(contacts)[0]] == seconds
-    in_turn, event_ids = in_order(contacts[at_first], _together(orders, 2)[at_first])
-    return FirstOrders(places, event_ids[firsts(in_turn)], Column.EVENT_IDS)
+    numbers, places = _numbered(contacts)
+    earliest = _least(places, seconds, len(numbers))
+    at_first = earliest[places] == seconds
+    known = earliest != _NEVER
+    if np.count_nonzero(at_first) == np.count_nonzero(known):
+        marks = NumberMap(numbers[known], earliest[known], NO_MARK)
+        return FirstOrders(marks, Column.SECONDS, survey)
+    ids = _least(places[at_first], _together(orders, 2)[at_first], len(numbers))
+    marks = NumberMap(numbers[known], ids[known], NO_MARK)
+    return FirstOrders(marks, Column.EVENT_IDS, survey)
+
+
+def _numbered(contacts: IntArray) -> tuple[IntArray, IntArray]:
+    """Return contacts, ascending, and the place of each one among them. Where they
+    lie close, as those of one Space do, these are all from the least on, with no need to sort.
+    """
+    least, most = (int(contacts.min()), int(contacts.max())) if len(contacts) else (0, -1)
+    if most - least < _SPARSE * len(contacts):
+        return np.arange(least, most + 1), contacts - least
+    numbers = distinct_values(contacts)
+    return numbers, np.searchsorted(numbers, contacts)
+
+
+def _least(places: IntArray, values: IntArray, size: int) -> IntArray:
+    """Return the least value at each place."""
+    least = np.full(size, _NEVER, dtype=np.int64)
+    np.minimum.at(least, places, values)
+    return least
 
 
 def _together(orders: Sequence[IntArray], place: int) -> IntArray:

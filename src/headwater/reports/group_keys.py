@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from headwater.reports.dimensions import NO_KEY
 from headwater.reports.time_buckets import TimeBuckets, key_of
@@ -16,6 +16,9 @@ _ID = re.compile("[1-9][0-9]{0,17}", re.ASCII)
 
 class GroupKeys(Protocol):
     """The keys that events or touches may have in a group."""
+
+    in_order: ClassVar[bool]
+    """True when the numbers of keys are in the order of their words."""
 
     def text(self, key: int) -> str:
         """Return a key other than NO_KEY in words."""
@@ -33,6 +36,7 @@ class ListedKeys:
     texts: Sequence[str]
     first: int = 0
     """The key of the first."""
+    in_order: ClassVar[bool] = False
 
     def text(self, key: int) -> str:
         return self.texts[key - self.first]
@@ -47,6 +51,8 @@ class ListedKeys:
 
 class IdKeys:
     """Keys that are ids."""
+
+    in_order: ClassVar[bool] = False
 
     def text(self, key: int) -> str:
         return str(key)

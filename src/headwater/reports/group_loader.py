@@ -7,14 +7,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import partial
 
 import numpy as np
 
-from headwater.paths.path_data import Column, IntArray
+from headwater.paths.path_data import IntArray
 from headwater.paths.reader import PathReader
 from headwater.reports.dimensions import Dimension, Step, steps
-from headwater.reports.first_orders import OfCustomer, first_of, orders_in
+from headwater.reports.first_orders import OfCustomer, OrderScope, first_of, gather_orders
 from headwater.reports.group_keys import CUSTOMERS, number_of, step_keys
 from headwater.reports.groups import ReportDimension, load_dimension
 from headwater.reports.models import STEPS, Comparison, DateTimeSpan, Filters, Group
@@ -34,6 +33,7 @@ class Subject:
     span: DateTimeSpan
     """The range asked for."""
     filters: Filters
+    window_days: int
     of_touch_dates: bool = False
     """True when the range, and times as groups, are of touches."""
 
@@ -99,16 +99,20 @@ class GroupLoader:
             return ReportDimension(group, OfCustomer(await self.first_orders()), CUSTOMERS)
         return await load_dimension(
             self._reader.connection, self._reader.space, group,
-            of_touch_dates=self._subject.of_touch_dates,
+            of_touch_dates=self._subject.of_touch_dates, window_days=self._subject.window_days,
         )  # fmt: skip
 
     async def _load_first_orders(self, names: frozenset[str], last_day: date) -> FirstOrders:
-        columns = (Column.CONTACTS, Column.NAMES, Column.AMOUNTS, Column.SECONDS)
-        paths = PathReader(self._reader.connection, self._reader.space.id, columns)
-        work = partial(orders_in, event_names=names)
-        days = (date.min, last_day)
-        orders = [piece async for piece in self._reader.pieces(paths, days, work)]
-        return await in_thread(first_of, orders)
+        reader, scope = self._reader, OrderScope(names)
+        paths = PathReader(reader.connection, reader.space.id, scope.columns)
+        survey = await reader.survey(paths, (date.min, last_day))
+
+        async def load() -> FirstOrders:
+            sums = reader.sums(paths, survey, [scope], gather_orders, signs=True)
+            orders = [of async for (of,) in sums]
+            return await in_thread(first_of, orders, survey)
+
+        return await reader.remembered((scope, survey.history(last_day)), load)
 
     async def _filter(self, group: Group, texts: Collection[str | None]) -> KeyFilter:
         loaded = await self.load(group)

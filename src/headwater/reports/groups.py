@@ -33,7 +33,13 @@ from headwater.reports.group_keys import (
     IdKeys,
     ListedKeys,
 )
-from headwater.reports.models import Group
+from headwater.reports.models import OF_PATHS, Group
+from headwater.reports.path_dimensions import (
+    DAYS_RANGES,
+    PATH_KEYS,
+    TOUCH_RANGES,
+    path_dimension,
+)
 from headwater.sources.catalogue import CHANNELS, SOURCES
 from headwater.spaces.models import Space
 
@@ -85,9 +91,12 @@ class ReportDimension:
 
 
 async def load_dimension(
-    connection: AsyncConnection, space: Space, group: Group, *, of_touch_dates: bool
-) -> ReportDimension:
-    """Return a group that only depends on the Space, made ready."""
+    connection: AsyncConnection, space: Space, group: Group, *, of_touch_dates: bool,
+    window_days: int,
+) -> ReportDimension:  # fmt: skip
+    """Return a group that does not depend on other events, made ready."""
+    if group in OF_PATHS:
+        return ReportDimension(group, path_dimension(group, window_days), _KEYS_OF_PATHS[group])
     if group is Group.COUNTRY:
         return await _countries(connection, space)
     if group in TAG_PROPERTIES:
@@ -98,12 +107,18 @@ async def load_dimension(
     return _STORED[group]
 
 
+_SOURCE_KEYS = ListedKeys(SOURCES, first=1)
+_KEYS_OF_PATHS: dict[Group, GroupKeys] = {
+    **PATH_KEYS,
+    Group.FIRST_SOURCE: _SOURCE_KEYS,
+    Group.LAST_SOURCE: _SOURCE_KEYS,
+    Group.TOUCH_RANGE: TOUCH_RANGES,
+    Group.DAYS_RANGE: DAYS_RANGES,
+}
 _STORED = {
     dimension.group: dimension
     for dimension in (
-        ReportDimension(
-            Group.SOURCE, Stored(Column.SOURCES, of_touch=True), ListedKeys(SOURCES, first=1)
-        ),
+        ReportDimension(Group.SOURCE, Stored(Column.SOURCES, of_touch=True), _SOURCE_KEYS),
         ReportDimension(Group.CHANNEL, of_channels(), ListedKeys(CHANNELS, first=1)),
         ReportDimension(Group.EVENT, OfEventName(EVENT_NAMES), ListedKeys(EVENT_NAMES)),
         ReportDimension(Group.COMPANY, Stored(Column.COMPANIES, nothing=0), IdKeys()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -38,6 +38,10 @@ CREDITED = frozenset({Measure.CREDITED_EVENTS, Measure.CREDITED_REVENUE})
 TOUCHED = frozenset({Measure.TOUCHED_EVENTS, Measure.TOUCHED_REVENUE})
 ON_PATHS = CREDITED | TOUCHED | {Measure.DAYS_TO_CONVERSION, Measure.TOUCHES_TO_CONVERSION}
 """Measures that need the touches before an event."""
+OF_MONEY = frozenset({
+    Measure.REVENUE, Measure.GROSS_REVENUE, Measure.REFUNDS, Measure.AVERAGE_ORDER_VALUE,
+    Measure.CREDITED_REVENUE, Measure.TOUCHED_REVENUE,
+})  # fmt: skip
 AVERAGES = frozenset({
     Measure.AVERAGE_ORDER_VALUE, Measure.DAYS_TO_CONVERSION, Measure.TOUCHES_TO_CONVERSION,
 })  # fmt: skip
@@ -63,12 +67,23 @@ class Group(StrEnum):
     COMPANY = "company"
     CONTACT = "contact"
     CUSTOMER = "customer"
+    PATH = "path"
+    CHANNEL_PATH = "channel_path"
+    FIRST_SOURCE = "first_source"
+    LAST_SOURCE = "last_source"
+    TOUCH_RANGE = "touch_range"
+    DAYS_RANGE = "days_range"
 
 
 OF_TOUCHES = frozenset({
     Group.SOURCE, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET, Group.AD, Group.KEYWORD,
     Group.LANDING_PAGE,
 })  # fmt: skip
+OF_PATHS = frozenset({
+    Group.PATH, Group.CHANNEL_PATH, Group.FIRST_SOURCE, Group.LAST_SOURCE, Group.TOUCH_RANGE,
+    Group.DAYS_RANGE,
+})  # fmt: skip
+"""Groups of events by the touches in the window before them."""
 STEPS = (Group.DAY, Group.WEEK, Group.MONTH)
 """Groups into which a period is cut, one after the other."""
 CLOCK = (*STEPS, Group.WEEKDAY, Group.HOUR)
@@ -118,8 +133,11 @@ class Filters:
     @property
     def of_touches(self) -> bool:
         """True when the credit of only some touches counts."""
-        of_keys = any(condition.group in OF_TOUCHES for condition in self.only)
-        return bool(self.sources) or self.campaign is not None or of_keys
+        return bool(self.sources) or self.campaign is not None or self.names(OF_TOUCHES)
+
+    def names(self, groups: Collection[Group]) -> bool:
+        """Return whether there is a condition on a key of one of these groups."""
+        return any(condition.group in groups for condition in self.only)
 
 
 @dataclass(frozen=True)
@@ -144,9 +162,17 @@ class ReportQuery:
     compare: Comparison = Comparison.NONE
     limit: int = 50
     """The most groups to list, from 1 to MOST_ROWS."""
+    currency: str | None = None
+    """The currency of all amounts; None is the Space's."""
     order_by: Measure | Group | None = None
     """One of the query's measures and groups; None is the first measure."""
     descending: bool = True
+
+    @property
+    def is_about_money(self) -> bool:
+        """True when amounts count for more than their sign."""
+        bounds = (self.filters.amount_min, self.filters.amount_max)
+        return not OF_MONEY.isdisjoint(self.measures) or bounds != (None, None)
 
     @property
     def by_touch(self) -> bool:
@@ -160,9 +186,10 @@ class ReportQuery:
 
     @property
     def is_about_touches(self) -> bool:
-        """True when a group, a measure or a filter is about touches and their credit."""
-        on_paths = not ON_PATHS.isdisjoint(self.measures)
-        return self.by_touch or self.of_some_touches or on_paths
+        """True when a group, a measure or a filter is about touches, their credit or paths."""
+        measured = not ON_PATHS.isdisjoint(self.measures)
+        by_path = not OF_PATHS.isdisjoint(self.group_by) or self.filters.names(OF_PATHS)
+        return self.by_touch or self.of_some_touches or measured or by_path
 
 
 @dataclass(frozen=True)
@@ -285,4 +312,4 @@ class Report:
     compared_span: DateTimeSpan | None
     timezone: str
     currency: str
-    """The Space's. Amounts are added as they are, whatever currency an event says."""
+    """Of all amounts."""

@@ -35,6 +35,7 @@ from headwater.reports.models import (
 )
 from headwater.reports.validation import LONGEST_CAMPAIGN, MOST_GROUPS, MOST_ROWS
 from headwater.sources.catalogue import SOURCES
+from headwater.spaces.currencies import parse_currency
 from headwater.spaces.models import Space
 
 DEFAULT_PERIOD = "last 30 days"
@@ -45,7 +46,7 @@ MEASURES = ListParameter(
     default=[Measure.CREDITED_REVENUE, Measure.CREDITED_EVENTS],
     description=(
         "credited_*: shared out by the model. touched_*: whole events with any touchpoint of the "
-        "group. revenue is net of refunds (negative purchases) and includes upsells; orders and "
+        "group. revenue is net of refunds and includes upsells; orders and "
         "average_order_value are of amounts above zero. share: part of the first measure. In "
         "groups of touchpoints the others count an event in each that has credit."
     ),
@@ -53,7 +54,7 @@ MEASURES = ListParameter(
 GROUP_BY = ListParameter(
     name="group_by", kind=one_of([*(str(group) for group in Group), NO_GROUPS]), most=MOST_GROUPS,
     description=(
-        "At most two; none for totals only. If left out: source where credit is a measure, else "
+        "At most two; none for totals only. If left out: source where credit is measured, else "
         "none. Channels: paid, ai, organic, email, sms, referral, direct. Customers: new, "
         "returning."
     ),
@@ -85,7 +86,7 @@ SOURCES_FILTER = ListParameter(
 )  # fmt: skip
 CAMPAIGN = Parameter(
     name="campaign", kind=written({"type": "string", "maxLength": LONGEST_CAMPAIGN}, str),
-    description="Only credit of campaigns whose name or id contains this.",
+    description="Only credit of campaigns with this in name or id.",
 )  # fmt: skip
 DATE_BASIS = Parameter(
     name="date_basis", kind=one_of([str(basis) for basis in DateBasis]), default="conversion",
@@ -95,20 +96,25 @@ COMPARE = Parameter(
     name="compare", kind=one_of([str(comparison) for comparison in Comparison]), default="none",
     description="The time to compare with; whole months with the months before.",
 )  # fmt: skip
+CURRENCY = Parameter(
+    name="currency",
+    kind=written({"type": "string", "pattern": "^$|^[A-Za-z]{3}$"}, parse_currency),
+    description="Of all amounts; the Space's if left out.",
+)
 LIMIT = Parameter(
     name="limit", kind=whole_number(1, MOST_ROWS), default=50,
     description="The most groups to list. Totals are of all.",
 )  # fmt: skip
 ORDER_BY = Parameter(
     name="order_by", kind=written({"type": "string", "maxLength": 50}, str),
-    description="A measure (largest first) or group (in order) of the report. If left out, the "
-    "time if grouped by one, else the first measure.",
+    description="A measure (largest first) or group (in order). If left out, the time if "
+    "grouped by one, else the first measure.",
 )  # fmt: skip
 
 PARAMETERS = (
     MEASURES, GROUP_BY, PERIOD, *TIME.parameters, MODEL, ALL_MODELS, WINDOW, QUERY_MODE,
     EVENT_NAMES_PARAMETER, SOURCES_FILTER, CAMPAIGN, ONLY, AMOUNT_MIN, AMOUNT_MAX, DATE_BASIS,
-    COMPARE, LIMIT, ORDER_BY,
+    COMPARE, CURRENCY, LIMIT, ORDER_BY,
 )  # fmt: skip
 
 
@@ -125,7 +131,8 @@ def read_report_query(query: Input, space: Space, now: datetime) -> ReportQuery:
         filters=read_filters(query, space, now),
         date_basis=DateBasis(DATE_BASIS.read(query) or DateBasis.CONVERSION),
         compare=Comparison(COMPARE.read(query) or Comparison.NONE),
-        limit=LIMIT.read(query) or 0, order_by=by, descending=by not in groups,
+        limit=LIMIT.read(query) or 0, currency=CURRENCY.read(query), order_by=by,
+        descending=by not in groups,
     )  # fmt: skip
     query.finish()
     return report_query

@@ -8,7 +8,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headwater.http.openapi import TEXT, TEXT_OR_NULL, object_schema
-from headwater.reports.path_models import PathFigures, PathReport, PathsQuery
+from headwater.reports.path_models import (
+    STEP_SEPARATOR,
+    PathFigures,
+    PathReport,
+    PathsQuery,
+)
 from headwater.reports.report_answer import (
     DATES,
     in_digits,
@@ -19,7 +24,6 @@ from headwater.reports.report_answer import (
 
 _FIGURES = ("events", "revenue", "days_to_conversion")
 _COLUMNS = ("path", "more", *_FIGURES)
-_TO = " > "
 
 
 def paths_answer(query: PathsQuery, report: PathReport) -> dict[str, Any]:
@@ -53,7 +57,7 @@ def paths_csv(report: PathReport) -> bytes:
     writer.writerow(_COLUMNS)
     for path, figures in report.paths:
         digits = [in_digits(figure) for figure in _numbers(figures)]
-        writer.writerow([_TO.join(path.steps), path.more, *digits])
+        writer.writerow([STEP_SEPARATOR.join(path.steps), path.more, *digits])
     return text.getvalue().encode()
 
 

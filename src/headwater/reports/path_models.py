@@ -6,13 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from typing import Self
 
 from headwater.reports.models import DateTimeSpan, Filters, Group
 
 MOST_STEPS = 10
 """Steps of a path that are told apart; those after them are only counted."""
-BY = (Group.SOURCE, Group.CHANNEL)
-"""The groups that a step may be."""
+MOST_MORE = 9
+"""So far they are counted: a path fits a number, and of paths in words the lesser is first."""
+BY = {Group.SOURCE: Group.PATH, Group.CHANNEL: Group.CHANNEL_PATH}
+"""The groups that a step may be, each with that of the paths of such steps."""
+STEP_SEPARATOR = " > "
+_MORE = "+"
 
 TOUCHES: Mapping[str, int] = {
     "1": 1, "2": 2, "3": 3, "4": 4, "5": 5, "6-10": 6, "11-20": 11, "21+": 21,
@@ -22,6 +27,8 @@ DAYS: Mapping[str, int] = {
     "0": 0, "1": 1, "2-3": 2, "4-7": 4, "8-14": 8, "15-30": 15, "31-60": 31, "61-90": 61, "90+": 91,
 }  # fmt: skip
 """Ranges of the whole days from the first touch in the window, each with its least."""
+
+_COUNTS = {str(number) for number in range(1, 1 + MOST_MORE)}
 
 
 @dataclass(frozen=True)
@@ -33,7 +40,7 @@ class PathsQuery:
     end: datetime
     """Last second of the range, included."""
     group: Group = Group.SOURCE
-    """What a step is: one of BY."""
+    """What a step is: of BY."""
     window_days: int = 30
     """One of attribution's WINDOWS."""
     by_company: bool = False
@@ -61,7 +68,20 @@ class TouchPath:
     steps: tuple[str, ...]
     """At most MOST_STEPS."""
     more: int
-    """The number of steps after them."""
+    """The number of steps after them, at most MOST_MORE."""
+
+    def __str__(self) -> str:
+        """The path in words, such as `email > direct`, with ` > +3` for three more steps."""
+        return STEP_SEPARATOR.join([*self.steps, *([f"{_MORE}{self.more}"] if self.more else [])])
+
+    @classmethod
+    def read(cls, text: str) -> Self | None:
+        """Return the path of some words, whose steps may be anything; None where they are none."""
+        *steps, last = text.split(STEP_SEPARATOR)
+        if not last.startswith(_MORE):
+            return cls((*steps, last), 0)
+        more = last.removeprefix(_MORE)
+        return cls(tuple(steps), int(more)) if more in _COUNTS else None
 
 
 @dataclass(frozen=True)
@@ -77,7 +97,9 @@ class PathReport:
     days: Mapping[str, PathFigures]
     """By the ranges DAYS, all of them."""
     first_and_last: Mapping[tuple[str, str], PathFigures]
-    """By the sources of the first and the last touch, those of most events first."""
+    """By the sources of the first and the last touch, those of most events first; the first
+    MOST_ROWS.
+    """
     total: PathFigures
     event_counts: Mapping[str, int]
     """The names of the events, and how many there are of each."""
@@ -89,4 +111,4 @@ class PathReport:
     span: DateTimeSpan
     timezone: str
     currency: str
-    """The Space's. Amounts are added as they are, whatever currency an event says."""
+    """Of all amounts."""

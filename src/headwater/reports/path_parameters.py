@@ -29,7 +29,7 @@ GROUP = Parameter(
 )  # fmt: skip
 LIMIT = Parameter(
     name="limit", kind=whole_number(1, MOST_ROWS), default=20,
-    description="The most paths to list. All else is of all.",
+    description="The most paths to list.",
 )  # fmt: skip
 
 OF_REPORTS = (

@@ -4,18 +4,14 @@ by piece, each column once.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from functools import partial
-from typing import TypeVar
+from collections.abc import Sequence
+from datetime import date
 
-from headwater.paths.path_data import PathData
 from headwater.paths.reader import PathReader
 from headwater.reports.addition import PieceSums, add_up
 from headwater.reports.plan import Plan
 from headwater.reports.plan_loader import PeriodPlan
 from headwater.reports.report_reader import ReportReader
-
-T = TypeVar("T")
 
 
 async def add_up_plans(reader: ReportReader, plans: Sequence[PeriodPlan]) -> list[list[PieceSums]]:
@@ -23,19 +19,13 @@ async def add_up_plans(reader: ReportReader, plans: Sequence[PeriodPlan]) -> lis
     sums: list[list[PieceSums]] = [[] for _ in plans]
     for together in _passes(plans):
         of_pass = [plans[place] for place in together]
-        work = partial(add_up, [planned.plan for planned in of_pass])
-        async for piece in read_pieces(reader, of_pass, work):
+        paths = path_reader(reader, [planned.plan for planned in of_pass])
+        survey = await reader.survey(paths, _days(of_pass))
+        subjects = [planned.plan for planned in of_pass]
+        async for piece in reader.sums(paths, survey, subjects, add_up):
             for place, of_plan in zip(together, piece, strict=True):
                 sums[place] += [] if of_plan is None else [of_plan]
     return sums
-
-
-def read_pieces(
-    reader: ReportReader, plans: Sequence[PeriodPlan], work: Callable[[PathData], T]
-) -> AsyncIterator[T]:
-    """Yield what the work on each piece of some plans' paths comes to, in any order."""
-    days = min(planned.days[0] for planned in plans), max(planned.days[1] for planned in plans)
-    return reader.pieces(path_reader(reader, [planned.plan for planned in plans]), days, work)
 
 
 def path_reader(reader: ReportReader, plans: Sequence[Plan]) -> PathReader:
@@ -71,6 +61,10 @@ def _passes(plans: Sequence[PeriodPlan]) -> list[list[int]]:
             passes.append([place])
             until = (kind, last)
     return passes
+
+
+def _days(plans: Sequence[PeriodPlan]) -> tuple[date, date]:
+    return min(planned.days[0] for planned in plans), max(planned.days[1] for planned in plans)
 
 
 def _order(planned: PeriodPlan) -> tuple[bool, int]:

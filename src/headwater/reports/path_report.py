@@ -1,23 +1,27 @@
 """A report of paths: the ways by which people came to the events of a time, how many touches they
-have, how long they take, and where they begin and end.
+have, how long they take, and where they begin and end. It is several reports, by groups of paths.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from decimal import Decimal
-from fractions import Fraction
-from functools import partial
 
-import numpy as np
 from psycopg import AsyncConnection
 
-from headwater.paths.path_data import IntArray
-from headwater.paths.reader import PathReader
-from headwater.reports.group_loader import GroupLoader, Subject
-from headwater.reports.measures import plain, rounded
-from headwater.reports.models import DateTimeSpan, Group
+from headwater.reports.models import (
+    FigureColumn,
+    Filters,
+    Group,
+    KeyCondition,
+    Measure,
+    Report,
+    ReportQuery,
+    ReportRow,
+)
 from headwater.reports.path_models import (
+    BY,
     DAYS,
     TOUCHES,
     PathFigures,
@@ -25,21 +29,13 @@ from headwater.reports.path_models import (
     PathsQuery,
     TouchPath,
 )
-from headwater.reports.path_sums import (
-    EVENTS,
-    REVENUE,
-    SECONDS,
-    STEP_NAMES,
-    PathPlan,
-    PathSums,
-    add_up_paths,
-)
-from headwater.reports.report_reader import ReportReader, in_thread, open_reader
-from headwater.reports.tally import Tally
-from headwater.reports.validation import check_paths
+from headwater.reports.report import query_reports
+from headwater.reports.validation import MOST_ROWS, check_paths
 
-_FEW_PATHS = 100_000
-"""Different paths of several pieces that may wait to be joined."""
+_MEASURES = (Measure.EVENTS, Measure.REVENUE, Measure.DAYS_TO_CONVERSION)
+_NOTHING = PathFigures(0, Decimal(0), None)
+_NEVER = "0"
+"""No range of touches."""
 
 
 async def query_paths(connection: AsyncConnection, space_id: int, query: PathsQuery) -> PathReport:
@@ -50,88 +46,64 @@ async def query_paths(connection: AsyncConnection, space_id: int, query: PathsQu
     when it takes longer than SECONDS.
     """
     check_paths(query)
-    span = DateTimeSpan(query.start, query.end)
-    async with open_reader(connection, space_id) as reader:
-        sums = await _add_up(reader, query, span)
-        paths = await in_thread(_first_paths, query, sums.paths)
-        first, last = reader.ends_within(span)
-        return PathReport(
-            paths=paths,
-            left_out=sums.size - len(paths),
-            touches=_by_range(TOUCHES, sums.touches),
-            days=_by_range(DAYS, sums.days),
-            first_and_last=_first_and_last(sums.ends),
-            total=_total(sums.touches),
-            event_counts=sums.names,
-            first_event=first,
-            last_event=last,
-            span=span,
-            timezone=reader.space.timezone,
-            currency=reader.space.currency,
-        )
-
-
-async def _add_up(reader: ReportReader, query: PathsQuery, span: DateTimeSpan) -> PathSums:
-    await reader.bound_time()
-    conditions = await reader.load_conditions(query.filters)
-    only = await GroupLoader(reader, Subject(span, query.filters)).filters(span)
-    bounds = reader.bounds(span)
-    plan = PathPlan(query, conditions.with_keys(only).within(bounds.seconds))
-    paths = PathReader(
-        reader.connection, reader.space.id, plan.columns, by_company=query.by_company
-    )
-    days = (bounds.first_day, bounds.last_day)
-    gathered: list[PathSums] = []
-    async for piece in reader.pieces(paths, days, partial(add_up_paths, plan)):
-        gathered.append(piece)
-        # Joined whenever they have doubled, so that what is kept grows with different paths only.
-        if sum(each.size for each in gathered[1:]) > max(_FEW_PATHS, gathered[0].size):
-            gathered = [await in_thread(PathSums.join, gathered)]
-    return await in_thread(PathSums.join, gathered)
-
-
-def _first_paths(query: PathsQuery, tally: Tally) -> tuple[tuple[TouchPath, PathFigures], ...]:
-    """Return the paths that are listed."""
-    if not tally.groups:
-        return ()
-    names, (codes, more) = STEP_NAMES[query.group], tally.keys
-    order = np.lexsort((more, codes, -tally.sum(EVENTS).rough()))
-    return tuple(
-        (names.path(int(codes[at]), int(more[at])), _figures_at(tally, at))
-        for at in order[: query.limit].tolist()
+    by_path, touches, days, ends = await query_reports(connection, space_id, [
+        _report(query, (BY[query.group],), query.limit),
+        _report(query, (Group.TOUCH_RANGE,)),
+        _report(query, (Group.DAYS_RANGE,)),
+        _report(query, (Group.FIRST_SOURCE, Group.LAST_SOURCE)),
+    ])  # fmt: skip
+    return PathReport(
+        paths=tuple((_path(keys), figures) for keys, figures in _rows(by_path)),
+        left_out=by_path.left_out,
+        touches=_by_range(TOUCHES, touches),
+        days=_by_range(DAYS, days),
+        first_and_last={(first, last): figures for (first, last), figures in _rows(ends)},
+        total=_figures(by_path.total),
+        event_counts=by_path.event_counts,
+        first_event=by_path.first_event,
+        last_event=by_path.last_event,
+        span=by_path.span,
+        timezone=by_path.timezone,
+        currency=by_path.currency,
     )
 
 
-def _by_range(ranges: Mapping[str, int], tally: Tally) -> dict[str, PathFigures]:
+def _report(query: PathsQuery, groups: tuple[Group, ...], limit: int = MOST_ROWS) -> ReportQuery:
+    return ReportQuery(
+        query.start, query.end, _MEASURES, groups, window_days=query.window_days,
+        by_company=query.by_company, filters=_reached(query.filters), limit=limit,
+    )  # fmt: skip
+
+
+def _reached(filters: Filters) -> Filters:
+    """Return the filters for events that have a touch in the window besides."""
+    wanted = {each.key for each in filters.only if each.group is Group.TOUCH_RANGE}
+    ranges = [name for name in TOUCHES if not wanted or name in wanted] or [_NEVER]
+    others = (each for each in filters.only if each.group is not Group.TOUCH_RANGE)
+    only = (*others, *(KeyCondition(Group.TOUCH_RANGE, name) for name in ranges))
+    return replace(filters, only=only)
+
+
+def _rows(report: Report) -> Iterable[tuple[tuple[str, ...], PathFigures]]:
+    for row in report.rows:
+        yield tuple(key.value or "" for key in row.keys), _figures(row)
+
+
+def _path(keys: tuple[str, ...]) -> TouchPath:
+    path = TouchPath.read(*keys)
+    assert path is not None
+    return path
+
+
+def _by_range(ranges: Iterable[str], report: Report) -> Mapping[str, PathFigures]:
     """Return the figures of every range."""
-    figures = {keys[0]: _figures_at(tally, at) for at, keys in _groups(tally)}
-    return {name: figures.get(place, _figures(0, 0, 0)) for place, name in enumerate(ranges)}
+    figures = {name: of_range for (name,), of_range in _rows(report)}
+    return {name: figures.get(name, _NOTHING) for name in ranges}
 
 
-def _first_and_last(tally: Tally) -> dict[tuple[str, str], PathFigures]:
-    names = STEP_NAMES[Group.SOURCE]
-    figures = {
-        (names.name(first), names.name(last)): _figures_at(tally, at)
-        for at, (first, last) in _groups(tally)
-    }
-    return dict(sorted(figures.items(), key=lambda pair: (-pair[1].events, pair[0])))
-
-
-def _total(tally: Tally) -> PathFigures:
-    return _figures(*(tally.sum(name).total() for name in (EVENTS, REVENUE, SECONDS)))
-
-
-def _groups(tally: Tally) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield the place of every group, and its keys."""
-    keys: tuple[IntArray, ...] = tally.keys
-    for at in range(tally.groups):
-        yield at, tuple(int(key[at]) for key in keys)
-
-
-def _figures_at(tally: Tally, at: int) -> PathFigures:
-    return _figures(*(tally.sum(name).number(at) for name in (EVENTS, REVENUE, SECONDS)))
-
-
-def _figures(events: int, revenue: int, seconds: int) -> PathFigures:
-    days = rounded(Fraction(seconds, 86_400 * events)) if events else None
-    return PathFigures(events, plain(Decimal(revenue).scaleb(-4)), days)
+def _figures(row: ReportRow) -> PathFigures:
+    events, revenue, days = (row.figures[FigureColumn(measure)] for measure in _MEASURES)
+    assert isinstance(events, int)
+    assert isinstance(revenue, Decimal)
+    assert days is None or isinstance(days, Decimal)
+    return PathFigures(events, revenue, days)

@@ -4,34 +4,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from headwater.paths.lookup import NumberPlaces
+from headwater.paths.lookup import NumberMap
 from headwater.paths.path_data import BoolArray, Column, IntArray, PathData
+from headwater.paths.survey import Survey
 from headwater.reports.dimensions import Dimension, time_column
 from headwater.reports.forms import FORMS, Sum
 from headwater.reports.models import CREDITED, TOUCHED, DateBasis, Measure, ReportQuery
 from headwater.reports.selection import EventConditions, KeyFilter, window_columns
+
+NO_MARK = -(1 << 63)
+"""The mark of a contact without an order: no time, and no id."""
 
 
 @dataclass(frozen=True)
 class FirstOrders:
     """The first order of every contact."""
 
-    contacts: NumberPlaces
-    marks: IntArray
-    """The mark by which each one's is known among the contact's orders."""
+    marks: NumberMap
+    """The mark by which each contact's is known among its orders."""
     marked_by: Column
     """The column of the marks: times, or ids where some contact has several orders at its first
     time.
     """
+    survey: Survey
+    """What they were found in."""
 
     def include(self, paths: PathData) -> BoolArray:
         """Return which events are the first order of their contact."""
-        if not len(self.marks):
-            return np.zeros(paths.events, dtype=np.bool_)
-        places, known = self.contacts.find(paths[Column.CONTACTS])
-        return known & (self.marks[places] == paths[self.marked_by]) & (paths[Column.AMOUNTS] > 0)
+        marks = self.marks.find(paths[Column.CONTACTS])
+        return (marks == paths[self.marked_by]) & (paths[Column.AMOUNTS] > 0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
+from headwater.paths.path_data import IntArray
 from headwater.reports.dimensions import steps
 from headwater.reports.group_keys import step_keys
 from headwater.reports.group_loader import GroupLoader, Subject
@@ -22,7 +23,7 @@ from headwater.reports.models import (
 from headwater.reports.plan import Plan, ReportScope
 from headwater.reports.report_reader import ReportReader
 from headwater.reports.result import ReportPeriod
-from headwater.reports.selection import KeyFilter
+from headwater.reports.selection import EventConditions, KeyFilter
 from headwater.reports.time_buckets import TimeBuckets, compared_span, cut
 from headwater.sources.catalogue import SOURCE_IDS
 
@@ -56,10 +57,11 @@ class PlanLoader:
         self._span = DateTimeSpan(self._subject.start, self._subject.end)
         self._of_touch_dates = self._subject.date_basis is DateBasis.TOUCH
         self._measures = frozenset(measure for query in queries for measure in query.measures)
-        self._groups = GroupLoader(
-            reader, Subject(self._span, self._subject.filters, self._of_touch_dates)
-        )
+        self._groups = GroupLoader(reader, Subject(
+            self._span, self._subject.filters, self._subject.window_days, self._of_touch_dates
+        ))  # fmt: skip
         self._scopes: dict[tuple[DateTimeSpan, Comparison], ReportScope] = {}
+        self._selection: tuple[EventConditions, IntArray | None] | None = None
 
     async def plans(self, query: ReportQuery) -> list[PeriodPlan]:
         """Return the report over its range made ready, and over the one that it is compared with.
@@ -96,14 +98,8 @@ class PlanLoader:
         )
 
     async def _scope(self, span: DateTimeSpan, only: Sequence[KeyFilter]) -> ReportScope:
-        await self._reader.bound_time()
         filters, seconds = self._subject.filters, self._reader.bounds(span).seconds
-        conditions = await self._reader.load_conditions(filters)
-        tag_sets = None
-        if filters.campaign is not None:
-            tag_sets = await fetch_tag_sets_of_campaign(
-                self._reader.connection, self._reader.space.id, filters.campaign
-            )
+        conditions, tag_sets = await self._selected()
         return ReportScope(
             self._subject, seconds,
             conditions.with_keys(only).within(None if self._of_touch_dates else seconds),
@@ -111,6 +107,19 @@ class PlanLoader:
             tuple(each for each in only if each.of_touch),
             await self._groups.first_orders() if Measure.NEW_CUSTOMERS in self._measures else None,
         )  # fmt: skip
+
+    async def _selected(self) -> tuple[EventConditions, IntArray | None]:
+        """Return what the filters select in any range: events, and the tag sets of touches."""
+        if self._selection is None:
+            await self._reader.bound_time()
+            filters, tag_sets = self._subject.filters, None
+            conditions = await self._reader.load_conditions(filters)
+            if filters.campaign is not None:
+                tag_sets = await fetch_tag_sets_of_campaign(
+                    self._reader.connection, self._reader.space.id, filters.campaign
+                )
+            self._selection = conditions, tag_sets
+        return self._selection
 
     async def _dimension(self, group: Group, buckets: TimeBuckets | None) -> ReportDimension:
         if buckets is None:

@@ -51,7 +51,8 @@ async def query_reports(
     """
     for query in queries:
         check(query)
-    async with open_reader(connection, space_id) as reader:
+    currency, money = of_one_currency(queries)
+    async with open_reader(connection, space_id, currency, money=money) as reader:
         plans = await _load_plans(reader, queries)
         sums = iter(await add_up_plans(reader, [plan for of_query in plans for plan in of_query]))
         reports: list[Report] = []
@@ -62,6 +63,13 @@ async def query_reports(
             ]
             reports.append(await _make_report(reader, query, of_query[0].dimensions, *periods))
         return reports
+
+
+def of_one_currency(queries: Sequence[ReportQuery]) -> tuple[str | None, bool]:
+    """Return the currency that all of some reports are in, and whether any of them is of money."""
+    currencies = {query.currency for query in queries}
+    assert len(currencies) == 1, "reports of one moment are in one currency"
+    return currencies.pop(), any(query.is_about_money for query in queries)
 
 
 async def _load_plans(
@@ -118,7 +126,7 @@ async def _make_report(
         span=now.period.span,
         compared_span=then and then.period.span,
         timezone=reader.space.timezone,
-        currency=reader.space.currency,
+        currency=reader.currency,
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -19,12 +19,15 @@ from psycopg.errors import InternalError, QueryCanceled
 from headwater.database.allowance import seconds_left
 from headwater.database.queries import Queries, fetch_one
 from headwater.http.timerange import between
-from headwater.paths.path_data import PathData
-from headwater.paths.reader import PathReader
+from headwater.paths.path_data import Column, PathData
+from headwater.paths.reader import PathReader, Piece
+from headwater.paths.survey import Block, Survey
+from headwater.reports.conversion import ConvertedAmounts, load_conversion
 from headwater.reports.errors import ReportTooLarge
 from headwater.reports.groups import fetch_contacts_meeting
 from headwater.reports.models import DateTimeSpan, Filters
 from headwater.reports.plan import FirstOrders
+from headwater.reports.remembered_sums import BlockSums, SumSource, remembered
 from headwater.reports.selection import EventConditions
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
@@ -41,13 +44,18 @@ _AT_ONCE = 3
 """Pieces of the paths that are in memory at once: in work, and read ahead."""
 _threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="reports")
 
+S = TypeVar("S")
 T = TypeVar("T")
+Make = Callable[[], Awaitable[T]]
 
 
 @asynccontextmanager
-async def open_reader(connection: AsyncConnection, space_id: int) -> AsyncGenerator[ReportReader]:
+async def open_reader(
+    connection: AsyncConnection, space_id: int, currency: str | None = None, *, money: bool = True
+) -> AsyncGenerator[ReportReader]:
     """Yield the reader of a Space. Needs a transaction in which nothing has been read yet, on a
-    connection that it may have for CONNECTION_SECONDS.
+    connection that it may have for CONNECTION_SECONDS. Amounts are in `currency`, the Space's if it
+    is None; without `money` nobody looks at them but for their sign.
 
     Raises NotFound without such a Space, and ReportTooLarge when all that is done with it takes
     longer than SECONDS.
@@ -57,7 +65,8 @@ async def open_reader(connection: AsyncConnection, space_id: int) -> AsyncGenera
     deadline = time.monotonic() + seconds_left(SECONDS)
     try:
         ends = await fetch_one(connection, queries["ends"], {"space_id": space_id})
-        yield ReportReader(connection, space, ends, deadline)
+        target = (currency or space.currency) if money else None
+        yield ReportReader(connection, space, ends, deadline, target)
     except QueryCanceled:
         raise ReportTooLarge from None
     except InternalError:  # psycopg's name for rows with a cancellation right behind them
@@ -84,14 +93,19 @@ class ReportReader:
         self,
         connection: AsyncConnection,
         space: Space,
-        ends: tuple[datetime, datetime] | tuple[None, None],
+        ends: tuple[datetime | None, datetime | None, int],
         deadline: float,
+        currency: str | None,
     ) -> None:
-        """`ends` are the times of the first and the last event. `deadline` is on the monotonic
-        clock.
+        """`ends` are the times of the first and the last event, and the database's own number.
+        `deadline` is on the monotonic clock. Without `currency` amounts are what the events say.
         """
         self.connection, self.space = connection, space
-        self._ends, self._deadline = ends, deadline
+        self._currency = currency
+        self._conversions: dict[tuple[date, date], ConvertedAmounts | None] = {}
+        *self._ends, number = ends
+        self._source = SumSource(connection.info.dsn, number, space.id)
+        self._deadline = deadline
         self.first_orders: dict[tuple[frozenset[str], date], FirstOrders] = {}
         """The first orders among events with some names, until a day, that some report has read."""
         self._patience = float("inf")
@@ -127,23 +141,107 @@ class ReportReader:
         self, paths: PathReader, days: tuple[date, date], work: Callable[[PathData], T]
     ) -> AsyncIterator[T]:
         """Yield what the work on each piece of the paths of some days comes to, in any order.
-        Raises ReportTooLarge.
+        Raises ReportTooLarge, and MissingRates.
         """
+        survey = await self.survey(paths, days)
+        conversion = await self._conversion(survey.first_day, survey.last_day)
+
+        def work_on(_: Block, piece: PathData) -> T:
+            return work(_converted(piece, conversion))
+
+        async for result in self._worked_on(paths.read(survey, lambda _: False), work_on):
+            yield result
+
+    async def sums(
+        self,
+        paths: PathReader,
+        survey: Survey,
+        subjects: Sequence[S],
+        add_up: Callable[[Sequence[S], PathData], Sequence[T]],
+        *,
+        signs: bool = False,
+    ) -> AsyncIterator[Sequence[T]]:
+        """Yield what each piece of a survey's paths adds up to for every subject, in any order;
+        with `signs` amounts are looked at for no more than their sign. The sums over a block are
+        remembered; subjects are plain data and arrays. Raises ReportTooLarge, and MissingRates.
+        """
+        days = survey.first_day, survey.last_day
+        conversion = None if signs else await self._conversion(*days)
+        sums = BlockSums[S, T](self._source, subjects, conversion)
+
+        def work(block: Block, piece: PathData) -> tuple[Block, Sequence[T]]:
+            return block, add_up(sums.lacking(block), _converted(piece, conversion))
+
+        pieces = paths.read(survey, sums.is_known)
+        async for block, values in self._worked_on(pieces, work):
+            yield sums.complete(block, values)
+        for values in sums.known():
+            yield values
+
+    async def remembered(self, made_of: tuple[object, bytes | None], make: Make[T]) -> T:
+        """Return what was made of a subject and of the data with a history, or make it. Without a
+        history it is not remembered.
+        """
+        key = (self._source, *made_of)
+        if key in remembered:
+            return remembered.get(key)
+        value = await make()
+        if made_of[1] is not None:
+            remembered.put(key, value)
+        return value
+
+    async def survey(self, paths: PathReader, days: tuple[date, date]) -> Survey:
+        """Return what there is of some days, as far as there are events."""
         first, last = self._ends
         if first is None or last is None:
-            return
+            return Survey.nothing()
         first_day = max(days[0], first.astimezone(UTC).date())
         last_day = min(days[1], last.astimezone(UTC).date())
+        return await paths.survey(first_day, last_day)
+
+    async def _worked_on(
+        self, pieces: AsyncIterator[Piece], work: Callable[[Block, PathData], T]
+    ) -> AsyncIterator[T]:
+        """Yield what the work on each piece comes to, in any order."""
         under_way: set[asyncio.Future[T]] = set()
-        async for piece in paths.read(first_day, last_day):
+        async for block, piece in pieces:
             await self.bound_time()
-            under_way.add(in_thread(work, piece))
+            under_way.add(in_thread(work, block, piece))
             if len(under_way) >= _AT_ONCE:
                 done, under_way = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
                 for result in done:
                     yield result.result()
         for result in await asyncio.gather(*under_way):
             yield result
+
+    async def in_one_currency(self, paths: PathData) -> PathData:
+        """Return paths that were not read by `pieces` with their amounts in the report's currency.
+        Raises MissingRates.
+        """
+        if not paths.events:
+            return paths
+        seconds = paths[Column.SECONDS]
+        first, last = (
+            datetime.fromtimestamp(int(s), UTC).date() for s in (seconds.min(), seconds.max())
+        )
+        conversion = await self._conversion(first, last)
+        return paths if conversion is None else conversion.put_into(paths)
+
+    async def _conversion(self, first_day: date, last_day: date) -> ConvertedAmounts | None:
+        if self._currency is None or last_day < first_day:
+            return None
+        days = (first_day, last_day)
+        if days not in self._conversions:
+            await self.bound_time()
+            self._conversions[days] = await load_conversion(
+                self.connection, self.space, self._currency, days
+            )
+        return self._conversions[days]
+
+    @property
+    def currency(self) -> str:
+        """The currency of all amounts."""
+        return self._currency or self.space.currency
 
     def ends_within(self, span: DateTimeSpan) -> tuple[datetime | None, datetime | None]:
         """Return the times of the first and the last event on the Space's clock, where a range
@@ -160,6 +258,10 @@ class ReportReader:
             last.astimezone(zone).replace(tzinfo=None)
             if last < instants.end - timedelta(seconds=1) else None,
         )  # fmt: skip
+
+
+def _converted(paths: PathData, conversion: ConvertedAmounts | None) -> PathData:
+    return paths if conversion is None else conversion.put_into(paths)
 
 
 def in_thread(work: Callable[..., T], *arguments: object) -> asyncio.Future[T]:

@@ -14,6 +14,7 @@ import numpy as np
 from headwater.paths.path_data import IntArray
 from headwater.reports.addition import PieceSums
 from headwater.reports.chosen_events import STATUSES
+from headwater.reports.dimensions import NO_KEY
 from headwater.reports.forms import TOUCHED_EVENTS, TOUCHED_REVENUE, credit_sum
 from headwater.reports.groups import ReportDimension
 from headwater.reports.measures import (
@@ -33,6 +34,7 @@ from headwater.reports.models import (
     FigureColumn,
     Group,
     GroupKey,
+    Measure,
     NoCredit,
     ReportQuery,
     ReportRow,
@@ -203,12 +205,17 @@ class Ranking:
         known = rough[~np.isnan(rough)]
         if len(known) < limit:
             return every
+        if self._by in _COUNTS and len(self._dimensions) == 1 and self._dimensions[0].keys.in_order:
+            (keys,) = groups.keys
+            return np.lexsort((keys, keys == NO_KEY, -rough))[:limit].tolist()
         least = np.partition(known, len(known) - limit)[len(known) - limit]
         return np.flatnonzero(rough >= least - abs(least) * _ROUGHLY).tolist()
 
 
 _MANY = 5_000
 _ROUGHLY = 1e-9
+_COUNTS = frozenset({Measure.EVENTS, Measure.ORDERS, Measure.REFUND_COUNT})
+"""Measures whose rough figures are exact."""
 
 
 def make_row(

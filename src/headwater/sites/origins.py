@@ -16,6 +16,13 @@ from headwater.sources.addresses import name_in_ascii
 MAX_ORIGINS = 50
 FORMS = "such as https://shop.example, http://localhost:3000 or https://*.shop.example"
 
+MOST_LABELS = 10
+"""Labels of a host that wildcards are looked for above."""
+LONGEST_QUOTE = 80
+"""Characters of an address that a sentence about it repeats."""
+
+_BETWEEN = re.compile(r"[\s,;]+")
+_END_OF_AUTHORITY = re.compile(r"[/?#\\]")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _NAME = re.compile(r"(?=.{1,253}\Z)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*"
                    r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")  # fmt: skip
@@ -76,6 +83,32 @@ def parse_origins(texts: Iterable[str]) -> list[str]:
     return list(origins)
 
 
+def read_pasted_origins(text: str) -> list[str]:
+    """Return the origins of the addresses in a text, as people paste them: separated by blanks,
+    commas or lines, with a path or without a scheme. Raises ValueError with a sentence that says
+    what to write.
+    """
+    return [_pasted_origin(address) for address in _BETWEEN.split(text) if address]
+
+
+def _pasted_origin(address: str) -> str:
+    quote = f"“{address[:LONGEST_QUOTE]}{'…' if len(address) > LONGEST_QUOTE else ''}”"
+    scheme, separator, rest = address.partition("://")
+    is_local = not separator and scheme.startswith(("localhost", "127.0.0.1", "[::1]"))
+    if not separator:
+        rest = scheme.removeprefix("//")
+        scheme = "http" if is_local else "https"
+    authority = _END_OF_AUTHORITY.split(rest, maxsplit=1)[0]
+    if "@" in authority:
+        raise ValueError(f"{quote} has an @: write the address of the shop's pages, {FORMS}.")
+    if not (separator or is_local or "." in authority):
+        raise ValueError(f"{quote} is no address of a web page: write one, {FORMS}.")
+    try:
+        return parse_origin(f"{scheme}://{authority}")
+    except ValueError as error:
+        raise ValueError(f"{quote} cannot be used: it {error}.") from None
+
+
 def sent_host(origin: str) -> str | None:
     """Return the host in an `Origin` header; None unless it is an origin of the web (not
     `null`).
@@ -94,6 +127,16 @@ def is_among(origin: str, origins: Iterable[str]) -> bool:
         ):  # fmt: skip
             return True
     return False
+
+
+def covering_origins(origin: str) -> list[str]:
+    """Return the origins of sites that an origin which `sent_host` takes would be one of: itself,
+    and those with `*.` for the hosts above it.
+    """
+    scheme, _, authority = origin.partition("://")
+    labels = authority.split(".", MOST_LABELS)
+    above = [".".join(labels[count:]) for count in range(1, len(labels))]
+    return [origin, *(f"{scheme}://*.{each}" for each in above)]
 
 
 @lru_cache(maxsize=4096)

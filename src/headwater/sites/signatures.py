@@ -27,6 +27,10 @@ class SigningSecret:
     """The Unix time after which a replaced secret is no longer valid."""
 
 
+class WrongTimeError(ValueError):
+    """A signature's time cannot be right, or is too long ago."""
+
+
 @dataclass(frozen=True, slots=True)
 class Signature:
     """A signature: the time as it was signed, and the digest in hexadecimal digits."""
@@ -42,7 +46,7 @@ class Signature:
         now: float,
     ) -> None:
         """Raise ValueError, completing the sentence "The signature …", unless one of a site's
-        secrets made it of these identifiers within its time.
+        secrets made it of these identifiers within its time; WrongTimeError for the time alone.
         """
         if not (email or tracking_id):
             raise ValueError("is of nobody: it needs an email or a tracking_id.")
@@ -59,9 +63,9 @@ class Signature:
             raise ValueError("does not match the email, the tracking_id and signed_at.")
         age = now - int(self.signed_at)
         if age > MAX_AGE:
-            raise ValueError(f"is more than {MAX_AGE // 3600} hours old.")
+            raise WrongTimeError(f"is more than {MAX_AGE // 3600} hours old.")
         if age < -LEEWAY:
-            raise ValueError("is of the future: the clock of whoever signs is wrong.")
+            raise WrongTimeError("is of the future: the clock of whoever signs is wrong.")
 
 
 def sign(secret: bytes, signed_at: str, email: str | None, tracking_id: str | None) -> str:

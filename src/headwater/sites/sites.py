@@ -21,6 +21,7 @@ from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.http.errors import Forbidden, Invalid, NotFound, Unauthorized
 from headwater.http.rate_limits import RateLimit
 from headwater.sites.origins import is_among, parse_origins
+from headwater.sites.refusals import RefusalNotes
 from headwater.sites.signatures import SigningSecret, new_secret
 from headwater.spaces.access import Caller
 from headwater.spaces.credential_cache import CredentialCache
@@ -105,20 +106,32 @@ async def list_sites(connection: AsyncConnection, space_id: int) -> list[Site]:
     return await fetch_all(cursor, queries["list"], {"space_id": space_id})
 
 
+async def fetch_site(connection: AsyncConnection, space_id: int, site_id: int) -> Site:
+    """Return a site, revoked or not. Raises NotFound."""
+    cursor = connection.cursor(row_factory=class_row(Site))
+    values = {"space_id": space_id, "site_id": site_id}
+    site = await fetch_optional(cursor, queries["fetch"], values)
+    if site is None:
+        raise NotFound("Site")
+    return site
+
+
 async def change_site(
     connection: AsyncConnection,
     space_id: int,
     site_id: int,
     *,
+    name: str | None = None,
     origins: Sequence[str] | None = None,
     accepts_amounts: bool | None = None,
 ) -> Site:
-    """Replace a site's origins, or the rule whether its pages may report amounts, from the commit
-    on; None leaves a setting as it is. Raises Invalid or NotFound.
+    """Replace a site's name, its origins, or the rule whether its pages may report amounts, from
+    the commit on; None leaves a setting as it is. Raises Invalid or NotFound.
     """
     values = {
         "space_id": space_id,
         "site_id": site_id,
+        "name": None if name is None else read_name(name),
         "origins": None if origins is None else _origins(origins),
         "accepts_amounts": accepts_amounts,
     }
@@ -201,6 +214,7 @@ class SiteCache(CredentialCache[str, ActiveSite]):
 
     def __init__(self, database: Database, sealing_key: bytes) -> None:
         super().__init__(database, queries["find"], lambda row: _open(row, sealing_key))
+        self.refusals = RefusalNotes(database)
 
     async def site(self, key: str) -> ActiveSite:
         """Return the site of a key. Raises Unauthorized, or one of UNAVAILABLE."""

@@ -10,10 +10,16 @@ RETURNING id, name, site_key, origins, accepts_amounts, bot_hits, created_at, re
 SELECT id, name, site_key, origins, accepts_amounts, bot_hits, created_at, revoked_at
 FROM sites WHERE space_id = %(space_id)s ORDER BY id;
 
+-- name: fetch
+-- One site, revoked or not.
+SELECT id, name, site_key, origins, accepts_amounts, bot_hits, created_at, revoked_at
+FROM sites WHERE space_id = %(space_id)s AND id = %(site_id)s;
+
 -- name: change
--- Where a site's pages come from, and whether they may tell amounts, from now on; NULL changes
--- nothing.
-UPDATE sites SET origins = coalesce(%(origins)s, origins),
+-- What a site is called, where its pages come from, and whether they may tell amounts, from now on;
+-- NULL changes nothing.
+UPDATE sites SET name = coalesce(%(name)s, name),
+       origins = coalesce(%(origins)s, origins),
        accepts_amounts = coalesce(%(accepts_amounts)s, accepts_amounts)
 WHERE space_id = %(space_id)s AND id = %(site_id)s
 RETURNING id, name, site_key, origins, accepts_amounts, bot_hits, created_at, revoked_at;
@@ -49,6 +55,6 @@ JOIN spaces s ON s.id = w.space_id
 WHERE w.site_key = ANY(%(wanted)s) AND w.revoked_at IS NULL;
 
 -- name: count_bots
--- Page views by bots.
-UPDATE sites s SET bot_hits = s.bot_hits + %(hits)s
+-- Page views by bots, and when the last of them was processed.
+UPDATE sites s SET bot_hits = s.bot_hits + %(hits)s, last_bot_at = now()
 WHERE s.space_id = %(space_id)s AND s.id = %(site_id)s;

@@ -106,9 +106,15 @@ def read_parameters(url: str, wanted: Collection[str], exact: Collection[str]) -
     return values
 
 
+def is_placeholder(value: str) -> bool:
+    """True for what an ad platform replaces when the ad is clicked: `{{campaign.name}}`, `{adid}`,
+    `__CID__`.
+    """
+    ends = value[:2], value[-2:]
+    return "{{" in value or ends == ("__", "__") or (value[:1] == "{" and value[-1:] == "}")
+
+
 def _plain(value: str) -> str:
     """A value that can be stored; "" for a platform's placeholder that was not filled in."""
     value = value.replace("\0", "").strip()
-    ends = value[:2], value[-2:]
-    unfilled = "{{" in value or ends == ("__", "__") or (value[:1] == "{" and value[-1:] == "}")
-    return "" if unfilled else value
+    return "" if is_placeholder(value) else value

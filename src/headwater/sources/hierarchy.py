@@ -40,7 +40,7 @@ def ad_of(parameters: dict[str, str], source: str | None) -> Ad:
     if PARAMETERS.isdisjoint(parameters):
         return NO_AD
     fields: dict[str, str] = {}
-    for parameter, level in (*LEVELS, ("utm_term", _meaning_of_term(source))):
+    for parameter, level in (*LEVELS, ("utm_term", meaning_of_term(source))):
         value = parameters.get(parameter)
         if value is not None:
             fields.setdefault(field_of(level, value), value)
@@ -61,7 +61,7 @@ def _read(url: str) -> dict[str, str]:
     return read_parameters(url, PARAMETERS, ())
 
 
-def _meaning_of_term(source: str | None) -> str:
+def meaning_of_term(source: str | None) -> str:
     """The level of utm_term: a keyword, but on social networks advertisers put the ad set there."""
     return "adset" if source in _PAID and source not in _SEARCH_ADS else "keyword"
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from contextvars import Context
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -18,6 +17,7 @@ from typing import Any, Generic, TypeVar
 import structlog
 from psycopg.sql import SQL
 
+from headwater.background import BackgroundTask
 from headwater.database.allowance import spend
 from headwater.database.pool import UNAVAILABLE, Database, connect
 
@@ -104,17 +104,15 @@ class Listener:
     def __init__(self, url: str, caches: Sequence[CredentialCache[Any, Any]]) -> None:
         self._url = url
         self._caches = caches
-        self._task: asyncio.Task[None] | None = None
+        self._task = BackgroundTask(self._listen)
 
     def start(self) -> None:
         """Begin to listen for changes."""
-        self._task = asyncio.create_task(self._listen())
+        self._task.start()
 
     async def stop(self) -> None:
-        if self._task:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+        """End to listen."""
+        await self._task.stop()
 
     async def _listen(self) -> None:
         while True:

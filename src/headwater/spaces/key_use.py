@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 import psycopg
 
+from headwater.background import BackgroundTask
 from headwater.database.pool import Database
 from headwater.database.queries import Queries
 
@@ -35,7 +36,7 @@ class KeyUses:
         self._unwritten: dict[Key, datetime] = {}
         self._tried: dict[Key, float] = {}
         """The time on the monotonic clock at which a key's use was last to be written."""
-        self._task: asyncio.Task[None] | None = None
+        self._task = BackgroundTask(self._run)
 
     def note(self, space_id: int, key_id: int) -> None:
         """Remember that a key is used now."""
@@ -43,14 +44,11 @@ class KeyUses:
 
     def start(self) -> None:
         """Begin to write."""
-        self._task = asyncio.create_task(self._run())
+        self._task.start()
 
     async def stop(self) -> None:
         """Write what is left, and end."""
-        if self._task:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+        await self._task.stop()
         await self._write(list(self._unwritten))
 
     async def write(self) -> None:

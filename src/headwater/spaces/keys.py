@@ -11,7 +11,7 @@ from typing import Literal, get_args
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from headwater.database.queries import Queries, fetch_all
+from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.http.errors import Invalid, NotFound
 from headwater.spaces.secret_hash import hash_secret
 from headwater.spaces.settings_input import read_name
@@ -87,6 +87,12 @@ async def list_keys(connection: AsyncConnection, space_id: int) -> list[ApiKey]:
     await fetch_space(connection, space_id)
     cursor = connection.cursor(row_factory=class_row(ApiKey))
     return await fetch_all(cursor, queries["list"], {"space_id": space_id})
+
+
+async def fetch_key_use(connection: AsyncConnection, space_id: int) -> tuple[int, datetime | None]:
+    """The number of a Space's keys that work, and the last use of any."""
+    row = await fetch_one(connection, queries["use"], {"space_id": space_id})
+    return row[0], row[1]
 
 
 async def revoke_key(connection: AsyncConnection, space_id: int, key_id: int) -> ApiKey:

@@ -9,6 +9,11 @@ RETURNING id, name, hint, scopes, created_at, last_used_at, revoked_at, made_by;
 SELECT id, name, hint, scopes, created_at, last_used_at, revoked_at, made_by
 FROM api_keys WHERE space_id = %(space_id)s ORDER BY id;
 
+-- name: use
+-- How many keys work, and the last use of any.
+SELECT count(*), max(last_used_at) FROM api_keys
+WHERE space_id = %(space_id)s AND revoked_at IS NULL;
+
 -- name: revoke
 -- Revoke a key; one that is revoked keeps the time of it.
 UPDATE api_keys SET revoked_at = coalesce(revoked_at, now())

@@ -12,34 +12,29 @@ from headwater.terminal.failure import Failure
 
 def port(text: str) -> int:
     """A TCP port; 0 takes a free one."""
-    number = int(text)
-    if not 0 <= number < 65536:
-        raise argparse.ArgumentTypeError("must be from 0 to 65535")
-    return number
+    return _whole(text, 0, 65535)
 
 
 def worker_count(text: str) -> int:
     """A number of API processes."""
-    count = int(text)
-    if not 1 <= count <= 64:
-        raise argparse.ArgumentTypeError("must be from 1 to 64")
-    return count
+    return _whole(text, 1, 64)
 
 
 def row_count(text: str) -> int:
     """The most rows to list."""
-    count = int(text)
-    if not 1 <= count <= 10_000:
-        raise argparse.ArgumentTypeError("must be from 1 to 10000")
-    return count
+    return _whole(text, 1, 10_000)
 
 
 def file_count(text: str) -> int:
     """A number of files to keep."""
-    count = int(text)
-    if not 1 <= count <= 10_000:
-        raise argparse.ArgumentTypeError("must be from 1 to 10000")
-    return count
+    return _whole(text, 1, 10_000)
+
+
+def _whole(text: str, least: int, most: int) -> int:
+    number = int(text)
+    if not least <= number <= most:
+        raise argparse.ArgumentTypeError(f"must be from {least} to {most}")
+    return number
 
 
 def seconds(text: str) -> float:

@@ -39,9 +39,10 @@ from headwater.ingest.endpoints import (
     quota_headers,
 )
 from headwater.sites.origins import cookie_domain, sent_host
+from headwater.sites.refusals import RefusalReason
 from headwater.sites.sites import REPORTING, SCOPE, ActiveSite, SiteCache
 from headwater.tracker.browser_reports import TOKEN, Body, Browser, BrowserReport, language_tag
-from headwater.tracker.reported_items import AcceptedItem, accept_item, is_page
+from headwater.tracker.reported_items import AcceptedItem, accept_item, fault_of, is_page
 from headwater.tracker.shares import Shares
 
 MAX_BODY = 64 * 1024
@@ -66,6 +67,8 @@ class ItemResults:
     rows: Sequence[bytes]
     kinds: Sequence[str]
     senders: Sequence[Sender]
+    faults: Sequence[tuple[RefusalReason, str]] = ()
+    """Why items were refused, and the fields at fault."""
 
 
 class HitsEndpoint(Endpoint):
@@ -114,18 +117,27 @@ class HitsEndpoint(Endpoint):
         return answer
 
     async def _admit(self, key: str, origin: str) -> ActiveSite:
-        """Return the site of a report. Raises Unauthorized or Forbidden, which it counts."""
+        """Return the site of a report. Raises Unauthorized or Forbidden, and notes either."""
         try:
             _check_origin(origin)
             site = await self._sites.site(key)
-            site.admit(origin)
         except Unauthorized:
             refused.labels("site").inc()
+            self._sites.refusals.note_key(origin, key)
             raise
         except Forbidden:
             refused.labels("origin").inc()
             raise
+        try:
+            site.admit(origin)
+        except Forbidden:
+            refused.labels("origin").inc()
+            self._note(site, RefusalReason.ORIGIN, origin)
+            raise
         return site
+
+    def _note(self, site: ActiveSite, reason: RefusalReason, detail: str) -> None:
+        self._sites.refusals.note(site.caller.space_id, site.id, reason, detail)
 
     def _count(self, site: ActiveSite, address: str | None, items: int) -> None:
         """Count items. Raises RateLimited when the sender has used up its share of the Space's
@@ -158,6 +170,8 @@ class HitsEndpoint(Endpoint):
         """Have the valid items stored and counted, and return every item's result."""
         is_bot = browser.agent.is_bot
         outcome = _count_bot(site, items) if is_bot else _accept_all(items, browser, site)
+        for reason, detail in outcome.faults:
+            self._note(site, reason, detail)
         cost = len(items) if is_bot else len(outcome.rows)
         request = self._ingest.request(site.caller, cost, list(outcome.rows))
         request.kinds, request.senders = outcome.kinds, outcome.senders
@@ -195,15 +209,17 @@ def _accept_all(items: list[Raw], browser: Browser, site: ActiveSite) -> ItemRes
     now = time.time()
     results: list[dict[str, Any]] = []
     accepted: list[AcceptedItem] = []
+    faults: list[tuple[RefusalReason, str]] = []
     for index, raw in enumerate(items):
         try:
             accepted.append(accept_item(raw, browser, site, now))
         except Invalid as invalid:
             results.append({"index": index, "status": "invalid", "errors": invalid.errors})
+            faults.append(fault_of(raw, invalid))
         else:
             results.append({"index": index, "status": "queued"})
     kinds, rows = [item.kind for item in accepted], [item.row for item in accepted]
-    return ItemResults(results, rows, kinds, [item.sender for item in accepted])
+    return ItemResults(results, rows, kinds, [item.sender for item in accepted], faults)
 
 
 def _body(outcome: ItemResults, token: str | None) -> tuple[int, bytes]:

@@ -18,7 +18,8 @@ from headwater.identity.emails import parse_written_email
 from headwater.identity.senders import Sender
 from headwater.ingest.forms import Address, Check, Code, Form, Identifier, nonblank_texts
 from headwater.ingest.payload import EVENT_FORM, Consent, profile_fields, slot_type
-from headwater.sites.signatures import Signature
+from headwater.sites.refusals import RefusalReason
+from headwater.sites.signatures import Signature, WrongTimeError
 from headwater.sites.sites import ActiveSite
 from headwater.sources.addresses import read_address
 from headwater.spaces.custom_fields import SLOTS, TYPE_RULES
@@ -31,6 +32,10 @@ _SECONDS = re.compile(r"[0-9]{1,12}", re.ASCII)
 
 _encode = msgspec.json.encode
 _members_of = msgspec.json.Decoder(dict[str, Raw]).decode
+
+
+class WrongClock(Invalid):
+    """An item whose time cannot be right: the clock of whoever gave it is wrong."""
 
 
 class _Item(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,6 +143,22 @@ class _Type(msgspec.Struct):
 _type_of = msgspec.json.Decoder(_Type).decode
 
 
+def fault_of(raw: Raw, invalid: Invalid) -> tuple[RefusalReason, str]:
+    """Return the reason why an item was refused, and the field at fault after the item's type."""
+    fields = list(invalid.errors)
+    is_clock = isinstance(invalid, WrongClock) or fields == ["ago"]
+    reason = RefusalReason.CLOCK if is_clock else RefusalReason.INVALID
+    return reason, f"{_type_text(raw)}.{fields[0] if fields else 'item'}"
+
+
+def _type_text(raw: Raw) -> str:
+    try:
+        kind = _type_of(raw).type
+    except msgspec.DecodeError:
+        return "item"
+    return kind if kind in ("page", "identify", "event") else "item"
+
+
 def is_page(raw: Raw) -> bool:
     """Return whether an item is a page view, valid or not."""
     try:
@@ -185,6 +206,8 @@ def _sender(raw: Raw, person: AcceptedPerson, site: ActiveSite, now: float) -> S
         return Sender.BROWSER
     try:
         signature.check(person.email, person.tracking_id, site.secrets, now)
+    except WrongTimeError as error:
+        raise WrongClock.of("signature", str(error)) from None
     except ValueError as error:
         raise Invalid.of("signature", str(error)) from None
     return Sender.SIGNED_BROWSER

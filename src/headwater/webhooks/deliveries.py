@@ -6,7 +6,8 @@ somebody who is erased in between would come back with the delivery.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -16,14 +17,21 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.http.errors import Conflict, NotFound
 from headwater.identity.senders import Sender
 from headwater.inbox.inbox import append
 from headwater.masking import Mask
 from headwater.spaces.spaces import fetch_space
 from headwater.webhooks.interpretation import draft_event, finish, headers_kept
-from headwater.webhooks.models import Delivery, ReadContext, Status, WebhookOutcome, WebhookRequest
+from headwater.webhooks.models import (
+    Delivery,
+    DeliverySummary,
+    ReadContext,
+    Status,
+    WebhookOutcome,
+    WebhookRequest,
+)
 from headwater.webhooks.webhooks import fetch_webhook, find_buyer
 
 queries = Queries(__name__, "deliveries.sql")
@@ -32,6 +40,9 @@ IDENTIFYING = (
     "email", "phone", "full_name", "first_name", "last_name", "ip", "fingerprint", "user_agent",
     "tracking_id", "trk_token",
 )  # fmt: skip
+PAUSED = WebhookOutcome(
+    Status.PAUSED, "It came while the webhook was paused. Resume it, and replay this delivery."
+)
 KEPT = 200
 KEPT_REFUSED = 20
 """Of the deliveries whose signature is missing or wrong: anybody who knows the URL sends them."""
@@ -150,6 +161,43 @@ async def replay_delivery(
         (receipt_id,) = await append(connection, [space_id], ["event"], [Sender.WEBHOOK], [payload])
     await finish_delivery(connection, space_id, delivery_id, outcome, receipt_id)
     return outcome, receipt_id
+
+
+async def replay_failed(
+    connection: AsyncConnection, space_id: int, webhook_id: int
+) -> Counter[Status]:
+    """Replay the kept deliveries of a webhook that were refused, or came while it was paused, the
+    oldest first, and return the number of each outcome. Raises NotFound.
+    """
+    await fetch_webhook(connection, space_id, webhook_id)
+    values = {"space_id": space_id, "webhook_id": webhook_id}
+    outcomes: Counter[Status] = Counter()
+    for (delivery_id,) in await fetch_all(connection, queries["failed"], values):
+        outcome, _ = await replay_delivery(connection, space_id, delivery_id)
+        outcomes[outcome.status] += 1
+    return outcomes
+
+
+async def summarize_deliveries(
+    connection: AsyncConnection, space_id: int, webhook_ids: Sequence[int]
+) -> dict[int, DeliverySummary]:
+    """Return, by webhook, the counts of the kept deliveries and the latest of them."""
+    cursor = connection.cursor(row_factory=class_row(DeliverySummary))
+    values = {"space_id": space_id, "webhook_ids": [*webhook_ids]}
+    rows = await fetch_all(cursor, queries["summarize"], values)
+    return {row.webhook_id: row for row in rows}
+
+
+async def fetch_delivery(
+    connection: AsyncConnection, space_id: int, webhook_id: int, delivery_id: int
+) -> Delivery:
+    """Return a kept delivery of a webhook. Raises NotFound."""
+    cursor = connection.cursor(row_factory=class_row(Delivery))
+    values = {"space_id": space_id, "webhook_id": webhook_id, "id": delivery_id}
+    delivery = await fetch_optional(cursor, queries["fetch"], values)
+    if delivery is None:
+        raise NotFound("Delivery")
+    return delivery
 
 
 def _key(outcome: WebhookOutcome) -> str | None:

@@ -44,3 +44,33 @@ SELECT d.id, d.webhook_id, d.received_at, d.status, d.detail, d.receipt_id, d.de
 FROM webhook_deliveries d
 WHERE d.space_id = %(space_id)s AND d.id = %(id)s
 FOR UPDATE;
+
+-- name: fetch
+-- One delivery of a webhook.
+SELECT d.id, d.webhook_id, d.received_at, d.status, d.detail, d.receipt_id, d.dedup_key,
+       d.headers, d.body
+FROM webhook_deliveries d
+WHERE d.space_id = %(space_id)s AND d.webhook_id = %(webhook_id)s AND d.id = %(id)s;
+
+-- name: failed
+-- The deliveries of a webhook that made no event and may now, the oldest first.
+SELECT d.id FROM webhook_deliveries d
+WHERE d.space_id = %(space_id)s AND d.webhook_id = %(webhook_id)s
+  AND d.status IN ('refused', 'paused') AND d.body IS NOT NULL
+ORDER BY d.id;
+
+-- name: summarize
+-- How the kept deliveries of webhooks ended, and the latest of each.
+SELECT d.webhook_id,
+       count(*) FILTER (WHERE d.status = 'accepted') AS accepted,
+       count(*) FILTER (WHERE d.status = 'ignored') AS ignored,
+       count(*) FILTER (WHERE d.status = 'paused') AS paused,
+       count(*) FILTER (WHERE d.status = 'refused') AS refused,
+       count(*) FILTER (WHERE d.status IN ('refused', 'paused') AND d.body IS NOT NULL)
+           AS replayable,
+       max(d.received_at) AS received_at,
+       (array_agg(d.status ORDER BY d.id DESC))[1] AS status,
+       (array_agg(d.detail ORDER BY d.id DESC))[1] AS detail
+FROM webhook_deliveries d
+WHERE d.space_id = %(space_id)s AND d.webhook_id = ANY(%(webhook_ids)s)
+GROUP BY d.webhook_id;

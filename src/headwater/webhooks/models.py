@@ -37,6 +37,7 @@ class Webhook:
     """True when deliveries have to carry a signature."""
     settings: WebhookSettings
     created_at: datetime
+    paused_at: datetime | None
     revoked_at: datetime | None
 
 
@@ -76,6 +77,8 @@ class Status(StrEnum):
     """It is an event now, or one that was there already."""
     IGNORED = "ignored"
     """Nothing is made of what it reports."""
+    PAUSED = "paused"
+    """It came while the webhook was paused, and is kept to be replayed."""
     REFUSED = "refused"
     """Its signature is missing or wrong, or it could not be read."""
 
@@ -105,6 +108,22 @@ class Delivery:
     dedup_key: str | None
     headers: dict[str, str]
     body: str | None
+
+
+@dataclass(frozen=True)
+class DeliverySummary:
+    """The kept deliveries of a webhook: how many had each outcome, and the latest."""
+
+    webhook_id: int
+    accepted: int
+    ignored: int
+    paused: int
+    refused: int
+    replayable: int
+    """Of those refused or paused, the ones whose body was kept."""
+    received_at: datetime
+    status: Status
+    detail: str
 
 
 class UnverifiedRequest(Exception):

@@ -22,6 +22,7 @@ from headwater.identity.senders import Sender
 from headwater.inbox.inbox import Inbox, Request
 from headwater.spaces.encryption import Unsealable
 from headwater.webhooks.deliveries import (
+    PAUSED,
     begin_delivery,
     delivery_columns,
     finish_delivery,
@@ -50,7 +51,8 @@ async def receive(inbox: Inbox, request: HttpRequest) -> Response:
     message, distrust = _believe(webhook, shared.sealing_key, message)
     async with shared.database.transaction() as connection:
         space_id = webhook.caller.space_id
-        outcome = distrust or await outcome_of(connection, space_id, webhook.reader, message)
+        outcome = distrust or (PAUSED if webhook.paused else None)
+        outcome = outcome or await outcome_of(connection, space_id, webhook.reader, message)
         columns = delivery_columns(webhook.reader, message, outcome, believed=distrust is None)
         delivery_id = await begin_delivery(connection, space_id, webhook.id, columns)
     receipt_id = await _accept(shared, inbox, webhook, outcome, delivery_id)

@@ -1,18 +1,18 @@
-"""Webhooks: created, listed, changed, revoked, and looked up by the token in their URL. The token
-is returned once; only its hash is stored.
-"""
+"""Webhooks: created, listed, changed, revoked, and looked up by the token in their URL."""
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from psycopg import AsyncConnection
-from psycopg.rows import dict_row
+from psycopg.rows import class_row, dict_row
 from psycopg.types.json import Jsonb
 
-from headwater.database.queries import Queries, fetch_one, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.errors import NotFound
 from headwater.spaces.access import Caller
@@ -44,6 +44,17 @@ class NewWebhook:
 
 
 @dataclass(frozen=True)
+class WebhookName:
+    """A webhook as a list names it."""
+
+    id: int
+    type: str
+    name: str
+    hint: str
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True)
 class ActiveWebhook:
     """The webhook that a token authenticates."""
 
@@ -53,6 +64,7 @@ class ActiveWebhook:
     reader: ReadContext
     token_hash: bytes
     sealed: bytes | None
+    paused: bool
 
     def secret(self, key: bytes) -> bytes | None:
         """Return the signing secret. Raises Unsealable."""
@@ -80,15 +92,25 @@ async def create_webhook(
     return token, row[0]
 
 
-async def list_webhooks(connection: AsyncConnection, space_id: int) -> list[Webhook]:
-    """Return a Space's webhooks, revoked ones included, the oldest first. Raises NotFound."""
+async def list_webhooks(
+    connection: AsyncConnection, space_id: int, webhook_ids: Sequence[int] | None = None
+) -> list[Webhook]:
+    """Return a Space's webhooks, or some of them, revoked ones included, the oldest first. Raises
+    NotFound.
+    """
     await fetch_space(connection, space_id)
-    return await _read(connection, space_id, None)
+    return await _read(connection, space_id, webhook_ids)
+
+
+async def list_webhook_names(connection: AsyncConnection, space_id: int) -> list[WebhookName]:
+    """Return the names of a Space's webhooks, revoked ones included, the oldest first."""
+    cursor = connection.cursor(row_factory=class_row(WebhookName))
+    return await fetch_all(cursor, queries["names"], {"space_id": space_id})
 
 
 async def fetch_webhook(connection: AsyncConnection, space_id: int, webhook_id: int) -> Webhook:
     """Return one of them. Raises NotFound."""
-    webhooks = await _read(connection, space_id, webhook_id)
+    webhooks = await _read(connection, space_id, [webhook_id])
     if not webhooks:
         raise NotFound("Webhook")
     return webhooks[0]
@@ -100,6 +122,15 @@ async def change_webhook(
     """Replace the settings that its deliveries are read by, from the commit on."""
     values = {"space_id": space_id, "webhook_id": webhook_id, **_columns(settings)}
     await connection.execute(queries["change"], values)
+
+
+async def pause_webhook(
+    connection: AsyncConnection, space_id: int, webhook_id: int, *, paused: bool
+) -> Webhook:
+    """Have its deliveries kept without making events of them, or end that. Raises NotFound."""
+    values = {"space_id": space_id, "webhook_id": webhook_id, "paused": paused}
+    await connection.execute(queries["pause"], values)
+    return await fetch_webhook(connection, space_id, webhook_id)
 
 
 async def revoke_webhook(connection: AsyncConnection, space_id: int, webhook_id: int) -> Webhook:
@@ -119,7 +150,7 @@ async def find_webhook(connection: AsyncConnection, token: str) -> ActiveWebhook
     scopes = frozenset({SCOPE})
     caller = Caller(row["space_id"], row["id"], scopes, row["active"], row["limits"])
     reader = ReadContext(row["type"], _settings(row), row["currency"])
-    return ActiveWebhook(row["id"], caller, reader, token_hash, row["secret"])
+    return ActiveWebhook(row["id"], caller, reader, token_hash, row["secret"], row["paused"])
 
 
 async def find_buyer(connection: AsyncConnection, space_id: int, order_id: str) -> dict[str, str]:
@@ -132,11 +163,12 @@ async def find_buyer(connection: AsyncConnection, space_id: int, order_id: str) 
 
 
 async def _read(
-    connection: AsyncConnection, space_id: int, webhook_id: int | None
+    connection: AsyncConnection, space_id: int, webhook_ids: Sequence[int] | None
 ) -> list[Webhook]:
     cursor = connection.cursor(row_factory=dict_row)
-    await cursor.execute(queries["list"], {"space_id": space_id, "webhook_id": webhook_id})
-    columns = ("id", "type", "name", "hint", "signed", "created_at", "revoked_at")
+    values = {"space_id": space_id, "webhook_ids": None if webhook_ids is None else [*webhook_ids]}
+    await cursor.execute(queries["list"], values)
+    columns = ("id", "type", "name", "hint", "signed", "created_at", "paused_at", "revoked_at")
     return [
         Webhook(settings=_settings(row), **{name: row[name] for name in columns})
         for row in await cursor.fetchall()

@@ -9,9 +9,17 @@ RETURNING id;
 -- name: list
 -- A Space's webhooks, revoked ones included, the oldest first.
 SELECT w.id, w.type, w.name, w.hint, w.secret IS NOT NULL AS signed, w.signature_header, w.topic,
-       w.event_names, w.mapping, w.language, w.created_at, w.revoked_at
+       w.event_names, w.mapping, w.language, w.created_at, w.paused_at, w.revoked_at
 FROM webhooks w
-WHERE w.space_id = %(space_id)s AND (%(webhook_id)s::bigint IS NULL OR w.id = %(webhook_id)s)
+WHERE w.space_id = %(space_id)s
+  AND (%(webhook_ids)s::bigint[] IS NULL OR w.id = ANY(%(webhook_ids)s))
+ORDER BY w.id;
+
+-- name: names
+-- What a Space's webhooks are called, revoked ones included, the oldest first.
+SELECT w.id, w.type, w.name, w.hint, w.revoked_at
+FROM webhooks w
+WHERE w.space_id = %(space_id)s
 ORDER BY w.id;
 
 -- name: change
@@ -27,10 +35,34 @@ UPDATE webhooks w SET revoked_at = coalesce(w.revoked_at, now())
 WHERE w.space_id = %(space_id)s AND w.id = %(webhook_id)s
 RETURNING w.id;
 
+-- name: pause
+-- Deliveries are kept and make no events, from now on or no longer.
+UPDATE webhooks w
+SET paused_at = CASE WHEN %(paused)s THEN coalesce(w.paused_at, now()) END
+WHERE w.space_id = %(space_id)s AND w.id = %(webhook_id)s AND w.revoked_at IS NULL;
+
+-- name: credentials
+-- What a webhook's signing secret is sealed for, and the sealed secret: held until one of them is
+-- another.
+SELECT w.token_hash, w.secret FROM webhooks w
+WHERE w.space_id = %(space_id)s AND w.id = %(webhook_id)s AND w.revoked_at IS NULL
+FOR UPDATE;
+
+-- name: change_secret
+-- Another signing secret.
+UPDATE webhooks w SET secret = %(secret)s
+WHERE w.space_id = %(space_id)s AND w.id = %(webhook_id)s;
+
+-- name: change_address
+-- Another URL; the signing secret is sealed for it anew.
+UPDATE webhooks w
+SET token_hash = %(token_hash)s, hint = %(hint)s, secret = %(secret)s
+WHERE w.space_id = %(space_id)s AND w.id = %(webhook_id)s;
+
 -- name: find
 -- The webhook of a token; which Space it opens is what is being asked.
 SELECT w.space_id, w.id, w.type, w.secret, w.signature_header, w.topic, w.event_names, w.mapping,
-       w.language, s.currency, s.subscription = 'active' AS active,
+       w.language, w.paused_at IS NOT NULL AS paused, s.currency, s.subscription = 'active' AS active,
        coalesce((SELECT jsonb_object_agg(l.bucket, l.per_minute) FROM space_limits l
                  WHERE l.space_id = w.space_id), '{}') AS limits
 FROM webhooks w

@@ -4,41 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from decimal import Decimal
 from fractions import Fraction
 from math import floor
 
-from tests.support.report_model.credit import Credit
-from tests.support.report_model.facts import Event, Facts, Touchpoint
+from tests.support.report_model.credit import Conversion, Credit
+from tests.support.report_model.facts import Facts
 from tests.support.report_model.groups import first_order
 from tests.support.report_model.question import CREDITED, Question
 
 Figure = Fraction | None
 Figures = dict[str, Figure]
-
-
-@dataclass(eq=False)
-class Conversion:
-    """An event with the touches that led to it."""
-
-    event: Event
-    path: list[Touchpoint]
-    """All before it."""
-    window: list[Touchpoint]
-    """Those within the window."""
-    credits: dict[str, list[Credit]]
-    """By model."""
-
-    @property
-    def amount(self) -> Fraction:
-        return Fraction(self.event.amount or Decimal(0))
-
-    @property
-    def days(self) -> Fraction:
-        """From the second of the first touch in the window to the second of the event."""
-        first = self.window[0].occurred_at.replace(microsecond=0)
-        seconds = (self.event.event_time.replace(microsecond=0) - first).total_seconds()
-        return Fraction(int(seconds), 86_400)
 
 
 @dataclass

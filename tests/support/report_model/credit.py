@@ -9,7 +9,7 @@ order and then turned negative.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -31,6 +31,30 @@ class Credit:
     """Of the event itself; the parts of all its touches are 1."""
     amount: Fraction
     """Of its amount; 0 where it has none."""
+
+
+@dataclass(eq=False)
+class Conversion:
+    """An event with the touches that led to it."""
+
+    event: Event
+    path: list[Touchpoint]
+    """All before it."""
+    window: list[Touchpoint]
+    """Those within the window."""
+    credits: dict[str, list[Credit]] = field(default_factory=dict[str, list[Credit]])
+    """By model; none before they are worked out."""
+
+    @property
+    def amount(self) -> Fraction:
+        return Fraction(self.event.amount or Decimal(0))
+
+    @property
+    def days(self) -> Fraction:
+        """From the second of the first touch in the window to the second of the event."""
+        first = self.window[0].occurred_at.replace(microsecond=0)
+        seconds = (self.event.event_time.replace(microsecond=0) - first).total_seconds()
+        return Fraction(int(seconds), 86_400)
 
 
 def path_of(

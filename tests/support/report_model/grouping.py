@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from tests.support.report_model import counting
 from tests.support.report_model.clock import Period
-from tests.support.report_model.counting import Conversion, Figure, Figures, Group
+from tests.support.report_model.counting import Figure, Figures, Group
+from tests.support.report_model.credit import Conversion
 from tests.support.report_model.facts import Facts, Touchpoint
 from tests.support.report_model.groups import Keys, key_of
 from tests.support.report_model.question import TOUCHED, Question
@@ -94,7 +95,7 @@ class _Grouping:
         by = self.question
         if not by.group_by or (touch is None and by.groups_touches):
             return [self.total]
-        keys = tuple(key_of(group, each.event, touch, self.facts, by) for group in by.group_by)
+        keys = tuple(key_of(group, each, touch, self.facts, by) for group in by.group_by)
         return [self.total, self.groups.setdefault(keys, Group())]
 
 

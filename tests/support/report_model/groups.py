@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from math import floor
 
 from tests.support.report_model.clock import time_key
+from tests.support.report_model.credit import Conversion
 from tests.support.report_model.facts import Event, Facts, TagSet, Touchpoint
 from tests.support.report_model.question import TIME_GROUPS, Question
+from tests.support.report_model.ways import DAYS, TOUCHES, channel_of, range_of, way_of
 
 Key = str | None
 Keys = tuple[Key, ...]
-
-REFERRALS = ("referral", "shop_app", "capterra", "trustpilot", "g2", "yelp")
-
-
-def channel_of(source: str) -> str:
-    """The kind of source that a source is of."""
-    if source.endswith("_ads"):
-        return "paid"
-    if source.startswith("ai_"):
-        return "ai"
-    if source.endswith("_organic"):
-        return "organic"
-    if source in ("email", "substack"):
-        return "email"
-    if source in REFERRALS:
-        return "referral"
-    assert source in ("sms", "direct"), source
-    return source
 
 
 def named_key(kind: str, tags: TagSet) -> Key:
@@ -55,7 +40,8 @@ def touch_key(group: str, touch: Touchpoint) -> Key:
             return named_key(group, touch.tags)
 
 
-def event_key(group: str, event: Event, facts: Facts, question: Question) -> Key:
+def event_key(group: str, conversion: Conversion, facts: Facts, question: Question) -> Key:
+    event = conversion.event
     match group:
         case "event":
             return event.event_name
@@ -65,13 +51,32 @@ def event_key(group: str, event: Event, facts: Facts, question: Question) -> Key
             return None if event.company_id is None else str(event.company_id)
         case "customer":
             return customer_key(event, facts, question)
-        case _:
+        case "contact":
             return str(event.contact_id)
+        case _:
+            return path_key(group, conversion) if conversion.window else None
+
+
+def path_key(group: str, conversion: Conversion) -> Key:
+    """The key that an event has by the touches in the window before it."""
+    window = conversion.window
+    match group:
+        case "path":
+            return str(way_of(conversion, "source"))
+        case "channel_path":
+            return str(way_of(conversion, "channel"))
+        case "touch_range":
+            return range_of(len(window), TOUCHES)
+        case "days_range":
+            return range_of(floor(conversion.days), DAYS)
+        case _:
+            return (window[0] if group == "first_source" else window[-1]).source
 
 
 def key_of(
-    group: str, event: Event | None, touch: Touchpoint | None, facts: Facts, question: Question
-) -> Key:
+    group: str, conversion: Conversion | None, touch: Touchpoint | None, facts: Facts,
+    question: Question,
+) -> Key:  # fmt: skip
     """The key that an event, or one of its touches, has in a group."""
     if question.of_touch(group):
         assert touch is not None
@@ -79,10 +84,10 @@ def key_of(
         return (
             time_key(group, touch.occurred_at, facts.zone) if in_time else touch_key(group, touch)
         )
-    assert event is not None
+    assert conversion is not None
     if group in TIME_GROUPS:
-        return time_key(group, event.event_time, facts.zone)
-    return event_key(group, event, facts, question)
+        return time_key(group, conversion.event.event_time, facts.zone)
+    return event_key(group, conversion, facts, question)
 
 
 def customer_key(event: Event, facts: Facts, question: Question) -> Key:

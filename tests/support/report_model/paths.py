@@ -8,32 +8,12 @@ from fractions import Fraction
 from math import floor
 
 from tests.support.report_model.clock import Period
-from tests.support.report_model.counting import Conversion, rounded
-from tests.support.report_model.facts import Facts, Touchpoint
-from tests.support.report_model.groups import channel_of
+from tests.support.report_model.counting import rounded
+from tests.support.report_model.credit import Conversion
+from tests.support.report_model.facts import Facts
 from tests.support.report_model.question import Question
 from tests.support.report_model.selection import conversions_of
-
-MOST_STEPS = 10
-TOUCHES = {
-    "1": (1, 1), "2": (2, 2), "3": (3, 3), "4": (4, 4), "5": (5, 5), "6-10": (6, 10),
-    "11-20": (11, 20), "21+": (21, None),
-}  # fmt: skip
-DAYS = {
-    "0": (0, 0), "1": (1, 1), "2-3": (2, 3), "4-7": (4, 7), "8-14": (8, 14), "15-30": (15, 30),
-    "31-60": (31, 60), "61-90": (61, 90), "90+": (91, None),
-}  # fmt: skip
-"""By whole days; an event within 86,400 seconds is of the same day."""
-
-
-@dataclass(frozen=True)
-class Way:
-    """A sequence of sources or channels, equal neighbours being one."""
-
-    steps: tuple[str, ...]
-    """At most MOST_STEPS."""
-    more: int
-    """The number of further ones."""
+from tests.support.report_model.ways import DAYS, TOUCHES, Way, range_of, way_of
 
 
 @dataclass(frozen=True)
@@ -75,12 +55,12 @@ def make_paths(facts: Facts, question: Question, by: str = "source") -> Paths:
         ways=[(way, tally(ways[way])) for way in order[: question.limit]],
         left_out=max(0, len(order) - question.limit),
         touches={
-            name: _tally(each for each in led if _lies(len(each.window), *bounds))
-            for name, bounds in TOUCHES.items()
+            name: _tally(each for each in led if range_of(len(each.window), TOUCHES) == name)
+            for name in TOUCHES
         },
         days={
-            name: _tally(each for each in led if _lies(floor(each.days), *bounds))
-            for name, bounds in DAYS.items()
+            name: _tally(each for each in led if range_of(floor(each.days), DAYS) == name)
+            for name in DAYS
         },
         first_and_last={pair: tally(some) for pair, some in ends.items()},
         total=_tally(led),
@@ -93,19 +73,6 @@ def led_by_touches(facts: Facts, question: Question) -> list[Conversion]:
     return [each for each in conversions_of(facts, question, period) if each.window]
 
 
-def way_of(conversion: Conversion, by: str) -> Way:
-    steps: list[str] = []
-    for touch in conversion.window:
-        step = step_of(touch, by)
-        if steps[-1:] != [step]:
-            steps.append(step)
-    return Way(tuple(steps[:MOST_STEPS]), max(0, len(steps) - MOST_STEPS))
-
-
-def step_of(touch: Touchpoint, by: str) -> str:
-    return touch.source if by == "source" else channel_of(touch.source)
-
-
 def tally(conversions: list[Conversion]) -> Tally:
     revenue = sum((each.amount for each in conversions), Fraction(0))
     days = sum((each.days for each in conversions), Fraction(0))
@@ -115,7 +82,3 @@ def tally(conversions: list[Conversion]) -> Tally:
 def _tally(conversions: Iterable[Conversion]) -> Tally | None:
     some = list(conversions)
     return tally(some) if some else None
-
-
-def _lies(number: int, least: int, most: int | None) -> bool:
-    return least <= number and (most is None or number <= most)

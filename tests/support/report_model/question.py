@@ -21,7 +21,11 @@ NOT_ADDING_UP = ("average_order_value", *OF_PATHS, "share")
 TOUCH_GROUPS = ("source", "channel", "campaign", "adset", "ad", "keyword", "landing_page")
 TIME_GROUPS = ("day", "week", "month", "weekday", "hour")
 EVENT_GROUPS = ("event", "country", "company", "contact", "customer")
-GROUPS = (*TOUCH_GROUPS, *TIME_GROUPS, *EVENT_GROUPS)
+PATH_GROUPS = (
+    "path", "channel_path", "first_source", "last_source", "touch_range", "days_range",
+)  # fmt: skip
+"""Groups of events by the touches in the window before them."""
+GROUPS = (*TOUCH_GROUPS, *TIME_GROUPS, *EVENT_GROUPS, *PATH_GROUPS)
 
 
 @dataclass(frozen=True)
@@ -69,8 +73,9 @@ class Question:
 
     @property
     def is_about_touches(self) -> bool:
-        measures = {*CREDITED, *TOUCHED, *OF_PATHS}
-        return self.groups_touches or self.filters_touches or bool(measures & set(self.measures))
+        measured = {*CREDITED, *TOUCHED, *OF_PATHS} & set(self.measures)
+        by_path = {*PATH_GROUPS} & {*self.group_by, *(group for group, _ in self.only)}
+        return self.groups_touches or self.filters_touches or bool(measured or by_path)
 
     def refusal(self) -> str | None:
         """The parameter that a server has to refuse this for; None where all fits together."""

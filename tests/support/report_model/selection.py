@@ -7,8 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from tests.support.report_model.clock import STEPS, Period, counterpart
-from tests.support.report_model.counting import Conversion
-from tests.support.report_model.credit import credits_of, path_of, within
+from tests.support.report_model.credit import Conversion, credits_of, path_of, within
 from tests.support.report_model.facts import Event, Facts, Touchpoint
 from tests.support.report_model.groups import Key, key_of
 from tests.support.report_model.question import Question
@@ -24,13 +23,16 @@ def conversions_of(facts: Facts, question: Question, period: Period) -> list[Con
     for event in facts.events:
         if not question.by_touch_date and not period.holds(event.event_time, facts.zone):
             continue
-        if meets_filters(event, facts, question) and is_only(event, None, facts, question, period):
-            of_company = question.by_company and event.company_id is not None
-            owner = ("company", event.company_id) if of_company else ("contact", event.contact_id)
-            path = path_of(event, near.get(owner, []), by_company=question.by_company)
-            window = within(question.window, event, path)
-            credits_ = {model: credits_of(model, event, window) for model in question.models}
-            found.append(Conversion(event, path, window, credits_))
+        if not meets_filters(event, facts, question):
+            continue
+        of_company = question.by_company and event.company_id is not None
+        owner = ("company", event.company_id) if of_company else ("contact", event.contact_id)
+        path = path_of(event, near.get(owner, []), by_company=question.by_company)
+        each = Conversion(event, path, within(question.window, event, path))
+        if is_only(each, None, facts, question, period):
+            for model in question.models:
+                each.credits[model] = credits_of(model, event, each.window)
+            found.append(each)
     return found
 
 
@@ -45,14 +47,15 @@ def meets_filters(event: Event, facts: Facts, question: Question) -> bool:
 
 
 def is_only(
-    event: Event | None, touch: Touchpoint | None, facts: Facts, question: Question, period: Period
-) -> bool:
+    conversion: Conversion | None, touch: Touchpoint | None, facts: Facts, question: Question,
+    period: Period,
+) -> bool:  # fmt: skip
     """True when an event, or a touch, has one of the keys asked for in every such group that it can
     be in.
     """
     for group in {group for group, _ in question.only}:
         if question.of_touch(group) is (touch is not None):
-            key = key_of(group, event, touch, facts, question)
+            key = key_of(group, conversion, touch, facts, question)
             if key not in _keys_asked_for(group, question, period):
                 return False
     return True

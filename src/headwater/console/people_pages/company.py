@@ -62,6 +62,9 @@ class CompanyTotals:
     contacts: int
     events: int
     revenue: Decimal | None
+    """In one currency; None also where the sales are in several."""
+    currencies: str
+    """Those of the sales, empty without any."""
 
 
 @dataclass(frozen=True)

@@ -15,16 +15,23 @@ LIMIT %(limit)s;
 
 -- name: totals
 -- The number of a company's contacts and of its events, and the revenue of its sales, counted as far
--- as %(most)s, the latest events first.
+-- as %(most)s, the latest events first; no revenue where the sales are in several currencies.
 SELECT (SELECT count(*) FROM (
             SELECT FROM contacts k
             WHERE k.space_id = %(space_id)s AND k.company_id = %(company_id)s
               AND k.merged_into IS NULL
             LIMIT %(most)s) counted) AS contacts,
        count(*) AS events,
-       trim_scale(sum(e.amount) FILTER (WHERE e.event_name = ANY(%(sales)s::text[]))) AS revenue
+       CASE WHEN count(DISTINCT e.currency) FILTER (
+                     WHERE e.event_name = ANY(%(sales)s::text[]) AND e.amount <> 0) < 2
+            THEN trim_scale(sum(e.amount) FILTER (WHERE e.event_name = ANY(%(sales)s::text[])))
+       END AS revenue,
+       coalesce(string_agg(DISTINCT e.currency, ', ') FILTER (
+           WHERE e.event_name = ANY(%(sales)s::text[]) AND e.amount <> 0), '') AS currencies
 FROM (
-    SELECT e.event_name, e.amount FROM events e
+    SELECT e.event_name, e.amount, coalesce(e.currency, s.currency) AS currency
+    FROM events e
+    JOIN spaces s ON s.id = %(space_id)s
     WHERE e.space_id = %(space_id)s AND e.company_id = %(company_id)s
     ORDER BY e.event_time DESC, e.id DESC LIMIT %(most)s
 ) e;

@@ -110,6 +110,9 @@ class ContactContent:
     """The contact as the API shows it, its fields under their labels."""
     events: int
     revenue: Decimal | None
+    """In one currency; None also where the sales are in several."""
+    currencies: str
+    """Those of the sales, empty without any."""
     identifiers: list[dict[str, Any]]
     merges: list[LoggedMerge]
     erasure: ErasureState | None
@@ -195,13 +198,13 @@ async def load_contact(
         connection.cursor(row_factory=class_row(ContactHead)), queries["contact"], values
     )
     contact = await fetch_contact(connection, space, contact_id, GetContact(labels=True))
-    events, revenue = await fetch_one(connection, queries["totals"], values)
+    events, revenue, currencies = await fetch_one(connection, queries["totals"], values)
     identifiers = await fetch_all(
         connection.cursor(row_factory=dict_row), queries["identifiers"],
         {**values, "most": MOST_IDENTIFIERS},
     )  # fmt: skip
     return ContactContent(
-        head, msgspec.json.decode(contact), events, revenue, identifiers,
+        head, msgspec.json.decode(contact), events, revenue, currencies, identifiers,
         await list_merges(connection, space.id, contact_id, MOST_MERGES),
         await fetch_erasure(connection, space.id, contact_id),
         await list_contact_timeline(connection, space, contact_id, at),

@@ -15,10 +15,18 @@ WHERE k.space_id = %(space_id)s AND k.id = %(contact_id)s;
 
 -- name: totals
 -- The number of a contact's events and the revenue of its sales, counted as far as %(most)s events,
--- the latest first.
-SELECT count(*), trim_scale(sum(e.amount) FILTER (WHERE e.event_name = ANY(%(sales)s::text[])))
+-- the latest first; no revenue where the sales are in several currencies.
+SELECT count(*),
+       CASE WHEN count(DISTINCT e.currency) FILTER (
+                     WHERE e.event_name = ANY(%(sales)s::text[]) AND e.amount <> 0) < 2
+            THEN trim_scale(sum(e.amount) FILTER (WHERE e.event_name = ANY(%(sales)s::text[])))
+       END,
+       coalesce(string_agg(DISTINCT e.currency, ', ') FILTER (
+           WHERE e.event_name = ANY(%(sales)s::text[]) AND e.amount <> 0), '')
 FROM (
-    SELECT e.event_name, e.amount FROM events e
+    SELECT e.event_name, e.amount, coalesce(e.currency, s.currency) AS currency
+    FROM events e
+    JOIN spaces s ON s.id = %(space_id)s
     WHERE e.space_id = %(space_id)s AND e.contact_id = %(contact_id)s
     ORDER BY e.event_time DESC LIMIT %(most)s
 ) e;

@@ -1,9 +1,12 @@
 -- name: rows
 -- Contacts by their ids, in the order of these, with their last event and the revenue of their sales:
--- of each the latest %(most)s events are looked at, and no revenue where there are more.
+-- of each the latest %(most)s events are looked at, and no revenue where there are more, or
+-- where the sales are in several currencies, which are named.
 SELECT k.id, k.name, k.email, k.phone, k.created_at, k.company_id, c.name AS company_name,
        last.event_id, last.event_name, last.event_time,
-       CASE WHEN sums.events < %(most)s THEN sums.revenue END AS revenue,
+       CASE WHEN sums.events < %(most)s AND sums.currencies NOT LIKE '%%,%%'
+            THEN sums.revenue END AS revenue,
+       sums.currencies,
        sums.events >= %(most)s AS has_more_events
 FROM unnest(%(ids)s::bigint[]) WITH ORDINALITY AS wanted (id, nth)
 CROSS JOIN LATERAL (
@@ -20,8 +23,12 @@ LEFT JOIN LATERAL (
 CROSS JOIN LATERAL (
     SELECT count(*) AS events,
            trim_scale(sum(e.amount)
-                      FILTER (WHERE e.event_name = ANY(%(sales)s::text[]))) AS revenue
-    FROM (SELECT known.event_name, known.amount FROM events known
+                      FILTER (WHERE e.event_name = ANY(%(sales)s::text[]))) AS revenue,
+           coalesce(string_agg(DISTINCT e.currency, ', ') FILTER (
+               WHERE e.event_name = ANY(%(sales)s::text[]) AND e.amount <> 0), '') AS currencies
+    FROM (SELECT known.event_name, known.amount, coalesce(known.currency, s.currency) AS currency
+          FROM events known
+          JOIN spaces s ON s.id = %(space_id)s
           WHERE known.space_id = %(space_id)s AND known.contact_id = k.id
           ORDER BY known.event_time DESC LIMIT %(most)s) e
 ) sums

@@ -51,6 +51,9 @@ class PersonRow:
     event_name: str | None
     event_time: datetime | None
     revenue: Decimal | None
+    """In one currency; None also where the sales are in several."""
+    currencies: str
+    """Those of the sales, empty without any."""
     has_more_events: bool
 
 

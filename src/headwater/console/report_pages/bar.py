@@ -13,7 +13,8 @@ from urllib.parse import urlencode
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.console.report_pages.view import ANY, CONVERSIONS, SALES, ReportView
 from headwater.reports.group_keys import CUSTOMERS
-from headwater.reports.models import Comparison, DateBasis, Group
+from headwater.reports.models import OF_TOUCHES, Comparison, DateBasis, Group
+from headwater.reports.path_models import BY, TouchPath
 from headwater.sources.catalogue import CHANNELS
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
@@ -34,12 +35,21 @@ BASES = {
     DateBasis.CONVERSION: "date of the conversion",
     DateBasis.TOUCH: "date of the touchpoint",
 }
+SHAREABLE = {"": "Revenue", "/models": "Compare models", "/paths": "Paths"}
+"""The pages that can be shared, by the end of their address: those that show no people."""
+OF_TOUCHPOINTS = "of_touchpoints"
+"""The choice of filters of touchpoints."""
 FILTER_GROUPS = (
     Group.SOURCE, Group.CAMPAIGN, Group.AD, Group.KEYWORD, Group.LANDING_PAGE, Group.COUNTRY,
     Group.COMPANY, Group.CONTACT,
 )  # fmt: skip
 """Groups whose key is typed, as they can have many."""
-_GROUP_TITLES = {Group.EVENT: "event", Group.LANDING_PAGE: "landing page", Group.ADSET: "ad set"}
+_GROUP_TITLES = {
+    Group.LANDING_PAGE: "landing page", Group.ADSET: "ad set", Group.CHANNEL_PATH: "path",
+    Group.FIRST_SOURCE: "first source", Group.LAST_SOURCE: "last source",
+    Group.TOUCH_RANGE: "touchpoints", Group.DAYS_RANGE: "days",
+}  # fmt: skip
+_OF_SOURCES = frozenset({Group.CHANNEL, Group.SOURCE, Group.FIRST_SOURCE, Group.LAST_SOURCE})
 
 
 @dataclass(frozen=True)
@@ -96,6 +106,11 @@ class ReportBar:
         return tuple(pair for pair in self.pairs if pair[0] not in dates)
 
     @property
+    def shareable(self) -> bool:
+        """True for a page that can be seen by a share link."""
+        return self.end in SHAREABLE
+
+    @property
     def query(self) -> str:
         """The choices as the end of an address."""
         return urlencode(self.pairs)
@@ -114,7 +129,7 @@ def read_bar(
     """Return the bar of the page at a path. `without` names choices that the page does not have,
     `also` has those of its own, which links keep, and `filters` the filters that it sets itself.
     """
-    links = ChoiceLinks(view, path, also or {})
+    links, of_events = ChoiceLinks(view, path, also or {}), OF_TOUCHPOINTS in without
     menus = [
         links.menu("compare", "Compared with", COMPARISONS),
         links.menu("conversion", "Conversion", _conversions(space)),
@@ -126,8 +141,13 @@ def read_bar(
     return ReportBar(
         path, links.periods(), tuple(menu for menu in menus if menu.name not in without),
         (*links.filters(space), *filters), tuple(links.pairs), view.start_date[:10],
-        view.end_date[:10], datetime.now(space.zone).date().isoformat(), links.new_filters(),
-        {str(group): _GROUP_TITLES.get(group, str(group)) for group in FILTER_GROUPS},
+        view.end_date[:10], datetime.now(space.zone).date().isoformat(),
+        links.new_filters(of_events=of_events),
+        {
+            str(group): _GROUP_TITLES.get(group, str(group))
+            for group in FILTER_GROUPS
+            if not (of_events and group in OF_TOUCHES)
+        },
     )  # fmt: skip
 
 
@@ -185,12 +205,13 @@ class ChoiceLinks:
             if ":" in text
         )
 
-    def new_filters(self) -> tuple[Choice, ...]:
-        """Return the filters that one step sets: of channels, and of new or returning customers.
-        Each takes the place of those of its group.
+    def new_filters(self, *, of_events: bool) -> tuple[Choice, ...]:
+        """Return the filters that one step sets: of new or returning customers, and of channels
+        unless they are to be of events. Each takes the place of those of its group.
         """
         texts = {f"{Group.CUSTOMER}:{key}": f"{key} customers" for key in CUSTOMERS.texts}
-        texts |= {f"{Group.CHANNEL}:{key}": title_of(key) for key in CHANNELS}
+        if not of_events:
+            texts |= {f"{Group.CHANNEL}:{key}": title_of(key) for key in CHANNELS}
         return tuple(
             Choice(
                 title[:1].upper() + title[1:], self._to(self.view.narrowed(text)),
@@ -248,8 +269,17 @@ def filter_text(space: Space, group: str, key: str) -> str:
     title = _GROUP_TITLES.get(Group(group), group) if group in set(Group) else group
     if not key:
         return f"no {title}"
-    if group in (Group.CHANNEL, Group.SOURCE):
+    if group in _OF_SOURCES:
         key = title_of(key)
+    if group in BY.values():
+        key = _path_text(key)
     if group == Group.EVENT:
         key = conversion_title(space, key)
     return f"{title}: {key}"
+
+
+def _path_text(key: str) -> str:
+    path = TouchPath.read(key)
+    if path is None:
+        return key
+    return str(TouchPath(tuple(title_of(step) for step in path.steps), path.more))

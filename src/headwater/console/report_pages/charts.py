@@ -73,7 +73,7 @@ def sparkline(values: Sequence[float | None]) -> str:
     scale = (SPARK_HEIGHT - 4) / (high - low) if high > low else 0.0
     width = SPARK_WIDTH / max(1, len(values) - 1)
     return " ".join(
-        f"{_digits(place * width)},{_digits(SPARK_HEIGHT - 2 - (value - low) * scale)}"
+        f"{digits(place * width)},{digits(SPARK_HEIGHT - 2 - (value - low) * scale)}"
         for place, value in enumerate(values)
         if value is not None
     )
@@ -100,9 +100,9 @@ def _line(values: Sequence[float], scale: float) -> str:
 
 def _points(values: Sequence[float], scale: float) -> list[tuple[str, str]]:
     step = WIDTH / max(1, len(values))
-    heights = [_digits(HEIGHT - value * scale) for value in values]
-    middles = [(_digits((place + 0.5) * step), y) for place, y in enumerate(heights)]
-    return [("0", heights[0]), *middles, (_digits(WIDTH), heights[-1])] if heights else []
+    heights = [digits(HEIGHT - value * scale) for value in values]
+    middles = [(digits((place + 0.5) * step), y) for place, y in enumerate(heights)]
+    return [("0", heights[0]), *middles, (digits(WIDTH), heights[-1])] if heights else []
 
 
 def _marks(highest: float) -> tuple[float, ...]:
@@ -116,5 +116,6 @@ def _marks(highest: float) -> tuple[float, ...]:
     return tuple(step * place for place in range(int(count), -1, -1))
 
 
-def _digits(value: float) -> str:
+def digits(value: float) -> str:
+    """Return a length as it stands in a picture."""
     return f"{round(value, 1):g}"

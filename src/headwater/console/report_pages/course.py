@@ -64,7 +64,7 @@ class Course:
         self._basis, self._query, self._space = basis, whole, space
         span = DateTimeSpan(whole.start, whole.end)
         self.group = _step_of(span)
-        self._keys = self._keys_of(span)
+        self.keys = self._keys_of(span)
 
     @property
     def queries(self) -> list[ReportQuery]:
@@ -87,7 +87,7 @@ class Course:
         values = _by_key(by_step, FigureColumn(measure))
         empty = None if measure in _UNKNOWN_OF_NOTHING else 0.0
         return sparkline([
-            empty if (value := values.get(key)) is None else float(value) for key in self._keys
+            empty if (value := values.get(key)) is None else float(value) for key in self.keys
         ])  # fmt: skip
 
     def unattributed_line(self, by_step: Report) -> str:
@@ -96,7 +96,7 @@ class Course:
         credited = _by_key(by_step, self._basis.column)
         parts = (
             share(difference(wholes.get(key), [credited.get(key)]), wholes.get(key))
-            for key in self._keys
+            for key in self.keys
         )
         return sparkline([None if part is None else float(part) for part in parts])
 
@@ -112,9 +112,9 @@ class Course:
             }
         before = self._before(reports[2]) if len(reports) > 2 else {}
         chart = stacked(
-            [Series(name, [float(values.get(key) or 0) for key in self._keys], _colour(name))
+            [Series(name, [float(values.get(key) or 0) for key in self.keys], _colour(name))
              for name, values in bands.items()],
-            [float(before.get(key) or 0) for key in self._keys] if before else None,
+            [float(before.get(key) or 0) for key in self.keys] if before else None,
         )  # fmt: skip
         steps = tuple(
             CourseStep(
@@ -122,7 +122,7 @@ class Course:
                 tuple(values.get(key, 0) for values in bands.values()),
                 wholes.get(key, 0), before.get(key),
             )
-            for key in self._keys
+            for key in self.keys
         )  # fmt: skip
         return CourseChart(chart, tuple(bands), steps, self.group)
 
@@ -131,7 +131,7 @@ class Course:
         values = _by_key(report, self._basis.whole_column)
         keys = self._keys_of(report.span)
         return {
-            key: values.get(then, 0) for key, then in zip(self._keys, keys, strict=False)
+            key: values.get(then, 0) for key, then in zip(self.keys, keys, strict=False)
         }  # fmt: skip
 
     def _keys_of(self, span: DateTimeSpan) -> list[str]:

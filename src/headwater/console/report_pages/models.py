@@ -20,15 +20,24 @@ from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import ChoiceLinks, model_title, read_bar
 from headwater.console.report_pages.basis import EVENTS, MONEY, Basis
 from headwater.console.report_pages.breakdown import title
-from headwater.console.report_pages.report_page import REFUSED, open_page
+from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.http.fields import one_of
 from headwater.http.parameters import ListParameter, Parameter, Query
 from headwater.reports.measures import rounded
-from headwater.reports.models import Figure, FigureColumn, Group, Measure, Report, ReportRow
+from headwater.reports.models import (
+    Figure,
+    FigureColumn,
+    Group,
+    Measure,
+    Report,
+    ReportQuery,
+    ReportRow,
+)
 from headwater.reports.report import query_report
 from headwater.reports.validation import MOST_ROWS
+from headwater.spaces.models import Space
 
 GROUPS = {
     Group.CHANNEL: "channel", Group.SOURCE: "source", Group.CAMPAIGN: "campaign",
@@ -195,16 +204,17 @@ def _compared_row(
 
 async def show_models(request: Request) -> Response:
     """Several models side by side."""
-    page = await open_page(request)
+    return await render_models(await open_page(request))
+
+
+async def render_models(page: ReportPage) -> Response:
+    """Return the page as somebody opened it."""
     view, path = page.view, page.path
     basis = MONEY if view.of_money else EVENTS
     choices, content, problem = ModelChoices(), None, None
     try:
         choices = ModelChoices.read(page.query)
-        query = view.report(
-            page.space, datetime.now(UTC), (basis.credited, basis.touched), (choices.group,),
-            **_of_models(choices),
-        )  # fmt: skip
+        query = _report(page.space, view, choices, basis, datetime.now(UTC))
         report = await page.load(partial(query_report, space_id=page.space.id, query=query))
         content = compare(basis, view, choices, report)
     except REFUSED as error:
@@ -228,6 +238,20 @@ async def show_models(request: Request) -> Response:
             **_of_models(choices),
         ),
     )  # fmt: skip
+
+
+def model_choices_report(
+    space: Space, view: ReportView, parameters: Query, basis: Basis, now: datetime
+) -> ReportQuery:
+    """Return the report of an address of this page. Raises Invalid."""
+    return _report(space, view, ModelChoices.read(parameters), basis, now)
+
+
+def _report(
+    space: Space, view: ReportView, choices: ModelChoices, basis: Basis, now: datetime
+) -> ReportQuery:
+    measures = (basis.credited, basis.touched)
+    return view.report(space, now, measures, (choices.group,), **_of_models(choices))
 
 
 def _of_models(choices: ModelChoices) -> dict[str, Any]:

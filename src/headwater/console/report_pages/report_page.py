@@ -18,16 +18,16 @@ from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import ReportBar, window_title
 from headwater.console.report_pages.saved_views import SavedView, list_views
 from headwater.console.report_pages.view import ReportView
-from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.console.visitor import HOME, enter, require_visitor
 from headwater.http.errors import Invalid, Problem
 from headwater.http.parameters import Query
-from headwater.reports.errors import ReportTooLarge
+from headwater.reports.errors import ReportRefused
 from headwater.reports.report_reader import CONNECTION_SECONDS
 from headwater.spaces.models import Space
 
 T = TypeVar("T")
 
-REFUSED = (Invalid, ReportTooLarge)
+REFUSED = (Invalid, ReportRefused)
 """Reasons for which there is no report, and the page says so below its bar."""
 
 
@@ -36,16 +36,15 @@ class ReportPage:
     """A page of reports that somebody has opened."""
 
     request: Request
-    inside: SpaceVisitor
+    space: Space
     views: list[SavedView]
     """What the visitor has saved."""
     query: Query
     view: ReportView
-
-    @property
-    def space(self) -> Space:
-        """The Space that the page is in."""
-        return self.inside.space
+    shared: str | None = None
+    """The name of the share link by which it is seen; None for a member of the Space."""
+    with_notes: bool = True
+    """False where charts have no notes."""
 
     @property
     def path(self) -> str:
@@ -70,6 +69,7 @@ class ReportPage:
         return render(
             self.request, template, status=problem.status if problem else 200, bar=bar,
             problem=problem, view=self.view, views=self.views, base=self.base, figures=figures,
+            space=self.space, shared=self.shared,
             window=window_title(self.view.attribution_window), **values,
         )  # fmt: skip
 
@@ -81,4 +81,4 @@ async def open_page(request: Request) -> ReportPage:
         inside = await enter(connection, request, visitor)
         views = await list_views(connection, inside)
     query = Query(request.scope["query_string"])
-    return ReportPage(request, inside, views, query, ReportView.read(query))
+    return ReportPage(request, inside.space, views, query, ReportView.read(query))

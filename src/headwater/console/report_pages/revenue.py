@@ -24,9 +24,10 @@ from headwater.console.report_pages.basis import (
     HeadlineMeasure,
 )
 from headwater.console.report_pages.breakdown import LEVELS, OPEN, Breakdown, BreakdownRow
+from headwater.console.report_pages.chart_notes import LONGEST, ChartNotes, read_chart_notes
 from headwater.console.report_pages.course import Course, CourseChart
 from headwater.console.report_pages.figures import Change
-from headwater.console.report_pages.report_page import REFUSED, open_page
+from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.reports.models import (
@@ -67,6 +68,7 @@ class RevenueContent:
     """The share of nobody, None where only some touchpoints count."""
     course: CourseChart
     rows: list[BreakdownRow]
+    notes: ChartNotes
 
     @property
     def of_some_touches(self) -> bool:
@@ -120,8 +122,11 @@ def whole_of(report: Report) -> ReportRow:
 class RevenueReports:
     """The reports of the page, as its address asks for them."""
 
-    def __init__(self, space: Space, view: ReportView, breakdown: Breakdown) -> None:
+    def __init__(
+        self, space: Space, view: ReportView, breakdown: Breakdown, *, with_notes: bool = True
+    ) -> None:
         self._space, self._view, self._breakdown = space, view, breakdown
+        self._with_notes = with_notes
         self.basis = MONEY if view.of_money else EVENTS
         self._now = datetime.now(UTC)
 
@@ -141,8 +146,16 @@ class RevenueReports:
         return RevenueContent(
             self.basis, first, self._headlines(first, course, of_course[0]),
             self._unattributed(first, course, of_course[0]), course.chart(self._view, of_course),
-            self._breakdown.rows(first, within),
+            self._breakdown.rows(first, within), await self._notes(connection, course, first),
         )  # fmt: skip
+
+    async def _notes(
+        self, connection: AsyncConnection, course: Course, report: Report
+    ) -> ChartNotes:
+        if not self._with_notes:
+            return ChartNotes()
+        first, last = report.span.start.date(), report.span.end.date()
+        return await read_chart_notes(connection, self._space.id, first, last, course.keys)
 
     def _query(self, group: Group, **changes: list[str]) -> ReportQuery:
         measures = self.basis.measures
@@ -173,9 +186,14 @@ class RevenueReports:
 
 async def show_revenue(request: Request) -> Response:
     """A Space's first page."""
-    page = await open_page(request)
+    return await render_revenue(await open_page(request))
+
+
+async def render_revenue(page: ReportPage) -> Response:
+    """Return the page as somebody opened it."""
     view = page.view
-    reports = RevenueReports(page.space, view, Breakdown(view, page.query.several(OPEN)))
+    breakdown = Breakdown(view, page.query.several(OPEN))
+    reports = RevenueReports(page.space, view, breakdown, with_notes=page.with_notes)
     content = problem = None
     try:
         content = await page.load(reports.load)
@@ -185,7 +203,7 @@ async def show_revenue(request: Request) -> Response:
         "revenue.html", read_bar(page.space, view, page.path), problem, page=content,
         reasons=REASONS, titles=TITLES, column=FigureColumn, made_of=MADE_OF,
         csv=view.csv_link(f"{page.base}/report.csv", reports.basis.columns, LEVELS[:1]),
-        model=model_title(view.attribution_model).lower(),
+        model=model_title(view.attribution_model).lower(), longest_note=LONGEST,
     )  # fmt: skip
 
 

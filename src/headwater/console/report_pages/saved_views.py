@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 from psycopg import AsyncConnection
@@ -20,7 +21,7 @@ from headwater.http.errors import Invalid
 
 queries = Queries(__name__, "saved_views.sql")
 
-PAGES = ("", "/models", "/events")
+PAGES = ("", "/models", "/paths", "/events")
 """The ends of the addresses of pages that can be saved."""
 MOST = 50
 LONGEST_NAME, LONGEST_QUERY = 80, 2_000
@@ -54,7 +55,7 @@ async def post_save(request: Request) -> Response:
     form = await read_form(request, visitor.form_key, "save view")
     async with services(request).database.transaction() as connection:
         inside = await enter(connection, request, visitor)
-        view = _read(form.text("name"), form.text("page"), form.text("query"))
+        view = read_view(form.text("name"), form.text("page"), form.text("query"), PAGES)
         values = {"space_id": inside.space.id, "user_id": visitor.user.id, "most": MOST} | view
         if await fetch_optional(connection, queries["save"], values) is None:
             raise Invalid.of("name", f"cannot be saved: there are {MOST} views, remove one first.")
@@ -74,15 +75,21 @@ async def post_remove(request: Request) -> Response:
     return redirect(request, f"{HOME}/spaces/{inside.space.id}", FlashMessage.VIEW_REMOVED)
 
 
-def _read(name: str, page: str, query: str) -> dict[str, str]:
+def read_view(name: str, page: str, query: str, pages: Container[str]) -> dict[str, str]:
+    """Return a name and an address that may be kept. Raises Invalid."""
     name = " ".join(name.split())
     if not 1 <= len(name) <= LONGEST_NAME:
         raise Invalid.of("name", f"must have 1 to {LONGEST_NAME} characters.")
-    if page not in PAGES:
-        raise Invalid.of("page", "must be a page that can be saved.")
-    if len(query) > LONGEST_QUERY or not query.isascii() or not query.isprintable():
+    if page not in pages:
+        raise Invalid.of("page", "must be one of those that there are.")
+    if not is_address_query(query):
         raise Invalid.of("query", f"must have at most {LONGEST_QUERY} characters of an address.")
     return {"name": name, "page": page, "query": query}
+
+
+def is_address_query(text: str) -> bool:
+    """Return whether a text may be the end of an address of ours, after its `?`."""
+    return len(text) <= LONGEST_QUERY and text.isascii() and text.isprintable()
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/views"

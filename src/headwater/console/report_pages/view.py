@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 from urllib.parse import urlencode
 
 from headwater.events.accepted import EVENT_NAMES, SALES_EVENTS
@@ -44,6 +44,8 @@ class ReportView:
     date_basis: str = DateBasis.CONVERSION
     only: tuple[str, ...] = ()
     """Groups that events and touchpoints must be in, each as `group:key`."""
+    leads: ClassVar[bool] = True
+    """False where links are empty."""
 
     @classmethod
     def read(cls, query: Query) -> Self:
@@ -132,6 +134,8 @@ class ReportView:
 
     def link(self, path: str, **more: str | Sequence[str]) -> str:
         """Return the address of a page with this view, with parameters of its own after it."""
+        if not self.leads:
+            return ""
         pairs = self.pairs
         for name, value in more.items():
             pairs += [(name, text) for text in ([value] if isinstance(value, str) else value)]
@@ -141,6 +145,8 @@ class ReportView:
         self, path: str, measures: Sequence[Measure], group_by: Sequence[Group], **changes: Any
     ) -> str:
         """Return the address of a report of these choices as a CSV file."""
+        if not self.leads:
+            return ""
         values = {**self.parameters, "measures": [*measures], "group_by": [*group_by], **changes}
         return f"{path}?{urlencode({k: v for k, v in values.items() if v}, doseq=True)}"
 
@@ -156,6 +162,12 @@ class ReportView:
         if (filter_ := more.pop("only", None)) is not None and filter_ not in kept:
             kept = (*kept, filter_)
         return self.changed(only=kept).link(path, credit=credit, **more)
+
+
+class SharedView(ReportView):
+    """The choices of a page that is shared: no link leads away from it."""
+
+    leads = False
 
 
 def _moment(text: str, clock: str) -> str:

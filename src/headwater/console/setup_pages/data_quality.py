@@ -14,9 +14,18 @@ from headwater.accounts.roles import Permission
 from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
+from headwater.console.link_pages.source_changes import (
+    GROUPED_SOURCES,
+    add_own_host,
+    add_source_name,
+    exclude_host,
+    remove_source_name,
+)
+from headwater.console.list_page import PER_PAGE
 from headwater.console.pages import redirect, render
 from headwater.console.report_pages.bar import read_bar
 from headwater.console.report_pages.view import ReportView
+from headwater.console.setup_pages.remedies import advice_of, places_of
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
 from headwater.destinations.destinations import resume_destination
 from headwater.http.errors import Invalid
@@ -27,12 +36,9 @@ from headwater.quality.models import QualityReport, Severity
 from headwater.quality.report import check_quality
 from headwater.reports.models import Measure
 from headwater.reports.parameters import DEFAULT_PERIOD
-from headwater.sources.catalogue import CHANNELS, SOURCES, channel_of
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
 from headwater.spaces.reclassifications import Reclassification, list_reclassifications
-from headwater.spaces.settings_input import read_changes
-from headwater.spaces.spaces import change_space
 
 FORM = "data-quality"
 OTHER_CHOICES = frozenset({
@@ -44,11 +50,6 @@ SEVERITIES = {
     Severity.WARNING: "Less exact",
     Severity.NOTE: "Worth knowing",
 }
-GROUPED_SOURCES = [
-    (title_of(channel), [(each, title_of(each)) for each in SOURCES if channel_of(each) == channel])
-    for channel in CHANNELS
-]
-
 Mend = Callable[[AsyncConnection, Space, PostedForm], Awaitable[FlashMessage]]
 
 
@@ -80,6 +81,8 @@ async def _page(
         bar=read_bar(inside.space, view, path, without=OTHER_CHOICES), report=report,
         problem=problem, under_way=under_way, severities=SEVERITIES,
         grouped_sources=GROUPED_SOURCES, title_of=title_of,
+        names=sorted(inside.space.source_names.items()), most_names=PER_PAGE,
+        advice_of=advice_of, places_of=places_of,
         includes_today=view.period == DEFAULT_PERIOD,
         actions={verb: view.link(f"{path}/{verb}") for verb, _, _ in _FORMS},
     )  # fmt: skip
@@ -134,43 +137,14 @@ async def _replay(connection: AsyncConnection, space: Space, _form: PostedForm) 
     return FlashMessage.REPLAYED if replayed else FlashMessage.NOTHING_CHANGED
 
 
-async def _name(connection: AsyncConnection, space: Space, form: PostedForm) -> FlashMessage:
-    source = form.text("source")
-    if not source:
-        raise Invalid({"source": ["Choose the source that the value stands for."]})
-    await _change(connection, space, f"source_name.{form.text('name')}", source)
-    return FlashMessage.SOURCE_NAMED
-
-
-async def _unname(connection: AsyncConnection, space: Space, form: PostedForm) -> FlashMessage:
-    await _change(connection, space, f"source_name.{form.text('name')}", "")
-    return FlashMessage.SOURCE_NAME_REMOVED
-
-
-async def _own(connection: AsyncConnection, space: Space, form: PostedForm) -> FlashMessage:
-    hosts = ",".join([*space.own_domains, form.text("host")])
-    await _change(connection, space, "own_domains", hosts)
-    return FlashMessage.HOST_OWN
-
-
-async def _exclude(connection: AsyncConnection, space: Space, form: PostedForm) -> FlashMessage:
-    hosts = ",".join([*space.excluded_referrers, form.text("host")])
-    await _change(connection, space, "excluded_referrers", hosts)
-    return FlashMessage.HOST_EXCLUDED
-
-
-async def _change(connection: AsyncConnection, space: Space, key: str, value: str) -> None:
-    await change_space(connection, space.id, read_changes({key: value}))
-
-
 _PATH = f"{HOME}/spaces/{{space_id}}/data-quality"
 _FORMS = (
     ("resume", Permission.CHANGE_SETTINGS, _resume),
     ("replay", Permission.WRITE_DATA, _replay),
-    ("name", Permission.CHANGE_SETTINGS, _name),
-    ("unname", Permission.CHANGE_SETTINGS, _unname),
-    ("own", Permission.CHANGE_SETTINGS, _own),
-    ("exclude", Permission.CHANGE_SETTINGS, _exclude),
+    ("name", Permission.CHANGE_SETTINGS, add_source_name),
+    ("unname", Permission.CHANGE_SETTINGS, remove_source_name),
+    ("own", Permission.CHANGE_SETTINGS, add_own_host),
+    ("exclude", Permission.CHANGE_SETTINGS, exclude_host),
 )
 ROUTES = [
     Route(_PATH, show_quality, methods=["GET"]),

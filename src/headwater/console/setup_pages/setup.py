@@ -19,9 +19,12 @@ from headwater.api.services import services
 from headwater.backups.records import OLD, fetch_latest
 from headwater.console.pages import render
 from headwater.console.report_pages.figures import percent
+from headwater.console.setup_pages.remedies import advice_of, place_of_alert
+from headwater.console.site_pages.site import installation_of
 from headwater.console.visitor import HOME, enter, require_visitor
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.quality.setup import SHARE_DAYS, read_setup
+from headwater.sites.snippets import Snippet
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "setup.sql")
@@ -90,12 +93,15 @@ async def show_setup(request: Request) -> Response:
         state = await read_status(connection, inside.space.id)
     most = max((day.events for day in days), default=0)
     bars = [round(BAR_HEIGHT * day.events / most) if most else 0 for day in days]
+    site_key = setup.state.site_key
+    snippet = Snippet(installation_of(shared), site_key).tag if site_key else None
     return render(
         request, "setup.html", setup=setup, backup=backup, backup_days=OLD.days, days=days,
         bars=bars, height=BAR_HEIGHT, events=events, state=state, base_url=shared.base_url,
-        script=shared.settings.tracker_script, labels=inside.space.event_labels,
+        snippet=snippet, labels=inside.space.event_labels,
         merge_alert=shared.settings.merge_alert, share_days=SHARE_DAYS, enough=ENOUGH,
-        percent=percent, counted=counted, base=f"{HOME}/spaces/{inside.space.id}",
+        advice_of=advice_of, place_of_alert=place_of_alert, percent=percent, counted=counted,
+        base=f"{HOME}/spaces/{inside.space.id}",
     )  # fmt: skip
 
 

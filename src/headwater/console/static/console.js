@@ -1,15 +1,19 @@
 // What the pages gain where scripts run; all of them work without.
 
-for (const button of document.querySelectorAll("[data-copy]")) {
-  const source = document.getElementById(button.dataset.copy);
-  button.hidden = false;
-  button.addEventListener("click", async () => {
-    if (!(await copied(source))) return;
-    const label = button.firstChild;
-    label.data = "Copied";
-    announce("Copied.");
-    setTimeout(() => { label.data = "Copy"; }, 2000);
-  });
+offerCopies(document);
+
+function offerCopies(within) {
+  for (const button of within.querySelectorAll("[data-copy]")) {
+    const source = document.getElementById(button.dataset.copy);
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      if (!(await copied(source))) return;
+      const label = button.firstChild;
+      label.data = "Copied";
+      announce("Copied.");
+      setTimeout(() => { label.data = "Copy"; }, 2000);
+    });
+  }
 }
 
 for (const button of document.querySelectorAll("[data-copy-address]")) {
@@ -57,7 +61,7 @@ document.addEventListener("submit", ({ target: form }) => {
   const { user } = document.body.dataset;
   if (!user || form.method !== "post" || form.querySelector("[type=password]")) return;
   const typed = [...form.elements]
-    .filter((field) => field.name && field.type !== "hidden" && field.type !== "submit")
+    .filter((field) => field.name && !["hidden", "submit", "file"].includes(field.type))
     .map((field) => [field.name, field.value, isTicked(field) ? field.checked : null]);
   const unsent = { user, action: form.getAttribute("action"), typed };
   sessionStorage.setItem(UNSENT, JSON.stringify(unsent));
@@ -146,20 +150,135 @@ if (lookedAt) {
   scrollTo(0, lookedAt.y);
 }
 
+// The link follows the typing: the server names its visits, as it will name them when they come.
+const PREVIEW_MS = 350;
+for (const form of document.querySelectorAll("form[data-preview]")) {
+  const place = document.getElementById("preview");
+  let timer;
+  let latest;
+  form.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(async () => {
+      const query = new URLSearchParams([...new FormData(form)].filter(([, value]) => value.trim()));
+      latest?.abort();
+      latest = new AbortController();
+      try {
+        const answer = await fetch(`${form.dataset.preview}?${query}`, { signal: latest.signal });
+        if (answer.redirected || (!answer.ok && answer.status !== 422)) return;
+        const open = place.querySelector("details[open]") !== null;
+        place.replaceChildren(...parsed(await answer.text()));
+        if (open) place.querySelectorAll("details").forEach((each) => { each.open = true; });
+        offerCopies(place);
+        history.replaceState(null, "", `${form.getAttribute("action")}?${query}`);
+        document.getElementById("spoken").textContent =
+          place.querySelector(".verdict strong, .refusal")?.textContent ?? "";
+      } catch (error) {
+        if (error.name !== "AbortError" && !(error instanceof TypeError)) throw error;
+      }
+    }, PREVIEW_MS);
+  });
+}
+
+function parsed(text) {
+  return new DOMParser().parseFromString(text, "text/html").body.childNodes;
+}
+
 // A page on which something has not come yet is loaded again while somebody looks at it and does
 // nothing there: a focus, a selection or an open menu would be lost.
 const REFRESH_MS = 5000;
 const STEPS_DONE = "headwater steps done";
-if (document.querySelector("[data-refresh]")) {
+const refreshed = document.querySelector("[data-refresh]");
+if (document.querySelector(".checklist")) {
   const done = document.querySelectorAll(".checklist .done").length;
-  const before = sessionStorage.getItem(STEPS_DONE);
-  if (before !== null && Number(before) !== done) {
+  const [page, before] = (sessionStorage.getItem(STEPS_DONE) ?? " ").split(" ");
+  if (page === location.pathname && Number(before) !== done) {
     announce(`${done} of ${document.querySelectorAll(".checklist > li").length} are done.`);
   }
-  sessionStorage.setItem(STEPS_DONE, done);
+  sessionStorage.setItem(STEPS_DONE, `${location.pathname} ${done}`);
+}
+if (refreshed) {
   setInterval(() => {
     const busy = document.hidden || document.activeElement !== document.body
       || !getSelection().isCollapsed || document.querySelector("details[open]");
     if (!busy) location.reload();
-  }, REFRESH_MS);
+  }, Number(refreshed.dataset.refresh) || REFRESH_MS);
+}
+
+// Whoever opens another page in a new tab goes on there: the link needs no focus any more.
+for (const link of document.querySelectorAll("a[data-opens]")) {
+  link.addEventListener("click", () => link.blur());
+}
+
+// A file that is too large is not sent at all; without scripts it is sent, and refused.
+for (const input of document.querySelectorAll("input[type=file][data-most]")) {
+  input.addEventListener("change", () => {
+    const megabytes = (input.files[0]?.size ?? 0) / 1e6;
+    const isLarge = megabytes > Number(input.dataset.most);
+    input.setCustomValidity(isLarge ? `The file has ${Math.ceil(megabytes)} MB, and ${input.dataset.most} MB can be sent at most.` : "");
+    if (isLarge) input.reportValidity();
+  });
+}
+
+// What comes in is fetched while somebody looks: not while the page is hidden or paused, nor while
+// something in the list has the focus or is selected, which would be lost.
+const LIVE_MS = 5000;
+const SPOKEN_EVERY_MS = 20000;
+const arrivals = document.querySelector("[data-live]");
+if (arrivals) {
+  const pause = document.getElementById("pause");
+  let { tag } = arrivals.dataset;
+  let known = new Set(lines().map((line) => line.dataset.line));
+  let unsaid = 0;
+  let saidAt = Date.now();
+  pause.hidden = false;
+  pause.addEventListener("click", () => {
+    const paused = pause.getAttribute("aria-pressed") !== "true";
+    pause.setAttribute("aria-pressed", paused);
+    arrivals.classList.toggle("paused", paused);
+    if (!paused) refresh();
+  });
+  setInterval(refresh, LIVE_MS);
+  document.addEventListener("visibilitychange", refresh);
+
+  function lines() {
+    return [...arrivals.querySelectorAll("[data-line]")];
+  }
+
+  function isBusy() {
+    const selection = getSelection();
+    return document.hidden || pause.getAttribute("aria-pressed") === "true"
+      || arrivals.contains(document.activeElement)
+      || (!selection.isCollapsed && arrivals.contains(selection.anchorNode));
+  }
+
+  async function refresh() {
+    if (isBusy()) return;
+    let answer;
+    try {
+      answer = await fetch(arrivals.dataset.live, {
+        cache: "no-store", headers: { "If-None-Match": `"${tag}"` },
+      });
+    } catch {
+      return; // the next time may do
+    }
+    if (answer.redirected) location.reload();
+    if (answer.status !== 200 || isBusy()) return;
+    tag = answer.headers.get("ETag").replaceAll('"', "");
+    const open = arrivals.querySelector("details").open;
+    arrivals.replaceChildren(...parsed(await answer.text()));
+    arrivals.querySelector("details").open = open;
+    const fresh = lines().filter((line) => !known.has(line.dataset.line));
+    for (const line of fresh) line.classList.add("fresh");
+    known = new Set(lines().map((line) => line.dataset.line));
+    say(fresh.length);
+  }
+
+  // One sentence now and then, not a line for each.
+  function say(count) {
+    unsaid += count;
+    if (!unsaid || Date.now() - saidAt < SPOKEN_EVERY_MS) return;
+    document.getElementById("spoken").textContent = `${unsaid} new.`;
+    unsaid = 0;
+    saidAt = Date.now();
+  }
 }

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from headwater.mcp.tools import attribution, companies, contacts, events, quality, reports, space
+from headwater.mcp.tools import (
+    attribution,
+    companies,
+    contacts,
+    events,
+    quality,
+    reports,
+    space,
+    spend,
+)
 
 TOOLS = (
     *space.TOOLS, *reports.TOOLS, *events.TOOLS, *attribution.TOOLS, *contacts.TOOLS,
-    *companies.TOOLS, *quality.TOOLS,
+    *companies.TOOLS, *spend.TOOLS, *quality.TOOLS,
 )  # fmt: skip

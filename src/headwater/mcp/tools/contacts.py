@@ -176,14 +176,13 @@ def _but(arguments: Arguments, name: str) -> JsonInput:
     return JsonInput({key: value for key, value in arguments.items() if key != name})
 
 
-_LISTED = (parameters.NAME, *PERIODS, *PAGING, *_INCLUDED, parameters.LABELS)
 _SEARCHED = (
     "Every name was looked at for one that begins so, and those of the latest "
     f"{MOST_LATEST:,} contacts for one that has it anywhere."
 )
+_AS_LISTED = as_in("list_contacts", arguments_of(parameters.TRK_TOKENS, parameters.LABELS))
 MOST_COUNTED = 10_000
 """The largest total of a list of contacts."""
-_OPTIONS = (parameters.TRK_TOKENS, parameters.LABELS)
 _LISTED_ROW = rows_schema(PAGE)
 _ROW: Schema = {
     **_LISTED_ROW,
@@ -211,8 +210,9 @@ READING = (
             "number (`total`) and first and last event. The time, and created_at, is when "
             "Headwater first stored a contact: for imported ones the import."
         ),
-        arguments=arguments_of(*_LISTED)
-        | parameters.EMAILS_ARGUMENT
+        arguments=arguments_of(parameters.NAME)
+        | as_in("list_events", arguments_of(*PERIODS, *PAGING))
+        | (arguments_of(*_INCLUDED, parameters.LABELS) | parameters.EMAILS_ARGUMENT)
         | as_in("query_report", filters.ARGUMENT),
         answer=list_of(
             _ROW,
@@ -229,7 +229,7 @@ READING = (
         name="get_contact",
         title="Get a contact",
         description="One contact: addresses, phones, names, locations, custom fields.",
-        arguments=_CONTACT_ID | arguments_of(*_OPTIONS),
+        arguments=_CONTACT_ID | _AS_LISTED,
         required=("contact_id",),
         answer=_CONTACT,
         call=_get_contact,
@@ -239,7 +239,7 @@ READING = (
         name="find_contact_by_email",
         title="Find a contact by e-mail",
         description="The one contact with an e-mail address. Several with it: their ids are told.",
-        arguments=arguments_of(parameters.EMAIL, *_OPTIONS),
+        arguments=arguments_of(parameters.EMAIL) | _AS_LISTED,
         required=("email",),
         answer=_CONTACT,
         call=_find_contact,

@@ -149,10 +149,10 @@ _FIELDS = replace(
     ),
 )
 _LISTED = (
-    arguments_of(*PERIODS, *parameters.OF_AMOUNTS, parameters.SOURCES_PARAMETER)
+    arguments_of(*PERIODS, parameters.ORDER_BY, parameters.SOURCES_PARAMETER)
     | as_in("query_report", arguments_of(
-        parameters.EVENT_NAMES_PARAMETER, parameters.MODEL, parameters.WINDOW,
-        parameters.QUERY_MODE,
+        parameters.AMOUNT_MIN, parameters.AMOUNT_MAX, parameters.EVENT_NAMES_PARAMETER,
+        parameters.MODEL, parameters.WINDOW, parameters.QUERY_MODE,
     ) | filters.ARGUMENT)
     | arguments_of(_FIELDS, *PAGING)
 )  # fmt: skip
@@ -165,7 +165,7 @@ TOOLS = (
             f"Single events (purchases, sign-ups, …) of a period ({DEFAULT_PERIOD} if left out), "
             "newest or largest first; refunds are purchases with negative amounts. With `sources`, "
             "a model and a window: a row for each touchpoint that gets credit, `amount` being the "
-            "credit. For totals use query_report: it is one call and adds up everything."
+            "credit. For totals use query_report."
         ),
         arguments=_LISTED,
         answer=list_of(rows_schema(PAGE), period=_PERIOD),

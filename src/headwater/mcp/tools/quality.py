@@ -21,20 +21,24 @@ from headwater.inbox.rows import RejectReason
 from headwater.mcp.context import ToolContext
 from headwater.mcp.pages import PAGING, PER_PAGE, filled, page_answer, paged
 from headwater.mcp.periods import DATES, PERIODS, with_dates
-from headwater.mcp.tool import Arguments, Tool, arguments_of, list_of, rows_schema
+from headwater.mcp.tool import Arguments, Tool, arguments_of, as_in, list_of, rows_schema
 from headwater.platforms import registry
 from headwater.spaces.models import Space
 
 _DESTINATION_ID = Parameter(
     name="destination_id", kind=whole_number(1, 10**18 - 1),
-    description="Only what went, or should have gone, to this destination.",
+    description="Only what was meant for this destination.",
 )  # fmt: skip
 _PLATFORM = Parameter(
     name="platform", kind=one_of(tuple(registry.PLATFORMS)),
-    description="Only what went, or should have gone, to this platform.",
+    description="Only what was meant for this platform.",
+)  # fmt: skip
+_REASON = replace(
+    parameters.REASON, kind=parameters.REASON.kind.documented(type="string"),
+    description="Only deliveries skipped for this reason, as rows have it.",
 )  # fmt: skip
 _SOUGHT = (
-    *PERIODS, _PLATFORM, _DESTINATION_ID, parameters.EVENT_ID, parameters.STATUS, parameters.REASON,
+    _PLATFORM, _DESTINATION_ID, parameters.EVENT_ID, parameters.STATUS, _REASON,
 )  # fmt: skip
 MOST_COUNTED = 50_000
 """The most deliveries that are counted."""
@@ -98,7 +102,7 @@ TOOLS = (
             "(`counts`): delivered, failed, skipped and why, or still waiting. The time is that at "
             "which an event was stored. `error` says what a platform answered."
         ),
-        arguments=arguments_of(*_SOUGHT, *PAGING),
+        arguments=arguments_of(*_SOUGHT) | as_in("list_events", arguments_of(*PERIODS, *PAGING)),
         answer=list_of(
             rows_schema(DELIVERIES),
             counts={
@@ -126,7 +130,7 @@ TOOLS = (
             "What was accepted but could not be stored, the latest first, and why. What it held "
             "is not shown. An operator can replay it with `headwater queue replay`."
         ),
-        arguments=arguments_of(*PAGING),
+        arguments=as_in("list_events", arguments_of(*PAGING)),
         answer=list_of(
             object_schema(
                 {

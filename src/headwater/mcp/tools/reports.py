@@ -65,7 +65,7 @@ TOOLS = (
             "and more; every argument may be left out. Which channels brought last month's "
             'revenue: {"period": "last month"}. A null key has none. With compare, …_before is '
             "the other time's figure, …_change the change as a ratio. event_names says what was "
-            "added up; first_event and last_event where data begins or ends in the period."
+            "added up; first_event and last_event where data begins or ends."
         ),
         arguments=_described(),
         answer=REPORT,
@@ -77,7 +77,7 @@ TOOLS = (
         description=(
             "The sequences of sources or channels by which people came to events, the most "
             "frequent first; how many touchpoints and days it took; the first by the last source. "
-            "Only of events with a touchpoint in the window."
+            "Of events with a touchpoint in the window."
         ),
         arguments=arguments_of(GROUP)
         | as_in(_REPORT, arguments_of(*OF_REPORTS) | filters.ARGUMENT)

@@ -26,7 +26,8 @@ MOST_ACTIONS = 10
 
 _CLICK_IDS = ("gclid", "gbraid", "wbraid")
 _SECRETS = {
-    "service_account_json": "Key file of a service account, as JSON.",
+    "service_account_json": "Key file of a service account, as JSON: Google Cloud, IAM, Service"
+    " accounts, Keys.",
     "client_id": "Client id of an OAuth client, with client_secret and refresh_token.",
     "client_secret": "Client secret of the OAuth client.",
     "refresh_token": "Refresh token of a user who may send to the account.",

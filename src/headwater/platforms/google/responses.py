@@ -76,7 +76,8 @@ def _judge(error: dict[str, Any], answer: EgressResponse, count: int) -> Verdict
     reasons = [detail["reason"] for detail in details if isinstance(detail.get("reason"), str)]
     text = error_text(name or f"HTTP {answer.status}", *reasons, error.get("message"))
     if name in CREDENTIALS or answer.status == 401 or not ACCOUNT_REASONS.isdisjoint(reasons):
-        return CredentialsRefused(text)
+        about_account = name == "PERMISSION_DENIED" or not ACCOUNT_REASONS.isdisjoint(reasons)
+        return CredentialsRefused(text, account=about_account)
     if name in LATER or not LATER_REASONS.isdisjoint(reasons):
         return CallDeferred(text, wait_seconds=_delay(details))
     if errors := _event_errors(details, reasons, count):

@@ -14,16 +14,17 @@ class GoogleSettings(ConsentSettings, frozen=True, kw_only=True):
 
     customer_id: Annotated[
         str,
-        digits(10, 10),
+        digits(10, 10, "1234567890"),
         Meta(
-            description="Customer id of the Google Ads account the conversion actions are in: ten"
-            " digits, without dashes.",
+            description="Number of the Google Ads account that the conversion actions are in: at"
+            " the top right of Google Ads, here without dashes.",
         ),
     ]
     login_customer_id: Annotated[
-        Annotated[str, digits(10, 10)] | None,
+        Annotated[str, digits(10, 10, "1234567890")] | None,
         Meta(
-            description="Customer id of the manager account the access is through, if it is.",
+            description="Number of the manager account, if access to the account is through one:"
+            " without dashes.",
         ),
     ] = None
     api_version: Annotated[Version, Meta(description="Version of the Data Manager API.")] = "v1"

@@ -14,7 +14,7 @@ class LinkedInSettings(PlatformSettings, frozen=True, kw_only=True):
 
     api_version: Annotated[
         str,
-        matching(r"\A20[0-9]{2}(0[1-9]|1[0-2])\Z", "must be a year and month such as 202604."),
+        matching(r"\A20[0-9]{2}(0[1-9]|1[0-2])\Z", "must be a year and month", "202604"),
         Meta(
             description="LinkedIn-Version: year and month. LinkedIn ends each after about a year.",
         ),

@@ -33,7 +33,10 @@ class Meta(Platform):
     url = "https://graph.facebook.com"
     sources = frozenset({"facebook_ads", "instagram_ads"})
     settings = MetaSettings
-    secrets = {"access_token": "Access token of the dataset or of a system user."}
+    secrets = {
+        "access_token": "Access token of the dataset or of a system user: Events Manager, Settings,"
+        " Conversions API, Generate access token."
+    }
     limits = Limits(batch=1000, age=7 * DAY, ahead=60)
     event_names = {
         "add_payment_info": "AddPaymentInfo",

@@ -59,8 +59,10 @@ def _judge(error: dict[str, Any], answer: EgressResponse, count: int) -> Verdict
     numbers = "/".join(str(number) for number in (code, subcode) if number is not None)
     messages = (error.get("message"), error.get("error_user_msg"))
     text = error_text(f"HTTP {answer.status}, code {numbers or 'unknown'}", *messages)
-    if code in CREDENTIALS or (code == 100 and subcode == NO_SUCH_DATASET):
+    if code in CREDENTIALS:
         return CredentialsRefused(text)
+    if code == 100 and subcode == NO_SUCH_DATASET:
+        return CredentialsRefused(text, account=True)
     if code in THROTTLED:
         return CallDeferred(text, wait_seconds=PAUSE_WHEN_THROTTLED)
     if error.get("is_transient") is True or answer.status >= 500 or code not in PERMANENT:

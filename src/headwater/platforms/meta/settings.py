@@ -17,7 +17,11 @@ from headwater.platforms.settings import (
 class MetaSettings(LimitedDataUseSettings, frozen=True, kw_only=True):
     """Settings of a dataset (pixel)."""
 
-    pixel_id: Annotated[str, digits(5, 20), Meta(description="Id of the dataset (pixel): digits.")]
+    pixel_id: Annotated[
+        str,
+        digits(5, 20, "1234567890123456"),
+        Meta(description="Id of the dataset (pixel): Events Manager, Data sources, Settings."),
+    ]
     api_version: Annotated[PointVersion, Meta(description="Version of the Graph API.")] = "v25.0"
     test_event_code: TestEventCode = None
     data_processing_country: Annotated[

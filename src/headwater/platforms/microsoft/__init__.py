@@ -48,7 +48,10 @@ class Microsoft(Platform):
     url = "https://capi.uet.microsoft.com"
     sources = frozenset({"bing_ads"})
     settings = MicrosoftSettings
-    secrets = {"access_token": "The UET tag's Conversions API token."}
+    secrets = {
+        "access_token": "The UET tag's Conversions API token: Conversion tracking, UET tags, the"
+        " tag's Conversions API."
+    }
     limits = Limits(batch=1000, age=7 * DAY, size=MEGABYTE)
     event_names = _EVENT_NAMES
     free_names = True

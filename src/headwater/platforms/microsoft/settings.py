@@ -14,7 +14,7 @@ class MicrosoftSettings(ConsentSettings, frozen=True, kw_only=True):
 
     tag_id: Annotated[
         str,
-        digits(1, 20),
+        digits(1, 20, "187012345"),
         Meta(
             description="The UET tag's number: Conversion tracking, UET tags.",
         ),

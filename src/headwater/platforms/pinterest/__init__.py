@@ -31,7 +31,10 @@ class Pinterest(Platform):
     url = "https://api.pinterest.com"
     sources = frozenset({"pinterest_ads"})
     settings = PinterestSettings
-    secrets = {"access_token": "The ad account's conversion access token."}
+    secrets = {
+        "access_token": "The ad account's conversion access token: Ads Manager, Conversions, API"
+        " for Conversions, Generate new token."
+    }
     limits = Limits(batch=1000, age=7 * DAY)
     event_names = {
         "add_payment_info": "add_payment_info",

@@ -14,7 +14,7 @@ class PinterestSettings(ConsentSettings, frozen=True, kw_only=True):
 
     ad_account_id: Annotated[
         str,
-        digits(1, 18),
+        digits(1, 18, "549755885175"),
         Meta(
             description="The ad account's number, as in the address of Ads Manager.",
         ),

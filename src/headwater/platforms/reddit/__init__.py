@@ -38,7 +38,10 @@ class Reddit(Platform):
     url = "https://ads-api.reddit.com"
     sources = frozenset({"reddit_ads"})
     settings = RedditSettings
-    secrets = {"access_token": "The pixel's conversion access token, which does not expire."}
+    secrets = {
+        "access_token": "The pixel's conversion access token, which does not expire: Events"
+        " Manager, Conversions API."
+    }
     limits = Limits(batch=1000, age=7 * DAY, ahead=300)
     event_names = {
         "add_payment_info": CUSTOM,

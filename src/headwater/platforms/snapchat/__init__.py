@@ -34,7 +34,10 @@ class Snapchat(Platform):
     url = "https://tr.snapchat.com"
     sources = frozenset({"snapchat_ads"})
     settings = SnapchatSettings
-    secrets = {"access_token": "The long-lived Conversions API token of the pixel's organisation."}
+    secrets = {
+        "access_token": "The long-lived Conversions API token of the pixel's organisation: Ads"
+        " Manager, Business details, Conversions API tokens."
+    }
     limits = Limits(batch=2000, age=37 * DAY, size=2 * MEGABYTE)
     event_names = {
         "add_payment_info": "ADD_BILLING",

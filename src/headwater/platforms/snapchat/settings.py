@@ -20,7 +20,7 @@ class SnapchatSettings(LimitedDataUseSettings, frozen=True, kw_only=True):
 
     pixel_id: Annotated[
         str,
-        code(1, 64, "-"),
+        code(1, 64, "8f3a1c52-0b7e-4d8a-9a61-2f0c5be7d913", "-"),
         Meta(
             description="The pixel's id, a UUID: Ads Manager, Events Manager.",
         ),
@@ -29,7 +29,7 @@ class SnapchatSettings(LimitedDataUseSettings, frozen=True, kw_only=True):
     consent_denied: ConsentDenied = "skip"
     limited_data_use_option: Annotated[
         str,
-        matching(r"\A[A-Z]{1,16}\Z", "must be 1 to 16 capital letters."),
+        matching(r"\A[A-Z]{1,16}\Z", "must be 1 to 16 capital letters", "LDU"),
         Meta(
             description="The word for limited data use in data_processing_options.",
         ),

@@ -38,7 +38,10 @@ class TikTok(Platform):
     url = "https://business-api.tiktok.com"
     sources = frozenset({"tiktok_ads"})
     settings = TikTokSettings
-    secrets = {"access_token": "Access token of the pixel."}
+    secrets = {
+        "access_token": "Access token of the pixel: TikTok Ads Manager, Tools, Events, Web events,"
+        " the pixel's Settings, Generate access token."
+    }
     limits = Limits(batch=1000, age=7 * DAY)
     event_names = {
         "add_payment_info": "AddPaymentInfo",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from headwater.webhooks.expressions import parse
 from headwater.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
-from headwater.webhooks.providers.provider import Provider, first
+from headwater.webhooks.providers.provider import Guide, Provider, SecretMaker, first
 from headwater.webhooks.signatures import check_timestamped
 
 TOLERANCE_SECONDS = 180
@@ -33,6 +33,20 @@ def _identity(document: MappingInput, topic: str) -> str | None:
 
 CALENDLY = Provider(
     type="calendly",
+    guide=Guide(
+        title="Calendly",
+        brings="Meetings that are booked. It takes a paid plan of Calendly.",
+        steps=(
+            "Make a personal access token under Integrations, API and webhooks, in Calendly.",
+            (
+                "With it, send POST https://api.calendly.com/webhook_subscriptions with the "
+                "address above as url, invitee.created in events, your organization and a "
+                "scope, and the signing secret as signing_key."
+            ),
+            "Book a test meeting: it appears below.",
+        ),
+        secret_maker=SecretMaker.OURS,
+    ),
     needs_secret=True,
     check=_check,
     topic=_topic,

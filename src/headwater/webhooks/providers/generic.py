@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from headwater.webhooks.expressions import parse
 from headwater.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
-from headwater.webhooks.providers.provider import Provider
+from headwater.webhooks.providers.provider import Guide, Provider, SecretMaker
 from headwater.webhooks.signatures import (
     STANDARD_ID,
     STANDARD_SIGNATURE,
@@ -62,6 +62,18 @@ def _identity(document: MappingInput, _: str) -> str | None:
 
 GENERIC = Provider(
     type="generic",
+    guide=Guide(
+        title="Anything else",
+        brings="Whatever can post JSON: a shop system of your own, a CRM, an automation tool.",
+        steps=(
+            "Have the sender post JSON to the address above whenever something happens.",
+            (
+                "Send it once, and see below what came: then choose under Mapping which of its "
+                "fields is the e-mail address, the amount and the order."
+            ),
+        ),
+        secret_maker=SecretMaker.OURS,
+    ),
     needs_secret=False,
     check=_check,
     believed=_believed,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from headwater.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
 
@@ -11,11 +12,35 @@ Fields = Mapping[str, str]
 """Payload field to expression."""
 
 
+class SecretMaker(StrEnum):
+    """The side that makes the secret which a sender signs with."""
+
+    SENDER = "sender"
+    """The sender, whose admin pages show it; it is typed in here."""
+    OURS = "ours"
+    """We, for it to be pasted at the sender's."""
+
+
+@dataclass(frozen=True)
+class Guide:
+    """The words by which people set a type of webhook up."""
+
+    title: str
+    brings: str
+    """The events it brings, in words."""
+    steps: tuple[str, ...]
+    """The steps to take at the sender's."""
+    secret_maker: SecretMaker
+    topic_header: str | None = None
+    """The header in which the sender names the topic of a body."""
+
+
 @dataclass(frozen=True)
 class Provider:
     """A type of webhook."""
 
     type: str
+    guide: Guide
     needs_secret: bool
     check: Callable[[bytes, WebhookRequest, WebhookSettings], None]
     """Raises UnverifiedRequest unless the message is signed with the secret."""

@@ -10,7 +10,9 @@ from headwater.webhooks.expressions import parse
 from headwater.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
 from headwater.webhooks.providers.provider import (
     Fields,
+    Guide,
     Provider,
+    SecretMaker,
     first,
     landing_fields,
     listed,
@@ -82,6 +84,23 @@ _CUSTOMER: Fields = {
 
 SHOPIFY = Provider(
     type="shopify",
+    guide=Guide(
+        title="Shopify",
+        brings="Orders and refunds, and new customers.",
+        steps=(
+            (
+                "In the Shopify admin open Settings, Notifications, Webhooks, and create a "
+                "webhook for “Order payment” in JSON, with the address above."
+            ),
+            (
+                "Create others with the same address for “Refund create” and, if you like, "
+                "“Customer creation”."
+            ),
+            "That page shows the key that your webhooks are signed with: paste it below.",
+        ),
+        secret_maker=SecretMaker.SENDER,
+        topic_header="x-shopify-topic",
+    ),
     needs_secret=True,
     check=_check,
     topic=_topic,

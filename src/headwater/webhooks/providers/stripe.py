@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from headwater.webhooks.expressions import parse
 from headwater.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
-from headwater.webhooks.providers.provider import Fields, Provider, first, utm_fields
+from headwater.webhooks.providers.provider import (
+    Fields,
+    Guide,
+    Provider,
+    SecretMaker,
+    first,
+    utm_fields,
+)
 from headwater.webhooks.signatures import check_timestamped
 
 TOLERANCE_SECONDS = 300
@@ -110,6 +117,26 @@ _CUSTOMER: Fields = {
 
 STRIPE = Provider(
     type="stripe",
+    guide=Guide(
+        title="Stripe",
+        brings="Payments, invoices and refunds, and new customers.",
+        steps=(
+            (
+                "In the Stripe Dashboard open Developers, Webhooks, and add an endpoint with "
+                "the address above."
+            ),
+            (
+                "Select the event checkout.session.completed for Stripe Checkout, or "
+                "invoice.paid for subscriptions, or payment_intent.succeeded for a form of your"
+                " own; and charge.refunded for refunds."
+            ),
+            (
+                "Save it, reveal the endpoint's signing secret, which begins with whsec_, and "
+                "paste it below."
+            ),
+        ),
+        secret_maker=SecretMaker.SENDER,
+    ),
     needs_secret=True,
     check=_check,
     topic=_topic,

@@ -10,7 +10,15 @@ import re
 
 from headwater.webhooks.expressions import parse
 from headwater.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
-from headwater.webhooks.providers.provider import Fields, Provider, first, listed, listed_fields
+from headwater.webhooks.providers.provider import (
+    Fields,
+    Guide,
+    Provider,
+    SecretMaker,
+    first,
+    listed,
+    listed_fields,
+)
 from headwater.webhooks.signatures import check_base64
 
 PING = "WooCommerce's ping, which it sends when a webhook is saved."
@@ -94,6 +102,23 @@ _CUSTOMER: Fields = {
 
 WOOCOMMERCE = Provider(
     type="woocommerce",
+    guide=Guide(
+        title="WooCommerce",
+        brings="Orders and refunds, and new customers.",
+        steps=(
+            (
+                "In WordPress open WooCommerce, Settings, Advanced, Webhooks, and add a webhook"
+                " with the status Active and the topic “Order updated”."
+            ),
+            (
+                "Paste the address above as its delivery URL and the signing secret as its "
+                "secret, and choose the API version “WP REST API Integration v3”."
+            ),
+            "Save it. WooCommerce sends a ping at once, which appears below.",
+        ),
+        secret_maker=SecretMaker.OURS,
+        topic_header="x-wc-webhook-topic",
+    ),
     needs_secret=True,
     check=_check,
     topic=_topic,

@@ -1,0 +1,27 @@
+"""Compile what Headwater imports, to files that are never compared with their sources. The argument
+is the root of the image, whose Python runs this. Every module is imported, as commands do so late.
+"""
+
+# ruff: noqa: INP001 # a script on its own
+
+import pkgutil
+import py_compile
+import sys
+from importlib import import_module
+from importlib.util import cache_from_source
+from pathlib import Path
+
+import headwater
+
+ROOT = Path(sys.argv[1])
+
+for module in pkgutil.walk_packages(headwater.__path__, "headwater."):
+    if module.name != "headwater.__main__":
+        import_module(module.name)
+imported = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+for source in sorted(path for path in imported if path and path.endswith(".py")):
+    if Path(source).is_relative_to(ROOT):
+        py_compile.compile(
+            source, cache_from_source(source), f"/{Path(source).relative_to(ROOT)}", doraise=True,
+            invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
+        )  # fmt: skip

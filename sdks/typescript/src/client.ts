@@ -1,0 +1,173 @@
+// The client, on what browsers, edge runtimes and Node have: fetch and crypto.
+//
+// A request is repeated when that can do no harm: reading, PUT and DELETE; events that all carry an
+// idempotency_key, which `track` gives them; touchpoints, of which repetitions are dropped; and anything
+// that was answered 429, as it was not begun.
+
+import { Api, type Accepted, type Query, type Result, type TrackPayload } from "./api.ts";
+import { ApiError, ConnectionFailedError, type FieldErrors } from "./errors.ts";
+
+const PREFIX = "/public-api/v1";
+const LARGEST_BATCH = 1000;
+
+export type ClientOptions = {
+  /** Milliseconds for one attempt (30,000). */
+  timeout?: number;
+  /** How often a request is tried (6). */
+  attempts?: number;
+  /** The longest wait between two attempts, in milliseconds (60,000). */
+  longestWait?: number;
+  /** What sends requests; the runtime's own unless another is given. */
+  fetch?: typeof fetch;
+  /** What waits between two attempts. */
+  sleep?: (milliseconds: number) => Promise<void>;
+};
+
+/** A key's access to its Space. A key belongs on a server: pages of a shop load the tracker instead. */
+export class Client extends Api {
+  readonly #origin: string;
+  readonly #key: string;
+  readonly #options: Required<ClientOptions>;
+
+  /** `baseUrl` is the origin of the installation. */
+  constructor(baseUrl: string, key: string, options: ClientOptions = {}) {
+    super();
+    this.#origin = baseUrl.replace(/\/+$/, "");
+    this.#key = key;
+    this.#options = {
+      timeout: 30_000,
+      attempts: 6,
+      longestWait: 60_000,
+      fetch: globalThis.fetch.bind(globalThis),
+      sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
+      ...options,
+    };
+  }
+
+  /**
+   * Sends one event, as often as it takes: it is stored once, as it is given a key of its own unless it
+   * has one. Rejects with ApiError, ConnectionFailedError.
+   */
+  async track(event: TrackPayload): Promise<Accepted> {
+    return this.createEvent(withKey(event));
+  }
+
+  /** Sends events, 1,000 at a time; yields the result of each, in order. Rejects as `track` does. */
+  async *trackMany(events: readonly TrackPayload[]): AsyncGenerator<Result, void, undefined> {
+    for (let start = 0; start < events.length; start += LARGEST_BATCH) {
+      const batch = events.slice(start, start + LARGEST_BATCH).map(withKey);
+      for (const result of await this.#trackBatch(batch)) {
+        yield { ...result, index: start + result.index };
+      }
+    }
+  }
+
+  async #trackBatch(events: TrackPayload[]): Promise<Result[]> {
+    try {
+      return (await this.createEvents({ events })).results;
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 422) return refusals(error, events.length);
+      throw error;
+    }
+  }
+
+  /** Sends a request, again where that may help. Rejects with ApiError, ConnectionFailedError. */
+  override async call(method: string, path: string, query: Query, body?: unknown): Promise<unknown> {
+    const parameters = new URLSearchParams(flatten(query)).toString();
+    const url = `${this.#origin}${PREFIX}${path}${parameters ? `?${parameters}` : ""}`;
+    const harmless = method !== "POST" || mayRepeat(path, body);
+    const { attempts, longestWait, sleep } = this.#options;
+    for (let attempt = 1; ; attempt += 1) {
+      let wait = (0.5 + Math.random() / 2) * 250 * 2 ** attempt;
+      let answer: { response: Response; text: string } | undefined;
+      try {
+        answer = await this.#send(method, url, body);
+      } catch (error) {
+        if (attempt >= attempts || !harmless) {
+          throw new ConnectionFailedError(`${method} ${path}: ${String(error)}`, { cause: error });
+        }
+      }
+      if (answer !== undefined) {
+        const { response, text } = answer;
+        if (response.ok) return text ? JSON.parse(text) : undefined;
+        const again = response.status === 429 || (response.status >= 500 && harmless);
+        if (attempt >= attempts || !again) throw apiError(response.status, text);
+        wait = Math.max(wait, 1000 * (Number(response.headers.get("Retry-After")) || 0));
+      }
+      await sleep(Math.min(wait, longestWait));
+    }
+  }
+
+  async #send(method: string, url: string, body: unknown) {
+    const headers: Record<string, string> = {
+      Authorization: `Bearer ${this.#key}`,
+      Accept: "application/json",
+    };
+    const request: RequestInit = { method, headers, signal: AbortSignal.timeout(this.#options.timeout) };
+    if (body !== undefined) {
+      headers["Content-Type"] = "application/json";
+      request.body = JSON.stringify(body);
+    }
+    const response = await this.#options.fetch(url, request);
+    return { response, text: await response.text() };
+  }
+}
+
+/** The event, with a key by which repetitions of it are known. */
+export function withKey(event: TrackPayload): TrackPayload {
+  return event.idempotency_key ? event : { ...event, idempotency_key: crypto.randomUUID() };
+}
+
+/** Parameters as the API reads them: a list's values one by one, conditions as `name[0][field]`. */
+export function flatten(query: Query): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined || value === null) continue;
+    if (!Array.isArray(value)) {
+      pairs.push([name, String(value)]);
+      continue;
+    }
+    value.forEach((each: unknown, number) => {
+      if (typeof each !== "object" || each === null) {
+        pairs.push([name, String(each)]);
+        return;
+      }
+      for (const [part, text] of Object.entries(each)) {
+        pairs.push([`${name}[${number}][${part}]`, String(text)]);
+      }
+    });
+  }
+  return pairs;
+}
+
+function mayRepeat(path: string, body: unknown): boolean {
+  if (path === "/events/track") return Boolean((body as TrackPayload).idempotency_key);
+  if (path === "/events/batch") {
+    return (body as { events: TrackPayload[] }).events.every((event) => event.idempotency_key);
+  }
+  return path === "/touchpoints/batch";
+}
+
+function apiError(status: number, text: string): ApiError {
+  try {
+    const told = JSON.parse(text) as { message: string; errors?: FieldErrors };
+    return new ApiError(status, told.message, told.errors);
+  } catch {
+    return new ApiError(status, text.slice(0, 200)); // a proxy's answer
+  }
+}
+
+/** The results of a batch without a valid event: errors are under `events.<index>.<field>`. */
+function refusals(error: ApiError, count: number): Result[] {
+  const results = Array.from({ length: count }, (_, index) => {
+    const errors: FieldErrors = {};
+    return { index, status: "invalid" as const, errors };
+  });
+  for (const [place, rules] of Object.entries(error.errors)) {
+    const [, index, ...field] = place.split(".");
+    const result = results[Number(index)];
+    if (result === undefined) throw error;
+    result.errors[field.join(".")] = rules;
+  }
+  return results;
+}

@@ -1,0 +1,54 @@
+// Signatures that Headwater checks: of what a page says about who is logged in, and of webhooks. On a
+// server or at the edge: a secret must not be in a page.
+
+const ENCODER = new TextEncoder();
+
+async function sign(key: Uint8Array<ArrayBuffer>, text: string): Promise<Uint8Array> {
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const imported = await crypto.subtle.importKey("raw", key, algorithm, false, ["sign"]);
+  return new Uint8Array(await crypto.subtle.sign("HMAC", imported, ENCODER.encode(text)));
+}
+
+export type Identity = {
+  signed_at: number;
+  signature: string;
+  email?: string;
+  tracking_id?: string;
+};
+
+/** What a page hands to `trk.identify`, signed with a site's secret; it holds for 24 hours. */
+export async function signIdentity(
+  secret: string,
+  who: { email?: string; trackingId?: string; at?: number },
+): Promise<Identity> {
+  const moment = who.at ?? Math.floor(Date.now() / 1000);
+  const line = `${moment} ${(who.email ?? "").trim().toLowerCase()} ${who.trackingId ?? ""}`;
+  const digest = await sign(ENCODER.encode(secret), line);
+  const signature = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return {
+    signed_at: moment,
+    signature,
+    ...(who.email ? { email: who.email } : {}),
+    ...(who.trackingId ? { tracking_id: who.trackingId } : {}),
+  };
+}
+
+/**
+ * The headers of a delivery to a generic webhook (Standard Webhooks). A delivery that is sent again needs
+ * the `id` it had.
+ */
+export async function signWebhook(
+  secret: string,
+  body: string,
+  delivery: { id?: string; at?: number } = {},
+): Promise<Record<string, string>> {
+  const id = delivery.id ?? crypto.randomUUID();
+  const moment = String(delivery.at ?? Math.floor(Date.now() / 1000));
+  const key = Uint8Array.from(atob(secret.replace(/^whsec_/, "")), (letter) => letter.charCodeAt(0));
+  const digest = await sign(key, `${id}.${moment}.${body}`);
+  return {
+    "webhook-id": id,
+    "webhook-timestamp": moment,
+    "webhook-signature": `v1,${btoa(String.fromCharCode(...digest))}`,
+  };
+}

@@ -1,0 +1,49 @@
+"""The worker's watch for backlogs: each is written to the log."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import structlog
+from psycopg import Connection
+
+from headwater.alerts.problems import LATE, queries
+from headwater.jobs.duties import Duty, look_every
+
+WATCH_SECONDS = 30.0
+
+log = structlog.get_logger()
+
+
+def make_backlog_duty() -> Duty:
+    """A duty that logs backlogs."""
+    return Duty(look_every(WATCH_SECONDS, BacklogWatch().look), lambda _, __: False)
+
+
+class BacklogWatch:
+    """A watch that logs each backlog twice: when it begins, and when it is over."""
+
+    def __init__(self) -> None:
+        self._known: set[tuple[int, int | None]] = set()
+
+    def look(self, connection: Connection[Any]) -> list[int]:
+        """Look for backlogs. Returns no Spaces, as there is no further work to do for any."""
+        late: dict[tuple[int, int | None], datetime] = {
+            (space_id, destination_id): since
+            for space_id, destination_id, since in connection.execute(
+                queries["backlogs"], {"late": LATE}
+            )
+        }
+        for place in late.keys() - self._known:
+            log.warning("queue behind", **_named(place), since=late[place].isoformat())
+        for place in self._known - late.keys():
+            log.warning("queue caught up", **_named(place))
+        self._known = set(late)
+        return []
+
+
+def _named(place: tuple[int, int | None]) -> dict[str, int]:
+    space_id, destination_id = place
+    destination = {} if destination_id is None else {"destination_id": destination_id}
+    return {"space_id": space_id, **destination}

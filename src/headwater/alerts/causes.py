@@ -1,0 +1,242 @@
+"""The title of an alert about figures, and its probable cause in a sentence: by the figures beside
+it, and by what else has happened in the Space lately.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import sqrt
+from typing import Any
+
+from psycopg import AsyncConnection
+
+from headwater.alerts.models import Judgement, SpaceCounts
+from headwater.alerts.reported_figures import UNITS
+from headwater.alerts.rules import Rule
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.identity.senders import Sender
+from headwater.sources.titles import title_of
+from headwater.spaces.models import Space
+
+queries = Queries(__name__, "causes.sql")
+
+LATELY = timedelta(hours=3)
+"""Before what is judged: what happened then may be the cause."""
+MOST = 1_000
+_SENDERS = {
+    Sender.API_KEY: "over the API", Sender.WEBHOOK: "by webhook", Sender.IMPORT: "by import",
+    Sender.ASSISTANT: "by an assistant", Sender.BROWSER: "from the shop's pages",
+    Sender.SIGNED_BROWSER: "from the shop's pages",
+}  # fmt: skip
+_REFUSALS = {
+    "origin": "Reports of visits are refused: they come from {}, which is none of the site's.",
+    "key": "Reports of visits are refused: they name the site key {}, which no site has.",
+    "clock": "Reports of visits are refused: the clocks of their browsers, or the server's, are "
+    "wrong.",
+    "invalid": "Reports of visits are refused: their field {} is not valid.",
+}
+
+
+@dataclass(frozen=True)
+class CauseEvidence:
+    """The counts that were judged, and the places to look for a cause."""
+
+    connection: AsyncConnection
+    space: Space
+    counts: SpaceCounts
+    at: datetime
+    """The end of what was judged."""
+
+    def values(self, judgement: Judgement, **more: Any) -> dict[str, Any]:
+        """Return the values of a statement."""
+        since = self.at - timedelta(hours=judgement.steps) - LATELY
+        return {"space_id": self.space.id, "since": since, "until": self.at, "most": MOST, **more}
+
+
+async def name_title(evidence: CauseEvidence, judgement: Judgement) -> str:
+    """Return an alert's title, a sentence without its full stop."""
+    word = "stopped" if judgement.is_severe else "fell"
+    usual, subject = usual_text(evidence.space, judgement), judgement.subject
+    if judgement.rule is Rule.DELIVERIES_FAILED:
+        values = evidence.values(judgement, destination_id=int(subject))
+        row = await fetch_optional(evidence.connection, queries["destination"], values)
+        return f"Deliveries to “{row[0] if row else subject}” fail: {usual}"
+    source = title_of(subject) if subject else ""
+    title = {
+        Rule.VISITS_FELL: f"Visits {word}",
+        Rule.ORDERS_FELL: f"Orders {word}",
+        Rule.SOURCE_VISITS_FELL: f"Visits of {source} {word}",
+        Rule.SOURCE_REVENUE_FELL: f"Revenue of {source} is low",
+        Rule.UNATTRIBUTED_ROSE: "Unattributed orders jumped",
+        Rule.ORDERS_REPEATED: "Orders come twice",
+        Rule.REJECTIONS_ROSE: "Rejections jumped",
+    }[judgement.rule]
+    return f"{title}: {usual}"
+
+
+def usual_text(space: Space, judgement: Judgement) -> str:
+    """Return what was observed, and what is usual."""
+    usual, steps = judgement.usual, judgement.steps
+    if judgement.rule in (Rule.UNATTRIBUTED_ROSE, Rule.DELIVERIES_FAILED):
+        return (
+            f"{judgement.observed:.0%} in {_span(steps, 'hour')}, usually "
+            f"{usual.low:.0%} to {usual.high:.0%}"
+        )
+    if judgement.rule is Rule.SOURCE_REVENUE_FELL:
+        amounts = (f"{value / UNITS:,.0f}" for value in (judgement.observed, usual.low, usual.high))
+        observed, low, high = amounts
+        currency = space.currency
+        return f"{observed} {currency} in {_span(steps, 'day')}, usually {low} to {high}"
+    observed = f"{judgement.observed:,.0f} in {_span(steps, 'hour')}"
+    if usual.high < 1:
+        return f"{observed}, usually none"
+    return f"{observed}, usually {usual.low:,.0f} to {usual.high:,.0f}"
+
+
+async def find_cause(evidence: CauseEvidence, judgement: Judgement) -> str:
+    """Return the probable cause of what is out of its range."""
+    return await _FINDERS[judgement.rule](evidence, judgement)
+
+
+async def _of_visits(evidence: CauseEvidence, judgement: Judgement) -> str:
+    row = await fetch_optional(
+        evidence.connection, queries["refusals"], evidence.values(judgement)
+    )  # fmt: skip
+    if row is not None:
+        return _REFUSALS[row[0]].format(row[1])
+    orders = evidence.counts.orders
+    number = orders.total(judgement.steps) if orders is not None else 0
+    if judgement.is_severe:
+        still = f" while {number:,} order{'s' * (number != 1)} came" if number else ""
+        return (
+            f"Hardly a page reports visits any more{still}: the tag is probably gone from the "
+            "pages, or its address does not answer."
+        )
+    return (
+        "Some pages, or some browsers, do not report visits any more: typical of a consent banner "
+        "that does not answer, of a tag missing from a part of the pages, or of a script that is "
+        "blocked."
+    )
+
+
+async def _of_orders(evidence: CauseEvidence, judgement: Judgement) -> str:
+    values = evidence.values(judgement)
+    (count,) = await fetch_one(evidence.connection, queries["refused"], values)
+    if count:
+        return f"Webhooks' deliveries are refused, {count:,} of them: their pages say why."
+    key = await fetch_optional(evidence.connection, queries["keys"], values)
+    if key is not None:
+        return f"The API key “{key[0]}” was revoked shortly before."
+    before = evidence.values(
+        judgement, until=evidence.at - timedelta(hours=judgement.steps),
+        since=evidence.at - timedelta(days=14),
+    )  # fmt: skip
+    senders = await fetch_all(evidence.connection, queries["senders"], before)
+    if not senders:
+        return "Visits come as usual, but orders do not."
+    known = [Sender(sender) for sender, _, _ in senders if sender]
+    way = _SENDERS[known[0]] if known else "over the API"
+    last = max(moment for _, _, moment in senders).astimezone(evidence.space.zone)
+    if judgement.is_severe:
+        return (
+            f"Orders came mostly {way}, the last one on {last:%d %b, %H:%M}. Visits come as usual: "
+            "whatever reports the orders has probably stopped."
+        )
+    return (
+        f"Only some of the orders come, which came mostly {way} before, while visits come as usual:"
+        " one of several senders, or one way of paying, has probably stopped."
+    )
+
+
+async def _of_source(evidence: CauseEvidence, judgement: Judgement) -> str:
+    title = title_of(judgement.subject)
+    extra, noise = _other_visits(evidence.counts, judgement)
+    if extra > noise:
+        return (
+            f"There are as many visits as ever, so those of {title} now count as another "
+            "source's: a redirect, or a change of the links, has probably stripped their "
+            "parameters or click ids."
+        )
+    if extra < -noise:
+        return (
+            f"These visits are missing altogether: {title} probably sends nobody, as its campaigns "
+            "are paused, out of budget or refused, or its links lead elsewhere."
+        )
+    return (
+        f"Either {title} sends nobody, as its campaigns are paused, out of budget or refused, or a "
+        "redirect strips the parameters of its links, so that its visits count as another source's."
+    )
+
+
+def _other_visits(counts: SpaceCounts, judgement: Judgement) -> tuple[float, float]:
+    """Return by how many visits there are more than if half of the source's were missing, and how
+    many may be there or missing by chance.
+    """
+    touches, series = counts.touches, counts.by_source.get(judgement.subject)
+    usual = touches.usual(judgement.steps) if touches is not None else None
+    own = series.usual(judgement.steps) if series is not None else None
+    if touches is None or series is None or usual is None or own is None:
+        return 0.0, 0.0
+    missing = own.middle - series.total(judgement.steps)
+    extra = touches.total(judgement.steps) - usual.middle + missing / 2
+    return extra, sqrt(usual.middle)
+
+
+async def _of_revenue(_: CauseEvidence, judgement: Judgement) -> str:
+    return (
+        f"{title_of(judgement.subject)} was credited with far fewer orders than on the same "
+        "weekdays before, while the other sources did as usual."
+    )
+
+
+async def _of_unattributed(evidence: CauseEvidence, judgement: Judgement) -> str:
+    senders = await fetch_all(
+        evidence.connection, queries["senders"], evidence.values(judgement)
+    )  # fmt: skip
+    known = [Sender(sender) for sender, _, _ in senders if sender]
+    way = f" {_SENDERS[known[0]]}" if known else ""
+    return (
+        f"Orders come{way} without what ties them to visits: probably they do not name the "
+        "visitor's token or e-mail address any more."
+    )
+
+
+async def _of_repeats(_: CauseEvidence, __: Judgement) -> str:
+    return (
+        "The same contact orders for the same amount within minutes, again and again: probably two "
+        "senders, such as a page and a webhook, report each order under different ids."
+    )
+
+
+async def _of_rejections(evidence: CauseEvidence, judgement: Judgement) -> str:
+    values = evidence.values(judgement)
+    row = await fetch_optional(evidence.connection, queries["rejections"], values)
+    if row is None:
+        return "An import refused many of its rows: its columns are probably read as others."
+    return f"The most frequent reason is {row[0]}: {row[1]}"
+
+
+async def _of_failures(evidence: CauseEvidence, judgement: Judgement) -> str:
+    values = evidence.values(judgement, destination_id=int(judgement.subject))
+    failed, expired = await fetch_one(evidence.connection, queries["failures"], values)
+    if failed >= expired:
+        return "The platform refuses most events: its answers are in the list of deliveries."
+    return "The platform does not take the events in time, until they are too old for it."
+
+
+_FINDERS: dict[Rule, Callable[[CauseEvidence, Judgement], Awaitable[str]]] = {
+    Rule.VISITS_FELL: _of_visits,
+    Rule.ORDERS_FELL: _of_orders,
+    Rule.SOURCE_VISITS_FELL: _of_source,
+    Rule.SOURCE_REVENUE_FELL: _of_revenue,
+    Rule.UNATTRIBUTED_ROSE: _of_unattributed,
+    Rule.ORDERS_REPEATED: _of_repeats,
+    Rule.REJECTIONS_ROSE: _of_rejections,
+    Rule.DELIVERIES_FAILED: _of_failures,
+}
+
+
+def _span(steps: int, noun: str) -> str:
+    return f"an {noun}" if noun == "hour" and steps == 1 else f"{steps} {noun}{'s' * (steps != 1)}"

@@ -1,0 +1,47 @@
+-- name: refusals
+-- Why reports of the Space's pages were refused lately.
+SELECT r.reason, r.detail FROM site_refusals r
+WHERE r.space_id = %(space_id)s AND r.noted_at >= %(since)s
+ORDER BY r.noted_at DESC LIMIT 1;
+
+-- name: senders
+-- By which ways orders came before a moment, among the latest of them, and the last of each.
+SELECT l.sender, count(*), max(l.event_time)
+FROM (SELECT e.sender, e.event_time FROM events e
+      WHERE e.space_id = %(space_id)s AND e.event_time < %(until)s
+        AND e.event_time >= %(since)s AND e.event_name = 'purchase' AND e.amount > 0
+      ORDER BY e.event_time DESC LIMIT %(most)s) l
+GROUP BY l.sender
+ORDER BY count(*) DESC;
+
+-- name: refused
+-- Deliveries of webhooks that were refused lately.
+SELECT count(*)
+FROM (SELECT FROM webhook_deliveries d
+      WHERE d.space_id = %(space_id)s AND d.status = 'refused' AND d.received_at >= %(since)s
+      LIMIT %(most)s) l;
+
+-- name: keys
+-- Keys that were revoked lately.
+SELECT k.name FROM api_keys k
+WHERE k.space_id = %(space_id)s AND k.revoked_at >= %(since)s
+ORDER BY k.revoked_at DESC LIMIT 1;
+
+-- name: failures
+-- How many of a destination's latest deliveries were refused, and how many became too old.
+SELECT count(*) FILTER (WHERE l.status = 'failed'), count(*) FILTER (WHERE l.status = 'expired')
+FROM (SELECT d.status FROM deliveries d
+      WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
+      ORDER BY d.id DESC LIMIT %(most)s) l;
+
+-- name: rejections
+-- The most frequent reason among the latest rows that could not be processed.
+SELECT r.reason, r.detail FROM (
+    SELECT l.reason, l.detail FROM rejected l
+    WHERE l.space_id = %(space_id)s AND l.rejected_at >= %(since)s ORDER BY l.id DESC
+    LIMIT %(most)s) r
+GROUP BY r.reason, r.detail ORDER BY count(*) DESC LIMIT 1;
+
+-- name: destination
+-- The name of a destination.
+SELECT d.name FROM destinations d WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;

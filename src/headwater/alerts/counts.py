@@ -1,0 +1,188 @@
+"""Counts of a Space by the hour of its clock, kept for as long as alerts look back. Rows are added
+once, by their receipts, when what was accepted before them is processed; orders and revenue are
+figures of the report engine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from psycopg import AsyncConnection
+
+from headwater.alerts.models import DayCounts, SpaceCounts
+from headwater.alerts.reported_figures import ReportedFigure, read_day_figures, read_hour_figures
+from headwater.alerts.series import DAYS, CountSeries
+from headwater.alerts.watches import SpaceWatch
+from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.sources.catalogue import DIRECT_ID, SOURCES
+from headwater.spaces.models import Space
+
+queries = Queries(__name__, "counts.sql")
+
+MOST_ROWS = 100_000
+"""Rows that one statement adds."""
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+KEPT = timedelta(days=45)
+"""Five weeks, the longest time that is judged, and a day."""
+DAYS_KEPT = timedelta(days=45)
+LATE = DAY
+"""How long after its hour what comes in still counts in it, of what reports and deliveries say."""
+OF_HOURS = ("orders", "untouched")
+OF_DAYS = ("day_orders", "day_revenue")
+_BY_RECEIPT = ("visits", "touches", "rejected", "repeated")
+
+
+async def add_counts(connection: AsyncConnection, space: Space, watch: SpaceWatch) -> bool:
+    """Add what has come in since the last time; returns False while some of it is not processed."""
+    values = {
+        "space_id": space.id, "zone": space.timezone, "settled_id": watch.settled_id,
+        "settled_at": watch.settled_at, "counted_at": watch.counted_at, "most": MOST_ROWS,
+        "since": watch.settled_at - KEPT,
+        "start": local(watch.counted_at, space) - LATE,
+    }  # fmt: skip
+    if (await fetch_one(connection, queries["unsettled"], values))[0]:
+        return False
+    for name in _BY_RECEIPT:
+        after, rows = watch.counted_id, MOST_ROWS
+        while rows == MOST_ROWS:
+            rows, last = await fetch_one(connection, queries[name], {**values, "after": after})
+            after = last or after
+    for name in ("refused", "clear_deliveries", "deliveries"):
+        await connection.execute(queries[name], values)
+    before = {"space_id": space.id, "start": local(watch.settled_at, space) - KEPT - 2 * DAY}
+    await connection.execute(queries["forget"], before)
+    return True
+
+
+async def read_figures(
+    connection: AsyncConnection, space: Space, watch: SpaceWatch, until: datetime
+) -> list[ReportedFigure]:
+    """Return what reports say of the time since the last look, or of all that is looked at. Needs a
+    transaction in which nothing has been read yet.
+    """
+    start = first_hour(watch, until)
+    hours = await read_hour_figures(connection, space.id, start, until)
+    days = await read_day_figures(connection, space.id, start.replace(hour=0), until)
+    return [*hours, *days]
+
+
+def first_hour(watch: SpaceWatch, until: datetime) -> datetime:
+    """Return the first hour, a midnight, whose figures are read anew."""
+    back = LATE if watch.has_counted else KEPT
+    start = min(watch.judged_until, until) - back
+    return start.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+async def put_figures(
+    connection: AsyncConnection, space_id: int, start: datetime, figures: Iterable[ReportedFigure]
+) -> None:
+    """Store figures of reports in place of those from `start` on."""
+    values = {"space_id": space_id, "start": start, "measures": [*OF_HOURS, *OF_DAYS]}
+    await connection.execute(queries["clear_reported"], values)
+    rows = [
+        {"measure": one.measure, "subject": one.subject, "hour": one.hour.isoformat(),
+         "number": one.number}
+        for one in figures
+    ]  # fmt: skip
+    values = {"space_id": space_id, "rows": json.dumps(rows)}
+    await connection.execute(queries["put_reported"], values)
+
+
+async def forget_counts(connection: AsyncConnection, space_id: int) -> None:
+    """Forget everything that was counted."""
+    await connection.execute(queries["forget_all"], {"space_id": space_id})
+
+
+def local(moment: datetime, space: Space) -> datetime:
+    """Return a moment on a Space's clock."""
+    return moment.astimezone(space.zone).replace(tzinfo=None)
+
+
+@dataclass(frozen=True)
+class CountTable:
+    """The counts from a midnight on, ready to be judged at any hour after it."""
+
+    start: datetime
+    hours: Mapping[tuple[str, str], list[int]]
+    """By measure and subject: the sums before each hour, and of all."""
+    days: Mapping[tuple[str, str], list[int]]
+    began: int
+    """The first hour in which anything was counted."""
+    length: int = field(default=0)
+
+    def at_hour(self, end: datetime) -> SpaceCounts:
+        """Return the counts up to the end of an hour."""
+        place = (end - self.start) // HOUR
+
+        def one(measure: str, subject: str = "") -> CountSeries:
+            totals = self.hours.get((measure, subject)) or [0] * (self.length + 1)
+            return CountSeries(totals, place, began=self.began)
+
+        def several(measure: str) -> dict[str, CountSeries]:
+            return {
+                subject: one(measure, subject) for (name, subject) in self.hours if name == measure
+            }
+
+        direct = SOURCES[DIRECT_ID - 1]
+        by_source = several("source_touches")
+        return SpaceCounts(
+            visits=one("visits"), touches=one("touches"),
+            by_source={name: series for name, series in by_source.items() if name != direct},
+            orders=one("orders"), untouched=one("untouched"), repeated=one("repeated"),
+            rejected=one("rejected"), finished=several("finished"),
+            failed={subject: one("failed", subject) for subject in several("finished")},
+        )  # fmt: skip
+
+    def at_day(self, end: datetime) -> DayCounts:
+        """Return the counts up to a midnight."""
+        place, began = (end - self.start) // DAY, -(-self.began // 24)
+        by_measure: dict[str, dict[str, CountSeries]] = {name: {} for name in OF_DAYS}
+        for measure, subject in self.days:
+            totals = self.days[measure, subject]
+            by_measure[measure][subject] = CountSeries(totals, place, DAYS, began)
+        orders, revenue = (by_measure[name] for name in OF_DAYS)
+        both = orders.keys() & revenue.keys()
+        return DayCounts(
+            {name: orders[name] for name in sorted(both)},
+            {name: revenue[name] for name in sorted(both)},
+        )  # fmt: skip
+
+
+async def read_counts(connection: AsyncConnection, space_id: int, end: datetime) -> CountTable:
+    """Return what is counted of a Space up to an hour."""
+    start = (end - KEPT).replace(hour=0)
+    values = {"space_id": space_id, "start": start}
+    rows = await fetch_all(connection, queries["read"], values)
+    (first,) = await fetch_one(connection, queries["first"], values)
+    return table_of(start, end, first or end, rows)
+
+
+def table_of(
+    start: datetime, end: datetime, first: datetime, rows: Iterable[tuple[str, str, datetime, int]]
+) -> CountTable:
+    """Return rows of counts as a table, with the sums of touchpoints over all sources."""
+    hours, days = (end - start) // HOUR + 1, (end - start) // DAY + 1
+    counts: dict[tuple[str, str], dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    for measure, subject, hour, number in rows:
+        place = (hour - start) // (DAY if measure in OF_DAYS else HOUR)
+        if measure == "touches":
+            counts[measure, ""][place] += number
+            counts["source_touches", SOURCES[int(subject) - 1]][place] += number
+        else:
+            counts[measure, subject][place] += number
+    sums = {
+        key: CountSeries.of(
+            by_place.get(at, 0) for at in range(days if key[0] in OF_DAYS else hours)
+        )
+        for key, by_place in counts.items()
+    }
+    return CountTable(
+        start,
+        {key: list(series.totals) for key, series in sums.items() if key[0] not in OF_DAYS},
+        {key: list(series.totals) for key, series in sums.items() if key[0] in OF_DAYS},
+        max(-(-(first - start) // HOUR), 0), hours,
+    )  # fmt: skip

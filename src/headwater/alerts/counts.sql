@@ -1,0 +1,147 @@
+-- name: unsettled
+-- Whether something that was accepted up to a receipt is not processed yet.
+SELECT EXISTS (SELECT FROM inbox i
+               WHERE i.space_id = %(space_id)s AND i.id <= %(settled_id)s);
+
+-- name: visits
+-- Add the visits after a receipt, at most so many, to the hours in which they began.
+WITH added_rows AS MATERIALIZED (
+    SELECT v.id, v.started_at AS at
+    FROM visits v
+    WHERE v.space_id = %(space_id)s AND v.id > %(after)s AND v.id <= %(settled_id)s
+    ORDER BY v.id LIMIT %(most)s
+), added AS (
+    INSERT INTO hour_counts AS c (space_id, measure, subject, hour, number)
+    SELECT %(space_id)s, 'visits', '', date_trunc('hour', s.at AT TIME ZONE %(zone)s), count(*)
+    FROM added_rows s
+    WHERE s.at >= %(since)s
+    GROUP BY 4
+    ON CONFLICT (space_id, measure, subject, hour)
+        DO UPDATE SET number = c.number + excluded.number
+)
+SELECT count(*), max(s.id) FROM added_rows s;
+
+-- name: touches
+-- Add the touchpoints after a receipt likewise, by source.
+WITH added_rows AS MATERIALIZED (
+    SELECT t.id, t.occurred_at AS at, t.source_id
+    FROM touchpoints t
+    WHERE t.space_id = %(space_id)s AND t.id > %(after)s AND t.id <= %(settled_id)s
+    ORDER BY t.id LIMIT %(most)s
+), added AS (
+    INSERT INTO hour_counts AS c (space_id, measure, subject, hour, number)
+    SELECT %(space_id)s, 'touches', s.source_id::text,
+           date_trunc('hour', s.at AT TIME ZONE %(zone)s), count(*)
+    FROM added_rows s
+    WHERE s.at >= %(since)s
+    GROUP BY 3, 4
+    ON CONFLICT (space_id, measure, subject, hour)
+        DO UPDATE SET number = c.number + excluded.number
+)
+SELECT count(*), max(s.id) FROM added_rows s;
+
+-- name: rejected
+-- Add the rows after a receipt that could not be processed likewise.
+WITH added_rows AS MATERIALIZED (
+    SELECT r.id, r.rejected_at AS at
+    FROM rejected r
+    WHERE r.space_id = %(space_id)s AND r.id > %(after)s AND r.id <= %(settled_id)s
+    ORDER BY r.id LIMIT %(most)s
+), added AS (
+    INSERT INTO hour_counts AS c (space_id, measure, subject, hour, number)
+    SELECT %(space_id)s, 'rejected', '', date_trunc('hour', s.at AT TIME ZONE %(zone)s), count(*)
+    FROM added_rows s
+    WHERE s.at >= %(since)s
+    GROUP BY 4
+    ON CONFLICT (space_id, measure, subject, hour)
+        DO UPDATE SET number = c.number + excluded.number
+)
+SELECT count(*), max(s.id) FROM added_rows s;
+
+-- name: repeated
+-- Add the orders after a receipt that equal one of the same contact within the ten minutes before,
+-- likewise. Refunds are none, and upsells may well cost the same.
+WITH added_rows AS MATERIALIZED (
+    SELECT e.id, e.event_time AS at, e.contact_id, e.event_name, e.amount, e.is_upsell
+    FROM events e
+    WHERE e.space_id = %(space_id)s AND e.id > %(after)s AND e.id <= %(settled_id)s
+    ORDER BY e.id LIMIT %(most)s
+), added AS (
+    INSERT INTO hour_counts AS c (space_id, measure, subject, hour, number)
+    SELECT %(space_id)s, 'repeated', '', date_trunc('hour', s.at AT TIME ZONE %(zone)s), count(*)
+    FROM added_rows s
+    WHERE s.at >= %(since)s AND s.event_name = 'purchase' AND s.amount > 0 AND NOT s.is_upsell
+      AND EXISTS (SELECT FROM events o
+                  WHERE o.space_id = %(space_id)s AND o.contact_id = s.contact_id
+                    AND o.event_time BETWEEN s.at - interval '10 minutes' AND s.at
+                    AND (o.event_time, o.id) < (s.at, s.id)
+                    AND o.event_name = 'purchase' AND o.amount = s.amount)
+    GROUP BY 4
+    ON CONFLICT (space_id, measure, subject, hour)
+        DO UPDATE SET number = c.number + excluded.number
+)
+SELECT count(*), max(s.id) FROM added_rows s;
+
+-- name: refused
+-- Add the rows that imports refused which ended in a time.
+INSERT INTO hour_counts AS c (space_id, measure, subject, hour, number)
+SELECT %(space_id)s, 'rejected', '', date_trunc('hour', j.ended_at AT TIME ZONE %(zone)s),
+       sum(j.refused)
+FROM import_jobs j
+WHERE j.space_id = %(space_id)s AND j.ended_at > %(counted_at)s AND j.ended_at <= %(settled_at)s
+  AND j.refused > 0
+GROUP BY 4
+ON CONFLICT (space_id, measure, subject, hour)
+    DO UPDATE SET number = c.number + excluded.number;
+
+-- name: clear_deliveries
+DELETE FROM hour_counts c
+WHERE c.space_id = %(space_id)s AND c.measure IN ('finished', 'failed') AND c.hour >= %(start)s;
+
+-- name: deliveries
+-- The deliveries of each destination that came to an end, and those that failed, by the hour in
+-- which they were written.
+INSERT INTO hour_counts (space_id, measure, subject, hour, number)
+SELECT %(space_id)s, side.measure, q.destination_id::text, q.hour, side.number
+FROM (
+    SELECT d.destination_id, date_trunc('hour', d.quarter AT TIME ZONE %(zone)s) AS hour,
+           sum(d.deliveries) AS finished,
+           sum(d.deliveries) FILTER (WHERE d.status <> 'delivered') AS failed
+    FROM delivery_counts d
+    WHERE d.space_id = %(space_id)s AND d.status IN ('delivered', 'failed', 'expired')
+      AND d.quarter >= %(start)s::timestamp AT TIME ZONE %(zone)s
+    GROUP BY 1, 2
+) q
+CROSS JOIN LATERAL (VALUES ('finished', q.finished), ('failed', q.failed)) side (measure, number)
+WHERE side.number > 0;
+
+-- name: clear_reported
+DELETE FROM hour_counts c
+WHERE c.space_id = %(space_id)s AND c.measure = ANY(%(measures)s) AND c.hour >= %(start)s;
+
+-- name: put_reported
+-- Figures of reports.
+INSERT INTO hour_counts (space_id, measure, subject, hour, number)
+SELECT %(space_id)s, r.measure, r.subject, r.hour, r.number
+FROM json_to_recordset(%(rows)s::json)
+     AS r (measure text, subject text, hour timestamp, number bigint)
+WHERE r.number <> 0
+ON CONFLICT (space_id, measure, subject, hour)
+    DO UPDATE SET number = hour_counts.number + excluded.number;
+
+-- name: read
+-- Everything that is counted from some hour on.
+SELECT c.measure, c.subject, c.hour, c.number
+FROM hour_counts c
+WHERE c.space_id = %(space_id)s AND c.hour >= %(start)s;
+
+-- name: first
+-- The first hour of which anything is known.
+SELECT min(c.hour) FROM hour_counts c WHERE c.space_id = %(space_id)s;
+
+-- name: forget
+-- What is too old to be looked at.
+DELETE FROM hour_counts c WHERE c.space_id = %(space_id)s AND c.hour < %(start)s;
+
+-- name: forget_all
+DELETE FROM hour_counts c WHERE c.space_id = %(space_id)s;

@@ -1,0 +1,205 @@
+"""A look at one Space: its problems of this moment, and each hour since the last look that is over
+and whose events are processed. The pipeline is not waited for: while it is behind, that is the
+alert, and figures that are not in yet are not judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from psycopg import AsyncConnection
+
+from headwater.alerts import watches
+from headwater.alerts.causes import CauseEvidence, find_cause, name_title
+from headwater.alerts.counts import (
+    DAY,
+    HOUR,
+    CountTable,
+    add_counts,
+    first_hour,
+    forget_counts,
+    local,
+    put_figures,
+    read_counts,
+    read_figures,
+)
+from headwater.alerts.history import (
+    AlertHistory,
+    AlertStep,
+    Sign,
+    forget_history,
+    worth_telling,
+)
+from headwater.alerts.judgement import judge_day, judge_hour
+from headwater.alerts.models import Alertness, Judgement
+from headwater.alerts.problems import Alert, list_problems
+from headwater.alerts.rules import OF_COUNTS, Rule
+from headwater.alerts.watches import SETTLE, RuleChoice, SpaceWatch
+from headwater.database.pool import Database
+from headwater.reports.report_reader import CONNECTION_SECONDS
+from headwater.spaces.models import Space
+from headwater.spaces.spaces import fetch_space
+
+MOST_HOURS = 48
+"""Hours that are made up for, after nobody has looked for longer."""
+SEVERE = 1_000
+"""Items from which on a problem of this moment is severe."""
+
+Announce = Callable[[AsyncConnection, Space, Sequence[AlertStep]], Awaitable[None]]
+"""Stores, in the same transaction, what people are told."""
+
+
+@dataclass(frozen=True)
+class AlertWatch:
+    """Looks at Spaces."""
+
+    database: Database
+    announce: Announce
+    most_hours: int = MOST_HOURS
+    at_once: bool = False
+    """True where nothing is under way: then what was accepted just now counts, too."""
+
+    async def look(self, space_id: int, now: datetime) -> list[AlertStep]:
+        """Look at a Space, if it is due; returns what became of its alerts."""
+        async with self.database.transaction() as connection:
+            space = await fetch_space(connection, space_id)
+            first = now if self.at_once else now + watches.LOOK
+            await watches.begin_watch(connection, space, now, _hour(now, space), first)
+            watch = await watches.claim(connection, space_id, now)
+            if watch is None:
+                return []
+            if self.at_once:
+                watch = replace(watch, settled_id=watch.newest_id, settled_at=now)
+            if watch.timezone != space.timezone:
+                await forget_counts(connection, space_id)
+                watch = replace(watch, counted_id=0, counted_at=datetime.fromtimestamp(0, UTC),
+                                judged_until=_hour(now, space))  # fmt: skip
+            problems = await list_problems(connection, space_id)
+        return await self._judge(space, watch, problems, now)
+
+    async def _judge(
+        self, space: Space, watch: SpaceWatch, problems: list[Alert], now: datetime
+    ) -> list[AlertStep]:
+        is_late = any(problem.kind is Rule.PROCESSING_LATE for problem in problems)
+        until = _hour(watch.settled_at - (timedelta() if self.at_once else SETTLE), space)
+        begun = max(watch.judged_until, until - self.most_hours * HOUR)
+        start, figures = first_hour(watch, until), None
+        if not is_late and (until > begun or not watch.has_counted):
+            async with self.database.transaction(CONNECTION_SECONDS) as connection:
+                figures = await read_figures(connection, space, watch, until)
+        async with self.database.transaction() as connection:
+            history = AlertHistory(connection, space.id)
+            await history.load(now)
+            for sign in _signs_of(problems, history, local(now, space)):
+                await history.take(sign, now)
+            settled = replace(watch, settled_id=watch.newest_id, settled_at=now)
+            if not is_late and await add_counts(connection, space, watch):
+                settled = replace(settled, counted_id=watch.settled_id, counted_at=watch.settled_at)
+                if figures is not None:
+                    await put_figures(connection, space.id, start, figures)
+                    table = await read_counts(connection, space.id, until)
+                    judge = _HourJudge(connection, space, table, history)
+                    await judge.run(begun, until)
+                    await forget_history(connection, space.id, now)
+                    settled = replace(settled, judged_until=until)
+            elif not is_late:  # counted from the same moment, as soon as what came is processed
+                settled = replace(settled, settled_id=watch.settled_id, settled_at=watch.settled_at)
+            if not await watches.settle(connection, space, settled, now):
+                return []
+            await self.announce(connection, space, worth_telling(history.steps))
+        return history.steps
+
+
+class _HourJudge:
+    """Judges hours one after the other, as if each had just ended."""
+
+    def __init__(
+        self, connection: AsyncConnection, space: Space, table: CountTable, history: AlertHistory
+    ) -> None:
+        self._connection, self._space = connection, space
+        self._table, self._history = table, history
+        self._choices: Mapping[Rule, RuleChoice] = {}
+
+    async def run(self, begun: datetime, until: datetime) -> None:
+        self._choices = await watches.read_choices(self._connection, self._space.id)
+        end = begun + HOUR
+        while end <= until:
+            counts = self._table.at_hour(end)
+            evidence = CauseEvidence(
+                self._connection, self._space, counts, _instant(end, self._space)
+            )
+            await self._take(evidence, judge_hour(counts, self._alertness(end, HOUR)), end, HOUR)
+            if end.hour == 0:
+                days = self._table.at_day(end)
+                await self._take(evidence, judge_day(days, self._alertness(end, DAY)), end, DAY)
+            await self._history.expire(evidence.at, _off(self._choices))
+            end += HOUR
+
+    def _alertness(self, end: datetime, step: timedelta) -> Alertness:
+        return Alertness(
+            {rule: choice.sensitivity for rule, choice in self._choices.items()},
+            _off(self._choices),
+            {
+                key: max((end - alert.began) // step, 1)
+                for key, alert in self._history.open.items()
+                if alert.rule in OF_COUNTS
+            },
+            {
+                key: max((end - local(ended_at, self._space)) // step, 1)
+                for key, ended_at in self._history.ended.items()
+            },
+        )
+
+    async def _take(
+        self, evidence: CauseEvidence, judged: list[Judgement], end: datetime, step: timedelta
+    ) -> None:
+        known = self._history.open
+        for one in judged:
+            alert = known.get((one.rule, one.subject))
+            if alert is None and not one.is_out:
+                continue
+            if one.is_out:
+                title, cause = await name_title(evidence, one), await find_cause(evidence, one)
+            else:
+                assert alert is not None
+                title, cause = alert.title, alert.cause
+            sign = Sign(
+                one.rule, one.subject, title, cause, end - one.steps * step, one.is_out,
+                one.is_well, one.is_severe, one,
+            )  # fmt: skip
+            await self._history.take(sign, evidence.at)
+
+
+def _off(choices: Mapping[Rule, RuleChoice]) -> frozenset[Rule]:
+    return frozenset(rule for rule, choice in choices.items() if not choice.is_on)
+
+
+def _signs_of(problems: list[Alert], history: AlertHistory, now: datetime) -> list[Sign]:
+    """Return the problems of this moment as signs, and that those of before are over."""
+    signs = [
+        Sign(
+            one.kind, str(one.destination_id or ""), one.title, one.detail or "", now,
+            is_out=True, is_well=False, is_severe=one.count >= SEVERE,
+        )
+        for one in problems
+    ]  # fmt: skip
+    current = {(sign.rule, sign.subject) for sign in signs}
+    signs += [
+        Sign(alert.rule, alert.subject, alert.title, alert.cause, alert.began, is_out=False,
+             is_well=True)
+        for key, alert in history.open.items()
+        if alert.rule not in OF_COUNTS and key not in current
+    ]  # fmt: skip
+    return signs
+
+
+def _hour(moment: datetime, space: Space) -> datetime:
+    """Return the beginning of the hour of a moment, on the Space's clock."""
+    return local(moment, space).replace(minute=0, second=0, microsecond=0)
+
+
+def _instant(moment: datetime, space: Space) -> datetime:
+    """Return the moment of a time on the Space's clock."""
+    return moment.replace(tzinfo=space.zone).astimezone(UTC)

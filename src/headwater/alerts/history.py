@@ -1,0 +1,300 @@
+"""The history of a Space's alerts: opened, worsened, ended and acknowledged, each with the figures
+that decided. What persists is noted once; what comes back within a day is the same alert.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from headwater.alerts.models import Judgement
+from headwater.alerts.rules import OF_COUNTS, Rule
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+
+queries = Queries(__name__, "history.sql")
+
+SAME = timedelta(hours=24)
+"""An alert that comes back within it is the same one."""
+QUIET = timedelta(hours=6)
+"""How long after an end a return is not worth a message of its own."""
+WELL_LOOKS = 2
+"""Looks in a row by which all is well, until an alert about figures ends."""
+NEW_USUAL = timedelta(days=7)
+"""An alert about figures that is as old ends: what it is about is what is usual now."""
+KEPT = timedelta(days=400)
+MOST = 500
+MOST_STEPS = 2_000
+
+
+class StepKind(StrEnum):
+    """Changes of an alert."""
+
+    OPENED = "opened"
+    WORSENED = "worsened"
+    RETURNED = "returned"
+    ENDED = "ended"
+    ACKNOWLEDGED = "acknowledged"
+
+
+@dataclass(frozen=True)
+class StoredAlert:
+    """An alert that is open, or ended lately."""
+
+    id: int
+    rule: Rule
+    subject: str
+    title: str
+    cause: str
+    began: datetime
+    opened_at: datetime
+    ended_at: datetime | None
+    is_severe: bool
+    well: int
+    acknowledged_at: datetime | None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rule", Rule(self.rule))
+
+    @property
+    def key(self) -> tuple[Rule, str]:
+        """Its rule and its subject."""
+        return self.rule, self.subject
+
+
+@dataclass(frozen=True)
+class Sign:
+    """A sign of trouble, or of none, at a moment."""
+
+    rule: Rule
+    subject: str
+    title: str
+    cause: str
+    began: datetime
+    is_out: bool
+    is_well: bool
+    is_severe: bool = False
+    figures: Judgement | None = None
+
+
+@dataclass(frozen=True)
+class AlertStep:
+    """A step of an alert, as it is told."""
+
+    alert_id: int
+    step: StepKind
+    at: datetime
+    rule: Rule
+    subject: str
+    title: str
+    cause: str
+
+
+class AlertHistory:
+    """The history of one Space while it is looked at."""
+
+    def __init__(self, connection: AsyncConnection, space_id: int) -> None:
+        self._connection, self._space_id = connection, space_id
+        self._alerts: dict[tuple[Rule, str], StoredAlert] = {}
+        self.steps: list[AlertStep] = []
+        """What became of alerts since it was loaded."""
+
+    async def load(self, now: datetime) -> None:
+        """Read the alerts that are open, or ended lately."""
+        cursor = self._connection.cursor(row_factory=class_row(StoredAlert))
+        values = {"space_id": self._space_id, "lately": now - SAME, "most": MOST}
+        for alert in await fetch_all(cursor, queries["open"], values):
+            self._alerts[alert.key] = alert
+
+    @property
+    def open(self) -> dict[tuple[Rule, str], StoredAlert]:
+        """The alerts that are open."""
+        return {key: alert for key, alert in self._alerts.items() if alert.ended_at is None}
+
+    @property
+    def ended(self) -> dict[tuple[Rule, str], datetime]:
+        """When those that are over ended."""
+        return {
+            key: alert.ended_at for key, alert in self._alerts.items() if alert.ended_at is not None
+        }
+
+    async def take(self, sign: Sign, at: datetime) -> None:
+        """Note what a sign means: that an alert opens, returns, worsens or ends, or nothing."""
+        alert = self._alerts.get((sign.rule, sign.subject))
+        if alert is not None and alert.ended_at is not None and at - alert.ended_at > SAME:
+            alert = None
+        if alert is None:
+            if sign.is_out:
+                await self._open(sign, at)
+        elif alert.ended_at is not None:
+            if sign.is_out:
+                changed = replace(alert, ended_at=None, well=0, title=sign.title, cause=sign.cause,
+                                  began=sign.began)  # fmt: skip
+                await self._change(changed, StepKind.RETURNED, sign, at)
+        elif sign.is_well:
+            await self._mend(alert, sign, at)
+        else:
+            await self._go_on(alert, sign, at)
+
+    async def expire(self, at: datetime, off: Collection[Rule]) -> None:
+        """End alerts whose rule is off, and those about figures that are not judged any more."""
+        for alert in list(self.open.values()):
+            is_over = alert.rule in OF_COUNTS and at - alert.opened_at > NEW_USUAL + SAME
+            if is_over or alert.rule in off:
+                sign = Sign(alert.rule, alert.subject, alert.title, alert.cause, alert.began,
+                            is_out=False, is_well=True)  # fmt: skip
+                await self._mend(alert, sign, at)
+
+    async def _open(self, sign: Sign, at: datetime) -> None:
+        values = {
+            "space_id": self._space_id, "rule": sign.rule, "subject": sign.subject,
+            "title": sign.title, "cause": sign.cause, "began": sign.began, "at": at,
+            "is_severe": sign.is_severe,
+        }  # fmt: skip
+        (alert_id,) = await fetch_one(self._connection, queries["insert"], values)
+        alert = StoredAlert(
+            alert_id, sign.rule, sign.subject, sign.title, sign.cause, sign.began, at, None,
+            sign.is_severe, 0, None,
+        )  # fmt: skip
+        self._alerts[alert.key] = alert
+        await self._note(alert, StepKind.OPENED, sign, at)
+
+    async def _mend(self, alert: StoredAlert, sign: Sign, at: datetime) -> None:
+        well = alert.well + 1
+        if sign.figures is not None and well < WELL_LOOKS:
+            await self._change(replace(alert, well=well), None, sign, at)
+            return
+        await self._change(replace(alert, well=0, ended_at=at), StepKind.ENDED, sign, at)
+
+    async def _go_on(self, alert: StoredAlert, sign: Sign, at: datetime) -> None:
+        if sign.figures is not None and at - alert.opened_at > NEW_USUAL:
+            cause = "It has been so for a week: this is what is usual now."
+            ended = replace(alert, well=0, ended_at=at, cause=cause)
+            await self._change(ended, StepKind.ENDED, sign, at)
+        elif sign.is_out and sign.is_severe and not alert.is_severe:
+            worse = replace(alert, well=0, is_severe=True, title=sign.title, cause=sign.cause)
+            await self._change(worse, StepKind.WORSENED, sign, at)
+        elif alert.well:
+            await self._change(replace(alert, well=0), None, sign, at)
+
+    async def _change(
+        self, alert: StoredAlert, step: StepKind | None, sign: Sign, at: datetime
+    ) -> None:
+        self._alerts[alert.key] = alert
+        values = {
+            "space_id": self._space_id, "id": alert.id, "title": alert.title, "cause": alert.cause,
+            "began": alert.began, "ended_at": alert.ended_at, "is_severe": alert.is_severe,
+            "well": alert.well,
+        }  # fmt: skip
+        await self._connection.execute(queries["update"], values)
+        if step is not None:
+            await self._note(alert, step, sign, at)
+
+    async def _note(self, alert: StoredAlert, step: StepKind, sign: Sign, at: datetime) -> None:
+        values = {"space_id": self._space_id, "alert_id": alert.id, "step": step, "at": at}
+        await self._connection.execute(queries["add_step"], values | _figures(sign.figures))
+        noted = AlertStep(
+            alert.id, step, at, alert.rule, alert.subject, alert.title, alert.cause
+        )  # fmt: skip
+        self.steps.append(noted)
+
+
+def worth_telling(steps: Sequence[AlertStep]) -> list[AlertStep]:
+    """Return the steps of a look that somebody is told of: of each alert the last, and nothing of
+    one that both opened and ended meanwhile more than half a day ago, or came back at once.
+    """
+    last: dict[int, AlertStep] = {step.alert_id: step for step in steps}
+    began = {step.alert_id: step for step in reversed(steps)}
+    return [
+        step
+        for alert_id, step in last.items()
+        if step.step is not StepKind.RETURNED
+        and not (step.step is StepKind.ENDED and began[alert_id].step is not StepKind.ENDED)
+    ]
+
+
+def _figures(judgement: Judgement | None) -> dict[str, Any]:
+    if judgement is None:
+        return dict.fromkeys(("observed", "low", "middle", "high", "span"))
+    usual = judgement.usual
+    return {
+        "observed": judgement.observed, "low": usual.low, "middle": usual.middle,
+        "high": usual.high, "span": judgement.steps,
+    }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class StepRow:
+    """A step of an alert, with the figures that decided."""
+
+    alert_id: int
+    step: str
+    at: datetime
+    observed: float | None
+    usual_low: float | None
+    usual_middle: float | None
+    usual_high: float | None
+    span: int | None
+
+
+@dataclass(frozen=True)
+class AlertRow:
+    """An alert as a page lists it."""
+
+    id: int
+    rule: str
+    subject: str
+    title: str
+    cause: str
+    opened_at: datetime
+    ended_at: datetime | None
+    is_severe: bool
+    acknowledged_at: datetime | None
+    acknowledged_by: int | None
+
+
+async def list_history(
+    connection: AsyncConnection, space_id: int, *, is_open: bool, most: int = MOST
+) -> list[AlertRow]:
+    """Return the alerts that are open, or those that have ended, the latest first."""
+    cursor = connection.cursor(row_factory=class_row(AlertRow))
+    values = {"space_id": space_id, "is_open": is_open, "most": most}
+    return await fetch_all(cursor, queries["list"], values)
+
+
+async def list_steps(
+    connection: AsyncConnection, space_id: int, ids: Sequence[int]
+) -> dict[int, list[StepRow]]:
+    """Return the steps of some alerts, in order."""
+    cursor = connection.cursor(row_factory=class_row(StepRow))
+    values = {"space_id": space_id, "ids": list(ids), "most": MOST_STEPS}
+    steps: dict[int, list[StepRow]] = {alert_id: [] for alert_id in ids}
+    for step in await fetch_all(cursor, queries["steps"], values):
+        steps[step.alert_id].append(step)
+    return steps
+
+
+async def acknowledge(
+    connection: AsyncConnection, space_id: int, alert_id: int, user_id: int, at: datetime
+) -> bool:
+    """Note that somebody deals with an open alert: it is not told of again before its end."""
+    values: dict[str, Any] = {
+        "space_id": space_id, "id": alert_id, "user_id": user_id, "at": at,
+        "alert_id": alert_id, "step": StepKind.ACKNOWLEDGED, **_figures(None),
+    }  # fmt: skip
+    if await fetch_optional(connection, queries["acknowledge"], values) is None:
+        return False
+    await connection.execute(queries["add_step"], values)
+    return True
+
+
+async def forget_history(connection: AsyncConnection, space_id: int, now: datetime) -> None:
+    """Forget alerts that ended long ago."""
+    await connection.execute(
+        queries["forget"], {"space_id": space_id, "before": now - KEPT}
+    )  # fmt: skip

@@ -1,0 +1,53 @@
+-- name: open
+-- The open alerts of a Space, and those that ended lately: one that comes back is the same.
+SELECT a.id, a.rule, a.subject, a.title, a.cause, a.began, a.opened_at, a.ended_at, a.is_severe,
+       a.well, a.acknowledged_at
+FROM alerts a
+WHERE a.space_id = %(space_id)s AND (a.ended_at IS NULL OR a.ended_at > %(lately)s)
+ORDER BY a.id
+LIMIT %(most)s;
+
+-- name: insert
+INSERT INTO alerts (space_id, rule, subject, title, cause, began, opened_at, is_severe)
+VALUES (%(space_id)s, %(rule)s, %(subject)s, %(title)s, %(cause)s, %(began)s, %(at)s,
+        %(is_severe)s)
+RETURNING id;
+
+-- name: update
+UPDATE alerts a
+SET title = %(title)s, cause = %(cause)s, began = %(began)s, ended_at = %(ended_at)s,
+    is_severe = %(is_severe)s, well = %(well)s
+WHERE a.space_id = %(space_id)s AND a.id = %(id)s;
+
+-- name: add_step
+INSERT INTO alert_steps (space_id, alert_id, step, at, observed, usual_low, usual_middle,
+                         usual_high, span)
+VALUES (%(space_id)s, %(alert_id)s, %(step)s, %(at)s, %(observed)s, %(low)s, %(middle)s, %(high)s,
+        %(span)s);
+
+-- name: acknowledge
+UPDATE alerts a SET acknowledged_at = %(at)s, acknowledged_by = %(user_id)s
+WHERE a.space_id = %(space_id)s AND a.id = %(id)s AND a.ended_at IS NULL
+  AND a.acknowledged_at IS NULL
+RETURNING a.id;
+
+-- name: list
+-- Alerts of a Space, the open ones and then the latest.
+SELECT a.id, a.rule, a.subject, a.title, a.cause, a.opened_at, a.ended_at, a.is_severe,
+       a.acknowledged_at, a.acknowledged_by
+FROM alerts a
+WHERE a.space_id = %(space_id)s AND (a.ended_at IS NULL) = %(is_open)s
+ORDER BY a.opened_at DESC, a.id DESC
+LIMIT %(most)s;
+
+-- name: steps
+-- What became of some alerts.
+SELECT s.alert_id, s.step, s.at, s.observed, s.usual_low, s.usual_middle, s.usual_high, s.span
+FROM alert_steps s
+WHERE s.space_id = %(space_id)s AND s.alert_id = ANY(%(ids)s::bigint[])
+ORDER BY s.id
+LIMIT %(most)s;
+
+-- name: forget
+-- Alerts that ended long ago.
+DELETE FROM alerts a WHERE a.space_id = %(space_id)s AND a.ended_at < %(before)s;

@@ -1,0 +1,283 @@
+"""Judging the counts of a Space: what is out of its usual range, and by which rule. Pure.
+
+A count is held against the same time of the weeks before: the median of up to five. What falls is
+expected at the level of the hours just before, as far as that is lower, so that a quiet day is no
+fault; and orders, or the visits of one source, no higher than the visits as a whole, so that a
+holiday is none. The shortest time is judged in which enough is expected, so that a Space with few
+visits is judged by the day, not by the hour. Differences are measured in standard deviations of a
+count that varies by chance (Poisson's) and by a tenth besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import sqrt
+
+from headwater.alerts.models import (
+    LONGEST_WINDOW,
+    Alertness,
+    DayCounts,
+    Judgement,
+    SpaceCounts,
+)
+from headwater.alerts.rules import Rule, Sensitivity
+from headwater.alerts.series import HOURS, CountSeries, UsualRange
+
+WINDOWS = (1, 2, 3, 4, 6, 8, 12, 24, 48, 72, 120, LONGEST_WINDOW)
+"""The times that are judged, in hours."""
+WINDOWS_OF_DAYS = (1, 2, 3)
+WINDOWS_OF_FAULTS = (1, 4, 12, 24)
+ENOUGH = 11.0
+"""The count that has to be expected of a time, to judge it."""
+PLENTY = 120.0
+"""The count from which on a longer time would show nothing more."""
+NOISE = 0.1
+"""The deviation that counts have besides chance, as a fraction."""
+SETTLED = 8.0
+"""What is added to both sides of a ratio of counts, so that few of them do not decide it."""
+GONE = 0.1
+"""The fraction of what is expected below which a count has stopped rather than fallen."""
+DEVIATIONS = {Sensitivity.LOW: 6.5, Sensitivity.NORMAL: 4.5, Sensitivity.HIGH: 4.0}
+REMAINDER = {Sensitivity.LOW: 0.3, Sensitivity.NORMAL: 0.5, Sensitivity.HIGH: 0.65}
+"""The fraction of what is expected that a count has to fall to."""
+JUMP = {Sensitivity.LOW: 0.4, Sensitivity.NORMAL: 0.25, Sensitivity.HIGH: 0.15}
+"""By how much a share has to grow."""
+FEWEST = {Sensitivity.LOW: 20, Sensitivity.NORMAL: 8, Sensitivity.HIGH: 5}
+"""The least count of faults."""
+RECOVERED = 0.7
+"""The fraction of what is expected from which on a count is well again."""
+
+
+def judge_hour(counts: SpaceCounts, alertness: Alertness) -> list[Judgement]:
+    """Return what can be judged of the last hour, and the times before that it needs. What follows
+    from something else that is out of its range is left out: it has no cause of its own.
+    """
+    arrivals = counts.arrivals
+    judged = [_fall(Rule.VISITS_FELL, "", arrivals, alertness)]
+    arrive = not (alertness.age(Rule.VISITS_FELL) or any(one and one.is_out for one in judged))
+    judged.append(_fall(Rule.ORDERS_FELL, "", counts.orders, alertness, arrivals))
+    if arrive:
+        judged += [
+            _fall(Rule.SOURCE_VISITS_FELL, source, series, alertness, _Rest(counts.touches, series))
+            for source, series in counts.by_source.items()
+        ]
+        judged.append(
+            _share(Rule.UNATTRIBUTED_ROSE, "", counts.untouched, counts.orders, alertness)
+        )
+    judged += [
+        _rise(Rule.ORDERS_REPEATED, "", counts.repeated, alertness),
+        _rise(Rule.REJECTIONS_ROSE, "", counts.rejected, alertness),
+        *(
+            _share(Rule.DELIVERIES_FAILED, subject, counts.failed.get(subject), series, alertness)
+            for subject, series in counts.finished.items()
+        ),
+    ]
+    return _wanted(judged, alertness)
+
+
+def judge_day(counts: DayCounts, alertness: Alertness) -> list[Judgement]:
+    """Return what can be judged of the last day: the revenue of each source."""
+    rule = Rule.SOURCE_REVENUE_FELL
+    whole = _Sum(tuple(counts.orders.values()))
+    judged: list[Judgement | None] = []
+    for source, orders in counts.orders.items():
+        number = _fall(rule, source, orders, alertness, _Rest(whole, orders))
+        revenue = counts.revenue[source]
+        usual = None if number is None else revenue.usual(number.steps)
+        if number is None or usual is None:
+            continue
+        observed = revenue.total(number.steps)
+        is_low = observed <= REMAINDER[alertness.of(rule)] * usual.middle
+        judged.append(
+            Judgement(
+                rule, source, number.steps, observed, usual, number.is_out and is_low,
+                number.is_well or observed >= RECOVERED * usual.middle, number.is_severe,
+            )
+        )  # fmt: skip
+    return _wanted(judged, alertness)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """Several counts together."""
+
+    parts: tuple[CountSeries, ...]
+
+    def total(self, steps: int, back: int = 0) -> float:
+        return sum(part.total(steps, back) for part in self.parts)
+
+    def usual(self, steps: int, back: int = 0) -> UsualRange | None:
+        ranges = [part.usual(steps, back) for part in self.parts]
+        known = [each for each in ranges if each is not None]
+        if not known:
+            return None
+        middle = sum(each.middle for each in known)
+        return UsualRange(middle, middle, middle)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """A count without one of its parts."""
+
+    whole: CountSeries | _Sum | None
+    part: CountSeries
+
+    def total(self, steps: int, back: int = 0) -> float:
+        whole = self.whole.total(steps, back) if self.whole else 0
+        return max(whole - self.part.total(steps, back), 0)
+
+    def usual(self, steps: int, back: int = 0) -> UsualRange | None:
+        whole = self.whole.usual(steps, back) if self.whole else None
+        part = self.part.usual(steps, back)
+        if whole is None or part is None:
+            return None
+        middle = max(whole.middle - part.middle, 0.0)
+        return UsualRange(middle, middle, middle)
+
+
+_Control = CountSeries | _Rest | None
+
+
+def _fall(
+    rule: Rule, subject: str, series: CountSeries | None, alertness: Alertness,
+    control: _Control = None,
+) -> Judgement | None:  # fmt: skip
+    """Return whether a count has fallen; None when too little is expected of any time."""
+    if series is None or not series.is_known:
+        return None
+    age, longest = alertness.age(rule, subject), alertness.longest(rule, subject)
+    shortest: Judgement | None = None
+    for steps in WINDOWS if series.week == HOURS else WINDOWS_OF_DAYS:
+        usual = series.usual(steps) if steps <= longest else None
+        if usual is None:
+            break
+        expected = usual.middle
+        if expected >= ENOUGH:
+            expected *= _level(series, steps, age) * _ratio(control, steps)
+        if expected < ENOUGH:
+            continue
+        judgement = _judge_fall(rule, subject, (steps, series.total(steps)), usual, expected,
+                                alertness.of(rule))  # fmt: skip
+        if judgement.is_out or age:
+            return judgement
+        shortest = shortest or judgement
+        if expected >= PLENTY:
+            break
+    return shortest
+
+
+def _judge_fall(
+    rule: Rule, subject: str, count: tuple[int, int], usual: UsualRange, expected: float,
+    sensitivity: Sensitivity,
+) -> Judgement:  # fmt: skip
+    steps, observed = count
+    is_out = (
+        observed <= REMAINDER[sensitivity] * expected
+        and _deviation(observed, expected) <= -DEVIATIONS[sensitivity]
+    )
+    return Judgement(
+        rule, subject, steps, observed, usual, is_out, observed >= RECOVERED * expected,
+        observed <= GONE * expected,
+    )  # fmt: skip
+
+
+def _rise(
+    rule: Rule, subject: str, series: CountSeries | None, alertness: Alertness
+) -> Judgement | None:
+    """Return whether a count of faults has risen above the most of the weeks, and days, before."""
+    if series is None:
+        return None
+    sensitivity, age = alertness.of(rule), alertness.age(rule, subject)
+    shortest: Judgement | None = None
+    for steps in WINDOWS_OF_FAULTS:
+        if steps > alertness.longest(rule, subject):
+            break
+        usual = series.usual(steps, age) or UsualRange(0, 0, 0)
+        lately = (series.total(steps, age + back) for back in range(24, 24 * 8, 24))
+        most = max(usual.high, *lately, series.total(168, age + steps) * steps / 168)
+        observed, fewest = series.total(steps), FEWEST[sensitivity]
+        deviation = _deviation(observed, most)
+        is_out = observed >= fewest and deviation >= DEVIATIONS[sensitivity]
+        judgement = Judgement(
+            rule, subject, steps, observed, UsualRange(0, usual.middle, most), is_out,
+            observed <= max(most, fewest / 4), observed >= 10 * max(most, fewest),
+        )  # fmt: skip
+        if is_out or age:
+            return judgement
+        shortest = shortest or judgement
+    return shortest
+
+
+def _share(
+    rule: Rule, subject: str, part: CountSeries | None, whole: CountSeries | None,
+    alertness: Alertness,
+) -> Judgement | None:  # fmt: skip
+    """Return whether a share has grown; None when too little is known."""
+    if whole is None or part is None:
+        return None
+    sensitivity, age = alertness.of(rule), alertness.age(rule, subject)
+    steps = next((each for each in WINDOWS if whole.total(each) >= ENOUGH), None)
+    if (
+        steps is None
+        or steps > alertness.longest(rule, subject)
+        or whole.total(672, steps + age) < 4 * ENOUGH
+    ):
+        return None
+    number = whole.total(steps)
+    usual = _usual_share(part, whole, steps + age)
+    share = part.total(steps) / number
+    deviation = sqrt(usual.middle * (1 - usual.middle) / number + (NOISE / 2) ** 2)
+    is_out = share - usual.high >= JUMP[sensitivity] / 2 and share - usual.middle >= max(
+        JUMP[sensitivity], DEVIATIONS[sensitivity] * deviation
+    )
+    is_well = share - usual.middle < JUMP[sensitivity] / 2
+    return Judgement(rule, subject, steps, share, usual, is_out, is_well, share > 0.9)
+
+
+def _usual_share(part: CountSeries, whole: CountSeries, back: int) -> UsualRange:
+    """Return the share of four weeks, and the least and greatest of any of them with enough."""
+    middle = part.total(672, back) / max(whole.total(672, back), 1)
+    weeks = [
+        part.total(168, back + 168 * week) / number
+        for week in range(4)
+        if (number := whole.total(168, back + 168 * week)) >= ENOUGH
+    ]
+    return UsualRange(min([middle, *weeks]), middle, max([middle, *weeks]))
+
+
+def _level(series: CountSeries, steps: int, age: int) -> float:
+    """Return how the time before compares with what is usual, at most 1: the shortest time, not
+    below `steps`, in which enough is usual. While an alert is open, the time before it.
+    """
+    back = max(steps, age)
+    if series.week != HOURS:
+        return 1.0
+    for before in WINDOWS[2:]:
+        usual = series.usual(before, back)
+        if usual is None:
+            return 1.0
+        if before >= min(steps, 24) and (usual.middle >= 2 * ENOUGH or before >= 24):
+            ratio = (series.total(before, back) + SETTLED) / (usual.middle + SETTLED)
+            return min(1.0, ratio)
+    return 1.0
+
+
+def _ratio(control: _Control, steps: int) -> float:
+    """Return how another count compares with what is usual, at most 1."""
+    usual = control.usual(steps) if control is not None else None
+    if control is None or usual is None or usual.middle < SETTLED:
+        return 1.0
+    return min(1.0, (control.total(steps) + SETTLED) / (usual.middle + SETTLED))
+
+
+def _deviation(observed: float, expected: float) -> float:
+    """Return by how many standard deviations a count differs from what is expected: of its root, as
+    that of a small count is as wide as that of a large one.
+    """
+    distance = 2 * (sqrt(observed + 0.375) - sqrt(expected + 0.375))
+    return distance / sqrt(1 + NOISE**2 * expected)
+
+
+def _wanted(judged: Iterable[Judgement | None], alertness: Alertness) -> list[Judgement]:
+    return [each for each in judged if each is not None and each.rule not in alertness.off]

@@ -1,0 +1,116 @@
+"""The alerts of this moment, from one function for every page and tool that shows them: problems
+that can be seen at once, and open alerts about figures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import dict_row
+
+from headwater.alerts.rules import OF_COUNTS, TEXTS, Rule
+from headwater.database.queries import Queries, fetch_all
+from headwater.platforms import registry
+
+queries = Queries(__name__, "problems.sql")
+
+LATE = timedelta(minutes=5)
+"""The time after which waiting work is late: normally it is processed, or sent, in seconds."""
+MOST_COUNTED = 10_000
+MOST_OPEN = 100
+"""Alerts about figures that are looked at."""
+
+
+@dataclass(frozen=True)
+class Alert:
+    """One problem in a Space."""
+
+    kind: Rule
+    destination_id: int | None
+    platform: str | None
+    name: str | None
+    """The destination's."""
+    detail: str | None
+    """In the platform's own words; of an alert about figures, its cause."""
+    count: int
+    """The number of items concerned, counted up to MOST_COUNTED."""
+    since: datetime | None
+    text: str | None = None
+    """The title of an alert about figures."""
+
+    @property
+    def title(self) -> str:
+        """The problem, in a sentence without its full stop."""
+        is_one = self.count == 1
+        match self.kind:
+            case Rule.DESTINATION_HELD:
+                return f"{self._destination} is held: {self._many('conversion')} waiting"
+            case Rule.DELIVERIES_LATE:
+                return f"{self._destination} is behind: {self._many('conversion')} not sent yet"
+            case Rule.EVENTS_REJECTED:
+                return f"{self._many('event')} could not be processed"
+            case Rule.PROCESSING_LATE:
+                return f"{self._many('event')} {'is' if is_one else 'are'} waiting to be processed"
+            case Rule.SUBSCRIPTION_INACTIVE:
+                return "The subscription is inactive: API keys and tokens are refused"
+            case _:
+                return self.text or TEXTS[self.kind].title
+
+    def command(self, space_id: int) -> str | None:
+        """The command with which an operator deals with it."""
+        options = f"--space {space_id} --destination {self.destination_id}"
+        return {
+            Rule.DESTINATION_HELD: f"headwater destination resume {options}",
+            Rule.DELIVERIES_LATE: f"headwater delivery list {options} --status retrying",
+            Rule.EVENTS_REJECTED: "headwater queue rejected",
+            Rule.SUBSCRIPTION_INACTIVE: f"headwater space set --space {space_id} "
+            "subscription=active",
+        }.get(self.kind)
+
+    @property
+    def remedy(self) -> str:
+        """Advice on how to solve it."""
+        return TEXTS[self.kind].remedy
+
+    @property
+    def is_of_figures(self) -> bool:
+        """True when figures are out of their usual range."""
+        return self.kind in OF_COUNTS
+
+    @property
+    def page(self) -> str:
+        """The end of the address of the page where one deals with it, after the Space's."""
+        page = TEXTS[self.kind].page
+        return page if self.destination_id is None else f"{page}/{self.destination_id}"
+
+    @property
+    def _destination(self) -> str:
+        platform = registry.PLATFORMS.get(self.platform or "")
+        title = platform.title if platform else self.platform
+        return f"{title} “{self.name}”" if self.name else f"{title}"
+
+    def _many(self, noun: str) -> str:
+        number = f"{MOST_COUNTED:,}+" if self.count >= MOST_COUNTED else f"{self.count:,}"
+        return f"{number} {noun}{'' if self.count == 1 else 's'}"
+
+
+async def list_alerts(connection: AsyncConnection, space_id: int) -> list[Alert]:
+    """The alerts of a Space, the most urgent first."""
+    alerts = await list_problems(connection, space_id)
+    cursor = connection.cursor(row_factory=dict_row)
+    values = {"space_id": space_id, "rules": list(OF_COUNTS), "most": MOST_OPEN}
+    rows = await fetch_all(cursor, queries["open"], values)
+    alerts += [Alert(kind=Rule(row.pop("kind")), **row) for row in rows]
+    ranks = list(Rule)
+    return sorted(alerts, key=lambda alert: (ranks.index(alert.kind), alert.destination_id or 0))
+
+
+async def list_problems(connection: AsyncConnection, space_id: int) -> list[Alert]:
+    """The problems of this moment, which no history has to be known for."""
+    values = {"space_id": space_id, "late": LATE, "most": MOST_COUNTED}
+    cursor = connection.cursor(row_factory=dict_row)
+    rows: list[dict[str, Any]] = await fetch_all(cursor, queries["problems"], values)
+    return [Alert(kind=Rule(row.pop("kind")), **row) for row in rows]

@@ -1,0 +1,63 @@
+-- name: problems
+-- What needs somebody's attention in a Space: destinations that a platform refuses, deliveries and
+-- accepted requests that are later than they should be, and rows that could not be processed.
+-- Everything is counted as far as %(most)s, so that a long backlog costs no more than that.
+SELECT 'destination_held' AS kind, d.id AS destination_id, d.platform, d.name,
+       d.status_reason AS detail, waiting.rows AS count, d.held_since AS since
+FROM destinations d
+CROSS JOIN LATERAL (
+    SELECT count(*) AS rows FROM (
+        SELECT FROM deliveries q
+        WHERE q.space_id = %(space_id)s AND q.destination_id = d.id
+          AND q.status IN ('queued', 'retrying') LIMIT %(most)s) q) waiting
+WHERE d.space_id = %(space_id)s AND d.status = 'held'
+UNION ALL
+SELECT 'deliveries_late', d.id, d.platform, d.name, NULL, late.rows, late.since
+FROM destinations d
+CROSS JOIN LATERAL (
+    SELECT count(*) AS rows, min(q.due_at) AS since FROM (
+        SELECT q.due_at FROM deliveries q
+        WHERE q.space_id = %(space_id)s AND q.destination_id = d.id
+          AND q.status IN ('queued', 'retrying') AND q.due_at < now() - %(late)s
+        ORDER BY q.due_at LIMIT %(most)s) q) late
+WHERE d.space_id = %(space_id)s AND d.status = 'active' AND late.rows > 0
+UNION ALL
+SELECT 'events_rejected', NULL, NULL, NULL, NULL, r.rows, r.since
+FROM (SELECT count(*) AS rows, min(r.rejected_at) AS since FROM (
+          SELECT r.rejected_at FROM rejected r
+          WHERE r.space_id = %(space_id)s ORDER BY r.id LIMIT %(most)s) r) r
+WHERE r.rows > 0
+UNION ALL
+SELECT 'processing_late', NULL, NULL, NULL, NULL, i.rows, i.since
+FROM (SELECT count(*) AS rows, min(i.received_at) AS since FROM (
+          SELECT i.received_at FROM inbox i
+          WHERE i.space_id = %(space_id)s ORDER BY i.id LIMIT %(most)s) i) i
+WHERE i.since < now() - %(late)s
+UNION ALL
+SELECT 'subscription_inactive', NULL, NULL, NULL, NULL, 1, NULL
+FROM spaces s WHERE s.id = %(space_id)s AND s.subscription = 'inactive';
+
+-- name: open
+-- Open alerts about figures.
+SELECT a.rule AS kind,
+       CASE WHEN a.rule = 'deliveries_failed' THEN a.subject::bigint END AS destination_id,
+       NULL AS platform, NULL AS name, a.cause AS detail, 1 AS count, a.opened_at AS since,
+       a.title AS text
+FROM alerts a
+WHERE a.space_id = %(space_id)s AND a.ended_at IS NULL AND a.rule = ANY(%(rules)s)
+ORDER BY a.id DESC
+LIMIT %(most)s;
+
+-- name: backlogs
+-- For the operator's side: Spaces whose accepted requests, and destinations whose deliveries, wait
+-- longer than they should.
+SELECT i.space_id, NULL::bigint AS destination_id, min(i.received_at) AS since
+FROM inbox i GROUP BY i.space_id HAVING min(i.received_at) < now() - %(late)s
+UNION ALL
+SELECT d.space_id, d.id, late.since
+FROM destinations d
+CROSS JOIN LATERAL (
+    SELECT min(q.due_at) AS since FROM deliveries q
+    WHERE q.space_id = d.space_id AND q.destination_id = d.id
+      AND q.status IN ('queued', 'retrying') AND q.due_at < now() - %(late)s) late
+WHERE d.status = 'active' AND late.since IS NOT NULL;

@@ -1,0 +1,115 @@
+"""Figures by the hour and by the day, from the engine that makes every report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import NamedTuple
+
+from psycopg import AsyncConnection
+
+from headwater.events.accepted import SALES_EVENTS
+from headwater.reports.errors import MissingRates
+from headwater.reports.models import (
+    Figure,
+    FigureColumn,
+    Filters,
+    Group,
+    Measure,
+    Report,
+    ReportQuery,
+)
+from headwater.reports.report import query_reports
+from headwater.reports.validation import MOST_ROWS
+
+MOST_DAYS = 30
+"""Days of one report: with their hours they are no more rows than it may have."""
+SMALLEST = Decimal("0.0001")
+"""The least amount of an order."""
+UNITS = 10_000
+"""Of an amount, so that it is a whole number."""
+SECOND = timedelta(seconds=1)
+
+
+class ReportedFigure(NamedTuple):
+    """One figure of an hour, or of a day."""
+
+    measure: str
+    subject: str
+    hour: datetime
+    number: int
+
+
+async def read_hour_figures(
+    connection: AsyncConnection, space_id: int, start: datetime, end: datetime
+) -> list[ReportedFigure]:
+    """Return the orders of every hour from a midnight on, and those without a touchpoint in the
+    window before them. Needs a transaction in which nothing has been read yet.
+    """
+    columns = Measure.EVENTS, Measure.TOUCHED_EVENTS
+    queries = [
+        _query(*part, columns, (Group.DAY, Group.HOUR)) for part in _parts(start, end)
+    ]  # fmt: skip
+    figures: list[ReportedFigure] = []
+    for report in await _reports(connection, space_id, queries):
+        for row in report.rows:
+            day, hour = (key.value for key in row.keys)
+            moment = datetime.fromisoformat(f"{day} {hour}:00:00")
+            orders, touched = (_whole(row.figures[FigureColumn(each)]) for each in columns)
+            figures += [
+                ReportedFigure("orders", "", moment, orders),
+                ReportedFigure("untouched", "", moment, orders - touched),
+            ]
+    return figures
+
+
+async def read_day_figures(
+    connection: AsyncConnection, space_id: int, start: datetime, end: datetime
+) -> list[ReportedFigure]:
+    """Return the orders and the revenue that each source is credited with by last touch, of every
+    day from a midnight on.
+    """
+    columns = Measure.CREDITED_EVENTS, Measure.CREDITED_REVENUE
+    queries = [_query(*part, columns, (Group.DAY, Group.SOURCE)) for part in _parts(start, end)]
+    figures: list[ReportedFigure] = []
+    for report in await _reports(connection, space_id, queries):
+        for row in report.rows:
+            day, source = (key.value for key in row.keys)
+            moment = datetime.fromisoformat(f"{day} 00:00:00")
+            orders, revenue = (row.figures[FigureColumn(each)] for each in columns)
+            if source is not None:
+                figures += [
+                    ReportedFigure("day_orders", source, moment, _whole(orders)),
+                    ReportedFigure("day_revenue", source, moment, _whole(revenue, UNITS)),
+                ]
+    return figures
+
+
+async def _reports(
+    connection: AsyncConnection, space_id: int, queries: list[ReportQuery]
+) -> list[Report]:
+    """Return the reports; none while a rate is missing, as then nothing of money is known."""
+    try:
+        return await query_reports(connection, space_id, queries) if queries else []
+    except MissingRates:
+        return []
+
+
+def _query(
+    start: datetime, end: datetime, measures: tuple[Measure, ...], groups: tuple[Group, ...]
+) -> ReportQuery:
+    filters = Filters(event_names=SALES_EVENTS, amount_min=SMALLEST)
+    return ReportQuery(start, end, measures, groups, filters=filters, limit=MOST_ROWS)
+
+
+def _parts(start: datetime, end: datetime) -> Iterator[tuple[datetime, datetime]]:
+    """Cut a time into parts that one report may be of, each to its last second."""
+    while start < end:
+        until = min(start + timedelta(days=MOST_DAYS), end)
+        yield start, until - SECOND
+        start = until
+
+
+def _whole(figure: Figure, units: int = 1) -> int:
+    return round((figure or 0) * units)

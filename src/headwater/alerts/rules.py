@@ -1,0 +1,139 @@
+"""The rules by which something in a Space is an alert: names, and what people read of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Rule(StrEnum):
+    """Kinds of alerts, the most urgent first."""
+
+    DESTINATION_HELD = "destination_held"
+    PROCESSING_LATE = "processing_late"
+    SUBSCRIPTION_INACTIVE = "subscription_inactive"
+    VISITS_FELL = "visits_fell"
+    ORDERS_FELL = "orders_fell"
+    EVENTS_REJECTED = "events_rejected"
+    REJECTIONS_ROSE = "rejections_rose"
+    DELIVERIES_LATE = "deliveries_late"
+    DELIVERIES_FAILED = "deliveries_failed"
+    ORDERS_REPEATED = "orders_repeated"
+    UNATTRIBUTED_ROSE = "unattributed_rose"
+    SOURCE_VISITS_FELL = "source_visits_fell"
+    SOURCE_REVENUE_FELL = "source_revenue_fell"
+
+
+class Sensitivity(StrEnum):
+    """The distance from usual that a figure has to have."""
+
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+
+
+@dataclass(frozen=True)
+class RuleText:
+    """A rule in words."""
+
+    title: str
+    about: str
+    """When it opens an alert."""
+    remedy: str
+    page: str
+    """The end of the address of the page where one deals with it, after the Space's."""
+
+
+TEXTS: dict[Rule, RuleText] = {
+    Rule.DESTINATION_HELD: RuleText(
+        "Ad platform held",
+        "A platform refuses the destination's credentials, so that its conversions wait.",
+        "The platform refused the credentials. Nothing is lost yet, but platforms take only recent "
+        "events. Give it a new token with `headwater destination set`, then resume it:",
+        "/platforms",
+    ),
+    Rule.PROCESSING_LATE: RuleText(
+        "Processing behind",
+        "Accepted events have waited for five minutes or longer.",
+        "Nothing is lost. Look at the service's log: the worker is not running, or has more to do "
+        "than it can.",
+        "/setup",
+    ),
+    Rule.SUBSCRIPTION_INACTIVE: RuleText(
+        "Subscription inactive",
+        "API keys and tokens of the Space are refused.",
+        "Whoever runs the service can activate it:",
+        "/settings",
+    ),
+    Rule.VISITS_FELL: RuleText(
+        "Visits stopped or fell",
+        "Far fewer visits (without a site: touchpoints) than usual at this time of the week.",
+        "Test the site: the test opens a page as a browser does, and names what is missing.",
+        "/sites",
+    ),
+    Rule.ORDERS_FELL: RuleText(
+        "Orders stopped or fell",
+        "Far fewer orders than usual at this time of the week, and than the visits lead to expect.",
+        "See what came in by webhook and import, and whether the API key that reports orders still "
+        "works.",
+        "/orders",
+    ),
+    Rule.EVENTS_REJECTED: RuleText(
+        "Events rejected",
+        "Accepted events could not be processed, and are kept with the reason.",
+        "They are kept. See why, and process them again with `headwater queue replay` once the "
+        "cause is mended:",
+        "/data-quality",
+    ),
+    Rule.REJECTIONS_ROSE: RuleText(
+        "Rejections jumped",
+        "Far more rows of events or imports are rejected or refused than usual.",
+        "See the reasons, mend what sends them, and replay what is kept.",
+        "/data-quality",
+    ),
+    Rule.DELIVERIES_LATE: RuleText(
+        "Deliveries behind",
+        "Conversions for a platform have been due for five minutes or longer.",
+        "The platform does not answer as it should. Sending goes on by itself; what was tried and "
+        "answered is in the list of deliveries:",
+        "/platforms",
+    ),
+    Rule.DELIVERIES_FAILED: RuleText(
+        "Deliveries failing",
+        "A far larger share of a platform's deliveries fail for good than usual.",
+        "See why the platform refuses them, mend it, and replay those that failed.",
+        "/platforms",
+    ),
+    Rule.ORDERS_REPEATED: RuleText(
+        "Orders sent twice",
+        "Far more orders than usual equal one of the same contact within ten minutes.",
+        "Two senders probably report the same orders. Stop one, or give both the same order id.",
+        "/data-quality",
+    ),
+    Rule.UNATTRIBUTED_ROSE: RuleText(
+        "Unattributed share jumped",
+        "A far larger share of orders than usual has no touchpoint in the 30 days before it.",
+        "Look whether orders still name who ordered (e-mail, visitor token), and whether the "
+        "shop's pages still report visits.",
+        "/data-quality",
+    ),
+    Rule.SOURCE_VISITS_FELL: RuleText(
+        "Visits of a source stopped",
+        "Far fewer visits of a source than usual, while those of the others came as usual.",
+        "Look whether the ads run, and whether their links still carry their parameters through "
+        "every redirect.",
+        "/links",
+    ),
+    Rule.SOURCE_REVENUE_FELL: RuleText(
+        "Revenue of a source low",
+        "Revenue credited to a source by last touch is far below that of the same weekdays before.",
+        "Compare the campaigns of the source with those of the weeks before.",
+        "",
+    ),
+}
+
+OF_COUNTS = frozenset({
+    Rule.VISITS_FELL, Rule.ORDERS_FELL, Rule.REJECTIONS_ROSE, Rule.DELIVERIES_FAILED,
+    Rule.ORDERS_REPEATED, Rule.UNATTRIBUTED_ROSE, Rule.SOURCE_VISITS_FELL, Rule.SOURCE_REVENUE_FELL,
+})  # fmt: skip
+"""Rules that hold figures against their usual range; the others are problems of this moment."""

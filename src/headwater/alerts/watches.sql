@@ -1,0 +1,48 @@
+-- name: due
+-- For the operator's side: Spaces that have not been looked at for a while, or never.
+SELECT s.id
+FROM spaces s
+LEFT JOIN alert_watches w ON w.space_id = s.id
+WHERE w.space_id IS NULL OR (w.next_at <= %(now)s AND coalesce(w.leased_until < %(now)s, true))
+ORDER BY w.next_at NULLS FIRST, s.id
+LIMIT %(most)s;
+
+-- name: begin
+-- Begin to look at a Space. What is accepted from now on is settled at the next look.
+INSERT INTO alert_watches (space_id, timezone, counted_id, settled_id, settled_at, counted_at,
+                           judged_until, next_at)
+SELECT %(space_id)s, %(zone)s, 0, (SELECT last_value FROM receipt_ids), %(now)s, 'epoch',
+       %(judged_until)s, %(next_at)s
+ON CONFLICT (space_id) DO NOTHING;
+
+-- name: hasten
+UPDATE alert_watches w SET next_at = now() WHERE w.space_id = %(space_id)s;
+
+-- name: claim
+-- Take a Space that is due, so that no other process looks at it meanwhile.
+UPDATE alert_watches w
+SET lease = %(lease)s, leased_until = %(now)s + interval '2 minutes'
+WHERE w.space_id = %(space_id)s AND w.next_at <= %(now)s
+  AND coalesce(w.leased_until < %(now)s, true)
+RETURNING w.timezone, w.counted_id, w.settled_id, w.settled_at, w.counted_at, w.judged_until,
+          (SELECT last_value FROM receipt_ids) AS newest_id;
+
+-- name: settle
+-- Note how far a Space is counted and judged, and when it is due again. Only whoever took it may.
+UPDATE alert_watches w
+SET timezone = %(timezone)s, counted_id = %(counted_id)s, counted_at = %(counted_at)s,
+    settled_id = %(settled_id)s, settled_at = %(settled_at)s, judged_until = %(judged_until)s,
+    next_at = %(next_at)s, lease = NULL, leased_until = NULL
+WHERE w.space_id = %(space_id)s AND w.lease = %(lease)s
+RETURNING w.space_id;
+
+-- name: rules
+SELECT r.rule, r.is_on, r.sensitivity, r.muted_until
+FROM alert_rules r WHERE r.space_id = %(space_id)s;
+
+-- name: set_rule
+INSERT INTO alert_rules (space_id, rule, is_on, sensitivity, muted_until)
+VALUES (%(space_id)s, %(rule)s, %(is_on)s, %(sensitivity)s, %(muted_until)s)
+ON CONFLICT (space_id, rule) DO UPDATE
+SET is_on = excluded.is_on, sensitivity = excluded.sensitivity,
+    muted_until = excluded.muted_until;

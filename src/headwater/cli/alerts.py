@@ -1,0 +1,80 @@
+"""`headwater alerts …`: what needs attention in a Space, and its channels."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from headwater.alerts.history import list_history
+from headwater.database.installation import fetch_base_url
+from headwater.database.pool import Database
+from headwater.egress.client import Egress
+from headwater.notifications.channels import list_channels
+from headwater.notifications.probe import try_channel
+from headwater.notifications.sender import Outlet
+from headwater.settings import Settings
+from headwater.spaces.spaces import fetch_space
+from headwater.terminal.command import CommandGroup, Option
+from headwater.terminal.connection import database_url, transaction
+from headwater.terminal.encryption_key import load_encryption_key
+from headwater.terminal.execution import prints
+from headwater.terminal.failure import Failure
+from headwater.terminal.options import JSON, SPACE
+from headwater.terminal.output import Output, Row
+
+group = CommandGroup()
+
+
+@group.command(
+    "list", "list open alerts",
+    Option("--ended", action="store_true", help="those that have ended instead"), SPACE, JSON,
+)  # fmt: skip
+@prints
+async def list_alerts(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
+        listed = await list_history(connection, arguments.space, is_open=not arguments.ended)
+    return [
+        {
+            "id": alert.id, "rule": alert.rule, "subject": alert.subject, "title": alert.title,
+            "cause": alert.cause, "opened_at": alert.opened_at.isoformat(),
+            "ended_at": alert.ended_at and alert.ended_at.isoformat(),
+        }
+        for alert in listed
+    ]  # fmt: skip
+
+
+@group.command("channels", "list where alerts and reports go", SPACE, JSON)
+@prints
+async def list_targets(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
+        listed = await list_channels(connection, arguments.space)
+    return [
+        {
+            "id": channel.id, "kind": channel.kind, "name": channel.name, "to": channel.hint,
+            "confirmed": channel.confirmed_at is not None, "rules": ",".join(channel.rules),
+            "last_error": channel.error,
+        }
+        for channel in listed
+    ]  # fmt: skip
+
+
+@group.command(
+    "test", "send a test message to a channel",
+    Option("channel_id", type=int, metavar="CHANNEL_ID"), SPACE, JSON,
+)  # fmt: skip
+@prints
+async def test_channel(settings: Settings, arguments: Namespace) -> Row:
+    key = load_encryption_key(settings)
+    database = Database(database_url(settings), 1)
+    await database.open()
+    try:
+        async with database.transaction() as connection:
+            space = await fetch_space(connection, arguments.space)
+            base_url = await fetch_base_url(connection, settings)
+        async with Egress(settings.notify_hosts) as egress:
+            outlet = Outlet(settings, egress, key, base_url)
+            result = await try_channel(database, outlet, space, arguments.channel_id)
+    finally:
+        await database.close()
+    if result.error is not None:
+        raise Failure(result.error)
+    return {"channel": arguments.channel_id, "sent": True}

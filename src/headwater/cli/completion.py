@@ -1,0 +1,23 @@
+"""`headwater completion SHELL`: the script by which a shell completes Headwater's commands."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+import shtab
+
+from headwater.cli.commands import build_parser
+from headwater.settings import Settings
+from headwater.terminal.command import Command, Option
+from headwater.terminal.output import print_text
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+def complete(_settings: Settings, arguments: Namespace) -> int:
+    """Print the script of a shell, made from the whole command line."""
+    print_text(shtab.complete(build_parser(), arguments.shell))
+    return 0
+
+
+command = Command(complete, Option("shell", choices=SHELLS, metavar="SHELL", help="|".join(SHELLS)))

@@ -1,0 +1,62 @@
+"""The list of sources as the console shows and searches it. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cache
+
+from headwater.sources.catalogue import SOURCES, channel_of
+from headwater.sources.clicks import ADS, LINKS
+from headwater.sources.links import LinkTags, tags_of
+from headwater.sources.titles import title_of
+from headwater.sources.vocabulary import ALIASES, of_platform
+
+
+@dataclass(frozen=True)
+class ListedSource:
+    """A source with what names it."""
+
+    key: str
+    title: str
+    channel: str
+    tags: LinkTags | None
+    """The parameters that links to it have; None when no link can be of it."""
+    aliases: tuple[str, ...]
+    """Values of utm_source that stand for it, with a paid utm_medium where it is paid."""
+    parameters: tuple[str, ...]
+    """Parameters that its network puts on links."""
+
+    @property
+    def _text(self) -> str:
+        words = (self.key, self.title, self.channel, *self.aliases, *self.parameters)
+        return "\n".join(words).lower()
+
+    def matches(self, text: str) -> bool:
+        """True when every word of a search is somewhere in it."""
+        return all(word in self._text for word in text.lower().split())
+
+
+def search_sources(text: str) -> list[ListedSource]:
+    """Return the sources that a search finds; all without one."""
+    return [source for source in list_sources() if source.matches(text)]
+
+
+@cache
+def list_sources() -> tuple[ListedSource, ...]:
+    """Return every source, in the order of the catalogue."""
+    aliases: dict[str, list[str]] = defaultdict(list)
+    for alias, target in ALIASES.items():
+        for source in {of_platform(target, paid=True), of_platform(target, paid=False)}:
+            aliases[source].append(alias)
+    parameters: dict[str, list[str]] = defaultdict(list)
+    for table, paid in ((ADS, True), (LINKS, False)):
+        for parameter, network in table.items():
+            parameters[of_platform(network, paid=paid)].append(parameter)
+    return tuple(
+        ListedSource(
+            key, title_of(key), title_of(channel_of(key)), tags_of(key),
+            tuple(sorted(aliases[key])), tuple(parameters[key]),
+        )
+        for key in SOURCES
+    )  # fmt: skip

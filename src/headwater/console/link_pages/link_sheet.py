@@ -1,0 +1,197 @@
+"""Many links at once: a pasted or uploaded table of addresses, each row of which becomes a link, or
+a sentence that says why not. Pure.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from headwater.http.suggestions import Names
+from headwater.reports.report_answer import harmless
+from headwater.sources.catalogue import SOURCES
+from headwater.sources.exclusions import Exclusions
+from headwater.sources.explanation import VisitExplanation, explain_visit
+from headwater.sources.link_checks import check_link
+from headwater.sources.links import LINKED, MAX_VALUE, BadAddress, LinkParts, build_link
+from headwater.sources.source_names import SourceNames
+from headwater.sources.titles import title_of
+
+MOST_ROWS = 1_000
+LONGEST_ADDRESS = 2_048
+COLUMNS = ("address", "source", "campaign", "adset", "ad", "keyword")
+_ALSO = {
+    "url": "address", "link": "address", "page": "address", "landing page": "address",
+    "ad set": "adset", "ad_set": "adset", "ad group": "adset", "utm_campaign": "campaign",
+    "utm_content": "ad", "utm_term": "keyword", "term": "keyword", "content": "ad",
+}  # fmt: skip
+_BY_WORD = {title_of(source).lower(): source for source in SOURCES} | {s: s for s in SOURCES}
+_NAMES = Names(LINKED)
+LONGEST_CELL = 32 * 1024
+"""Characters of a cell, twice as many as an address may have."""
+
+
+@dataclass(frozen=True)
+class SheetRow:
+    """One row of the table, which starts at `line` of the text."""
+
+    line: int
+    address: str
+    parts: LinkParts | None = None
+    link: str = ""
+    """Empty when there is a problem."""
+    visit: VisitExplanation | None = None
+    notes: tuple[str, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class LinkSheet:
+    """The rows of a table, or why it cannot be read."""
+
+    rows: Sequence[SheetRow] = ()
+    problem: str = ""
+
+    @property
+    def links(self) -> int:
+        """The number of rows that became links."""
+        return sum(not row.problem for row in self.rows)
+
+
+class _Unreadable(ValueError):
+    """The table cannot be read; the text says why."""
+
+
+def read_sheet(
+    text: str, usual: LinkParts, exclusions: Exclusions, names: SourceNames
+) -> LinkSheet:
+    """Return the links of a table. What a row leaves empty is taken from `usual`."""
+    try:
+        lines = list(islice(_read_lines(text), MOST_ROWS + 2))
+        columns, lines = _read_head(lines)
+    except _Unreadable as error:
+        return LinkSheet(problem=str(error))
+    if not lines:
+        return LinkSheet(problem="There is no row in it: paste one address a line.")
+    if len(lines) > MOST_ROWS:
+        return LinkSheet(
+            problem=f"There are more than {MOST_ROWS:,} rows: make the links in several goes."
+        )
+    return LinkSheet(
+        [_read_row(line, cells, columns, usual, (exclusions, names)) for line, cells in lines]
+    )
+
+
+def write_sheet(sheet: LinkSheet) -> bytes:
+    """Return the table with its links as CSV. Text that a spreadsheet would run as a formula gets
+    an apostrophe before it.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(["line", *COLUMNS, "link", "counts_as", "rule", "problem"])
+    for row in sheet.rows:
+        parts = row.parts or LinkParts("")
+        cells = [
+            row.address, parts.source, parts.campaign, parts.adset, parts.ad, parts.keyword,
+            row.link, (row.visit and row.visit.source) or "",
+            row.visit.reason.rule if row.visit else "", row.problem,
+        ]  # fmt: skip
+        writer.writerow([row.line, *map(harmless, cells)])
+    return text.getvalue().encode("utf-8", "replace")
+
+
+def _check_length(cells: Sequence[str]) -> None:
+    """Raise csv.Error for a cell that is too long: the module's own limit is the process's."""
+    if any(len(cell) > LONGEST_CELL for cell in cells):
+        raise csv.Error
+
+
+def _read_lines(text: str) -> Iterator[tuple[int, list[str]]]:
+    """The lines that have something in them, each with its number in the text."""
+    text = text.removeprefix("\ufeff")
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    delimiter = max("\t;,", key=first.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    before = 0
+    try:
+        for cells in reader:
+            line, before = before + 1, reader.line_num
+            _check_length(cells)
+            if any(cell.strip() for cell in cells):
+                yield line, [cell.strip() for cell in cells]
+    except csv.Error:
+        raise _Unreadable(
+            f"Line {reader.line_num} cannot be read: a cell is too long, or a quotation mark is "
+            "not closed."
+        ) from None
+
+
+def _read_head(
+    lines: list[tuple[int, list[str]]],
+) -> tuple[Sequence[str], list[tuple[int, list[str]]]]:
+    """The columns, and the lines below the head, if there is one, which names the addresses."""
+    if not lines:
+        return COLUMNS, lines
+    line, cells = lines[0]
+    names = [_ALSO.get(cell.lower(), cell.lower()) for cell in cells]
+    if "address" not in names:
+        return COLUMNS, lines
+    for cell, name in zip(cells, names, strict=True):
+        if name and name not in COLUMNS:
+            raise _Unreadable(
+                f"Line {line} names a column “{cell[:80]}”; there are {', '.join(COLUMNS)}."
+            )
+        if name and names.count(name) > 1:
+            raise _Unreadable(f"Line {line} names the column {name} more than once.")
+    return names, lines[1:]
+
+
+def _read_row(
+    line: int,
+    cells: Sequence[str],
+    columns: Sequence[str],
+    usual: LinkParts,
+    rules: tuple[Exclusions, SourceNames],
+) -> SheetRow:
+    values = dict(zip(columns, cells, strict=False))
+    address = values.get("address", "")
+    if len(cells) > len(columns):
+        return SheetRow(line, address[:200], problem=_too_many(columns))
+    try:
+        parts = _read_parts(values, usual)
+        if len(address) > LONGEST_ADDRESS:
+            raise BadAddress(f"The address has more than {LONGEST_ADDRESS:,} characters.")
+        link = build_link(address, parts)
+    except ValueError as error:
+        return SheetRow(line, address[:200], problem=str(error))
+    visit = explain_visit(link, None, *rules)
+    notes = check_link(address, parts, visit, rules[1])
+    return SheetRow(line, address, parts, link, visit, tuple(notes))
+
+
+def _too_many(columns: Sequence[str]) -> str:
+    return f"The row has more cells than there are columns: {', '.join(filter(None, columns))}."
+
+
+def _read_parts(values: dict[str, str], usual: LinkParts) -> LinkParts:
+    """The parts of a row's link. Raises ValueError with a sentence."""
+    for name, value in values.items():
+        if name != "address" and len(value) > MAX_VALUE:
+            raise ValueError(f"The {name} has more than {MAX_VALUE} characters.")
+    word = values.get("source") or usual.source
+    if not word:
+        raise ValueError("The row has no source, and none is chosen for all rows.")
+    source = _BY_WORD.get(word.lower().replace("  ", " "))
+    if source is None:
+        near = _NAMES.near(word)
+        meant = f" Is it {' or '.join(near)}?" if near else " Sources lists all."
+        raise ValueError(f"There is no source “{word[:80]}”.{meant}")
+    if source not in LINKED:
+        raise ValueError(f"No link can be of the source {source}: nothing leads to such a visit.")
+    return LinkParts(
+        source, values.get("campaign") or usual.campaign, values.get("adset") or usual.adset,
+        values.get("ad") or usual.ad, values.get("keyword") or usual.keyword,
+    )  # fmt: skip

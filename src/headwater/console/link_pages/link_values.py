@@ -1,0 +1,54 @@
+"""The values that a Space's touchpoints had lately, for the fields of the link builder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from psycopg import AsyncConnection
+
+from headwater.database.queries import Queries, fetch_all
+from headwater.sources.addresses import read_parameters
+
+queries = Queries(__name__, "link_values.sql")
+
+MOST_SETS = 1_000
+"""The latest distinct combinations of campaign, ad set, ad and keyword that are looked at."""
+MOST_TOUCHPOINTS = 500
+"""The latest touchpoints whose utm_source and utm_medium are looked at."""
+MOST_VALUES = 100
+LONGEST = 200
+"""The longest value that is offered."""
+_FIELDS = ("campaign", "adset", "ad", "keyword", "address")
+_TAGS = frozenset({"utm_source", "utm_medium"})
+
+
+@dataclass(frozen=True)
+class LatestValues:
+    """Values by the builder's field, those of the latest touchpoints first."""
+
+    by_field: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+
+    def of(self, name: str) -> list[str]:
+        """Return the values of a field."""
+        return self.by_field.get(name, [])
+
+
+async def fetch_latest_values(connection: AsyncConnection, space_id: int) -> LatestValues:
+    """Return what the Space's touchpoints had lately."""
+    values = {"space_id": space_id, "most": MOST_SETS}
+    rows = await fetch_all(connection, queries["tag_sets"], values)
+    by_field = {name: _different(row[at] for row in rows) for at, name in enumerate(_FIELDS)}
+    values = {"space_id": space_id, "most": MOST_TOUCHPOINTS}
+    tags = [
+        read_parameters(url, _TAGS, ())
+        for (url,) in await fetch_all(connection, queries["urls"], values)
+    ]
+    for name in sorted(_TAGS):
+        by_field[name] = _different(tag.get(name) for tag in tags)
+    return LatestValues(by_field)
+
+
+def _different(values: Iterable[str | None]) -> list[str]:
+    different = dict.fromkeys(value for value in values if value and len(value) <= LONGEST)
+    return list(different)[:MOST_VALUES]

@@ -1,0 +1,183 @@
+"""The link builder: the address of a page, a source and a campaign become a link, beside the name
+that visits by it will have.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg import AsyncConnection
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.api.services import services
+from headwater.console.link_pages import qr_code
+from headwater.console.link_pages.link_values import LatestValues, fetch_latest_values
+from headwater.console.link_pages.source_changes import GROUPED_SOURCES
+from headwater.console.pages import render
+from headwater.console.visitor import HOME, enter, require_visitor
+from headwater.http.errors import Errors, Invalid
+from headwater.http.parameters import Query
+from headwater.sites.source_rules import fetch_own_hosts, fetch_source_rules
+from headwater.sources.catalogue import SOURCES, channel_of
+from headwater.sources.explanation import VisitExplanation, explain_visit
+from headwater.sources.link_checks import check_host, check_link
+from headwater.sources.link_templates import TEMPLATES
+from headwater.sources.links import (
+    LINKED,
+    MAX_VALUE,
+    BadAddress,
+    LinkParts,
+    build_link,
+    tags_of,
+)
+from headwater.sources.titles import title_of
+from headwater.spaces.models import Space
+
+LONGEST_ADDRESS = 4_096
+FIELDS = ("address", "source", "campaign", "adset", "ad", "keyword", "utm_source", "utm_medium")
+TITLES = {
+    "address": "address", "source": "source", "campaign": "campaign", "adset": "ad set",
+    "ad": "ad", "keyword": "keyword", "utm_source": "value of utm_source",
+    "utm_medium": "value of utm_medium",
+}  # fmt: skip
+NOT_LINKED = tuple(source for source in SOURCES if source not in LINKED)
+
+
+@dataclass(frozen=True)
+class LinkForm:
+    """The form of the builder, as it was sent."""
+
+    values: dict[str, str]
+    query: str
+    """The form as the end of an address."""
+    errors: Errors
+
+    @property
+    def address(self) -> str:
+        """The address of the page."""
+        return self.values["address"]
+
+    @property
+    def parts(self) -> LinkParts:
+        """The parts of the link."""
+        return LinkParts(**{name: self.values[name] for name in FIELDS[1:]})
+
+    @property
+    def is_complete(self) -> bool:
+        """True when there is enough for a link."""
+        return bool(self.address and self.values["source"]) and not self.errors
+
+
+@dataclass(frozen=True)
+class BuiltLink:
+    """A link, and what visits by it are called."""
+
+    text: str
+    visit: VisitExplanation
+    notes: list[str]
+
+    @property
+    def is_as_chosen(self) -> bool:
+        """True when there is nothing to mind about it."""
+        return not self.notes
+
+
+async def show_builder(request: Request) -> Response:
+    """Show the form, and the link that the address describes."""
+    return await _show(request, "links.html")
+
+
+async def show_preview(request: Request) -> Response:
+    """Show the link alone, for the page's script to put in place of the former."""
+    return await _show(request, "link_preview.html")
+
+
+async def _show(request: Request, template: str) -> Response:
+    visitor = await require_visitor(request)
+    form = read_link_form(request)
+    async with services(request).database.connection() as connection:
+        inside = await enter(connection, request, visitor)
+        latest = await fetch_latest_values(connection, inside.space.id)
+        link = await _build(connection, inside.space, form, latest)
+    base = f"{HOME}/spaces/{inside.space.id}"
+    return render(
+        request, template, status=422 if form.errors else 200, fetches=True, form=form,
+        errors=form.errors, link=link, latest=latest, base=base, page_path=f"{base}/links",
+        longest_code=qr_code.LONGEST, templates=TEMPLATES, **choices(),
+    )  # fmt: skip
+
+
+def choices() -> dict[str, Any]:
+    """Return what the pages of links choose from, for their templates."""
+    return {
+        "grouped_sources": GROUPED_SOURCES, "not_linked": NOT_LINKED, "title_of": title_of,
+        "channel_of": channel_of, "tags_of": tags_of, "longest": MAX_VALUE,
+    }  # fmt: skip
+
+
+def read_link_form(request: Request) -> LinkForm:
+    """Return the form of an address, with what is wrong with it by field."""
+    raw: bytes = request.scope["query_string"]
+    query = Query(raw)
+    values = {name: (query.single(name) or "").strip() for name in FIELDS}
+    errors: Errors = {name: rules for name, rules in query.errors.items() if name in FIELDS}
+    for name, value in values.items():
+        longest = LONGEST_ADDRESS if name == "address" else MAX_VALUE
+        if len(value) > longest:
+            rule = f"The {TITLES[name]} has {len(value):,} characters, and may have {longest:,}."
+            errors[name], values[name] = [rule], value[:200]
+    source = values["source"]
+    if source and source not in LINKED:
+        values["source"] = ""
+        is_known = source in SOURCES
+        rule = "A visit of this source is one that nothing led to" if is_known else "There is none"
+        errors["source"] = [f"{rule}: choose a source of the list."]
+    if values["address"] and not errors:
+        try:
+            build_link(values["address"], LinkParts(source or LINKED[0]))
+        except BadAddress as error:
+            errors["address"] = [str(error)]
+    return LinkForm(values, raw.decode("ascii", "replace"), errors)
+
+
+async def _build(
+    connection: AsyncConnection, space: Space, form: LinkForm, latest: LatestValues
+) -> BuiltLink | None:
+    """Return the link of a form; None where something is missing or wrong."""
+    if not form.is_complete:
+        return None
+    rules = await fetch_source_rules(connection, space)
+    text = build_link(form.address, form.parts)
+    visit = explain_visit(text, None, *rules)
+    hosts = [*space.own_domains, *await fetch_own_hosts(connection, space.id)]
+    notes = check_link(form.address, form.parts, visit, rules.names, latest.of("campaign"))
+    return BuiltLink(text, visit, [*notes, *check_host(text, hosts)])
+
+
+async def send_qr_code(request: Request) -> Response:
+    """The link that the address describes, as a QR code. Raises Invalid."""
+    visitor = await require_visitor(request)
+    form = read_link_form(request)
+    async with services(request).database.connection() as connection:
+        await enter(connection, request, visitor)
+    if not form.is_complete:
+        raise Invalid(form.errors or {"address": ["There is no link without address and source."]})
+    link = build_link(form.address, form.parts)
+    try:
+        image = await asyncio.to_thread(qr_code.draw_qr_code, link)
+    except ValueError as error:
+        raise Invalid({"address": [f"A link with a QR code {error}."]}) from None
+    headers = {"Content-Disposition": 'inline; filename="link.svg"'}
+    return Response(image, 200, headers, "image/svg+xml")
+
+
+_PATH = f"{HOME}/spaces/{{space_id}}/links"
+ROUTES = [
+    Route(_PATH, show_builder, methods=["GET"]),
+    Route(f"{_PATH}/preview", show_preview, methods=["GET"]),
+    Route(f"{_PATH}/qr.svg", send_qr_code, methods=["GET"]),
+]

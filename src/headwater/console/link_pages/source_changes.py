@@ -1,0 +1,93 @@
+"""Changes of a Space's part in the rules of sources, as forms send them: its own names of sources,
+and hosts that are no source. Whoever calls has checked the role, and commits.
+"""
+
+from __future__ import annotations
+
+from psycopg import AsyncConnection
+
+from headwater.console.flash import FlashMessage
+from headwater.console.forms import PostedForm, without_keys
+from headwater.http.errors import Errors, Invalid
+from headwater.sources.catalogue import CHANNELS, SOURCES, channel_of
+from headwater.sources.titles import title_of
+from headwater.spaces.models import Space
+from headwater.spaces.settings_input import SOURCE_NAME, read_changes
+from headwater.spaces.spaces import change_space
+
+HOST_LISTS = ("own_domains", "excluded_referrers", "heeded_referrers")
+"""The settings of hosts."""
+GROUPED_SOURCES = [
+    (title_of(channel), [(each, title_of(each)) for each in SOURCES if channel_of(each) == channel])
+    for channel in CHANNELS
+]
+"""Every source with its title, by the title of its channel."""
+
+
+async def add_source_name(
+    connection: AsyncConnection, space: Space, form: PostedForm
+) -> FlashMessage:
+    """Have a value of utm_source stand for a source. Raises Invalid, by `name` and `source`."""
+    name, source = form.text("name").strip(), form.text("source")
+    errors: Errors = {}
+    if not name:
+        errors["name"] = ["Type the value that the links have in utm_source."]
+    if not source:
+        errors["source"] = ["Choose the source that the value stands for."]
+    if errors:
+        raise Invalid(errors)
+    await _change_name(connection, space, name, source)
+    return FlashMessage.SOURCE_NAMED
+
+
+async def remove_source_name(
+    connection: AsyncConnection, space: Space, form: PostedForm
+) -> FlashMessage:
+    """Have a value of utm_source go by the rules again."""
+    await _change_name(connection, space, form.text("name"), "")
+    return FlashMessage.SOURCE_NAME_REMOVED
+
+
+async def add_own_host(connection: AsyncConnection, space: Space, form: PostedForm) -> FlashMessage:
+    """Count a host as one of the Space's own."""
+    hosts = ",".join([*space.own_domains, form.text("host")])
+    await _change(connection, space, {"own_domains": hosts})
+    return FlashMessage.HOST_OWN
+
+
+async def exclude_host(connection: AsyncConnection, space: Space, form: PostedForm) -> FlashMessage:
+    """Count a host as no source."""
+    hosts = ",".join([*space.excluded_referrers, form.text("host")])
+    await _change(connection, space, {"excluded_referrers": hosts})
+    return FlashMessage.HOST_EXCLUDED
+
+
+async def change_hosts(connection: AsyncConnection, space: Space, form: PostedForm) -> FlashMessage:
+    """Replace the lists of hosts. Raises Invalid, by list."""
+    before = typed_hosts(space)
+    changed = {key: form.text(key) for key in HOST_LISTS if form.text(key).strip() != before[key]}
+    if not changed:
+        return FlashMessage.NOTHING_CHANGED
+    await _change(connection, space, changed)
+    return FlashMessage.HOSTS_SAVED
+
+
+def typed_hosts(space: Space) -> dict[str, str]:
+    """The lists of hosts as a person would type them."""
+    return {key: ", ".join(getattr(space, key)) for key in HOST_LISTS}
+
+
+async def _change_name(connection: AsyncConnection, space: Space, name: str, source: str) -> None:
+    try:
+        await change_space(connection, space.id, read_changes({f"{SOURCE_NAME}.{name}": source}))
+    except Invalid as error:
+        # The key has what was typed in it, cut where it is long: the rule comes after it.
+        rules = [rule.rpartition(": ")[2] for each in error.errors.values() for rule in each]
+        raise Invalid(without_keys({"name": rules})) from None
+
+
+async def _change(connection: AsyncConnection, space: Space, texts: dict[str, str]) -> None:
+    try:
+        await change_space(connection, space.id, read_changes(texts))
+    except Invalid as error:
+        raise Invalid(without_keys(error.errors)) from None

@@ -1,0 +1,60 @@
+"""Lists that can be long: a page of them, and of those alone that have a text in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+
+T = TypeVar("T")
+
+PER_PAGE = 50
+PAGE = "page"
+_MOST_DIGITS = 6
+_LONGEST = 200
+
+
+@dataclass(frozen=True)
+class ListPage(Generic[T]):
+    """A page of a list."""
+
+    rows: Sequence[T]
+    total: int
+    """Of all pages, of those that match."""
+    number: int
+    search: str
+    """The name of the parameter with the text that is searched."""
+    wanted: str
+
+    @property
+    def is_last(self) -> bool:
+        """True when no page follows."""
+        return PER_PAGE * self.number >= self.total
+
+    @property
+    def is_long(self) -> bool:
+        """True when there is something to search, or something was searched."""
+        return self.total > PER_PAGE or bool(self.wanted)
+
+    def end(self, number: int) -> str:
+        """Return the end of the address of another page."""
+        pairs = {self.search: self.wanted, PAGE: str(number) if number > 1 else ""}
+        return f"?{urlencode({name: text for name, text in pairs.items() if text})}"
+
+
+def read_list_page(
+    request: Request, rows: Iterable[T], words: Callable[[T], str], search: str = "find"
+) -> ListPage[T]:
+    """Return the page of a list that an address asks for; the nearest for one that there is not.
+    `words` are those of a row in which is searched, whatever the case.
+    """
+    wanted = request.query_params.get(search, "").strip()[:_LONGEST]
+    matching = [row for row in rows if wanted.lower() in words(row).lower()]
+    text = request.query_params.get(PAGE, "")
+    number = int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 1
+    number = min(max(number, 1), max(1, -(-len(matching) // PER_PAGE)))
+    first = PER_PAGE * (number - 1)
+    return ListPage(matching[first : first + PER_PAGE], len(matching), number, search, wanted)

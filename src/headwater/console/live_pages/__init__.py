@@ -1,0 +1,1 @@
+"""The page of what comes in right now."""

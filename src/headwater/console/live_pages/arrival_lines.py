@@ -1,0 +1,158 @@
+"""Arrivals as lines of the page: what came, of whom, from where, what became of it, and where that
+leads. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urlsplit
+
+from headwater.console.live_pages.arrivals import Arrival
+from headwater.console.people_pages.origin import SENDERS
+from headwater.console.report_pages.bar import conversion_title
+from headwater.identity.senders import Sender
+from headwater.sources.catalogue import SOURCES
+from headwater.sources.titles import title_of
+from headwater.spaces.models import Space
+
+_KINDS = {
+    "event": "An event", "hit": "A page view", "touchpoint": "A touchpoint",
+    "identify": "A person", "bots": "Page views by bots",
+}  # fmt: skip
+_DUPLICATES = {
+    "idempotency_key": "its idempotency key came before",
+    "order_id": "its order id came before",
+    "repeated_touch": "the same touchpoint came within half an hour before",
+    "repeated_hit": "the same page view came before",
+}
+_REJECTIONS = {
+    "unreadable_payload": "it cannot be read",
+    "unknown_kind": "its kind is not known",
+    "processing_error": "processing it failed",
+}
+
+
+@dataclass(frozen=True)
+class ArrivalLine:
+    """One line. Texts may be anybody's."""
+
+    key: str
+    """Equal for the same line of another snapshot."""
+    kind: str
+    at: datetime
+    title: str
+    link: str = ""
+    person: str = ""
+    person_link: str = ""
+    amount: Decimal | None = None
+    currency: str = ""
+    source: str = ""
+    detail: str = ""
+    state: str = "stored"
+    about: str = ""
+    """Why it is in that state, in words."""
+
+
+def describe(arrival: Arrival, space: Space, base: str) -> ArrivalLine:
+    """Return an arrival as a line; `base` is the address of the Space's pages."""
+    values = arrival.values
+    parts: dict[str, Any] = {
+        "key": f"{arrival.kind}-{arrival.id}", "kind": arrival.kind, "at": arrival.at,
+        **_person(values, base),
+    }  # fmt: skip
+    match arrival.kind:
+        case "visits" | "touchpoints":
+            parts |= _visit(arrival.kind, values, base)
+        case "events":
+            parts |= _event(values, space) | {"link": f"{base}/events/{arrival.id}"}
+        case "duplicates":
+            parts |= _duplicate(values, space, base)
+        case "rejected":
+            parts |= _rejected(values, base)
+        case "bots":
+            parts |= _bots(values)
+        case _:
+            parts |= _waiting(values)
+    return ArrivalLine(**parts)
+
+
+def _person(values: Mapping[str, Any], base: str) -> dict[str, str]:
+    contact = values.get("contact_id")
+    if contact is None:
+        return {}
+    name = values.get("person") or values.get("email") or f"contact {contact}"
+    return {"person": name, "person_link": f"{base}/contacts/{contact}"}
+
+
+def _visit(kind: str, values: Mapping[str, Any], base: str) -> dict[str, Any]:
+    word = "Page view" if kind == "visits" else "Touchpoint"
+    referrer = values["referrer_host"]
+    source: int | None = values["source_id"]
+    return {
+        "title": f"{word} {_page(values['url'])}".strip(),
+        "link": f"{base}/contacts/{values['contact_id']}",
+        "source": title_of(SOURCES[source - 1]) if source else "within a visit",
+        "detail": ", ".join(filter(None, (values.get("device"), referrer and f"from {referrer}"))),
+    }
+
+
+def _page(url: str | None) -> str:
+    """The path of an address, short enough for a line; the host where there is no more."""
+    try:
+        parts = urlsplit(url or "")
+    except ValueError:
+        return ""
+    return (parts.path if len(parts.path) > 1 else parts.netloc)[:120]
+
+
+def _event(values: Mapping[str, Any], space: Space) -> dict[str, Any]:
+    source: int | None = values.get("source_id")
+    name = values["event_name"]
+    return {
+        "title": conversion_title(space, name), "amount": values["amount"],
+        "currency": values["currency"] or space.currency,
+        "source": title_of(SOURCES[source - 1]) if source else "no touchpoint before it",
+        "detail": _sender(values),
+    }  # fmt: skip
+
+
+def _duplicate(values: Mapping[str, Any], space: Space, base: str) -> dict[str, Any]:
+    event = values["event_id"]
+    repeated = {} if event is None else _event(values, space)
+    return {
+        "title": "A repeat", **repeated, "source": "", "state": "duplicate",
+        "link": f"{base}/events/{event}" if event is not None else "",
+        "about": _DUPLICATES.get(values["reason"], values["reason"]), "detail": _sender(values),
+    }  # fmt: skip
+
+
+def _rejected(values: Mapping[str, Any], base: str) -> dict[str, Any]:
+    reason = _REJECTIONS.get(values["reason"], values["reason"])
+    return {
+        "title": _KINDS.get(values["kind"], "Something"), "link": f"{base}/data-quality",
+        "state": "rejected", "about": f"{reason}: {values['detail']}", "detail": _sender(values),
+    }  # fmt: skip
+
+
+def _bots(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "title": f"A bot on {values['site']}", "state": "ignored",
+        "about": f"{values['bot_hits']:,} page views by bots left out so far",
+    }  # fmt: skip
+
+
+def _waiting(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "title": _KINDS.get(values["kind"], "Something"), "state": "waiting",
+        "detail": _sender(values), "about": "accepted, to be processed in a moment",
+    }  # fmt: skip
+
+
+def _sender(values: Mapping[str, Any]) -> str:
+    """The way it came."""
+    sender = values.get("sender")
+    return f"by {SENDERS[Sender(sender)]}" if sender in SENDERS else ""

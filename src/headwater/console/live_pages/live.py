@@ -1,0 +1,122 @@
+"""Live: the last half hour as it comes in. The page's script fetches the list anew while somebody
+looks at it; without one there is a link, and a page that loads itself again for whoever wants that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.accounts.members import fetch_member
+from headwater.api.services import services
+from headwater.console.live_pages.arrival_lines import describe
+from headwater.console.live_pages.arrivals import (
+    KINDS,
+    MINUTES,
+    MOST,
+    ArrivalsFeed,
+    ArrivalsSnapshot,
+    Minute,
+)
+from headwater.console.pages import render
+from headwater.console.visitor import HOME, enter, read_space_id, require_visitor
+from headwater.http.errors import NotFound
+from headwater.http.parameters import Query
+from headwater.spaces.models import Space
+from headwater.spaces.spaces import fetch_space
+
+CHOICES = {
+    "": "Everything", "visits": "Visits", "events": "Events", "touchpoints": "Touchpoints",
+    "waiting": "Waiting", "problems": "Left out",
+}  # fmt: skip
+RELOAD_SECONDS = 15
+BAR_HEIGHT = 72
+
+
+async def show_live(request: Request) -> Response:
+    """Show what came in."""
+    visitor = await require_visitor(request)
+    choice, reloads = _read_choices(request)
+    async with services(request).database.connection() as connection:
+        inside = await enter(connection, request, visitor)
+        snapshot = await _feed(request).fetch(connection, inside.space.id)
+    response = render(
+        request, "live.html", fetches=True, choices=CHOICES, reloads=reloads,
+        reload_seconds=RELOAD_SECONDS, **_values(inside.space, snapshot, choice),
+    )  # fmt: skip
+    if reloads:
+        response.headers["Refresh"] = str(RELOAD_SECONDS)
+    return response
+
+
+async def show_latest(request: Request) -> Response:
+    """Show the list alone; a 304 when it is the one that the page has. Membership is read, as for
+    every page, and nothing else of the frame.
+    """
+    visitor = await require_visitor(request)
+    choice, _ = _read_choices(request)
+    space_id = read_space_id(request)
+    async with services(request).database.connection() as connection:
+        if await fetch_member(connection, space_id, visitor.user.id) is None:
+            raise NotFound("Page")
+        snapshot = await _feed(request).fetch(connection, space_id)
+        headers = {"ETag": f'"{snapshot.tag}"'}
+        if request.headers.get("if-none-match") == headers["ETag"]:
+            return Response(None, 304, headers)
+        space = await fetch_space(connection, space_id)
+    # The list is the same for all who look at the Space, and is made once for them.
+    key = (choice, space.timezone, space.currency)
+    if key not in snapshot.rendered:
+        rendered = render(request, "live_list.html", **_values(space, snapshot, choice))
+        snapshot.rendered[key] = bytes(rendered.body)
+    headers["Content-Type"] = "text/html; charset=utf-8"
+    return Response(snapshot.rendered[key], 200, headers)
+
+
+def _read_choices(request: Request) -> tuple[str, bool]:
+    """Return the kind that the address chooses, and whether the page loads itself again."""
+    query = Query(request.scope["query_string"])
+    kind = query.single("kind") or ""
+    return (kind if kind in KINDS else "", query.single("reload") == "on")
+
+
+def _feed(request: Request) -> ArrivalsFeed:
+    """The snapshots of this process."""
+    state = request.app.state
+    if not hasattr(state, "arrivals"):
+        state.arrivals = ArrivalsFeed()
+    return state.arrivals
+
+
+def _values(space: Space, snapshot: ArrivalsSnapshot, choice: str) -> dict[str, Any]:
+    """Return what the list is made of."""
+    base = f"{HOME}/spaces/{space.id}"
+    highest = max((minute.total for minute in snapshot.minutes), default=0)
+    return {
+        "base": base, "page_path": f"{base}/live", "choice": choice, "snapshot": snapshot,
+        "lines": [describe(each, space, base) for each in snapshot.of(choice)],
+        "zone": space.timezone,
+        "most": MOST, "window": MINUTES, "height": BAR_HEIGHT,
+        "views": sum(minute.views for minute in snapshot.minutes),
+        "events": sum(minute.events for minute in snapshot.minutes),
+        "bars": [_heights(minute, highest) for minute in snapshot.minutes],
+    }  # fmt: skip
+
+
+def _heights(minute: Minute, highest: int) -> tuple[int, int]:
+    """The heights of a minute's bars: of its page views, and of its events on top of them."""
+    if not highest:
+        return 0, 0
+    whole = round(BAR_HEIGHT * minute.total / highest)
+    views = round(BAR_HEIGHT * minute.views / highest)
+    return views, whole - views
+
+
+_PATH = f"{HOME}/spaces/{{space_id}}/live"
+ROUTES = [
+    Route(_PATH, show_live, methods=["GET"]),
+    Route(f"{_PATH}/latest", show_latest, methods=["GET"]),
+]

@@ -1,0 +1,1 @@
+"""Pages of what brings orders in: webhooks, their deliveries, and imports of files."""

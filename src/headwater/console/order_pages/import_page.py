@@ -1,0 +1,223 @@
+"""The page of an import, from the mapping of its columns to the rows that were refused."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from obstore.exceptions import BaseError
+from psycopg import AsyncConnection
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.accounts.roles import Permission
+from headwater.api.services import services
+from headwater.console.flash import FlashMessage
+from headwater.console.forms import PostedForm, read_form
+from headwater.console.order_pages.upload import KINDS_IN_WORDS
+from headwater.console.order_pages.webhook_view import orders_path, read_path_id
+from headwater.console.pages import redirect, render
+from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.events.accepted import EVENT_NAMES
+from headwater.exports.tables import safe_cell
+from headwater.http.errors import Conflict, Errors, Invalid
+from headwater.imports.dialects import DELIMITERS, HEAD_BYTES, UnreadableError
+from headwater.imports.files import FileRow
+from headwater.imports.job_models import ImportJob, Reading
+from headwater.imports.jobs import (
+    REFUSED_KEPT,
+    cancel_job,
+    check_job,
+    count_reasons,
+    fetch_former,
+    fetch_job,
+    list_refused,
+    start_job,
+)
+from headwater.imports.kinds import KINDS
+from headwater.imports.notation import DATES, DECIMALS, is_ambiguous
+from headwater.imports.previews import preview_rows
+from headwater.imports.readings import guess_reading, read_choice
+from headwater.imports.uploads import sample_rows
+from headwater.spaces.settings_input import zone_names
+from headwater.storage import Storage
+
+FORM = "import"
+PREVIEWED = 5
+LISTED = 20
+REFUSED_PAGE = 1000
+GONE = "The uploaded file is not there any more. Cancel the import, and upload the file again."
+
+
+@dataclass(frozen=True)
+class FileHead:
+    """The beginning of an uploaded file."""
+
+    columns: Sequence[str] = ()
+    rows: Sequence[FileRow] = ()
+    problem: str | None = None
+
+
+async def show_import(request: Request) -> Response:
+    """Show an import as far as it is."""
+    visitor = await require_visitor(request)
+    async with services(request).database.connection() as connection:
+        inside = await enter(connection, request, visitor)
+        job = await fetch_job(connection, inside.space.id, read_path_id(request, "import_id"))
+        return await _page(request, connection, inside, job)
+
+
+async def post_check(request: Request) -> Response:
+    """Have all rows checked as they would be read."""
+    visitor = await require_visitor(request)
+    form = await read_form(request, visitor.form_key, FORM)
+    async with services(request).database.transaction() as connection:
+        inside = await enter(connection, request, visitor, Permission.WRITE_DATA)
+        job = await fetch_job(connection, inside.space.id, read_path_id(request, "import_id"))
+        reading = _chosen(form)
+        try:
+            read_choice(job.kind, reading)
+            await check_job(connection, inside.space.id, job.id, reading)
+        except (Invalid, Conflict) as error:
+            errors = error.errors if isinstance(error, Invalid) else {"page": [error.message]}
+            return await _page(
+                request, connection, inside, job, status=error.status, reading=reading,
+                errors=errors,
+            )  # fmt: skip
+    return redirect(request, _path(inside, job))
+
+
+def _chosen(form: PostedForm) -> Reading:
+    columns = dict(zip(form.texts("column"), form.texts("field"), strict=False))
+    constants = {"event_name": form.text("event_name")} if form.text("event_name") else {}
+    if "event_name" in columns.values():
+        constants = {}
+    return Reading(
+        columns, constants, form.text("timezone"), form.text("decimals"), form.text("dates")
+    )
+
+
+async def post_start(request: Request) -> Response:
+    """Have the rows of a checked file stored."""
+    visitor = await require_visitor(request)
+    form = await read_form(request, visitor.form_key, FORM)
+
+    async def start(connection: AsyncConnection, inside: SpaceVisitor, job: ImportJob) -> None:
+        await start_job(connection, inside.space.id, job, again=bool(form.text("again")))
+
+    return await _changed(request, start, FlashMessage.IMPORT_STARTED)
+
+
+async def post_cancel(request: Request) -> Response:
+    """End an import; what is stored stays."""
+    visitor = await require_visitor(request)
+    await read_form(request, visitor.form_key, FORM)
+
+    async def cancel(connection: AsyncConnection, inside: SpaceVisitor, job: ImportJob) -> None:
+        await cancel_job(connection, inside.space.id, job.id)
+
+    return await _changed(request, cancel, FlashMessage.IMPORT_CANCELLED)
+
+
+async def _changed(request: Request, change: Any, message: FlashMessage) -> Response:
+    visitor = await require_visitor(request)
+    async with services(request).database.transaction() as connection:
+        inside = await enter(connection, request, visitor, Permission.WRITE_DATA)
+        job = await fetch_job(connection, inside.space.id, read_path_id(request, "import_id"))
+        try:
+            await change(connection, inside, job)
+        except Conflict:  # it has gone on meanwhile: its page says how
+            return redirect(request, _path(inside, job))
+    return redirect(request, _path(inside, job), message)
+
+
+async def send_refused(request: Request) -> Response:
+    """Send the refused rows as CSV: the line and the reason, and then their own cells."""
+    visitor = await require_visitor(request)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    async with services(request).database.connection() as connection:
+        inside = await enter(connection, request, visitor)
+        space_id = inside.space.id
+        job = await fetch_job(connection, space_id, read_path_id(request, "import_id"))
+        columns = list(Reading(**job.reading).columns) if job.reading else []
+        writer.writerow(["line", "reason", *map(safe_cell, columns)])
+        after = 0
+        while rows := await list_refused(connection, space_id, job.id, REFUSED_PAGE, after):
+            for row in rows:
+                cells = [row.cells.get(column, "") for column in columns]
+                writer.writerow([row.line, *map(safe_cell, [row.reason, *cells])])
+            after = rows[-1].row
+    headers = {"Content-Disposition": f'attachment; filename="import-{job.id}-refused.csv"'}
+    content = text.getvalue().encode("utf-8-sig", "replace")
+    return Response(content, 200, headers, "text/csv; charset=utf-8")
+
+
+async def _page(
+    request: Request, connection: AsyncConnection, inside: SpaceVisitor, job: ImportJob, *,
+    status: int = 200, **values: Any,
+) -> Response:  # fmt: skip
+    space = inside.space
+    sample = FileHead()
+    if job.file and job.status in ("uploaded", "checking", "checked"):
+        sample = await asyncio.to_thread(_read_sample, services(request).storage, job)
+    chosen = Reading(**job.reading) if job.reading else None
+    typed: Reading | None = values.get("reading")
+    guessed = guess_reading(job.kind, sample.columns, sample.rows, space)
+    is_edited = job.status == "uploaded" or "edit" in request.query_params or status != 200
+    is_edited = is_edited and job.status in ("uploaded", "checking", "checked")
+    errors: Errors = values.get("errors", {})
+    preview = []
+    if chosen is not None and not is_edited:
+        preview = preview_rows(space, job, chosen, sample.rows[:PREVIEWED])
+    return render(
+        request, "import.html", status=status, job=job, sample=sample, errors=errors,
+        reading=typed or chosen or guessed, guessed=guessed, is_edited=is_edited, preview=preview,
+        preview_columns=list(dict.fromkeys(name for row in preview for name in row.values)),
+        fields=KINDS[job.kind].fields, kind=KINDS_IN_WORDS[job.kind], zones=sorted(zone_names()),
+        decimals=DECIMALS, dates=DATES, event_names=EVENT_NAMES, has_time=KINDS[job.kind].time,
+        has_amount=bool(KINDS[job.kind].numbers), separator=DELIMITERS.get(job.delimiter, ""),
+        ambiguous=_is_ambiguous(job, typed or chosen or guessed, sample), kept=REFUSED_KEPT.days,
+        former=await fetch_former(connection, space.id, job) if job.status == "checked" else None,
+        reasons=await count_reasons(connection, space.id, job.id) if job.refused else [],
+        refused=await list_refused(connection, space.id, job.id, LISTED) if job.refused else [],
+        orders=orders_path(space.id), here=_path(inside, job),
+    )  # fmt: skip
+
+
+def _path(inside: SpaceVisitor, job: ImportJob) -> str:
+    return f"{orders_path(inside.space.id)}/imports/{job.id}"
+
+
+def _read_sample(storage: Storage, job: ImportJob) -> FileHead:
+    try:
+        head = storage.read_head(job.file or "", min(HEAD_BYTES, job.bytes))
+        columns, rows = sample_rows(head, job.dialect, whole=job.bytes <= HEAD_BYTES)
+    except (OSError, BaseError):
+        return FileHead(problem=GONE)
+    except UnreadableError as error:
+        return FileHead(problem=str(error))
+    return FileHead(columns, rows)
+
+
+def _is_ambiguous(job: ImportJob, reading: Reading, sample: FileHead) -> bool:
+    """True when nothing in the first rows says whether the day or the month comes first."""
+    time = KINDS[job.kind].time
+    column = next((name for name, field in reading.columns.items() if field == time), None)
+    texts = [str(row.values.get(column, "")) for row in sample.rows] if column else []
+    return is_ambiguous([text for text in texts if text])
+
+
+_PATH = f"{HOME}/spaces/{{space_id}}/orders/imports/{{import_id}}"
+ROUTES = [
+    Route(_PATH, show_import, methods=["GET"]),
+    Route(f"{_PATH}/check", post_check, methods=["POST"]),
+    Route(f"{_PATH}/start", post_start, methods=["POST"]),
+    Route(f"{_PATH}/cancel", post_cancel, methods=["POST"]),
+    Route(f"{_PATH}/refused.csv", send_refused, methods=["GET"]),
+]

@@ -1,0 +1,122 @@
+"""The upload of a file to be imported: streamed into the storage, and judged."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from obstore.exceptions import BaseError
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.accounts.roles import Permission
+from headwater.api.services import services
+from headwater.console.forms import PostedForm, check_once, once_token, spend
+from headwater.console.multipart import FileTooLarge, MultipartForm
+from headwater.console.order_pages.webhook_view import orders_path
+from headwater.console.pages import hidden_token, redirect, render
+from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.http.errors import Conflict, Errors, Invalid, Unavailable
+from headwater.imports.dialects import UnreadableError
+from headwater.imports.jobs import create_job, discard, note_upload, remove_job
+from headwater.imports.uploads import judge_file, store_pieces
+
+FORM = "upload"
+MEGABYTE = 1_000_000
+LONGEST_NAME = 200
+KINDS_IN_WORDS = {
+    "events": ("Orders and other events", "One row for each order, sign-up or lead."),
+    "contacts": ("Contacts", "One row for each person. Nothing that is known is replaced."),
+    "touchpoints": ("Touchpoints", "One row for each visit or click that no event carries."),
+    "ads": ("Names of ads", "What campaigns, ad sets and ads are called, by their ids."),
+}
+NO_FILE = "Choose the file to import."
+NO_ROOM = "There is no space left where files are kept. Tell whoever runs the service."
+
+
+async def show_upload(request: Request) -> Response:
+    """Show the form that a file is uploaded with."""
+    visitor = await require_visitor(request)
+    async with services(request).database.connection() as connection:
+        inside = await enter(connection, request, visitor, Permission.WRITE_DATA)
+    return _page(request, inside)
+
+
+async def post_upload(request: Request) -> Response:
+    """Store a file and lead to its page, on which its columns are mapped."""
+    visitor = await require_visitor(request)
+    shared = services(request)
+    async with shared.database.connection() as connection:
+        inside = await enter(connection, request, visitor, Permission.WRITE_DATA)
+    multipart = MultipartForm(request, shared.settings.max_upload_mb * MEGABYTE)
+    form, name = await multipart.fields()
+    check_once(form, visitor.form_key, FORM)
+    kind = form.text("kind") if form.text("kind") in KINDS_IN_WORDS else "events"
+    try:
+        job_id = await _receive(request, inside, multipart, form, name[-LONGEST_NAME:])
+    except (UnreadableError, FileTooLarge, Invalid) as error:
+        return _page(request, inside, kind=kind, errors=_errors(error), status=422)
+    return redirect(request, f"{orders_path(inside.space.id)}/imports/{job_id}")
+
+
+def _errors(error: UnreadableError | FileTooLarge | Invalid) -> Errors:
+    if isinstance(error, Invalid):
+        return error.errors
+    return {"file": [error.message if isinstance(error, FileTooLarge) else str(error)]}
+
+
+async def _receive(
+    request: Request, inside: SpaceVisitor, multipart: MultipartForm, form: PostedForm, name: str
+) -> int:
+    """Store the file and return its import's id; one that cannot be imported leaves nothing."""
+    shared, space_id = services(request), inside.space.id
+    kind = form.text("kind")
+    if not name:
+        raise Invalid({"file": [NO_FILE]})
+    if kind not in KINDS_IN_WORDS:
+        raise Invalid({"kind": ["Choose what the rows of the file are."]})
+    async with shared.database.transaction() as connection:
+        await spend(connection, form)
+        job_id, file = await create_job(
+            connection, space_id, kind, name, inside.visitor.user.id
+        )  # fmt: skip
+    try:
+        survey = await store_pieces(shared.storage, file, multipart.pieces())
+        dialect = await asyncio.to_thread(judge_file, kind, survey)
+        async with shared.database.transaction() as connection:
+            await note_upload(connection, space_id, job_id, survey, dialect)
+    except BaseException as error:
+        await asyncio.to_thread(discard, shared.storage, file)
+        async with shared.database.connection() as connection:
+            await remove_job(connection, space_id, job_id)
+        if isinstance(error, OSError | BaseError):
+            raise Unavailable(NO_ROOM) from None
+        if isinstance(error, Conflict):
+            raise Invalid({"file": [WITHDRAWN]}) from None
+        raise
+    return job_id
+
+
+WITHDRAWN = (
+    "Somebody was erased from this Space while the file was uploaded, so it was removed. Upload it "
+    "again."
+)
+
+
+def _page(
+    request: Request, inside: SpaceVisitor, *, kind: str = "events", status: int = 200,
+    **values: Any,
+) -> Response:  # fmt: skip
+    once = hidden_token(once_token(inside.visitor.form_key, FORM))
+    return render(
+        request, "import_new.html", status=status, once=once, kind=kind, kinds=KINDS_IN_WORDS,
+        most=services(request).settings.max_upload_mb, here=orders_path(inside.space.id), **values,
+    )  # fmt: skip
+
+
+_PATH = f"{HOME}/spaces/{{space_id}}/orders/imports"
+ROUTES = [
+    Route(f"{_PATH}/new", show_upload, methods=["GET"]),
+    Route(f"{_PATH}/upload", post_upload, methods=["POST"]),
+]

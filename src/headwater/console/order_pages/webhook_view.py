@@ -1,0 +1,150 @@
+"""A webhook as its pages show it: its deliveries, and the outcome of a body."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from psycopg import AsyncConnection
+from starlette.requests import Request
+
+from headwater.console.visitor import HOME
+from headwater.http.errors import Errors, Invalid, NotFound
+from headwater.http.path_parameters import parse_id
+from headwater.spaces.models import Space
+from headwater.webhooks.deliveries import outcome_of
+from headwater.webhooks.interpretation import UNSIGNED
+from headwater.webhooks.models import (
+    Delivery,
+    ReadContext,
+    Status,
+    Webhook,
+    WebhookOutcome,
+    WebhookRequest,
+)
+from headwater.webhooks.providers import PROVIDERS, Provider
+from headwater.webhooks.providers.generic import GENERIC
+from headwater.webhooks.webhooks import fetch_webhook
+
+ROWS = 50
+"""The most deliveries, or imports, that a page lists."""
+STATUSES = {
+    Status.ACCEPTED: "became an event, or was one already",
+    Status.IGNORED: "nothing is made of what it reports",
+    Status.PAUSED: "kept while the webhook was paused",
+    Status.REFUSED: "made no event",
+}
+
+
+@dataclass(frozen=True)
+class OutcomeView:
+    """The outcome of a body, as people read it."""
+
+    status: Status
+    detail: str
+    fields: Sequence[tuple[str, str]]
+    """The event that it becomes: its fields and their values."""
+    occurred_at: datetime | None
+    errors: Errors
+    """The rules that fields of the body break."""
+
+
+def list_senders() -> list[tuple[str, Provider]]:
+    """The types of webhooks by the names that people know, whatever else can send at the end."""
+    return sorted(
+        PROVIDERS.items(), key=lambda each: (each[0] == GENERIC.type, each[1].guide.title)
+    )
+
+
+def orders_path(space_id: int) -> str:
+    """The address of the page of what brings orders in."""
+    return f"{HOME}/spaces/{space_id}/orders"
+
+
+def webhook_path(space_id: int, webhook_id: int) -> str:
+    """The address of a webhook's page."""
+    return f"{orders_path(space_id)}/webhooks/{webhook_id}"
+
+
+async def read_webhook(connection: AsyncConnection, request: Request, space: Space) -> Webhook:
+    """The webhook that the path names. Raises NotFound, also for a revoked one."""
+    webhook = await fetch_webhook(connection, space.id, read_path_id(request, "webhook_id"))
+    if webhook.revoked_at is not None:
+        raise NotFound("Page")
+    return webhook
+
+
+def read_path_id(request: Request, name: str) -> int:
+    """An id in the path. Raises NotFound."""
+    try:
+        return parse_id(name, request.path_params[name])
+    except Invalid:
+        raise NotFound("Page") from None
+
+
+def read_context(webhook: Webhook, space: Space) -> ReadContext:
+    """The settings by which a webhook's deliveries are read."""
+    return ReadContext(webhook.type, webhook.settings, space.currency)
+
+
+async def try_body(
+    connection: AsyncConnection, space: Space, reader: ReadContext, message: WebhookRequest
+) -> OutcomeView:
+    """The outcome that a believed body would have now. Nothing is stored."""
+    return view_outcome(await outcome_of(connection, space.id, reader, message))
+
+
+def kept_message(delivery: Delivery) -> WebhookRequest | None:
+    """A kept delivery as it came, or None when its body was not kept."""
+    if delivery.body is None:
+        return None
+    moment = delivery.received_at.timestamp()
+    return WebhookRequest(delivery.headers, delivery.body.encode(), moment)
+
+
+def view_outcome(outcome: WebhookOutcome) -> OutcomeView:
+    """An outcome in words and rows."""
+    event: dict[str, Any] = {}
+    if outcome.event is not None:
+        event = json.loads(msgspec.json.encode(outcome.event))
+    moment = event.pop("event_time", None)
+    occurred_at = None if moment is None else datetime.fromtimestamp(moment / 1000, UTC)
+    fields = [(name, _text(value)) for name, value in event.items()]
+    return OutcomeView(outcome.status, outcome.detail, fields, occurred_at, outcome.errors)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def pretty_body(body: str) -> str:
+    """A body as people read it: JSON with its members on lines of their own."""
+    try:
+        return msgspec.json.format(body, indent=2)
+    except (msgspec.DecodeError, RecursionError):
+        return body
+
+
+def advise(webhook: Webhook, detail: str) -> str | None:
+    """The advice on a delivery that nothing proved to be the sender's; None for another."""
+    title = PROVIDERS[webhook.type].guide.title
+    sender = "the sender" if webhook.type == "generic" else title
+    advice = {
+        UNSIGNED: f"Paste the signing secret that {sender} shows you into Signing secret.",
+        "The signature does not match": (
+            f"Copy the signing secret from {sender} once more and paste it into Signing secret."
+        ),
+        "The signature is missing": (
+            f"If this was {sender}, it does not sign yet: enter the secret there. "
+            "Otherwise somebody else knows the address."
+        ),
+        "The signature is more": "The clock of the sender or of this server is wrong.",
+        "The signature's time": "The clock of the sender or of this server is wrong.",
+        "The signature in": f"Something between {sender} and this server changes its headers.",
+    }
+    matching = (words for start, words in advice.items() if detail.startswith(start))
+    return next(matching, None)

@@ -1,0 +1,3 @@
+"""Pages of ad platforms: what is connected, connecting one step by step, and what became of events
+there.
+"""

@@ -1,0 +1,67 @@
+"""The state of a destination in words: of its sending, and of its token. Pure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from headwater.console.pages import wait_text
+from headwater.deliveries.delivery_counts import MOST_COUNTED, Waiting
+from headwater.destinations.destinations import DestinationRow
+from headwater.platforms import registry
+from headwater.platforms.platform import Platform
+
+
+class Standing(NamedTuple):
+    """A state: a word, whether it is good, bad or neither, and a sentence."""
+
+    word: str
+    tone: str
+    """`good`, `bad` or empty."""
+    about: str
+
+
+def platform_of(row: DestinationRow) -> Platform | None:
+    """Return a destination's platform; None when this version does not know it."""
+    return registry.PLATFORMS.get(row.platform)
+
+
+def standing_of(row: DestinationRow) -> Standing:
+    """Return whether events are sent, and why not."""
+    if row.status == "held":
+        about = (row.status_reason or "The platform refused the credentials.").rstrip(".")
+        return Standing("Held", "bad", f"{about}.")
+    if row.status == "paused":
+        return Standing("Paused", "", "Nothing is sent, and what arrives meanwhile is skipped.")
+    if row.wait_until is not None:
+        return Standing("Active", "", "It waits a while, as the last call did not arrive.")
+    return Standing("Active", "good", "Events are sent as they arrive.")
+
+
+def token_of(row: DestinationRow) -> Standing:
+    """Return what is known of a destination's token."""
+    platform = platform_of(row)
+    if not row.secret_names and platform is not None and platform.secrets:
+        return Standing("missing", "bad", "There is none.")
+    if row.status == "held":
+        return Standing("refused", "bad", "Replace it, test it, then resume.")
+    if row.test_ok:
+        return Standing("accepted", "good", "The last test was taken.")
+    if row.test_ok is False:
+        return Standing("in doubt", "bad", "The last test failed.")
+    return Standing("not tested", "", "It is stored, and was not tested since the last change.")
+
+
+def lag_of(waiting: Waiting) -> str:
+    """Return what waits, and how long the longest due has done so."""
+    if not waiting.number:
+        return "nothing"
+    number = f"{MOST_COUNTED:,}+" if waiting.number >= MOST_COUNTED else f"{waiting.number:,}"
+    lag = waiting.lag_seconds or 0
+    return f"{number}, the longest for {_long(int(lag))}" if lag >= 1 else number
+
+
+def _long(seconds: int) -> str:
+    if seconds < 2 * 3600:
+        return wait_text(max(1, seconds))
+    hours = seconds // 3600
+    return f"{hours} hours" if hours < 48 else f"{hours // 24} days"

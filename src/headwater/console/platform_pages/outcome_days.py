@@ -1,0 +1,104 @@
+"""Outcomes of a destination's events on each of the last days: figures, and their chart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+from psycopg import AsyncConnection
+
+from headwater.deliveries.delivery_counts import DayCount, count_by_day
+from headwater.http.timerange import whole_days
+from headwater.spaces.models import Space
+
+DAYS = 14
+HEIGHT = 120
+STEP, WIDTH = 24, 18
+"""Units from one bar to the next, and of a bar."""
+OUTCOMES = {
+    "delivered": ("delivered",),
+    "failed": ("failed", "expired"),
+    "skipped": ("skipped",),
+    "waiting": ("queued", "retrying"),
+}
+"""The parts of a bar, from below, with the statuses that each adds up."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One part of one day's bar."""
+
+    outcome: str
+    x: int
+    y: float
+    height: float
+    text: str
+
+
+@dataclass(frozen=True)
+class OutcomeDays:
+    """A destination's days, the oldest first."""
+
+    days: Sequence[date]
+    counts: Mapping[tuple[date, str], int]
+    """By day and status."""
+
+    def of(self, day: date, status: str) -> int:
+        """Return the deliveries of a day with a status."""
+        return self.counts.get((day, status), 0)
+
+    def total(self, *statuses: str) -> int:
+        """Return the deliveries of all days with one of these statuses."""
+        return sum(self.of(day, status) for day in self.days for status in statuses)
+
+    @property
+    def statuses(self) -> list[str]:
+        """The statuses that any of the days has, and the three that are always looked for."""
+        every = [status for statuses in OUTCOMES.values() for status in statuses]
+        always = ("delivered", "failed", "skipped")
+        return [status for status in every if status in always or self.total(status)]
+
+    @property
+    def highest(self) -> int:
+        """The deliveries of the busiest day."""
+        return max(self._sum(day) for day in self.days)
+
+    @property
+    def bars(self) -> list[Bar]:
+        """The parts of every bar. One that is there is at least a unit high."""
+        scale = HEIGHT / self.highest if self.highest else 0.0
+        bars: list[Bar] = []
+        for place, day in enumerate(self.days):
+            top = float(HEIGHT)
+            for outcome, statuses in OUTCOMES.items():
+                number = sum(self.of(day, status) for status in statuses)
+                if not number:
+                    continue
+                height = max(1.0, round(number * scale, 1))
+                top -= height
+                text = f"{day:%a} {day.day} {day:%b}: {number:,} {outcome}"
+                bars.append(Bar(outcome, place * STEP + 3, round(top, 1), height, text))
+        return bars
+
+    def _sum(self, day: date) -> int:
+        return sum(self.of(day, each) for statuses in OUTCOMES.values() for each in statuses)
+
+
+async def read_outcome_days(
+    connection: AsyncConnection, space: Space, destination_ids: Sequence[int]
+) -> dict[int, OutcomeDays]:
+    """Return the last DAYS days of each destination, on the Space's clock."""
+    today = datetime.now(UTC).astimezone(space.zone).date()
+    days = [today - timedelta(days=back) for back in range(DAYS - 1, -1, -1)]
+    start = whole_days(days[0], today, space.zone).start
+    counts = await count_by_day(connection, space.id, destination_ids, start, space.timezone)
+    return {each: OutcomeDays(days, _counts(counts, each)) for each in destination_ids}
+
+
+def _counts(every: Sequence[DayCount], destination_id: int) -> dict[tuple[date, str], int]:
+    return {
+        (count.day, count.status): count.deliveries
+        for count in every
+        if count.destination_id == destination_id
+    }

@@ -1,0 +1,141 @@
+"""The form of a destination's settings, made from what its platform declares: the same that
+`GET /platforms` lists. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, cast
+
+from headwater.console.forms import PostedForm
+from headwater.destinations.schemas import settings_schema
+from headwater.http.errors import Errors
+from headwater.platforms.platform import Platform
+
+SETTING, SECRET = "settings.", "secrets."
+"""What the names of fields, and those of errors, begin with."""
+_WRITTEN = {"api": "API", "id": "ID", "ip": "IP", "json": "JSON", "url": "URL"}
+_CONDITIONS = ("consent_", "limited_", "data_processing_")
+_CHOICES = {
+    ("consent_denied", "limit"): "send them for limited data use",
+    ("consent_denied", "skip"): "do not send them",
+    ("limited_data_use", "denied"): "those of people who denied",
+    ("limited_data_use", "always"): "all events",
+}
+_YES = "yes"
+
+
+class FieldGroup(StrEnum):
+    """The part of the pages that asks for a setting."""
+
+    ACCOUNT = "account"
+    """Required, or needed for tests."""
+    CONDITION = "condition"
+    """What may be sent of whom."""
+    ADVANCED = "advanced"
+    """Everything else, whose default suits nearly everybody."""
+
+
+@dataclass(frozen=True)
+class SettingField:
+    """A field of the form."""
+
+    name: str
+    """In the form and among errors."""
+    label: str
+    about: str
+    """Its meaning, and where the platform shows it."""
+    example: str
+    group: FieldGroup
+    required: bool
+    value: str
+    choices: tuple[tuple[str, str], ...] = ()
+    """Values and their words, where only some are taken."""
+    is_switch: bool = False
+
+
+def label_of(name: str) -> str:
+    """Return a setting's name as people read it: `Pixel ID` for `pixel_id`."""
+    words = " ".join(_WRITTEN.get(word, word) for word in name.split("_"))
+    return words[:1].upper() + words[1:]
+
+
+def setting_fields(platform: Platform, values: Mapping[str, Any]) -> list[SettingField]:
+    """Return the fields of a platform's settings, with the values that they have."""
+    schema = settings_schema(platform)
+    required = set(schema.get("required", ()))
+    return [
+        _field(platform, name, each, values, name in required)
+        for name, each in cast("dict[str, dict[str, Any]]", schema["properties"]).items()
+    ]
+
+
+def secret_fields(platform: Platform) -> list[SettingField]:
+    """Return the fields of a platform's tokens, which are never filled in."""
+    return [
+        SettingField(
+            SECRET + name, label_of(name), about, "", FieldGroup.ACCOUNT,
+            name not in platform.optional_secrets, "",
+        )
+        for name, about in platform.secrets.items()
+    ]  # fmt: skip
+
+
+def read_settings(
+    form: PostedForm,
+    platform: Platform,
+    stored: Mapping[str, Any],
+    asks: Callable[[FieldGroup], bool],
+) -> dict[str, Any]:
+    """Return all settings: those that the form asks for as they were typed, others as stored."""
+    settings = dict(stored)
+    for field in setting_fields(platform, stored):
+        if asks(field.group):
+            name = field.name.removeprefix(SETTING)
+            text = form.text(field.name).strip()
+            settings[name] = (text == _YES) if field.is_switch else text
+    return settings
+
+
+def read_secrets(form: PostedForm, platform: Platform) -> dict[str, str]:
+    """Return the tokens that were typed."""
+    typed = {name: form.text(SECRET + name).strip() for name in platform.secrets}
+    return {name: text for name, text in typed.items() if text}
+
+
+def worded(errors: Errors) -> Errors:
+    """Return errors in the words of the form: `The pixel ID must …`."""
+    return {name: [_worded(name, rule) for rule in rules] for name, rules in errors.items()}
+
+
+def _worded(name: str, rule: str) -> str:
+    prefix = SETTING if name.startswith(SETTING) else SECRET
+    label = label_of(name.removeprefix(prefix).removeprefix("event_names."))
+    label = label if label[1:2].isupper() else label[:1].lower() + label[1:]
+    beginning = f"The {name} "
+    return f"The {label} {rule.removeprefix(beginning)}" if rule.startswith(beginning) else rule
+
+
+def _field(
+    platform: Platform, name: str, schema: dict[str, Any], values: Mapping[str, Any], needed: bool
+) -> SettingField:
+    kinds = [schema, *cast("list[dict[str, Any]]", schema.get("anyOf", []))]
+    empty: list[Any] = []
+    allowed: list[Any] = next((kind["enum"] for kind in kinds if "enum" in kind), empty)
+    examples: list[Any] = next((kind["examples"] for kind in kinds if "examples" in kind), [""])
+    value = values.get(name, schema.get("default"))
+    is_switch = schema.get("type") == "boolean"
+    return SettingField(
+        SETTING + name, label_of(name), str(schema.get("description", "")), str(examples[0]),
+        _group(platform, name, needed), needed,
+        _YES if value is True else "" if value is None or value is False else str(value),
+        tuple((each, _CHOICES.get((name, each), str(each))) for each in allowed), is_switch,
+    )  # fmt: skip
+
+
+def _group(platform: Platform, name: str, needed: bool) -> FieldGroup:
+    if needed or name == platform.test_code:
+        return FieldGroup.ACCOUNT
+    return FieldGroup.CONDITION if name.startswith(_CONDITIONS) else FieldGroup.ADVANCED

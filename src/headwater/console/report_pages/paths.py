@@ -1,0 +1,225 @@
+"""The ways by which people came to conversions: their paths, how many touchpoints and days these
+have, and which sources are the first and the last on them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from fractions import Fraction
+
+from psycopg import AsyncConnection
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.console.report_pages import figures
+from headwater.console.report_pages.bar import OF_TOUCHPOINTS, ChoiceLinks, read_bar
+from headwater.console.report_pages.flow_chart import FlowChart, flow
+from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
+from headwater.console.report_pages.view import ReportView
+from headwater.console.visitor import HOME
+from headwater.http.fields import one_of
+from headwater.http.parameters import Parameter, Query
+from headwater.reports.models import DateBasis, Group, Measure, ReportQuery
+from headwater.reports.path_models import (
+    BY,
+    TOUCHES,
+    PathFigures,
+    PathReport,
+    PathsQuery,
+    TouchPath,
+)
+from headwater.reports.path_parameters import read_paths_query
+from headwater.reports.path_report import query_paths
+from headwater.sources.titles import title_of
+from headwater.spaces.models import Space
+
+MEASURES = (Measure.EVENTS, Measure.REVENUE, Measure.DAYS_TO_CONVERSION)
+STEPS = {Group.SOURCE: "sources", Group.CHANNEL: "channels"}
+LISTED = 25
+MATRIX_SIZE = 12
+"""The most rows, and columns, of the table of first and last sources."""
+COLOURS = 7
+"""The sources that have a colour of their own in the picture; the others share one."""
+
+_NOT_HERE = frozenset({"compare", "attribution_model", "date_basis"})
+_STEPS = Parameter(
+    name="steps", kind=one_of([str(group) for group in STEPS]), default="source",
+    description="What the steps of a path are.",
+)  # fmt: skip
+REACHED = tuple(f"{Group.TOUCH_RANGE}:{name}" for name in TOUCHES)
+"""The filters that leave the events with a touchpoint in the window."""
+
+
+@dataclass(frozen=True)
+class PathRow:
+    """Some of the events, and the filters that leave just these."""
+
+    only: tuple[str, ...]
+    figures: PathFigures
+    share: Fraction | None
+    """Of all events with a touchpoint in the window."""
+    title: str = ""
+    """A range of touchpoints or days."""
+    steps: tuple[str, ...] = ()
+    """The titles of the sources or channels of a path."""
+    more: int = 0
+    """The steps after them."""
+
+
+@dataclass(frozen=True)
+class SourceMatrix:
+    """The first by the last source, those of most events."""
+
+    firsts: tuple[str, ...]
+    lasts: tuple[str, ...]
+    cells: Mapping[tuple[str, str], PathRow]
+    left_out: int
+    """The pairs that are not in the table."""
+    most: int
+
+
+@dataclass(frozen=True)
+class PathsContent:
+    """A report of paths as the page has it."""
+
+    report: PathReport
+    rows: list[PathRow]
+    touches: list[PathRow]
+    days: list[PathRow]
+    matrix: SourceMatrix
+    picture: FlowChart
+    legend: tuple[tuple[str, int], ...]
+
+    @property
+    def sentence(self) -> str:
+        """The most frequent path in words."""
+        top = self.rows[0]
+        share = figures.percent(top.share or 0)
+        steps = ", then ".join(top.steps) + (f", then {top.more} more" if top.more else "")
+        return f"{share} came by {steps}."
+
+
+class PathsReader:
+    """Reads the report that an address asks for."""
+
+    def __init__(self, space: Space, view: ReportView, group: Group) -> None:
+        self._space, self._view, self._group = space, view, group
+
+    async def load(self, connection: AsyncConnection) -> PathsContent:
+        """Return everything on the page. Raises Invalid and ReportTooLarge."""
+        report = await query_paths(connection, self._space.id, self._query())
+        pairs = {pair: of.events for pair, of in report.first_and_last.items()}
+        coloured = _colours(pairs)
+        return PathsContent(
+            report,
+            [self._path_row(path, of, report.total) for path, of in report.paths],
+            self._ranges(Group.TOUCH_RANGE, report.touches, report.total),
+            self._ranges(Group.DAYS_RANGE, report.days, report.total),
+            self._matrix(report), flow(pairs, coloured),
+            tuple((title_of(source), colour) for source, colour in coloured.items()),
+        )  # fmt: skip
+
+    def _query(self) -> PathsQuery:
+        unused = dict.fromkeys(_NOT_HERE, "")
+        values = self._view.input(**unused, group_by=str(self._group), limit=LISTED)
+        return read_paths_query(values, self._space, datetime.now(UTC))
+
+    def _path_row(self, path: TouchPath, of: PathFigures, whole: PathFigures) -> PathRow:
+        steps = tuple(title_of(step) for step in path.steps)
+        return PathRow(
+            self._only({BY[self._group]: str(path)}), of, _share(of, whole), steps=steps,
+            more=path.more,
+        )  # fmt: skip
+
+    def _ranges(
+        self, group: Group, ranges: Mapping[str, PathFigures], whole: PathFigures
+    ) -> list[PathRow]:
+        return [
+            PathRow(self._only({group: name}), of, _share(of, whole), name)
+            for name, of in ranges.items()
+        ]
+
+    def _matrix(self, report: PathReport) -> SourceMatrix:
+        pairs = report.first_and_last
+        firsts = _most_frequent((first, of.events) for (first, _), of in pairs.items())
+        lasts = _most_frequent((last, of.events) for (_, last), of in pairs.items())
+        cells = {
+            (first, last): PathRow(
+                self._only({Group.FIRST_SOURCE: first, Group.LAST_SOURCE: last}), of,
+                _share(of, report.total),
+            )
+            for (first, last), of in pairs.items()
+            if first in firsts and last in lasts
+        }  # fmt: skip
+        most = max((of.events for of in pairs.values()), default=0)
+        return SourceMatrix(firsts, lasts, cells, len(pairs) - len(cells), most)
+
+    def _only(self, keys: Mapping[Group, str]) -> tuple[str, ...]:
+        return self._view.narrowed(*(f"{group}:{key}" for group, key in keys.items())).only
+
+
+def paths_csv_report(
+    space: Space, view: ReportView, parameters: Query, now: datetime
+) -> ReportQuery:
+    """Return the report that the CSV file of an address of this page has. Raises Invalid."""
+    group = Group(_STEPS.read(parameters) or Group.SOURCE)
+    parameters.finish()
+    view = view.changed(date_basis=str(DateBasis.CONVERSION))
+    return view.report(space, now, MEASURES, (BY[group],), compare="", limit="1000",
+                       only=[*view.only, *REACHED])  # fmt: skip
+
+
+def _share(part: PathFigures, whole: PathFigures) -> Fraction | None:
+    return figures.share(part.events, whole.events)
+
+
+def _most_frequent(events: Iterable[tuple[str, int]], most: int = MATRIX_SIZE) -> tuple[str, ...]:
+    counted: Counter[str] = Counter()
+    for source, number in events:
+        counted[source] += number
+    return tuple(source for source, _ in counted.most_common(most))
+
+
+def _colours(pairs: Mapping[tuple[str, str], int]) -> dict[str, int]:
+    """Return the colour of each source that has its own."""
+    ends = [(source, events) for pair, events in pairs.items() for source in pair]
+    return {source: colour for colour, source in enumerate(_most_frequent(ends, COLOURS))}
+
+
+async def show_paths(request: Request) -> Response:
+    """The ways to conversions."""
+    return await render_paths(await open_page(request))
+
+
+async def render_paths(page: ReportPage) -> Response:
+    """Return the page as somebody opened it."""
+    page = replace(page, view=page.view.changed(date_basis=str(DateBasis.CONVERSION)))
+    view, path = page.view, page.path
+    group, content, problem = Group.SOURCE, None, None
+    try:
+        group = Group(_STEPS.read(page.query) or Group.SOURCE)
+        page.query.finish()
+        content = await page.load(PathsReader(page.space, view, group).load)
+    except REFUSED as error:
+        problem = error
+    pairs: dict[str, str | Sequence[str]] = (
+        {} if group is Group.SOURCE else {_STEPS.name: str(group)}
+    )
+    links = ChoiceLinks(view, path, pairs)
+    return page.render(
+        "paths.html",
+        read_bar(page.space, view, path, without=_NOT_HERE | {OF_TOUCHPOINTS}, also=pairs), problem,
+        page=content, Measure=Measure, reached=REACHED, source_title=title_of,
+        menu=links.own_menu("steps", "Steps", STEPS, group, Group.SOURCE),
+        csv=view.csv_link(
+            f"{page.base}/report.csv", MEASURES, (BY[group],), compare="", limit=1000,
+            only=[*view.only, *REACHED],
+        ),
+    )  # fmt: skip
+
+
+ROUTES = [Route(f"{HOME}/spaces/{{space_id}}/paths", show_paths, methods=["GET"])]

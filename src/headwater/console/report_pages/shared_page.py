@@ -1,0 +1,40 @@
+"""A page of reports that somebody has shared: the one that the link was made for, and nothing else.
+No parameter of a visitor's changes it, and no figure on it is a link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.api.services import services
+from headwater.console.report_pages.models import render_models
+from headwater.console.report_pages.paths import render_paths
+from headwater.console.report_pages.report_page import ReportPage
+from headwater.console.report_pages.revenue import render_revenue
+from headwater.console.report_pages.share_links import SHARED, find_shared, note_opening
+from headwater.console.report_pages.view import SharedView
+from headwater.http.parameters import Query
+from headwater.spaces.spaces import fetch_space
+
+_RENDERERS: dict[str, Callable[[ReportPage], Awaitable[Response]]] = {
+    "": render_revenue, "/models": render_models, "/paths": render_paths,
+}  # fmt: skip
+
+
+async def show_shared(request: Request) -> Response:
+    """The page that a link opens."""
+    async with services(request).database.transaction() as connection:
+        shared = await find_shared(connection, request.path_params["token"])
+        space = await fetch_space(connection, shared.space_id)
+        await note_opening(connection, shared)
+    query = Query(shared.query.encode())
+    page = ReportPage(request, space, [], query, SharedView.read(query), shared.name,
+                      shared.with_notes)  # fmt: skip
+    return await _RENDERERS[shared.page](page)
+
+
+ROUTES = [Route(f"{SHARED}/{{token}}", show_shared, methods=["GET"])]

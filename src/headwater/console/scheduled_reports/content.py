@@ -1,0 +1,147 @@
+"""The content of a scheduled report: the report that its page and its CSV file have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from psycopg import AsyncConnection
+
+from headwater.console.report_pages import figures
+from headwater.console.report_pages.bar import SHAREABLE, model_title
+from headwater.console.report_pages.basis import EVENTS, MONEY, Basis
+from headwater.console.report_pages.breakdown import LEVELS, title
+from headwater.console.report_pages.models import model_choices_report
+from headwater.console.report_pages.paths import paths_csv_report
+from headwater.console.report_pages.view import ReportView
+from headwater.console.scheduled_reports.scheduled_reports import ScheduledReport
+from headwater.http.parameters import Query
+from headwater.notifications.models import Notice, ReportTable
+from headwater.reports.models import FigureColumn, Measure, Report, ReportQuery, ReportRow
+from headwater.reports.report import query_report
+from headwater.reports.report_answer import report_csv
+from headwater.spaces.models import Space
+
+LISTED = 10
+LONGEST_KEY = 60
+LARGEST_FILE = 1_000_000
+"""Characters of a CSV file that is attached."""
+_TITLES = {
+    Measure.CREDITED_REVENUE: "Revenue", Measure.CREDITED_EVENTS: "Conversions",
+    Measure.SHARE: "Share", Measure.NEW_CUSTOMERS: "New customers", Measure.CONTACTS: "People",
+    Measure.TOUCHED_REVENUE: "Touched revenue", Measure.TOUCHED_EVENTS: "Touched conversions",
+    Measure.EVENTS: "Conversions", Measure.REVENUE: "Revenue",
+    Measure.DAYS_TO_CONVERSION: "Days to conversion",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SentQuery:
+    """The report of a view, and the columns of it that a message lists."""
+
+    basis: Basis
+    query: ReportQuery
+    columns: tuple[Measure, ...]
+
+
+def query_of(space: Space, scheduled: ScheduledReport, now: datetime) -> SentQuery:
+    """Return the report that a scheduled one is of. Raises Invalid."""
+    parameters = Query(scheduled.query.encode())
+    view = ReportView.read(parameters)
+    basis = MONEY if view.of_money else EVENTS
+    if scheduled.page == "/models":
+        query = model_choices_report(space, view, parameters, basis, now)
+    elif scheduled.page == "/paths":
+        query = paths_csv_report(space, view, parameters, now)
+    else:
+        query = view.report(space, now, basis.measures, LEVELS[:1])
+        return SentQuery(basis, query, basis.columns)
+    return SentQuery(basis, query, query.measures)
+
+
+async def make_notice(
+    connection: AsyncConnection, space: Space, scheduled: ScheduledReport, now: datetime
+) -> Notice:
+    """Return a report as it is sent. Needs a transaction in which nothing has been read yet. Raises
+    Invalid and ReportTooLarge.
+    """
+    sent = query_of(space, scheduled, now)
+    report = await query_report(connection, space.id, sent.query)
+    dates = figures.dates(report.span)
+    headline = headline_of(sent, report)
+    content = report_csv(sent.query, report).decode("utf-8-sig") if scheduled.with_csv else None
+    is_whole = content is not None and len(content) <= LARGEST_FILE
+    return Notice(
+        subject=f"[{space.name}] {scheduled.name}: {headline}",
+        headline=f"{scheduled.name}, {dates}: {headline}",
+        paragraphs=[
+            f"{space.name}: {SHAREABLE[scheduled.page]}, {basis_of(sent, report)}.",
+            *(["The CSV file is too large to be sent: it is on the page."]
+              if scheduled.with_csv and not is_whole else []),
+        ],
+        table=table_of(sent, report),
+        link=f"/console/spaces/{space.id}{scheduled.end}", link_text="Open the report",
+        file_name=f"report-{report.span.start:%Y-%m-%d}-{report.span.end:%Y-%m-%d}.csv"
+        if is_whole else None,
+        file=content if is_whole else None,
+    )  # fmt: skip
+
+
+def headline_of(sent: SentQuery, report: Report) -> str:
+    """Return the first figure of a report, and its change."""
+    whole = report.overall or report.total
+    first = next(
+        (each for each in (sent.basis.whole, sent.columns[0])
+         if FigureColumn(each) in whole.figures), None,
+    )  # fmt: skip
+    row: ReportRow = whole
+    if first is None:  # of several models: the first one's
+        column = report.columns[0]
+        return _figure(report.total, column, report.currency)
+    text = _figure(row, FigureColumn(first), report.currency)
+    change = figures.change(row, FigureColumn(first))
+    if change is None:
+        return text
+    sign = {"up": "+", "down": "-", "same": ""}[change.direction]
+    return f"{text} ({sign}{change.text})"
+
+
+def basis_of(sent: SentQuery, report: Report) -> str:
+    """Return by which rules the figures are made."""
+    query = sent.query
+    models = " and ".join(model_title(name).lower() for name in query.models)
+    window = f"{query.window_days}-day window" if query.window_days else "any window"
+    compared = report.compared_span
+    beside = f", compared with {figures.dates(compared)}" if compared else ""
+    return f"{models}, {window}, {report.timezone}, {report.currency}{beside}"
+
+
+def table_of(sent: SentQuery, report: Report) -> ReportTable:
+    """Return the first rows of a report."""
+    columns = [column for column in report.columns if column.measure in sent.columns]
+    rows = [
+        [_key(sent, row), *(figures.written(c.measure, row.figures[c]) for c in columns)]
+        for row in report.rows[:LISTED]
+    ]
+    if report.unattributed is not None:
+        nobody = report.unattributed.row.figures
+        values = (figures.written(c.measure, nobody[c]) if c in nobody else "" for c in columns)
+        rows.append(["Unattributed", *values])
+    group = str(sent.query.group_by[0]).replace("_", " ").capitalize()
+    return ReportTable(columns=[group, *map(_head, columns)], rows=rows)
+
+
+def _figure(row: ReportRow, column: FigureColumn, currency: str) -> str:
+    value = figures.written(column.measure, row.figures[column])
+    unit = f" {currency}" if column.measure in figures.MONEY else ""
+    return f"{_TITLES.get(column.measure, 'Value').lower()} {value}{unit}"
+
+
+def _head(column: FigureColumn) -> str:
+    text = _TITLES.get(column.measure, str(column.measure))
+    return f"{text}, {model_title(column.model).lower()}" if column.model else text
+
+
+def _key(sent: SentQuery, row: ReportRow) -> str:
+    text = title(sent.query.group_by[0], row.keys[0])
+    return text if len(text) <= LONGEST_KEY else f"{text[:LONGEST_KEY]}…"

@@ -1,0 +1,115 @@
+"""Making scheduled reports: each is made once for its time, and written to the outbox with that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from headwater.console.scheduled_reports.content import make_notice
+from headwater.console.scheduled_reports.scheduled_reports import (
+    ScheduledReport,
+    find_due,
+    queries,
+)
+from headwater.database.pool import Database
+from headwater.database.queries import fetch_optional
+from headwater.http.errors import Invalid
+from headwater.notifications.channels import fetch_target
+from headwater.notifications.messages import add_message
+from headwater.notifications.models import Notice
+from headwater.notifications.watcher import WatcherDuty
+from headwater.reports.errors import ReportRefused
+from headwater.reports.report_reader import CONNECTION_SECONDS
+from headwater.spaces.models import Space
+from headwater.spaces.spaces import fetch_space
+
+MOST_ATTEMPTS = 3
+RETRY = timedelta(minutes=10)
+
+
+class ReportRunner:
+    """Makes the reports that are due."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def run(self, space_id: int, now: datetime) -> int:
+        """Make the reports of a Space that are due, and return their number."""
+        number = 0
+        while await self._run_next(space_id, now):
+            number += 1
+        return number
+
+    async def _run_next(self, space_id: int, now: datetime) -> bool:
+        lease = uuid4()
+        async with self._database.transaction() as connection:
+            space = await fetch_space(connection, space_id)
+            scheduled = await _claim(connection, space_id, now, lease)
+        if scheduled is None:
+            return False
+        notice, error, is_final = None, None, True
+        try:
+            async with self._database.transaction(CONNECTION_SECONDS) as connection:
+                notice = await make_notice(connection, space, scheduled, now)
+        except Invalid as refusal:
+            error = " ".join(rule for rules in refusal.errors.values() for rule in rules)
+        except ReportRefused as refusal:
+            error, is_final = refusal.message, False
+        async with self._database.transaction() as connection:
+            may_try = not is_final and scheduled.attempts < MOST_ATTEMPTS
+            outcome = _Outcome(now, error, now + RETRY if may_try else None)
+            if await _finish(connection, space, scheduled, lease, outcome):
+                await _announce(connection, space_id, scheduled, notice)
+        return True
+
+
+async def _claim(
+    connection: AsyncConnection, space_id: int, now: datetime, lease: UUID
+) -> ScheduledReport | None:
+    cursor = connection.cursor(row_factory=class_row(ScheduledReport))
+    values = {"space_id": space_id, "now": now, "lease": lease}
+    return await fetch_optional(cursor, queries["claim"], values)
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """The outcome of an attempt at a report."""
+
+    at: datetime
+    error: str | None
+    again: datetime | None
+    """When it is tried again; None when it is done with."""
+
+
+async def _finish(
+    connection: AsyncConnection, space: Space, scheduled: ScheduledReport, lease: UUID,
+    outcome: _Outcome,
+) -> bool:  # fmt: skip
+    again = outcome.again
+    values: dict[str, Any] = {
+        "space_id": space.id, "id": scheduled.id, "lease": lease, "now": outcome.at,
+        "error": outcome.error, "attempts": scheduled.attempts if again else 0,
+        "next_at": again or scheduled.schedule.next_after(outcome.at, space.zone),
+    }  # fmt: skip
+    return await fetch_optional(connection, queries["finish"], values) is not None
+
+
+async def _announce(
+    connection: AsyncConnection, space_id: int, scheduled: ScheduledReport, notice: Notice | None
+) -> None:
+    if notice is None:
+        return
+    for channel_id in scheduled.channel_ids:
+        target = await fetch_target(connection, space_id, channel_id)
+        if target is not None and target.confirmed_at is not None:
+            await add_message(connection, space_id, channel_id, notice)
+
+
+def report_duty(database: Database) -> WatcherDuty:
+    """Return the duty to make scheduled reports."""
+    return WatcherDuty("reports", find_due, ReportRunner(database).run)

@@ -1,0 +1,66 @@
+"""The times of a report: at an hour of the Space's clock, daily, weekly or monthly. Pure.
+
+A time that the clock skips is the moment at which it goes on; of one that it repeats, the first.
+"""
+
+from __future__ import annotations
+
+import calendar
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
+from zoneinfo import ZoneInfo
+
+DAY = timedelta(days=1)
+
+
+class Cadence(StrEnum):
+    """The frequencies of reports."""
+
+    DAILY = "daily"
+    WEEKLY = "weekly"
+    MONTHLY = "monthly"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The times at which a report is due."""
+
+    cadence: Cadence
+    day: int
+    """Of a weekly one the day of the week, 0 being Monday; of a monthly one the day of the month,
+    or the last day of a shorter month.
+    """
+    hour: int
+
+    def next_after(self, moment: datetime, zone: ZoneInfo) -> datetime:
+        """Return the first time that is due after a moment."""
+        day = moment.astimezone(zone).date() - DAY  # a clock may go back over midnight
+        while True:
+            if self.is_on(day):
+                due = datetime.combine(day, time(self.hour), zone).astimezone(UTC)
+                if due > moment:
+                    return due
+            day += DAY
+
+    def is_on(self, day: date) -> bool:
+        """Return whether it is due on a day."""
+        match self.cadence:
+            case Cadence.DAILY:
+                return True
+            case Cadence.WEEKLY:
+                return day.weekday() == self.day
+            case Cadence.MONTHLY:
+                last = calendar.monthrange(day.year, day.month)[1]
+                return day.day == min(self.day, last)
+
+    def words(self) -> str:
+        """Return it in words."""
+        at = f"{self.hour:02}:00"
+        match self.cadence:
+            case Cadence.DAILY:
+                return f"every day at {at}"
+            case Cadence.WEEKLY:
+                return f"every {calendar.day_name[self.day]} at {at}"
+            case Cadence.MONTHLY:
+                return f"every month on day {self.day} at {at}"

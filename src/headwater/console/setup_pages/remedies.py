@@ -1,0 +1,92 @@
+"""The pages of the console on which a problem is mended, and the words for those who are there: at
+a terminal the same is done by commands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headwater.alerts.problems import Alert
+from headwater.alerts.rules import OF_COUNTS, Rule
+from headwater.quality.models import Finding, FindingKind
+
+
+@dataclass(frozen=True)
+class RemedyPlace:
+    """A page that helps."""
+
+    label: str
+    end: str
+    """Of its address, after the Space's."""
+
+
+_ADVICE = {
+    "destination_held": (
+        "Nothing is lost yet, but platforms take only recent events. Replace its token, test it, "
+        "and start sending again."
+    ),
+    "deliveries_late": (
+        "Sending goes on by itself. What was tried, and what the platform answered, is on the "
+        "destination's page."
+    ),
+    "other_currencies": (
+        "See that there are exchange rates (`PUT /rates`), or convert amounts to the Space's "
+        "currency before they are sent."
+    ),
+    "events_rejected": (
+        "They are kept. See the reasons, mend the cause, and process them again."
+    ),
+}  # fmt: skip
+"""What to do on pages, by the kind of problem, in place of commands."""
+
+_ORDERS = RemedyPlace("Orders in", "/orders")
+_SOURCES_HOSTS = RemedyPlace("All your domains and excluded hosts", "/sources#hosts")
+_SITES = RemedyPlace("Test your site", "/sites")
+_LINKS = RemedyPlace("Build tagged links", "/links")
+_PLACES = {
+    FindingKind.EVENTS_REJECTED: (
+        RemedyPlace("What was refused before it was taken, by webhook and by file", "/orders"),
+    ),
+    FindingKind.DUPLICATE_ORDERS: (_ORDERS,),
+    FindingKind.PAYMENT_REFERRERS: (_SOURCES_HOSTS,),
+    FindingKind.SELF_REFERRALS: (_SOURCES_HOSTS,),
+    FindingKind.UNKNOWN_UTM_SOURCES: (
+        RemedyPlace("All names of your own", "/sources#names"),
+        RemedyPlace("Test an address", "/sources"),
+    ),
+    FindingKind.NO_UTM_SOURCE: (_LINKS,),
+    FindingKind.UNTAGGED_CLICKS: (
+        RemedyPlace("Parameters for ad platforms", "/links#templates"), _LINKS,
+    ),
+    FindingKind.ORDERS_WITHOUT_VISIT: (_SITES, _ORDERS),
+    FindingKind.ORDERS_WITHOUT_EMAIL: (_ORDERS,),
+    FindingKind.OTHER_CURRENCIES: (_ORDERS,),
+    FindingKind.FUTURE_EVENTS: (_ORDERS,),
+}  # fmt: skip
+
+
+def advice_of(problem: Alert | Finding) -> str:
+    """Return what to do on pages; what the problem itself says where no page helps."""
+    return _ADVICE.get(problem.kind.value, problem.remedy)
+
+
+def places_of(finding: Finding) -> tuple[RemedyPlace, ...]:
+    """Return the pages that help with a finding."""
+    return _PLACES.get(finding.kind, ())
+
+
+def place_of_alert(alert: Alert) -> RemedyPlace | None:
+    """Return the page on which an alert is dealt with, if there is one."""
+    if alert.destination_id is not None:
+        is_late = alert.kind is Rule.DELIVERIES_LATE
+        end = f"/platforms/{alert.destination_id}"
+        return RemedyPlace(
+            "See what waits" if is_late else "Replace its token",
+            f"{end}?status=retrying#deliveries" if is_late else end,
+        )
+    if alert.kind is Rule.EVENTS_REJECTED:
+        kind = FindingKind.EVENTS_REJECTED
+        return RemedyPlace("See the reasons", f"/data-quality#{kind}")
+    if alert.kind in OF_COUNTS:
+        return RemedyPlace("See the alert", "/alerts")
+    return None

@@ -1,0 +1,67 @@
+"""Page views of each site, among the latest of its Space."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from headwater.database.queries import Queries, fetch_all
+from headwater.sites.origins import is_among
+from headwater.sites.sites import Site
+
+queries = Queries(__name__, "sites.sql")
+
+MOST_VIEWS = 10_000
+"""The latest page views of a Space that are looked at."""
+MOST_ORIGINS = 500
+
+
+@dataclass(frozen=True)
+class _Seen:
+    origin: str | None
+    seen_at: datetime
+    views: int
+    looked_at: int
+
+
+@dataclass(frozen=True)
+class SiteActivity:
+    """The page views of one site among the latest of its Space."""
+
+    seen_at: datetime | None
+    """The last one."""
+    views: int
+    """In 24 hours."""
+    is_all: bool
+    """True when no older page view could change either."""
+
+    @property
+    def views_text(self) -> str:
+        """The number of page views as it is written."""
+        return f"{self.views:,}{'' if self.is_all else '+'}"
+
+
+async def read_activity(
+    connection: AsyncConnection, space_id: int, sites: Sequence[Site]
+) -> dict[int, SiteActivity]:
+    """Return every site's activity, by the site's id."""
+    cursor = connection.cursor(row_factory=class_row(_Seen))
+    values = {"space_id": space_id, "most": MOST_VIEWS, "most_origins": MOST_ORIGINS}
+    seen = await fetch_all(cursor, queries["seen"], values)
+    is_all = sum(each.looked_at for each in seen) < MOST_VIEWS and len(seen) < MOST_ORIGINS
+    return {site.id: _activity(site, seen, is_all=is_all) for site in sites}
+
+
+def _activity(site: Site, seen: Sequence[_Seen], *, is_all: bool) -> SiteActivity:
+    own = [each for each in seen if each.origin and is_among(each.origin, site.origins)]
+    views = sum(each.views for each in own)
+    return SiteActivity(
+        max((each.seen_at for each in own), default=None),
+        views,
+        # Where some of those that were looked at are older than a day, the day is whole.
+        is_all or any(each.views < each.looked_at for each in seen),
+    )

@@ -1,0 +1,108 @@
+"""Connections of the first sample Space: a destination that delivers, one whose token has expired,
+and a shop's webhook; and notes on its days. Each is made in the first run alone.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import json
+import secrets
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from headwater.console.report_pages.chart_notes import add_note, list_notes
+from headwater.demo.client import HttpClient
+from headwater.demo.pretend_platforms import ACCESS_TOKEN, PIXEL_ID
+from headwater.destinations import destinations
+from headwater.destinations.inputs import read_new
+from headwater.settings import Settings
+from headwater.terminal.connection import transaction
+from headwater.terminal.encryption_key import load_encryption_key
+from headwater.webhooks import webhooks
+from headwater.webhooks.settings_input import read_settings
+
+META = {
+    "platform": "meta", "name": "Nordlicht pixel",
+    "settings": {"pixel_id": PIXEL_ID, "test_event_code": "TEST12345"},
+    "secrets": {"access_token": ACCESS_TOKEN},
+    "event_names": {"custom_event_1": None},
+}  # fmt: skip
+GOOGLE = {
+    "platform": "google", "name": "Nordlicht search ads",
+    "settings": {"customer_id": "1234567890"},
+    "secrets": {
+        "client_id": "pretend-id", "client_secret": "pretend-secret",
+        "refresh_token": "pretend-token",
+    },
+    "event_names": {"purchase": "700000001", "sign_up": "700000002"},
+}  # fmt: skip
+NOTES = ((17, "New product pages went live"), (6, "Autumn hikes: budget halved"))
+"""Days ago, and what to remember of them."""
+_SHOP = "https://nordlicht-outdoor.example/wp-json/wc/v3/orders/"
+
+
+async def connect_platforms(settings: Settings, space_id: int) -> None:
+    """Create the destinations, unless there are any."""
+    key = load_encryption_key(settings)
+    async with transaction(settings) as connection:
+        if not await destinations.list_destinations(connection, space_id):
+            for body in (META, GOOGLE):
+                await destinations.create_destination(connection, space_id, read_new(body), key)
+
+
+async def write_notes(settings: Settings, space_id: int, user_id: int, now: datetime) -> None:
+    """Write notes on two days, unless there are any."""
+    async with transaction(settings) as connection:
+        if not await list_notes(connection, space_id, 1):
+            for days, text in NOTES:
+                day = f"{now - timedelta(days=days):%Y-%m-%d}"
+                await add_note(connection, space_id, user_id, day, text)
+
+
+async def create_shop_webhook(settings: Settings, space_id: int) -> tuple[str, str] | None:
+    """Create the shop's webhook and return its path and its signing secret; None when there is one
+    already, whose address nobody knows any more.
+    """
+    secret, key = secrets.token_urlsafe(24), load_encryption_key(settings)
+    async with transaction(settings) as connection:
+        if await webhooks.list_webhooks(connection, space_id):
+            return None
+        reading = read_settings("woocommerce", {})
+        new = webhooks.NewWebhook("woocommerce", "Shop orders", reading, secret)
+        token, _ = await webhooks.create_webhook(connection, space_id, new, key)
+    return f"{webhooks.PATH}/{token}", secret
+
+
+def deliver_orders(base_url: str, path: str, secret: str, now: datetime) -> None:
+    """Report orders as the shop does: two that are taken, one that has no status that counts, one
+    whose total is none, and one that is signed with another secret.
+    """
+    http = HttpClient(base_url)
+    _post(http, path, secret, _order(90001, now))
+    _post(http, path, secret, _order(90002, now, total="129.00"))
+    _post(http, path, secret, _order(90003, now, status="pending"))
+    _post(http, path, secret, _order(90004, now, total="to be agreed"))
+    _post(http, path, "another-secret", _order(90005, now))
+
+
+def _order(number: int, now: datetime, status: str = "processing", **fields: str) -> dict[str, Any]:
+    moment = f"{now.astimezone(UTC) - timedelta(minutes=5):%Y-%m-%dT%H:%M:%S}"
+    return {
+        "id": number, "number": str(number), "status": status, "currency": "EUR", "total": "89.50",
+        "date_created_gmt": moment, "date_paid_gmt": moment, "date_modified_gmt": moment,
+        "billing": {"email": f"order{number}@gmail.com", "first_name": "Lena", "last_name": "Dahl"},
+        "_links": {"self": [{"href": f"{_SHOP}{number}"}]},
+        **fields,
+    }  # fmt: skip
+
+
+def _post(http: HttpClient, path: str, secret: str, order: dict[str, Any]) -> None:
+    body = json.dumps(order).encode()
+    signature = base64.b64encode(hmac.digest(secret.encode(), body, "sha256")).decode()
+    headers = {
+        "Content-Type": "application/json", "X-WC-Webhook-Signature": signature,
+        "X-WC-Webhook-Topic": "order.updated",
+        "X-WC-Webhook-Source": "https://nordlicht-outdoor.example/",
+    }  # fmt: skip
+    http.send("POST", path, body, headers)

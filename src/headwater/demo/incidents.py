@@ -1,0 +1,67 @@
+"""Incidents of the first sample Space: a time without the tag, and ads that stopped. Alerts find
+them by looking at every hour of the past month as if it had just ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from psycopg import AsyncConnection
+
+from headwater.alerts import watches
+from headwater.alerts.evaluation import AlertWatch
+from headwater.database.pool import Database
+from headwater.demo.journeys import Payload
+from headwater.notifications.watcher import announce
+from headwater.settings import Settings
+from headwater.spaces.models import Space
+from headwater.terminal.connection import database_url
+
+PAST = timedelta(days=30)
+"""The time that is looked at."""
+NO_TAG = (timedelta(days=20), timedelta(days=16))
+"""Before now: from and until when no page reported a visit."""
+NO_ADS = timedelta(days=8)
+"""Before now: since when no click on a Google ad has come."""
+FILLING = timedelta(hours=1)
+"""The time after which a new Space is looked at in any case."""
+
+
+def visits_seen(visits: list[Payload], now: datetime) -> list[Payload]:
+    """Return the visits that were reported in spite of the incidents."""
+    return [visit for visit in visits if not _is_lost(visit, now)]
+
+
+def _is_lost(visit: dict[str, Any], now: datetime) -> bool:
+    age = now - datetime.fromisoformat(visit["occurred_at"])
+    is_google = "gclid=" in visit["url"]
+    return NO_TAG[1] < age < NO_TAG[0] or (is_google and age < NO_ADS)
+
+
+async def begin_alerts(connection: AsyncConnection, space: Space) -> None:
+    """Have the past month of a new Space looked at, once it is filled."""
+    now = datetime.now(UTC)
+    past = (now - PAST).astimezone(space.zone).replace(tzinfo=None, minute=0, second=0)
+    await watches.begin_watch(
+        connection, space, now, past.replace(microsecond=0), now + FILLING
+    )  # fmt: skip
+
+
+def find_alerts(settings: Settings, space: Space) -> None:
+    """Look at the past month of a Space, hour by hour."""
+    asyncio.run(_find_alerts(settings, space))
+
+
+async def _find_alerts(settings: Settings, space: Space) -> None:
+    database = Database(database_url(settings), 2)
+    await database.open()
+    try:
+        async with database.connection() as connection:
+            await watches.hasten(connection, space.id)
+        hours = PAST // timedelta(hours=1) + 1
+        watch = AlertWatch(database, announce, most_hours=hours, at_once=True)
+        await watch.look(space.id, datetime.now(UTC))
+    finally:
+        await database.close()

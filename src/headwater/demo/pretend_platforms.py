@@ -1,0 +1,74 @@
+"""A pretend Meta and a pretend Google on loopback, for the demonstration alone: one takes most
+events, the other's token has expired. The service is told of them by the variables that name
+another origin for a platform, in the environment of the one process that the demonstration starts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+from zlib import crc32
+
+PIXEL_ID, ACCESS_TOKEN = "1234567890123456", "pretend-token-of-the-demo"
+_EVENTS = re.compile(r"/v[0-9.]+/[0-9]+/events\?access_token=(.*)")
+_REFUSED_OF = 12
+"""One event of so many is refused."""
+
+
+class PretendPlatforms:
+    """The server, while its block runs."""
+
+    def __init__(self) -> None:
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables that lead a service to it."""
+        origin = f"http://127.0.0.1:{self._server.server_port}"
+        return {"HEADWATER_META_URL": origin, "HEADWATER_GOOGLE_URL": origin}
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def answer(path: str, body: bytes) -> tuple[int, dict[str, Any]]:
+    """Return the status and the body of the answer to a call."""
+    if path == "/token":
+        error = "Token has been expired or revoked."
+        return 400, {"error": "invalid_grant", "error_description": error}
+    called = _EVENTS.fullmatch(path)
+    if called is None:
+        return 404, {"error": {"message": "Unknown path components", "code": 2500}}
+    if called[1] != ACCESS_TOKEN:
+        return 400, {"error": {"message": "Invalid OAuth access token", "code": 190}}
+    events: list[dict[str, Any]] = json.loads(body)["data"]
+    if any(crc32(str(event["event_id"]).encode()) % _REFUSED_OF == 0 for event in events):
+        message = "Invalid parameter: the customer information is not specific enough"
+        return 400, {"error": {"message": message, "code": 100, "error_subcode": 2804050}}
+    return 200, {"events_received": len(events), "messages": []}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        status, content = answer(self.path, body)
+        data = json.dumps(content).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 # the library's name
+        """Log nothing: the service has a log of its own."""

@@ -1,0 +1,43 @@
+"""A test of a sample site that went through: the page, the login and the order of one visit. The
+page itself is not read, as there is none.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from headwater.demo.client import ApiClient
+from headwater.demo.shops import Shop
+from headwater.demo.visits import TrackerClient, make_item
+from headwater.settings import Settings
+from headwater.site_tests.site_test import fetch_test, start_test
+from headwater.sites.sites import Site
+from headwater.terminal.connection import transaction
+
+_TESTER = "tester@nordlicht-outdoor.example"
+
+
+async def begin_test(settings: Settings, space_id: int, site: Site, url: str) -> str | None:
+    """Begin a test of a site and return its click id; None when there was one before."""
+    async with transaction(settings) as connection:
+        if await fetch_test(connection, space_id, site.id) is not None:
+            return None
+        test = await start_test(connection, space_id, site, url)
+    return test.click_id
+
+
+def walk_through(tracker: TrackerClient, api: ApiClient, shop: Shop, click_id: str) -> None:
+    """Open the shop by the test's link, log in and order. What is reported from an address that is
+    none of the site's is refused.
+    """
+    now, page = datetime.now(UTC), f"{shop.origin}/?gclid={click_id}"
+    tracker.report(shop.origin, click_id, [
+        make_item("page", click_id, now, url=page),
+        make_item("identify", f"{click_id}/login", now, email=_TESTER),
+    ])  # fmt: skip
+    api.post("/events/track", {
+        "event_name": "purchase", "email": _TESTER, "trk_token": click_id, "amount": 1,
+        "order_id": "test-order-1", "idempotency_key": "sample-test-order",
+    })  # fmt: skip
+    elsewhere = f"https://staging.{shop.domain}"
+    tracker.report(elsewhere, click_id, [make_item("page", elsewhere, now, url=f"{elsewhere}/")])

@@ -1,0 +1,100 @@
+"""Page views of the sample shops, reported as the tracker in a browser reports them: those of the
+last days from the sample journeys, and in every run a few visitors who have just come.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from uuid import NAMESPACE_URL, uuid5
+
+from headwater.demo.client import HttpClient
+from headwater.demo.journeys import Payload, SamplePerson
+from headwater.demo.shops import Shop
+
+RECENT = timedelta(days=6)
+"""The age up to which visits come as page views: a browser keeps unsent ones for a week."""
+WALK_INS = 9
+"""Visitors of the last half hour of whom nothing else is known."""
+_BROWSERS = (
+    (
+        "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko)"
+        " Chrome/131.0.0.0 Safari/537.36"
+    ),
+    (
+        "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like"
+        " Gecko) Version/18.1 Mobile/15E148 Safari/604.1"
+    ),
+    "Mozilla/5.0 (X11; Linux x86_64; rv:133.0) Gecko/20100101 Firefox/133.0",
+)
+
+
+class TrackerClient:
+    """The browsers of a site's visitors."""
+
+    def __init__(self, base_url: str, endpoint: str, site_key: str) -> None:
+        self._http, self._endpoint, self._site_key = HttpClient(base_url), endpoint, site_key
+
+    def report(self, origin: str, token: str, items: Sequence[Payload]) -> int:
+        """Report items from a page of `origin`, and return the status of the answer."""
+        body = {"site": self._site_key, "token": token, "items": items}
+        headers = {
+            "Content-Type": "text/plain", "Origin": origin,
+            "User-Agent": _BROWSERS[sum(token.encode()) % len(_BROWSERS)],
+        }  # fmt: skip
+        return self._http.send("POST", self._endpoint, json.dumps(body), headers).status
+
+    def report_visits(self, shop: Shop, visits: Sequence[Payload], now: datetime) -> None:
+        """Report visits of a shop, each with the pages that were opened after its first one."""
+        for visit in visits:
+            self.report(shop.origin, visit["trk_token"], _pages_of(shop, visit, now))
+
+
+def is_recent(visit: Payload, now: datetime) -> bool:
+    """Return whether a visit is one that comes as page views."""
+    return now - _moment(visit) < RECENT
+
+
+def walk_ins(shop: Shop, now: datetime) -> list[Payload]:
+    """Return visits of the last half hour, by browsers that were never seen before."""
+    dice = random.Random(f"{shop.seed}/{now}")  # noqa: S311 # for variety alone
+    people = [
+        SamplePerson(
+            shop, number, dice, now - timedelta(minutes=dice.uniform(0.2, 25)),
+            f"{shop.slug}-{now:%Y%m%d%H%M%S}-{number}",
+        )
+        for number in range(WALK_INS)
+    ]  # fmt: skip
+    for person in people:
+        person.visit()
+    return [visit for person in people for visit in person.visits]
+
+
+def make_item(kind: str, key: str, at: datetime, **values: str | None) -> Payload:
+    """Return an item of a report, about something of a moment: of the second before, as a page is
+    opened before anything is done on it.
+    """
+    ago = datetime.now(UTC) - at + timedelta(seconds=1)
+    milliseconds = max(0, int(ago.total_seconds() * 1000))
+    known = {name: value for name, value in values.items() if value is not None}
+    return {"type": kind, "key": str(uuid5(NAMESPACE_URL, key)), "ago": milliseconds, **known}
+
+
+def _pages_of(shop: Shop, visit: Payload, now: datetime) -> list[Payload]:
+    key = f"{visit['trk_token']}/{visit['occurred_at']}"
+    dice = random.Random(key)  # noqa: S311 # repeatable on purpose
+    at, url = _moment(visit), visit["url"]
+    items = [make_item("page", key, at, url=url, referrer=visit.get("referrer"))]
+    for number in range(dice.randrange(4)):
+        at += timedelta(seconds=dice.randrange(10, 120))
+        if at > now:
+            break
+        before, url = url, f"{shop.origin}/{dice.choice(shop.pages)}"
+        items.append(make_item("page", f"{key}/{number}", at, url=url, referrer=before))
+    return items
+
+
+def _moment(visit: Payload) -> datetime:
+    return datetime.fromisoformat(visit["occurred_at"])

@@ -1,0 +1,165 @@
+"""The bytes of an uploaded file as a table: which encoding they are in, and what separates cells.
+
+People export files from spreadsheets of every language. What is no table of text at all ends in a
+sentence that says what to do instead. Pure.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import hashlib
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+ENCODINGS = ("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252")
+HEAD_BYTES = 256 * 1024
+"""Of a file's beginning, by which it is judged; a header has to fit into it."""
+
+SEPARATOR_LINE = re.compile(r"sep=(.)", re.IGNORECASE)
+"""The first line by which Excel is told what separates cells."""
+
+_TRIED_LINES = 50
+_WORKBOOK = (
+    "This is an Excel workbook, not a CSV file. In Excel choose File, Save As, “CSV UTF-8 (Comma "
+    "delimited)”, and upload the file that this makes."
+)
+_COMPRESSED = "The file is compressed. Unpack it, and upload the file that is inside."
+_NO_TABLES = (
+    (b"PK\x03\x04", _WORKBOOK),
+    (b"\xd0\xcf\x11\xe0", _WORKBOOK),
+    (b"\x1f\x8b", _COMPRESSED),
+    (b"7z\xbc\xaf", _COMPRESSED),
+    (b"Rar!", _COMPRESSED),
+    (b"%PDF", "This is a PDF, not a CSV file. Export the table as CSV, and upload that file."),
+    (b"<", "This is a web page, not a CSV file: the download may have failed. Download it again."),
+    (b"{", "This is JSON, not a CSV file. Export the table as CSV, and upload that file."),
+    (b"[{", "This is JSON, not a CSV file. Export the table as CSV, and upload that file."),
+)
+EMPTY = "The file is empty. Export it again, and upload that file."
+BINARY = "This is no text, and so no CSV file. Export the table as CSV, and upload that file."
+
+
+class UnreadableError(Exception):
+    """A file that cannot be imported at all; the text says why."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The way in which the bytes of a CSV file are a table."""
+
+    encoding: str = "utf-8-sig"
+    """One of ENCODINGS."""
+    delimiter: str = ","
+    """A key of DELIMITERS."""
+
+    @property
+    def error_handler(self) -> str:
+        """The codec's way with bytes that are no text: they are kept apart, so that the row which
+        has them is refused.
+        """
+        return "replace" if self.encoding.startswith("utf-16") else "surrogateescape"
+
+
+@dataclass
+class FileSurvey:
+    """The facts of a file that can be gathered while its bytes pass by once."""
+
+    size: int = 0
+    head: bytes = b""
+    is_utf8: bool = True
+    _digest: Any = field(default_factory=hashlib.sha256)
+    _decoder: codecs.IncrementalDecoder = field(
+        default_factory=codecs.getincrementaldecoder("utf-8")
+    )
+
+    def add(self, piece: bytes) -> None:
+        """Take the next bytes."""
+        self.size += len(piece)
+        self._digest.update(piece)
+        if len(self.head) < HEAD_BYTES:
+            self.head += piece[: HEAD_BYTES - len(self.head)]
+        self._decode(piece)
+
+    def finish(self) -> None:
+        """Note that there are no more bytes."""
+        self._decode(b"", final=True)
+
+    @property
+    def digest(self) -> bytes:
+        """SHA-256 of all bytes."""
+        return self._digest.digest()
+
+    def _decode(self, piece: bytes, *, final: bool = False) -> None:
+        if self.is_utf8:
+            try:
+                self._decoder.decode(piece, final)
+            except UnicodeDecodeError:
+                self.is_utf8 = False
+
+
+def read_dialect(head: bytes, *, is_utf8: bool) -> Dialect:
+    """The dialect of a file that begins with `head`. Raises UnreadableError for one that is no
+    table.
+    """
+    if not head.strip():
+        raise UnreadableError(EMPTY)
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    for mark, sentence in _NO_TABLES:
+        if start.startswith(mark):
+            raise UnreadableError(sentence)
+    encoding = _encoding_of(head, is_utf8=is_utf8)
+    text = head.decode(encoding, "replace")
+    if not text.strip("\ufeff \t\r\n"):
+        raise UnreadableError(EMPTY)
+    if "\0" in text:
+        raise UnreadableError(BINARY)
+    return Dialect(encoding, delimiter_of(text))
+
+
+def _encoding_of(head: bytes, *, is_utf8: bool) -> str:
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    sample = head[:4096]
+    if len(sample) > 1 and b"\0" in sample:  # no text in UTF-8 or Latin-1 has one
+        even, odd = sample[::2].count(0), sample[1::2].count(0)
+        if max(even, odd) < len(sample) // 8:
+            raise UnreadableError(BINARY)
+        return "utf-16-le" if odd > even else "utf-16-be"
+    return "utf-8-sig" if is_utf8 else "cp1252"
+
+
+def delimiter_of(text: str) -> str:
+    """The separator of cells in a table's first lines: that which gives the most rows as many
+    cells as the header, and of those the one with the most cells; a comma where nothing does.
+    """
+    # Lines as the reader of tables has them: it knows fewer ends than Python's splitlines.
+    lines = list(islice(io.StringIO(text.lstrip("\ufeff"), newline=""), _TRIED_LINES))
+    named = SEPARATOR_LINE.fullmatch(lines[0].strip("\r\n")) if lines else None
+    if named and named[1] in DELIMITERS:
+        return named[1]
+    scores = {delimiter: _score(lines, delimiter) for delimiter in DELIMITERS}
+    best = max(scores, key=lambda delimiter: scores[delimiter])
+    return best if scores[best] > (0.0, 0) else ","
+
+
+def _score(lines: list[str], delimiter: str) -> tuple[float, int]:
+    rows = list(_rows_of(lines, delimiter))
+    if not rows or len(rows[0]) < 2:
+        return 0.0, 0
+    if len(rows) > 2 and not lines[-1].endswith("\n"):
+        rows.pop()  # it may be cut off
+    alike = sum(len(row) == len(rows[0]) for row in rows)
+    return alike / len(rows), len(rows[0])
+
+
+def _rows_of(lines: list[str], delimiter: str) -> Iterator[list[str]]:
+    try:
+        yield from (row for row in csv.reader(lines, delimiter=delimiter) if row)
+    except csv.Error:
+        return

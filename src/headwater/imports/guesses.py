@@ -1,0 +1,97 @@
+"""Guesses at what a file's columns are, by their names and by what is in them. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+_NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "events": {
+        "email": (
+            "emailaddress", "customeremail", "billingemail", "contactemail", "mail",
+            "kundenemail", "emailadresse", "courriel", "correo",
+        ),
+        "amount": (
+            "total", "ordertotal", "totalprice", "grandtotal", "revenue", "totalamount", "gross",
+            "value", "price", "betrag", "summe", "gesamt", "gesamtbetrag", "gesamtsumme", "umsatz",
+            "montant", "importe",
+        ),
+        "order_id": (
+            "ordernumber", "order", "orderno", "ordernr", "id", "bestellnummer", "bestellung",
+            "auftragsnummer", "transactionid", "invoice", "number", "name", "commande", "pedido",
+        ),
+        "event_time": (
+            "paidat", "datepaid", "processedat", "createdat", "orderdate", "datecreated",
+            "purchasedate", "date", "datetime", "time", "timestamp", "created", "datum",
+            "bestelldatum", "kaufdatum", "zeit", "fecha",
+        ),
+        "event_name": ("event",),
+        "currency": ("currencycode", "währung", "devise", "moneda"),
+        "first_name": ("billingfirstname", "customerfirstname", "givenname", "vorname", "prénom"),
+        "last_name": ("billinglastname", "customerlastname", "surname", "nachname", "nom"),
+        "full_name": ("customername", "billingname", "customer", "kunde"),
+        "phone": ("phonenumber", "billingphone", "telephone", "telefon", "mobile"),
+        "company_name": ("company", "billingcompany", "firma"),
+        "url": ("landingpage", "landingsite", "pageurl"),
+        "ip": ("ipaddress", "customeripaddress"),
+        "trk_source": ("utmsource", "source"),
+        "trk_type": ("utmmedium", "medium"),
+        "trk_campaign": ("utmcampaign", "campaign"),
+        "trk_keyword": ("utmterm", "keyword"),
+    },
+    "contacts": {
+        "email": ("emailaddress", "mail", "customeremail", "emailadresse", "courriel", "correo"),
+        "phone": ("phonenumber", "telephone", "telefon", "mobile"),
+        "name": ("fullname", "customername", "customer", "kunde"),
+        "location": ("city", "address", "ort", "stadt", "ville"),
+    },
+    "touchpoints": {
+        "email": ("emailaddress", "mail"),
+        "occurred_at": ("date", "datetime", "time", "timestamp", "visitedat", "datum"),
+        "url": ("landingpage", "page"),
+        "referrer": ("referer",),
+        "source": ("utmsource",),
+        "campaign_name": ("utmcampaign", "campaign"),
+        "keyword": ("utmterm",),
+    },
+    "ads": {},
+}  # fmt: skip
+"""By kind and field, the names that columns of it have besides its own, the likeliest first."""
+
+_EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,200}\.[^@\s]{2,50}")
+
+
+def guess_columns(
+    kind: str, fields: Collection[str], columns: Sequence[str], rows: Sequence[Mapping[str, str]]
+) -> dict[str, str]:
+    """The field of each column that is known by its name; where no column is named as an address,
+    the first that is full of addresses is `email`. Each field is of one column.
+    """
+    plain = {column: _plain(column) for column in columns}
+    guesses: dict[str, str] = {}
+
+    def take(name: str, wanted: str) -> bool:
+        match = next((c for c in columns if c not in guesses and plain[c] == wanted), None)
+        if match is not None:
+            guesses[match] = name
+        return match is not None
+
+    for name in fields:
+        take(name, _plain(name))
+    for name, others in _NAMES[kind].items():
+        if name in fields and name not in guesses.values():
+            any(take(name, other) for other in others)
+    if "email" in fields and "email" not in guesses.values():
+        addressed = next((c for c in columns if c not in guesses and _are_emails(rows, c)), None)
+        if addressed is not None:
+            guesses[addressed] = "email"
+    return {column: guesses[column] for column in columns if column in guesses}
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in name.casefold() if letter.isalnum())
+
+
+def _are_emails(rows: Sequence[Mapping[str, str]], column: str) -> bool:
+    filled = [text for row in rows if (text := row.get(column, "").strip())]
+    return bool(filled) and all(_EMAIL.fullmatch(text[:400]) for text in filled)

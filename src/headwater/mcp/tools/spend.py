@@ -1,0 +1,116 @@
+"""Tools about what ads have cost."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from headwater.http.json_decoder import refuse_bad_text
+from headwater.http.openapi import TEXT, object_schema
+from headwater.http.parameters import JsonInput
+from headwater.mcp.confirmation import (
+    CONFIRM,
+    PREVIEW,
+    check_confirmation,
+    preview,
+    read_confirmation,
+)
+from headwater.mcp.context import ToolContext
+from headwater.mcp.tool import Arguments, Schema, Tool, arguments_of, as_in, without_words
+from headwater.reports.report_reader import CONNECTION_SECONDS
+from headwater.reports.spend_answer import (
+    GROUP,
+    PARAMETERS,
+    SPEND,
+    read_spend_query,
+    spend_answer,
+)
+from headwater.reports.spend_report import query_spend
+from headwater.spend import parameters
+from headwater.spend.inputs import FIELDS, read_spend
+from headwater.spend.ledger import (
+    count_spend,
+    delete_spend,
+    deletion_answer,
+    put_report,
+)
+
+_OPTIONAL = ", ".join(name for name, field in FIELDS.items() if not field.missing)
+_ROWS: Schema = {
+    "type": "array",
+    "items": {"type": "object"},
+    "description": f"Rows of date, platform, amount, currency; optional: {_OPTIONAL}.",
+}
+_DELETE = "delete_spend"
+
+
+async def _query(context: ToolContext, arguments: Arguments) -> Any:
+    async with context.transaction() as connection:
+        space = await context.space(connection)
+    query = read_spend_query(JsonInput(arguments), space, datetime.now(UTC))
+    async with context.transaction(CONNECTION_SECONDS) as connection:
+        report = await query_spend(connection, context.space_id, query)
+    return spend_answer(query, report)
+
+
+async def _put(context: ToolContext, arguments: Arguments) -> Any:
+    refuse_bad_text(arguments)
+    report = read_spend(arguments, datetime.now(UTC))
+    async with context.transaction() as connection:
+        await put_report(connection, context.space_id, report.rows, report.as_of)
+    return {"message": f"Rows stored: {len(report.rows)}."}
+
+
+async def _delete(context: ToolContext, arguments: Arguments) -> Any:
+    confirmation = read_confirmation(arguments)
+    query = JsonInput({name: value for name, value in arguments.items() if name != CONFIRM.name})
+    choice = parameters.read_choice(query, whole=False)
+    query.finish()
+    async with context.transaction() as connection:
+        count = deletion_answer(
+            await count_spend(connection, context.space_id, choice), deleted=False
+        )
+        would_go = msgspec.to_builtins({**count, **choice.bound(context.space_id)})
+        if confirmation is None:
+            return preview(context, _DELETE, would_go)
+        check_confirmation(context, _DELETE, would_go, confirmation)
+        await delete_spend(connection, context.space_id, choice)
+    return {"message": f"Rows deleted: {count['rows']}."}
+
+
+TOOLS = (
+    Tool(
+        name="query_spend",
+        title="Query spend",
+        description="Ad spend beside what it brought: ROAS, CPA, CAC. unmatched is in no row.",
+        arguments=arguments_of(GROUP) | as_in("query_report", arguments_of(*PARAMETERS[1:])),
+        answer=without_words(SPEND),
+        call=_query,
+    ),
+    Tool(
+        name="put_spend",
+        title="Store spend",
+        description="Store what ads have cost; a row of a known day and place is replaced.",
+        arguments={"spend": _ROWS, "as_of": {"type": "string", "description": "If not now."}},
+        required=("spend",),
+        answer=object_schema({"message": TEXT}),
+        call=_put,
+        writes=True,
+        destructive=True,
+        idempotent=True,
+    ),
+    Tool(
+        name=_DELETE,
+        title="Delete spend",
+        description="Delete spend of some days, in two calls: the first only counts rows.",
+        arguments=arguments_of(parameters.START, parameters.END, parameters.PLATFORM, CONFIRM),
+        required=("start_date", "end_date"),
+        answer=object_schema(PREVIEW, "would_go", "confirm"),
+        call=_delete,
+        writes=True,
+        destructive=True,
+        idempotent=True,
+    ),
+)

@@ -1,0 +1,1 @@
+"""Telling people: the channels of a Space, and messages on their way to them."""

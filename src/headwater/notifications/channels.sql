@@ -1,0 +1,62 @@
+-- name: list
+-- The channels of a Space.
+SELECT c.id, c.kind, c.name, c.address, c.hint, c.rules, c.made_by, c.created_at, c.confirmed_at,
+       c.sent_at, c.went_well, c.error
+FROM channels c
+WHERE c.space_id = %(space_id)s AND c.removed_at IS NULL
+ORDER BY c.id
+LIMIT %(most)s;
+
+-- name: lock_space
+-- Channels are made one after the other, or there could be more than may be.
+SELECT s.id FROM spaces s WHERE s.id = %(space_id)s FOR UPDATE;
+
+-- name: count
+SELECT count(*) FROM channels c WHERE c.space_id = %(space_id)s AND c.removed_at IS NULL;
+
+-- name: create
+INSERT INTO channels (space_id, kind, name, address, hint, rules, made_by, confirmed_at)
+VALUES (%(space_id)s, %(kind)s, %(name)s, %(address)s, %(hint)s, %(rules)s, %(user_id)s,
+        CASE WHEN %(is_confirmed)s THEN now() END)
+RETURNING id;
+
+-- name: set_secret
+UPDATE channels c SET secret = %(secret)s WHERE c.space_id = %(space_id)s AND c.id = %(id)s;
+
+-- name: change
+UPDATE channels c SET name = %(name)s, rules = %(rules)s
+WHERE c.space_id = %(space_id)s AND c.id = %(id)s AND c.removed_at IS NULL
+RETURNING c.id;
+
+-- name: remove
+-- Remove a channel, with its address.
+UPDATE channels c SET removed_at = now(), secret = NULL, address = NULL, confirmed_at = NULL
+WHERE c.space_id = %(space_id)s AND c.id = %(id)s AND c.removed_at IS NULL
+RETURNING c.id;
+
+-- name: confirm
+UPDATE channels c SET confirmed_at = coalesce(c.confirmed_at, now())
+WHERE c.space_id = %(space_id)s AND c.id = %(id)s AND c.removed_at IS NULL
+RETURNING c.id;
+
+-- name: fetch
+SELECT c.id, c.kind, c.name, c.address, c.secret, c.hint, c.confirmed_at, c.made_by
+FROM channels c
+WHERE c.space_id = %(space_id)s AND c.id = %(id)s AND c.removed_at IS NULL;
+
+-- name: note_result
+-- How a message, or a test, went.
+UPDATE channels c SET sent_at = %(at)s, went_well = %(went_well)s, error = %(error)s
+WHERE c.space_id = %(space_id)s AND c.id = %(id)s;
+
+-- name: for_rule
+-- The channels that are told of alerts by a rule.
+SELECT c.id FROM channels c
+WHERE c.space_id = %(space_id)s AND c.removed_at IS NULL AND c.confirmed_at IS NOT NULL
+  AND %(rule)s = ANY(c.rules)
+ORDER BY c.id;
+
+-- name: is_member
+-- Whether an address is that of a member.
+SELECT EXISTS (SELECT FROM memberships m JOIN users u ON u.id = m.user_id
+               WHERE m.space_id = %(space_id)s AND u.email = %(address)s);

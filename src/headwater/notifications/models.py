@@ -1,0 +1,27 @@
+"""Notices, as they are before it is known by which way they go."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class ReportTable(msgspec.Struct, frozen=True, kw_only=True):
+    """A small table."""
+
+    columns: list[str]
+    rows: list[list[str]]
+
+
+class Notice(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that people are told: figures and words, and nothing of any contact."""
+
+    subject: str
+    headline: str
+    paragraphs: list[str] = []
+    table: ReportTable | None = None
+    link: str
+    """The address of the page, without the service's own."""
+    link_text: str = "See what to do"
+    file_name: str | None = None
+    file: str | None = None
+    """A CSV file."""

@@ -1,0 +1,116 @@
+"""The process for alerts: it looks at Spaces, makes reports whose time has come, and sends
+messages; one thing after the other for a Space, several Spaces at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import structlog
+from psycopg import AsyncConnection
+
+from headwater.alerts import watches
+from headwater.alerts.evaluation import AlertWatch
+from headwater.alerts.history import AlertStep
+from headwater.database.pool import UNAVAILABLE, Database
+from headwater.notifications import messages
+from headwater.notifications.messages import announce_alerts
+from headwater.notifications.sender import MessageSender
+from headwater.spaces.models import Space
+
+PAUSE_SECONDS = 0.5
+LINGER_SECONDS = 2.0
+"""The time for which a process without work stays."""
+AT_ONCE = 4
+FAULT_SECONDS = 300.0
+"""The time for which a piece of work is left alone after an error in our own code."""
+
+log = structlog.get_logger()
+
+Find = Callable[[AsyncConnection, datetime], Awaitable[Sequence[int]]]
+Attend = Callable[[int, datetime], Awaitable[object]]
+
+
+@dataclass(frozen=True)
+class WatcherDuty:
+    """A kind of work, found and done by Space."""
+
+    name: str
+    find: Find
+    attend: Attend
+
+
+class Watcher:
+    """Does its duties until it is stopped or nothing has been due for a while."""
+
+    def __init__(
+        self, database: Database, duties: Sequence[WatcherDuty], stopping: asyncio.Event,
+        linger: float = LINGER_SECONDS,
+    ) -> None:  # fmt: skip
+        self._database, self._duties = database, duties
+        self._stopping, self._linger = stopping, linger
+        self._places = asyncio.Semaphore(AT_ONCE)
+        self._faults: dict[tuple[str, int], float] = {}
+
+    async def run(self) -> None:
+        """Work."""
+        busy_at = time.monotonic()
+        while not self._stopping.is_set():
+            if await self.work(datetime.now(UTC)):
+                busy_at = time.monotonic()
+            elif time.monotonic() - busy_at > self._linger:
+                return
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), PAUSE_SECONDS)
+
+    async def work(self, now: datetime) -> int:
+        """Do everything that is due, and return the number of pieces."""
+        pieces = 0
+        for duty in self._duties:
+            async with self._database.connection() as connection:
+                due = await duty.find(connection, now)
+            due = [one for one in due if self._is_trusted(duty, one)]
+            await asyncio.gather(*(self._attend(duty, space_id, now) for space_id in due))
+            pieces += len(due)
+        return pieces
+
+    def _is_trusted(self, duty: WatcherDuty, space_id: int) -> bool:
+        return time.monotonic() >= self._faults.get((duty.name, space_id), 0)
+
+    async def _attend(self, duty: WatcherDuty, space_id: int, now: datetime) -> None:
+        async with self._places:
+            if self._stopping.is_set():
+                return
+            try:
+                await duty.attend(space_id, now)
+            except UNAVAILABLE as error:
+                log.warning("space put off", space_id=space_id, duty=duty.name,
+                            error=type(error).__name__)  # fmt: skip
+                self._faults[duty.name, space_id] = time.monotonic() + LINGER_SECONDS
+            except Exception:  # a fault of one Space is not the others'
+                log.exception("duty failed", space_id=space_id, duty=duty.name)
+                self._faults[duty.name, space_id] = time.monotonic() + FAULT_SECONDS
+
+
+def alert_duty(database: Database) -> WatcherDuty:
+    """Return the duty to look at Spaces."""
+    watch = AlertWatch(database, announce)
+    return WatcherDuty("alerts", watches.find_due, watch.look)
+
+
+def message_duty(sender: MessageSender) -> WatcherDuty:
+    """Return the duty to send messages."""
+    return WatcherDuty("messages", messages.find_due, sender.send_due)
+
+
+async def announce(connection: AsyncConnection, space: Space, steps: Sequence[AlertStep]) -> None:
+    """Store the messages about what became of alerts, but for muted rules."""
+    choices = await watches.read_choices(connection, space.id)
+    now = datetime.now(UTC)
+    muted = frozenset(str(rule) for rule, choice in choices.items() if choice.is_muted(now))
+    await announce_alerts(connection, space, steps, muted)

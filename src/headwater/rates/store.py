@@ -1,0 +1,93 @@
+"""Put rates, list them, and load those that amounts of some days need."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+from psycopg import AsyncConnection
+from psycopg.sql import SQL
+
+from headwater.database.bulk_values import rows
+from headwater.database.queries import Queries, fetch_all
+from headwater.http.pagination import Page, Position, page_of, to_key
+from headwater.rates.exchange import RateTable, days_before
+
+queries = Queries(__name__, "rates.sql")
+
+_NEWEST_FIRST, _OLDEST_FIRST = SQL("DESC"), SQL("ASC")
+_BEYOND_ALL = 2**63 - 1
+_EPOCH = date(1970, 1, 1)
+
+
+class Rate(msgspec.Struct, frozen=True):
+    """The worth of one unit of a currency in another, on a day."""
+
+    date: date
+    base: str
+    currency: str
+    rate: Decimal
+    """Units of `currency` for one of `base`."""
+
+
+class ReferenceRate(msgspec.Struct, frozen=True):
+    """A rate for all Spaces."""
+
+    date: date
+    currency: str
+    per_euro: Decimal
+
+
+async def put_rates(connection: AsyncConnection, space_id: int, rates: Sequence[Rate]) -> None:
+    """Put a Space's own rates. Of one day and pair the last counts."""
+    by_key = {(rate.date, rate.base, rate.currency): rate for rate in rates}
+    values = {"space_id": space_id, "rates": rows(by_key.values())}
+    await connection.execute(queries["put"], values)
+
+
+async def put_reference_rates(connection: AsyncConnection, rates: Sequence[ReferenceRate]) -> None:
+    """Put rates for all Spaces. Of one day and currency the last counts."""
+    by_key = {(rate.date, rate.currency): rate for rate in rates}
+    await connection.execute(queries["put_reference"], {"rates": rows(by_key.values())})
+
+
+async def list_rates(
+    connection: AsyncConnection, space_id: int, per_page: int, at: Position | None
+) -> Page:
+    """One page of a Space's own rates, the latest days first."""
+    backward = at is not None and at.backward
+    bound: dict[str, Any] = {
+        "space_id": space_id, "limit": per_page + 1, "after_day": date.min, "after": 0,
+        "before_day": date.max, "before": _BEYOND_ALL,
+    }  # fmt: skip
+    if at is not None:
+        end = "after" if backward else "before"
+        day = date.fromordinal(_EPOCH.toordinal() + at.key[0])
+        bound |= {f"{end}_day": day, end: at.key[1]}
+    statement = queries["page"].format(order=_OLDEST_FIRST if backward else _NEWEST_FIRST)
+    cursor = await connection.execute(statement, bound, prepare=False)
+    return page_of(await cursor.fetchall(), per_page, at, to_key)
+
+
+async def load_rates(
+    connection: AsyncConnection, space_id: int, days: Collection[date], currencies: Collection[str]
+) -> RateTable:
+    """Return the rates that amounts of some days in some currencies need."""
+    if not days:
+        return RateTable()
+    wanted = days_before(days)
+    bound = {
+        "space_id": space_id, "days": wanted, "currencies": sorted(currencies),
+        "first_day": wanted[0], "last_day": wanted[-1],
+    }  # fmt: skip
+    own: dict[date, dict[tuple[str, str], Fraction]] = {}
+    for day, base, currency, rate in await fetch_all(connection, queries["own"], bound):
+        own.setdefault(day, {})[base, currency] = Fraction(rate)
+    per_euro: dict[date, dict[str, Fraction]] = {}
+    for day, currency, rate in await fetch_all(connection, queries["reference"], bound):
+        per_euro.setdefault(day, {})[currency] = Fraction(rate)
+    return RateTable(own, per_euro)

@@ -1,0 +1,129 @@
+"""A report of spend as JSON and as CSV, and its parameters."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import datetime
+from typing import Any
+
+from headwater.events.parameters import EVENT_NAMES_PARAMETER
+from headwater.http.fields import one_of
+from headwater.http.openapi import NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, WHOLE, Schema, object_schema
+from headwater.http.parameters import Input, Parameter
+from headwater.reports.explanation_answer import WINDOW
+from headwater.reports.key_parameters import only_parameter
+from headwater.reports.models import DateBasis, Filters, Group, ReportQuery
+from headwater.reports.parameters import (
+    CURRENCY,
+    DATE_BASIS,
+    LIMIT,
+    MODEL,
+    NO_GROUPS,
+    PERIOD,
+    TIME,
+    read_span,
+)
+from headwater.reports.report_answer import DATES, harmless, in_digits, number, written_span
+from headwater.reports.spend_report import GROUPS, MEASURES, ONLY, CostFigures, CostReport
+from headwater.spaces.models import Space
+
+GROUP = Parameter(
+    name="group_by", kind=one_of([*map(str, GROUPS), NO_GROUPS]), default="source",
+    description="What rows are of.",
+)  # fmt: skip
+ONLY_PLACES = only_parameter(ONLY, "Only these rows of groups: source:google_ads, ….")
+PARAMETERS = (
+    GROUP, PERIOD, *TIME.parameters, MODEL, WINDOW, EVENT_NAMES_PARAMETER, ONLY_PLACES, DATE_BASIS,
+    CURRENCY, LIMIT,
+)  # fmt: skip
+FIGURES = (
+    "spend", "impressions", "clicks", "credited_revenue", "credited_events", "new_customers",
+    "new_customer_revenue", "roas", "cpa", "cac", "platform_conversions", "platform_revenue",
+)  # fmt: skip
+
+
+def read_spend_query(query: Input, space: Space, now: datetime) -> ReportQuery:
+    """Read the report that parameters describe. Raises Invalid with every rule they break."""
+    span = read_span(query, space, now)
+    group = GROUP.read(query)
+    report_query = ReportQuery(
+        start=span.start, end=span.end, measures=MEASURES,
+        group_by=() if group in (None, NO_GROUPS) else (Group(group),),
+        models=(MODEL.read(query) or "last_touch",), window_days=WINDOW.read(query) or 0,
+        filters=Filters(EVENT_NAMES_PARAMETER.read(query), only=ONLY_PLACES.read(query)),
+        date_basis=DateBasis(DATE_BASIS.read(query) or DateBasis.CONVERSION),
+        limit=LIMIT.read(query) or 0, currency=CURRENCY.read(query),
+    )  # fmt: skip
+    query.finish()
+    return report_query
+
+
+def spend_answer(query: ReportQuery, report: CostReport) -> dict[str, Any]:
+    """Return a report as JSON has it."""
+    return {
+        "columns": _columns(report),
+        "rows": [
+            [*([row.key, row.label] if report.group else []), *_values(row.figures)]
+            for row in report.rows
+        ],
+        "left_out": report.left_out,
+        "totals": _named(report.total),
+        "with_spend": _named(report.with_spend),
+        "unmatched": _named(report.without_place),
+        "period": written_span(report.span),
+        "timezone": report.timezone,
+        "currency": report.currency,
+        "attribution_model": query.models[0],
+        "attribution_window": query.window_days,
+        "date_basis": str(query.date_basis),
+    }
+
+
+def spend_csv(report: CostReport) -> bytes:
+    """Return the rows as CSV, and what has no place as the last of them."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(_columns(report))
+    if report.group is None:
+        writer.writerow(map(in_digits, _values(report.total)))
+        return text.getvalue().encode()
+    for row in report.rows:
+        names = (harmless(row.key), harmless(row.label))
+        writer.writerow([*names, *map(in_digits, _values(row.figures))])
+    writer.writerow(["", "unmatched", *map(in_digits, _values(report.without_place))])
+    return text.getvalue().encode()
+
+
+def _columns(report: CostReport) -> list[str]:
+    keys = [str(report.group), f"{report.group}_name"] if report.group else []
+    return [*keys, *FIGURES]
+
+
+def _values(figures: CostFigures) -> list[float | None]:
+    return [
+        float(figures.spend), figures.spent[1], figures.spent[2],
+        number(figures.credited_revenue), number(figures.credited_events), figures.new_customers,
+        number(figures.new_customer_revenue), number(figures.roas), number(figures.cpa),
+        number(figures.cac),
+        float(figures.platform_conversions), float(figures.platform_revenue),
+    ]  # fmt: skip
+
+
+def _named(figures: CostFigures) -> dict[str, float | None]:
+    return dict(zip(FIGURES, _values(figures), strict=True))
+
+
+_BY_FIGURE: Schema = {"type": "object", "additionalProperties": NUMBER_OR_NULL}
+SPEND: Schema = object_schema(
+    {
+        "columns": {"type": "array", "items": TEXT},
+        "rows": {"type": "array", "items": {"type": "array"}},
+        "left_out": {**WHOLE, "description": "Groups beyond the limit."},
+        "totals": {**_BY_FIGURE, "description": "Of all events and all of the ledger."},
+        "with_spend": {**_BY_FIGURE, "description": "Of the rows that have spend."},
+        "unmatched": {**_BY_FIGURE, "description": "Spend that has no row in the group."},
+        "period": DATES, "timezone": TEXT, "currency": TEXT, "attribution_model": TEXT_OR_NULL,
+        "attribution_window": WHOLE, "date_basis": TEXT,
+    }
+)  # fmt: skip

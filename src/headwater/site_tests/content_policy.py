@@ -1,0 +1,120 @@
+"""Content security policies: which directive keeps an address out of a page. Pure.
+
+Reads what decides about the tracker: the sources of scripts and of connections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import SplitResult, urlsplit
+
+LONGEST_POLICY = 16 * 1024
+FALLBACKS: dict[str, tuple[str, ...]] = {
+    "script": ("script-src-elem", "script-src", "default-src"),
+    "connect": ("connect-src", "default-src"),
+}
+_PORTS = {"http": 80, "https": 443}
+
+Use = Literal["script", "connect"]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """An address that a page wants to use."""
+
+    use: Use
+    url: str
+    page_url: str
+    nonce: str = ""
+    """The script tag's."""
+
+
+def blocking_directive(policies: Sequence[str], wanted: Wanted) -> str:
+    """Return the directive that keeps an address out, of the first policy that does; "" when every
+    policy lets it in. A header may hold several policies, separated by commas.
+    """
+    for text in policies:
+        for policy in text[:LONGEST_POLICY].split(","):
+            directive, sources = _governing(policy, wanted.use)
+            if directive and not _is_allowed(sources, wanted):
+                return directive
+    return ""
+
+
+def _governing(policy: str, use: Use) -> tuple[str, list[str]]:
+    """Return the directive of a policy that decides about a use, and its sources; "" for none."""
+    directives: dict[str, list[str]] = {}
+    for part in policy.split(";"):
+        name, *sources = part.split() or [""]
+        directives.setdefault(name.lower(), sources)
+    directive = next((name for name in FALLBACKS[use] if name in directives), "")
+    return directive, directives.get(directive, [])
+
+
+def _is_allowed(sources: Sequence[str], wanted: Wanted) -> bool:
+    lowered = [source.lower() for source in sources]
+    if wanted.use == "script":
+        if wanted.nonce and f"'nonce-{wanted.nonce}'" in sources:
+            return True
+        if "'strict-dynamic'" in lowered:
+            return False
+    try:
+        url, page = urlsplit(wanted.url), urlsplit(wanted.page_url)
+        return any(_matches(source, url, page) for source in lowered)
+    except ValueError:
+        return False
+
+
+def _matches(source: str, url: SplitResult, page: SplitResult) -> bool:
+    if source == "'self'":
+        return _same_host(url, page) and _is_scheme(url.scheme, page.scheme)
+    if source.startswith("'"):
+        return False
+    if source == "*":
+        return url.scheme in _PORTS
+    if source.endswith(":") and "/" not in source:
+        return _is_scheme(url.scheme, source[:-1])
+    scheme, separator, rest = source.partition("://")
+    if not separator:
+        scheme, rest = page.scheme, source
+    if not _is_scheme(url.scheme, scheme):
+        return False
+    authority, _, path = rest.partition("/")
+    return _is_host(authority, url) and _is_path(f"/{path}" if path else "", url.path or "/")
+
+
+def _is_scheme(actual: str, allowed: str) -> bool:
+    return actual == allowed or (allowed == "http" and actual == "https")
+
+
+def _same_host(url: SplitResult, page: SplitResult) -> bool:
+    same_port = _port(url) == _port(page)
+    upgraded = (page.scheme, url.scheme) == ("http", "https") and _port(url) == _PORTS["https"]
+    return url.hostname == page.hostname and (same_port or upgraded)
+
+
+def _is_host(authority: str, url: SplitResult) -> bool:
+    host, colon, port = authority.rpartition(":")
+    if not colon or port.endswith("]"):
+        host, port = authority, ""
+    actual = url.hostname or ""
+    if host.startswith("*."):
+        fits = actual.endswith(host[1:])
+    else:
+        fits = host in ("*", actual, f"[{actual}]")
+    if not fits:
+        return False
+    return port == "*" or str(_port(url)) == (port or str(_PORTS.get(url.scheme, "")))
+
+
+def _is_path(allowed: str, actual: str) -> bool:
+    if not allowed:
+        return True
+    path = actual.lower()
+    return path.startswith(allowed) if allowed.endswith("/") else path == allowed
+
+
+def _port(url: SplitResult) -> int:
+    return url.port or _PORTS.get(url.scheme, 0)

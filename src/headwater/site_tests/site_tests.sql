@@ -1,0 +1,73 @@
+-- name: start
+-- A new test of a site in place of the one before. What has been accepted so far has a lower number.
+INSERT INTO site_tests AS t (space_id, site_id, url, click_id, receipt_mark)
+VALUES (%(space_id)s, %(site_id)s, %(url)s, %(click_id)s, nextval('receipt_ids'))
+ON CONFLICT (space_id, site_id) DO UPDATE
+SET url = excluded.url, click_id = excluded.click_id, started_at = now(),
+    receipt_mark = excluded.receipt_mark, probe = NULL;
+
+-- name: write_probe
+-- What was read of the page, if the test is still the same one.
+UPDATE site_tests SET probe = %(probe)s
+WHERE space_id = %(space_id)s AND site_id = %(site_id)s AND click_id = %(click_id)s;
+
+-- name: fetch
+-- The latest test of a site.
+SELECT url, click_id, started_at, receipt_mark, probe FROM site_tests
+WHERE space_id = %(space_id)s AND site_id = %(site_id)s;
+
+-- name: visitor
+-- Page views of the site since the test began, among the first %(most)s of the Space: those with the
+-- test's click id, or without, and whose they are.
+SELECT count(*) FILTER (WHERE of_site.is_clicked) AS clicked,
+       count(*) FILTER (WHERE NOT of_site.is_clicked) AS others,
+       coalesce(array_agg(DISTINCT of_site.contact_id) FILTER (WHERE of_site.is_clicked), '{}')
+           AS clicked_contacts,
+       coalesce(array_agg(DISTINCT of_site.contact_id) FILTER (WHERE NOT of_site.is_clicked), '{}')
+           AS other_contacts
+FROM (SELECT h.contact_id, position(%(click_id)s IN h.url) > 0 AS is_clicked
+      FROM (SELECT l.contact_id, l.url FROM hits l
+            WHERE l.space_id = %(space_id)s AND l.id > %(receipt_mark)s
+            ORDER BY l.id LIMIT %(most)s) h
+      WHERE h.url LIKE ANY(%(patterns)s::text[])) of_site;
+
+-- name: known
+-- Whether these contacts said who they are since the test began, and whether their browsers keep the
+-- token.
+SELECT coalesce(bool_or(i.kind IN ('email', 'tracking_id', 'phone')), false) AS is_identified,
+       coalesce(bool_or(i.kind = 'trk_token'), false) AS has_token
+FROM contact_identifiers i
+WHERE i.space_id = %(space_id)s AND i.contact_id = ANY(%(contacts)s::bigint[])
+  AND i.recency > %(receipt_mark)s;
+
+-- name: orders
+-- Orders since the test began, among the first %(most)s events, without imported ones.
+SELECT e.id AS event_id, e.order_id, e.sender,
+       EXISTS (SELECT FROM hits h
+               WHERE h.space_id = %(space_id)s AND h.contact_id = e.contact_id) AS has_visit,
+       e.contact_id = ANY(%(contacts)s::bigint[]) AS is_of_test, e.event_time, e.received_at
+FROM (SELECT l.id, l.order_id, l.sender, l.contact_id, l.event_time, l.received_at, l.event_name
+      FROM events l
+      WHERE l.space_id = %(space_id)s AND l.id > %(receipt_mark)s
+      ORDER BY l.id LIMIT %(most)s) e
+WHERE e.event_name = ANY(%(sales)s) AND e.sender IS DISTINCT FROM 'import'
+ORDER BY e.id
+LIMIT %(most_orders)s;
+
+-- name: repeated
+-- Orders since the test began whose number had come before. A page's and the server's report of one
+-- order is as it should be.
+SELECT e.order_id, e.id AS event_id
+FROM (SELECT l.id, l.event_id, l.sender FROM duplicates l
+      WHERE l.space_id = %(space_id)s AND l.id > %(receipt_mark)s AND l.reason = 'order_id'
+      ORDER BY l.id LIMIT %(most_orders)s) d
+JOIN events e ON e.space_id = %(space_id)s AND e.id = d.event_id
+WHERE (d.sender IS NOT DISTINCT FROM 'browser') = (e.sender IS NOT DISTINCT FROM 'browser')
+ORDER BY d.id;
+
+-- name: waiting
+-- The age of what has waited longest to be processed, in seconds.
+SELECT coalesce(extract(epoch FROM now() - i.received_at), 0)::float8
+FROM (SELECT min(w.received_at) AS received_at
+      FROM (SELECT l.received_at FROM inbox l
+            WHERE l.space_id = %(space_id)s ORDER BY l.id LIMIT 1) w) i;

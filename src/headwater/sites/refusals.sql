@@ -1,0 +1,26 @@
+-- name: note
+-- Why a report of a site's pages was refused, written once a minute at most.
+INSERT INTO site_refusals AS r (space_id, site_id, reason, detail, noted_at)
+VALUES (%(space_id)s, %(site_id)s, %(reason)s, %(detail)s, %(noted_at)s)
+ON CONFLICT (space_id, site_id, reason) DO UPDATE
+SET detail = excluded.detail, noted_at = excluded.noted_at
+WHERE r.noted_at < excluded.noted_at - interval '1 minute';
+
+-- name: note_key
+-- That a page of these origins has reported with a key that no site has, for the sites of which it can
+-- be; of which Space they are is what is being asked.
+INSERT INTO site_refusals AS r (space_id, site_id, reason, detail, noted_at)
+SELECT s.space_id, s.id, 'key', %(detail)s, %(noted_at)s
+FROM sites s
+WHERE s.origins && %(origins)s::text[] AND s.revoked_at IS NULL
+ORDER BY s.space_id, s.id
+LIMIT 20
+ON CONFLICT (space_id, site_id, reason) DO UPDATE
+SET detail = excluded.detail, noted_at = excluded.noted_at
+WHERE r.noted_at < excluded.noted_at - interval '1 minute';
+
+-- name: list
+-- Why reports of a site's pages were refused since then, the latest first.
+SELECT r.reason, r.detail, r.noted_at FROM site_refusals r
+WHERE r.space_id = %(space_id)s AND r.site_id = %(site_id)s AND r.noted_at > %(since)s
+ORDER BY r.noted_at DESC;

@@ -1,0 +1,40 @@
+"""The part that a Space has in the rules by which sources are named: its exclusions, with the hosts
+of its sites, and its own names of sources.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from psycopg import AsyncConnection
+
+from headwater.database.queries import Queries, fetch_all
+from headwater.sources.addresses import read_address
+from headwater.sources.exclusions import Exclusions, exclusions_of
+from headwater.sources.source_names import SourceNames, source_names_of
+from headwater.spaces.models import Space
+
+queries = Queries(__name__, "source_rules.sql")
+
+
+class SourceRules(NamedTuple):
+    """A Space's part in the rules."""
+
+    exclusions: Exclusions
+    names: SourceNames
+
+
+async def fetch_source_rules(connection: AsyncConnection, space: Space) -> SourceRules:
+    """Return a Space's part in the rules, as it is for visits that come now."""
+    own = (*space.own_domains, *await fetch_own_hosts(connection, space.id))
+    hosts = tuple(host for host in own if read_address(host) is not None)
+    return SourceRules(
+        exclusions_of(hosts, tuple(space.excluded_referrers), tuple(space.heeded_referrers)),
+        source_names_of(tuple(sorted(space.source_names.items()))),
+    )
+
+
+async def fetch_own_hosts(connection: AsyncConnection, space_id: int) -> list[str]:
+    """Return the hosts of a Space's sites, without the signs of their subdomains."""
+    rows = await fetch_all(connection, queries["own_hosts"], {"space_id": space_id})
+    return [host for (host,) in rows if read_address(host) is not None]

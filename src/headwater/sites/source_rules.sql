@@ -1,0 +1,6 @@
+-- name: own_hosts
+-- The hosts of the Space's sites, without the signs of their subdomains.
+SELECT DISTINCT split_part(split_part(replace(o.origin, '://*.', '://'), '://', 2), ':', 1)
+FROM sites s CROSS JOIN LATERAL unnest(s.origins) AS o (origin)
+WHERE s.space_id = %(space_id)s
+ORDER BY 1;

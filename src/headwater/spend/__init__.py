@@ -1,0 +1,1 @@
+"""The spend ledger: what ads have cost, as the platforms report it."""

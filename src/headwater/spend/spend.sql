@@ -1,0 +1,103 @@
+-- name: put
+-- Rows of a report, new or in place of earlier ones. Of one key the latest report counts, of one
+-- report the last row; what is equal even so is decided by the figures, so that no order of reports
+-- makes another ledger. In one order everywhere, so that two requests never wait for each other in a
+-- circle.
+INSERT INTO spend AS s
+    (space_id, date, key, platform, account_id, campaign_id, adset_id, ad_id, country, currency,
+     amount, impressions, "clicks", platform_conversions, platform_revenue, timezone, as_of, place)
+SELECT DISTINCT ON (r.date, r.key)
+       %(space_id)s, r.date, r.key, r.platform, r.account_id, r.campaign_id, r.adset_id, r.ad_id,
+       r.country, r.currency, r.amount, r.impressions, r.clicks, r.platform_conversions,
+       r.platform_revenue, r.timezone, coalesce(r.as_of, now()), r.place
+FROM {rows}
+ORDER BY r.date, r.key, coalesce(r.as_of, now()) DESC, r.place DESC, r.amount DESC,
+         r.impressions DESC NULLS LAST, r.clicks DESC NULLS LAST,
+         r.platform_conversions DESC NULLS LAST, r.platform_revenue DESC NULLS LAST,
+         r.timezone COLLATE "C" DESC NULLS LAST
+ON CONFLICT (space_id, date, key) DO UPDATE
+SET amount = excluded.amount, impressions = excluded.impressions, "clicks" = excluded.clicks,
+    platform_conversions = excluded.platform_conversions,
+    platform_revenue = excluded.platform_revenue, timezone = excluded.timezone,
+    as_of = excluded.as_of, place = excluded.place
+WHERE (excluded.as_of, excluded.place, excluded.amount, coalesce(excluded.impressions, -1),
+       coalesce(excluded.clicks, -1), coalesce(excluded.platform_conversions, -1),
+       coalesce(excluded.platform_revenue, -1), coalesce(excluded.timezone, '') COLLATE "C")
+    > (s.as_of, s.place, s.amount, coalesce(s.impressions, -1), coalesce(s.clicks, -1),
+       coalesce(s.platform_conversions, -1), coalesce(s.platform_revenue, -1),
+       coalesce(s.timezone, '') COLLATE "C");
+
+-- name: rows_of_request
+-- The rows of one request.
+json_to_recordset(%(rows)s::json) AS r (
+    date date, key bytea, platform text, account_id text, campaign_id text, adset_id text,
+    ad_id text, country text, currency text, amount numeric, impressions bigint, "clicks" bigint,
+    platform_conversions numeric, platform_revenue numeric, timezone text, as_of timestamptz,
+    place integer)
+
+-- name: make_room
+-- A table for the rows of a file, which only this connection sees.
+CREATE TEMPORARY TABLE IF NOT EXISTS arriving_spend (
+    date date, key bytea, platform text, account_id text, campaign_id text, adset_id text,
+    ad_id text, country text, currency text, amount numeric, impressions bigint, "clicks" bigint,
+    platform_conversions numeric, platform_revenue numeric, timezone text, as_of timestamptz,
+    place integer
+) ON COMMIT DELETE ROWS;
+
+-- name: fill
+-- The rows of a part of a file.
+COPY arriving_spend FROM STDIN;
+
+-- name: page
+-- A page of the ledger, the latest days first.
+SELECT (SELECT row_to_json(line)::text FROM (
+            SELECT s.date, s.platform, nullif(s.account_id, '') AS account_id,
+                   nullif(s.campaign_id, '') AS campaign_id, nullif(s.adset_id, '') AS adset_id,
+                   nullif(s.ad_id, '') AS ad_id, nullif(s.country, '') AS country, s.currency,
+                   trim_scale(s.amount) AS amount, s.impressions, s.clicks,
+                   trim_scale(s.platform_conversions) AS platform_conversions,
+                   trim_scale(s.platform_revenue) AS platform_revenue, s.timezone,
+                   iso_utc(s.as_of) AS as_of
+       ) line), s.date - '1970-01-01'::date, s.number
+FROM (
+    SELECT s.*
+    FROM spend s
+    WHERE s.space_id = %(space_id)s
+      AND (s.date, s.number) > (%(after_day)s, %(after)s)
+      AND (s.date, s.number) < (%(before_day)s, %(before)s)
+      AND {chosen}
+    ORDER BY s.date {order}, s.number {order}
+    LIMIT %(limit)s
+) s
+ORDER BY s.date DESC, s.number DESC;
+
+-- name: chosen
+-- The rows that a request is about.
+s.space_id = %(space_id)s AND s.date BETWEEN %(first_day)s AND %(last_day)s
+AND (%(platform)s::text IS NULL OR s.platform = %(platform)s)
+AND (%(account_id)s::text IS NULL OR s.account_id = %(account_id)s)
+AND (%(campaign_id)s::text IS NULL OR s.campaign_id = %(campaign_id)s)
+AND (%(currency)s::text IS NULL OR s.currency = %(currency)s)
+
+-- name: count
+-- What a deletion would take away: how many rows, and their days.
+SELECT count(*), min(s.date), max(s.date) FROM spend s
+WHERE s.space_id = %(space_id)s AND {chosen};
+
+-- name: delete
+-- Delete rows of the ledger.
+DELETE FROM spend s WHERE s.space_id = %(space_id)s AND {chosen};
+
+-- name: rows
+-- The ledger of some days, as it is broken down.
+SELECT s.date, s.platform, s.currency,
+       CASE WHEN s.ad_id <> '' THEN ARRAY[s.account_id, s.campaign_id, s.adset_id, s.ad_id]
+            WHEN s.adset_id <> '' THEN ARRAY[s.account_id, s.campaign_id, s.adset_id]
+            WHEN s.campaign_id <> '' THEN ARRAY[s.account_id, s.campaign_id]
+            WHEN s.account_id <> '' THEN ARRAY[s.account_id]
+            ELSE ARRAY[]::text[] END,
+       s.country, (s.amount * 1000000)::bigint, coalesce(s.impressions, 0), coalesce(s.clicks, 0),
+       coalesce(s.platform_conversions * 1000000, 0)::bigint,
+       coalesce(s.platform_revenue * 1000000, 0)::bigint
+FROM spend s
+WHERE s.space_id = %(space_id)s AND s.date BETWEEN %(first_day)s AND %(last_day)s;

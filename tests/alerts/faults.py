@@ -1,0 +1,170 @@
+"""Faults that are planted into ordinary months, and whether they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from headwater.alerts.rules import Rule
+from tests.alerts.simulation import LEARNED, SOURCES, Month, Told, Values, Watch, ordinary_month
+
+Fault = Callable[[Month, slice, np.random.Generator], None]
+
+
+def no_tag(month: Month, after: slice, dice: np.random.Generator) -> None:
+    """The tag is gone from the pages: no visit, and half of the orders cannot be tied to one."""
+    for values in (month.visits, month.direct, *month.sources.values()):
+        values[after] = 0
+    for source in (*SOURCES, "direct"):
+        lost = dice.binomial(month.orders[source][after], 0.5)
+        month.orders[source][after] -= lost
+        month.orders[""][after] += lost
+
+
+def no_consent(month: Month, after: slice, dice: np.random.Generator) -> None:
+    """The consent banner does not answer: three of four visits are not reported."""
+    month.visits[after] = dice.binomial(month.visits[after], 0.25)
+    for values in (month.direct, *month.sources.values()):
+        values[after] = dice.binomial(values[after], 0.25)
+
+
+def no_parameters(source: str) -> Fault:
+    """A redirect strips a source's parameters: its visits are direct."""
+
+    def plant(month: Month, after: slice, _: np.random.Generator) -> None:
+        month.direct[after] += month.sources[source][after]
+        month.sources[source][after] = 0
+
+    return plant
+
+
+def no_channel(source: str) -> Fault:
+    """A channel dies: its visits, and their orders, are gone."""
+
+    def plant(month: Month, after: slice, _: np.random.Generator) -> None:
+        month.visits[after] -= month.sources[source][after]
+        month.sources[source][after] = 0
+        month.orders[source][after] = 0
+
+    return plant
+
+
+def fewer_orders(remainder: float) -> Fault:
+    """Of the orders only a part is reported."""
+
+    def plant(month: Month, after: slice, dice: np.random.Generator) -> None:
+        for values in month.orders.values():
+            values[after] = dice.binomial(values[after], remainder)
+
+    return plant
+
+
+def bad_file(month: Month, after: slice, _: np.random.Generator) -> None:
+    """A file whose rows are refused."""
+    month.rejected[after.start] += 60
+
+
+def refusing(month: Month, after: slice, dice: np.random.Generator) -> None:
+    """A platform refuses most events."""
+    refused = dice.binomial(month.delivered[after], 0.8)
+    month.delivered[after] -= refused
+    month.failed[after] += refused
+
+
+def doubled(month: Month, after: slice, _: np.random.Generator) -> None:
+    """Every order comes a second time, from another sender."""
+    month.repeated[after] += month.all_orders[after]
+    for values in month.orders.values():
+        values[after] *= 2
+
+
+def nameless(month: Month, after: slice, dice: np.random.Generator) -> None:
+    """Orders do not say any more who ordered."""
+    for source in (*SOURCES, "direct"):
+        lost = dice.binomial(month.orders[source][after], 0.9)
+        month.orders[source][after] -= lost
+        month.orders[""][after] += lost
+
+
+@dataclass(frozen=True)
+class PlantedFault:
+    """A fault, the size of the Space, and the rule by which it has to be told."""
+
+    name: str
+    plant: Fault
+    size: int
+    rule: Rule
+    subject: str = ""
+
+    def measured(self, month: Month) -> Values:
+        """What has to come in for the fault to be seen."""
+        if self.rule is Rule.VISITS_FELL:
+            return month.visits
+        if self.rule is Rule.SOURCE_VISITS_FELL:
+            return month.sources[self.subject]
+        if self.rule is Rule.REJECTIONS_ROSE:
+            return np.full(month.hours, 1_000)
+        return month.all_orders
+
+
+def _of(name: str, plant: Fault, rule: Rule, *sizes: int, subject: str = "") -> list[PlantedFault]:
+    return [PlantedFault(name, plant, size, rule, subject) for size in sizes]
+
+
+FAULTS = [
+    *_of("tag removed", no_tag, Rule.VISITS_FELL, 40, 150, 600, 3_000, 150_000),
+    *_of("consent banner broken", no_consent, Rule.VISITS_FELL, 150, 600, 3_000, 20_000),
+    *_of("UTM stripped", no_parameters("google_ads"), Rule.SOURCE_VISITS_FELL,
+         150, 600, 3_000, 20_000, subject="google_ads"),
+    *_of("click id stripped", no_parameters("facebook_ads"), Rule.SOURCE_VISITS_FELL,
+         600, 20_000, subject="facebook_ads"),
+    *_of("channel dies", no_channel("tiktok_ads"), Rule.SOURCE_VISITS_FELL,
+         150, 600, 3_000, 150_000, subject="tiktok_ads"),
+    *_of("webhook stopped", fewer_orders(0), Rule.ORDERS_FELL, 150, 600, 3_000, 20_000),
+    *_of("API key revoked", fewer_orders(0), Rule.ORDERS_FELL, 3_000, 150_000),
+    *_of("one of two webhooks stopped", fewer_orders(0.3), Rule.ORDERS_FELL, 3_000, 20_000),
+    *_of("CSV rejected", bad_file, Rule.REJECTIONS_ROSE, 12, 150, 20_000),
+    *_of("platform refuses events", refusing, Rule.DELIVERIES_FAILED, 600, 3_000, 20_000,
+         subject="1"),
+    *_of("orders doubled", doubled, Rule.ORDERS_REPEATED, 600, 3_000, 20_000),
+    *_of("orders without a name", nameless, Rule.UNATTRIBUTED_ROSE, 3_000, 20_000),
+]  # fmt: skip
+AN_HOUR = 40
+"""The count of an hour of traffic: in Spaces with less, the time in which that many are usual."""
+
+
+@dataclass(frozen=True)
+class PlantedResult:
+    """What became of a fault."""
+
+    fault: PlantedFault
+    hours: int | None
+    """Until it was told; None when it was not."""
+    allowed: int
+    others: tuple[Told, ...]
+    """What else was told by then."""
+
+    @property
+    def is_told(self) -> bool:
+        return self.hours is not None and self.hours <= self.allowed
+
+
+def run_fault(fault: PlantedFault, seed: int) -> PlantedResult:
+    """Plant a fault at some hour of the month's second week."""
+    dice = np.random.default_rng(seed)
+    month = ordinary_month(dice, fault.size)
+    start = LEARNED + 24 * int(dice.integers(5, 10)) + int(dice.integers(8, 20))
+    measured = np.cumsum(fault.measured(month)[start - 168 : start])
+    allowed = 1 + int(np.searchsorted(measured, AN_HOUR))
+    after = slice(start, month.hours)
+    fault.plant(month, after, dice)
+    watch = Watch(month)
+    told = watch.run(end=min(start + allowed + 24, month.hours))
+    ours = [one for one in told if (one.rule, one.subject) == (fault.rule, fault.subject)
+            and one.hour + LEARNED >= start]  # fmt: skip
+    hours = ours[0].hour + LEARNED + 1 - start if ours else None
+    by = start - LEARNED + (hours or allowed)
+    others = tuple(one for one in told if start - LEARNED <= one.hour < by and one not in ours)
+    return PlantedResult(fault, hours, allowed, others)

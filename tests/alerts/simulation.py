@@ -1,0 +1,204 @@
+"""Ordinary months of Spaces, as counts by the hour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from headwater.alerts.judgement import judge_day, judge_hour
+from headwater.alerts.models import Alertness, DayCounts, Judgement, SpaceCounts
+from headwater.alerts.rules import Rule
+from headwater.alerts.series import DAYS, CountSeries
+
+LEARNED, MONTH = 36 * 24, 30 * 24
+SAME_HOURS = 24
+"""An alert that comes back within them is the same one."""
+SIZES = (12, 40, 150, 600, 3_000, 20_000, 150_000)
+"""Visits a day."""
+SOURCES = ("google_ads", "facebook_ads", "google", "email", "tiktok_ads")
+
+Values = np.ndarray
+
+
+@dataclass
+class Month:
+    """What is counted in a Space in five weeks to learn from and a month."""
+
+    visits: Values
+    sources: dict[str, Values]
+    direct: Values
+    orders: dict[str, Values]
+    """By source, `direct` and `` for none."""
+    repeated: Values
+    rejected: Values
+    delivered: Values
+    failed: Values
+    basket: float
+    amounts: dict[str, Values] = field(default_factory=dict[str, Values])
+
+    @property
+    def hours(self) -> int:
+        return len(self.visits)
+
+    @property
+    def touches(self) -> Values:
+        return self.direct + sum(self.sources.values())
+
+    @property
+    def all_orders(self) -> Values:
+        return np.sum(list(self.orders.values()), axis=0)
+
+
+def ordinary_month(dice: np.random.Generator, size: int) -> Month:
+    """A month without a fault: days and nights, weekends, growth, holidays, promotions, pauses."""
+    hours = LEARNED + MONTH
+    business = dice.random() < 0.3
+    rate = _shape(dice, business)[np.arange(hours) % 168] * size / 24
+    rate = rate * (1 + dice.uniform(-0.03, 0.05)) ** (np.arange(hours) / 168)
+    rate = rate * np.repeat(dice.lognormal(0, 0.1, hours // 24), 24)
+    rate = rate * dice.lognormal(0, 0.05, hours)
+    buying = np.full(hours, dice.uniform(0.015, 0.05))
+    for start in _days(dice, hours, 1.5):  # holidays
+        quiet, asleep = dice.uniform(0.15, 0.6), 8  # hours until those would be up who are not
+        rate[start : start + 24] *= np.interp(np.arange(24), [0, asleep], [1, quiet])
+        buying[start : start + 24] *= 0 if business else dice.uniform(0.4, 1)
+    shares = dice.dirichlet(np.full(len(SOURCES) + 1, 3.0))
+    by_source = {
+        source: rate * share for source, share in zip((*SOURCES, "direct"), shares, strict=True)
+    }
+    for start in _days(dice, hours, 2):  # promotions
+        begin, length = start + int(dice.integers(6, 20)), int(dice.integers(4, 60))
+        by_source[str(dice.choice(SOURCES))][begin : begin + length] *= dice.uniform(1.5, 5)
+        buying[begin : begin + length] *= dice.uniform(1, 1.6)
+    for start in _days(dice, hours, 1.5):  # a campaign of several pauses
+        begin, length = start + int(dice.integers(0, 24)), int(dice.integers(48, 360))
+        by_source[str(dice.choice(SOURCES))][begin : begin + length] *= dice.uniform(0.55, 0.85)
+    return _counted(dice, by_source, buying)
+
+
+def _counted(dice: np.random.Generator, by_source: dict[str, Values], buying: Values) -> Month:
+    counts = {source: dice.poisson(rate) for source, rate in by_source.items()}
+    visits = np.sum(list(counts.values()), axis=0)
+    unattributed = dice.uniform(0.03, 0.3)
+    orders = {
+        source: dice.poisson(rate * buying * (1 - unattributed))
+        for source, rate in by_source.items()
+    }
+    orders[""] = dice.poisson(np.sum(list(by_source.values()), axis=0) * buying * unattributed)
+    whole = np.sum(list(orders.values()), axis=0)
+    failing = dice.uniform(0, 0.1)
+    failed = dice.binomial(whole, failing)
+    trickle = dice.uniform(0, 0.01)
+    month = Month(
+        visits, {source: counts[source] for source in SOURCES}, counts["direct"], orders,
+        dice.binomial(whole, dice.uniform(0, 0.02)), dice.poisson(visits * trickle * 0.05),
+        whole - failed, failed, dice.uniform(20, 200),
+    )  # fmt: skip
+    month.amounts = {
+        source: np.round(number * month.basket * dice.lognormal(0, 0.4, len(number))).astype(int)
+        for source, number in orders.items()
+    }
+    return month
+
+
+def _shape(dice: np.random.Generator, business: bool) -> Values:
+    """The mean of each hour of the week, 1 on average."""
+    hour = np.arange(24)
+    day = 0.12 + np.exp(-(((hour - dice.uniform(11, 15)) / 4) ** 2))
+    day += (0.0 if business else 0.9) * np.exp(-(((hour - 20) / 2.5) ** 2))
+    week = np.array([1, 1, 1, 1, 0.95, *((0.1, 0.1) if business else (1.15, 1.25))])
+    shape = np.concatenate([day * factor for factor in week])
+    return shape / shape.mean()
+
+
+def _days(dice: np.random.Generator, hours: int, mean: float) -> Iterator[int]:
+    for _ in range(dice.poisson(mean)):
+        yield int(dice.integers(0, hours // 24)) * 24
+
+
+@dataclass
+class Told:
+    """An alert as it was opened: by which rule, about what, after how many hours of the month."""
+
+    rule: Rule
+    subject: str
+    hour: int
+
+
+class Watch:
+    """Judges a month hour by hour, as the evaluation does."""
+
+    def __init__(self, month: Month) -> None:
+        totals = _totals
+        self._series = {
+            "visits": totals(month.visits), "touches": totals(month.touches),
+            "orders": totals(month.all_orders), "untouched": totals(month.orders[""]),
+            "repeated": totals(month.repeated), "rejected": totals(month.rejected),
+            "finished": totals(month.delivered + month.failed), "failed": totals(month.failed),
+        }  # fmt: skip
+        self._sources = {source: totals(values) for source, values in month.sources.items()}
+        self._day_orders = {name: totals(_daily(month.orders[name])) for name in SOURCES}
+        self._day_revenue = {name: totals(_daily(month.amounts[name])) for name in SOURCES}
+        self._hours = month.hours
+        self._open: dict[tuple[Rule, str], int] = {}
+        self._well: dict[tuple[Rule, str], int] = {}
+        self._ended: dict[tuple[Rule, str], int] = {}
+        self.told: list[Told] = []
+
+    def run(self, start: int = LEARNED, end: int | None = None) -> list[Told]:
+        for hour in range(start, end or self._hours):
+            self._take(hour, judge_hour(self._counts(hour + 1), self._alertness(hour, 1)), 1)
+            if hour % 24 == 23:
+                days = self._days((hour + 1) // 24)
+                self._take(hour, judge_day(days, self._alertness(hour, 24)), 24)
+        return self.told
+
+    def _alertness(self, hour: int, step: int) -> Alertness:
+        ages = {key: (hour + 1 - since) // step for key, since in self._open.items()}
+        well = {key: (hour - ended) // step or 1 for key, ended in self._ended.items()
+                if hour - ended < SAME_HOURS}  # fmt: skip
+        return Alertness(open_for=ages, well_for=well)
+
+    def _take(self, hour: int, judged: list[Judgement], step: int) -> None:
+        for each in judged:
+            key = (each.rule, each.subject)
+            if key not in self._open:
+                if each.is_out:
+                    self._open[key] = hour + 1 - step
+                    if hour - self._ended.get(key, -SAME_HOURS) < SAME_HOURS:
+                        continue
+                    self.told.append(Told(each.rule, each.subject, hour - LEARNED))
+            elif each.is_well:
+                self._well[key] = self._well.get(key, 0) + 1
+                if self._well[key] >= 2:
+                    del self._open[key], self._well[key]
+                    self._ended[key] = hour
+            else:
+                self._well[key] = 0
+                if hour - self._open[key] > 168:
+                    del self._open[key]
+
+    def _counts(self, end: int) -> SpaceCounts:
+        one = {name: CountSeries(totals, end) for name, totals in self._series.items()}
+        return SpaceCounts(
+            visits=one["visits"], touches=one["touches"],
+            by_source={name: CountSeries(totals, end) for name, totals in self._sources.items()},
+            orders=one["orders"], untouched=one["untouched"], repeated=one["repeated"],
+            rejected=one["rejected"], finished={"1": one["finished"]}, failed={"1": one["failed"]},
+        )  # fmt: skip
+
+    def _days(self, end: int) -> DayCounts:
+        return DayCounts(
+            {name: CountSeries(totals, end, DAYS) for name, totals in self._day_orders.items()},
+            {name: CountSeries(totals, end, DAYS) for name, totals in self._day_revenue.items()},
+        )
+
+
+def _totals(values: Values) -> list[int]:
+    return [0, *np.cumsum(values).tolist()]
+
+
+def _daily(values: Values) -> Values:
+    return values.reshape(-1, 24).sum(axis=1)

@@ -1,0 +1,204 @@
+"""A Space is looked at by the hour: what fell out of its usual range is told once, with its cause,
+and so is its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.alerts.evaluation import AlertWatch
+from headwater.alerts.history import AlertStep
+from headwater.alerts.rules import Rule, Sensitivity
+from headwater.alerts.watches import RuleChoice, choose
+from headwater.database.pool import Database
+from tests.support.accounts import Accounts
+from tests.support.factories import Stage
+
+NOW = datetime(2026, 5, 13, 12, 10, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+WEEKS = timedelta(days=36)
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection, space_id: int) -> Stage:
+    return Stage(connection, space_id, "")
+
+
+class Looker:
+    """Looks at a Space, hour by hour."""
+
+    def __init__(self, database_url: str, space_id: int) -> None:
+        self._url, self._space_id = database_url, space_id
+        self._accounts = Accounts(database_url)
+        self.told: list[AlertStep] = []
+
+    def look(self, *moments: datetime, at_once: bool = True) -> list[AlertStep]:
+        async def run() -> list[AlertStep]:
+            database = Database(self._url, 2)
+            await database.open()
+            try:
+                watch = AlertWatch(database, self._tell, at_once=at_once)
+                steps: list[AlertStep] = []
+                for moment in moments:
+                    steps += await watch.look(self._space_id, moment)
+                return steps
+            finally:
+                await database.close()
+
+        return self._accounts.run(lambda _: run())
+
+    async def _tell(self, _: Any, __: Any, steps: Sequence[AlertStep]) -> None:
+        self.told += steps
+
+
+@pytest.fixture
+def looker(database_url: str, space_id: int) -> Looker:
+    return Looker(database_url, space_id)
+
+
+def visit(stage: Stage, start: datetime, end: datetime, hourly: int = 30) -> None:
+    """So many visits an hour."""
+    contact = stage.contact()
+    stage.connection.execute(
+        "INSERT INTO visits (space_id, id, contact_id, device, started_at, last_hit_at)"
+        " SELECT %s, nextval('receipt_ids'), %s, gen_random_uuid(), at, at"
+        " FROM generate_series(%s::timestamptz, %s::timestamptz - interval '1 second', %s) at",
+        (stage.space_id, contact, start, end, HOUR / hourly),
+    )
+
+
+def order(stage: Stage, start: datetime, end: datetime, hourly: int = 20, **columns: Any) -> None:
+    """So many orders an hour, each of a contact of its own without a touchpoint."""
+    contact = stage.contact()
+    stage.connection.execute(
+        "INSERT INTO events (space_id, id, contact_id, event_name, event_time, received_at, amount,"
+        " sender) SELECT %s, nextval('receipt_ids'), %s, 'purchase', at, at,"
+        " 10 + (extract(epoch FROM at)::bigint / 60) %% 1000, %s"
+        " FROM generate_series(%s::timestamptz, %s::timestamptz - interval '1 second', %s) at",
+        (stage.space_id, contact, columns.get("sender", "api_key"), start, end, HOUR / hourly),
+    )
+
+
+def noon(hours: float) -> datetime:
+    return NOW.replace(minute=0) + hours * HOUR
+
+
+def steps(told: Sequence[AlertStep]) -> list[tuple[Rule, str]]:
+    return [(step.rule, str(step.step)) for step in told]
+
+
+def test_it_works(looker: Looker, stage: Stage) -> None:
+    """Visits stop at ten: at eleven it is told, once; they come again at one: that is told, too."""
+    visit(stage, NOW - WEEKS, noon(-2))
+    order(stage, NOW - WEEKS, noon(6))
+    looker.look(noon(-2.9))
+    assert looker.told == []
+    looker.look(noon(-0.9))
+    assert steps(looker.told) == [(Rule.VISITS_FELL, "opened")]
+    (step,) = looker.told
+    assert step.title == "Visits stopped: 0 in an hour, usually 19 to 41"
+    assert step.cause.startswith("Hardly a page reports visits any more while 20 orders came")
+    assert step.at == noon(-1)
+    looker.look(noon(0.1), noon(1.1))
+    assert steps(looker.told) == [(Rule.VISITS_FELL, "opened")]
+    visit(stage, noon(1), noon(6))
+    looker.look(noon(2.1))
+    assert len(looker.told) == 1, "one good hour is not enough"
+    looker.look(noon(3.1))
+    assert steps(looker.told)[1:] == [(Rule.VISITS_FELL, "ended")]
+
+
+def test_hours_are_made_up_for(looker: Looker, stage: Stage) -> None:
+    """After hours without a worker, what has ended meanwhile is in the history, and not told."""
+    visit(stage, NOW - WEEKS, noon(-8))
+    visit(stage, noon(-5), noon(1))
+    looker.look(noon(-9.9), noon(0.1))
+    assert looker.told == []
+    rows = stage.connection.execute(
+        "SELECT s.step FROM alert_steps s WHERE s.space_id = %s ORDER BY s.id", (stage.space_id,)
+    ).fetchall()
+    assert rows == [("opened",), ("ended",)]
+
+
+def test_what_waits_to_be_processed_is_the_alert(
+    looker: Looker, stage: Stage, connection: psycopg.Connection
+) -> None:
+    """The pipeline stands: figures that are not in are not judged, until they are."""
+    now = datetime.now(UTC).replace(minute=10)
+    visit(stage, now - WEEKS, now - 2 * HOUR)
+    looker.look(now - 2.5 * HOUR)
+    connection.execute(
+        "INSERT INTO inbox (space_id, kind, received_at, payload)"
+        " VALUES (%s, 'none', now() - interval '10 minutes', '{}')", (stage.space_id,),
+    )  # fmt: skip
+    looker.look(now)
+    assert steps(looker.told) == [(Rule.PROCESSING_LATE, "opened")]
+    connection.execute("DELETE FROM inbox WHERE space_id = %s", (stage.space_id,))
+    visit(stage, now - 2 * HOUR, now)
+    looker.look(now + HOUR / 4)
+    assert steps(looker.told)[1:] == [(Rule.PROCESSING_LATE, "ended")]
+
+
+def test_orders_and_what_stopped(looker: Looker, stage: Stage) -> None:
+    visit(stage, NOW - WEEKS, noon(2))
+    order(stage, NOW - WEEKS, noon(-2), sender="webhook")
+    looker.look(noon(-1.9), noon(0.1))
+    assert steps(looker.told) == [(Rule.ORDERS_FELL, "opened")]
+    assert "mostly by webhook, the last one on 13 May, 09:5" in looker.told[0].cause
+
+
+def test_a_held_destination(looker: Looker, stage: Stage) -> None:
+    destination = stage.destination(status="held", status_reason="Token expired.")
+    looker.look(NOW)
+    assert [(step.rule, step.subject, step.cause) for step in looker.told] == [
+        (Rule.DESTINATION_HELD, str(destination), "Token expired.")
+    ]
+    stage.connection.execute(
+        "UPDATE destinations SET status = 'active' WHERE space_id = %s", (stage.space_id,)
+    )
+    looker.look(NOW + HOUR)
+    assert steps(looker.told)[1:] == [(Rule.DESTINATION_HELD, "ended")]
+    stage.connection.execute(
+        "UPDATE destinations SET status = 'held' WHERE space_id = %s", (stage.space_id,)
+    )
+    looker.look(NOW + 2 * HOUR)
+    assert len(looker.told) == 2, "what comes back within a day is the same alert"
+
+
+@pytest.mark.parametrize(
+    "choice", [RuleChoice(is_on=False), RuleChoice(sensitivity=Sensitivity.LOW)]
+)
+def test_what_a_space_chooses(
+    looker: Looker, stage: Stage, database_url: str, choice: RuleChoice
+) -> None:
+    visit(stage, NOW - WEEKS, noon(-2))
+    visit(stage, noon(-2), noon(0), hourly=12)
+    Accounts(database_url).run(lambda c: choose(c, stage.space_id, Rule.VISITS_FELL, choice))
+    looker.look(noon(-2.9), noon(0.1))
+    assert looker.told == []
+
+
+def test_a_new_space_learns_first(looker: Looker, stage: Stage) -> None:
+    visit(stage, NOW - timedelta(days=13), noon(-2))
+    looker.look(noon(-2.9), noon(0.1))
+    assert looker.told == []
+
+
+def test_counts_are_added_once(
+    looker: Looker, stage: Stage, make_space: Callable[..., int]
+) -> None:
+    other = Stage(stage.connection, make_space(), "")
+    visit(other, noon(-2), noon(0))
+    visit(stage, noon(-3), noon(0), hourly=6)
+    order(stage, noon(-3), noon(0), hourly=4)
+    looker.look(noon(-1.9), noon(0.1), noon(0.2), noon(1.1))
+    rows = stage.connection.execute(
+        "SELECT measure, sum(number)::int, count(*)::int FROM hour_counts WHERE space_id = %s"
+        " GROUP BY 1 ORDER BY 1", (stage.space_id,),
+    ).fetchall()  # fmt: skip
+    assert rows == [("orders", 12, 3), ("untouched", 12, 3), ("visits", 18, 3)]

@@ -1,0 +1,126 @@
+"""What is wrong in a Space: in one list, and in the log of whoever runs the service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import psycopg
+import pytest
+from structlog.testing import capture_logs
+
+from headwater.alerts import problems as alerts
+from headwater.alerts.backlog_watch import BacklogWatch
+from headwater.alerts.problems import Alert, list_alerts
+from headwater.alerts.rules import OF_COUNTS, Rule
+from tests.support.accounts import Accounts
+
+
+@pytest.fixture
+def listed(database_url: str, space_id: int) -> Callable[[], list[Alert]]:
+    accounts = Accounts(database_url)
+    return lambda: accounts.run(lambda c: list_alerts(c, space_id))
+
+
+def put_destination(connection: psycopg.Connection, space_id: int, status: str) -> int:
+    row = connection.execute(
+        "INSERT INTO destinations (space_id, platform, name, status)"
+        " VALUES (%s, 'meta', 'Shop', %s) RETURNING id",
+        (space_id, status),
+    ).fetchone()
+    assert row is not None
+    return row[0]
+
+
+def put_delivery(
+    connection: psycopg.Connection, space_id: int, destination: int, age: timedelta
+) -> None:
+    connection.execute(
+        "INSERT INTO deliveries (space_id, destination_id, event_id, dedup_id, due_at)"
+        " VALUES (%s, %s, nextval('receipt_ids'), 'x', now() - %s)",
+        (space_id, destination, age),
+    )
+
+
+def put_request(connection: psycopg.Connection, space_id: int, age: timedelta) -> None:
+    connection.execute(
+        "INSERT INTO inbox (space_id, kind, received_at, payload)"
+        " VALUES (%s, 'none', now() - %s, '{}')",
+        (space_id, age),
+    )
+
+
+def test_it_works(
+    listed: Callable[[], list[Alert]], connection: psycopg.Connection, space_id: int
+) -> None:
+    assert listed() == []
+    held = put_destination(connection, space_id, "held")
+    late = put_destination(connection, space_id, "active")
+    for destination in (held, held, late):
+        put_delivery(connection, space_id, destination, alerts.LATE * 2)
+    put_request(connection, space_id, alerts.LATE * 2)
+    connection.execute(
+        "INSERT INTO rejected (space_id, id, kind, received_at, payload, reason, detail)"
+        " VALUES (%s, nextval('receipt_ids'), 'none', now(), '{}', 'invalid', 'x')",
+        (space_id,),
+    )
+    connection.execute("UPDATE spaces SET subscription = 'inactive' WHERE id = %s", (space_id,))
+    found = listed()
+    connection.execute("DELETE FROM inbox WHERE space_id = %s", (space_id,))
+    assert [alert.kind for alert in found] == [rule for rule in Rule if rule not in OF_COUNTS]
+    assert [alert.title for alert in found] == [
+        "Meta Ads “Shop” is held: 2 conversions waiting",
+        "1 event is waiting to be processed",
+        "The subscription is inactive: API keys and tokens are refused",
+        "1 event could not be processed",
+        "Meta Ads “Shop” is behind: 1 conversion not sent yet",
+    ]
+    assert found[0].command(space_id) == (
+        f"headwater destination resume --space {space_id} --destination {held}"
+    )
+    assert all(alert.remedy for alert in found)
+
+
+def test_what_is_on_time_or_stopped_on_purpose_is_no_alert(
+    listed: Callable[[], list[Alert]], connection: psycopg.Connection, space_id: int
+) -> None:
+    put_delivery(
+        connection, space_id, put_destination(connection, space_id, "active"), timedelta(0)
+    )
+    paused = put_destination(connection, space_id, "paused")
+    put_delivery(connection, space_id, paused, alerts.LATE * 2)
+    put_request(connection, space_id, timedelta(seconds=1))
+    found = listed()
+    connection.execute("DELETE FROM inbox WHERE space_id = %s", (space_id,))
+    assert found == []
+
+
+def test_other_spaces_stay_out(
+    listed: Callable[[], list[Alert]],
+    connection: psycopg.Connection,
+    make_space: Callable[..., int],
+) -> None:
+    put_destination(connection, make_space(), "held")
+    assert listed() == []
+
+
+def test_the_log_tells_of_a_backlog_and_of_its_end(
+    connection: psycopg.Connection, space_id: int
+) -> None:
+    watch = BacklogWatch()
+    late = put_destination(connection, space_id, "active")
+    put_delivery(connection, space_id, late, alerts.LATE * 2)
+    put_request(connection, space_id, alerts.LATE * 2)
+    with capture_logs() as lines:
+        watch.look(connection)
+        watch.look(connection)
+        for table in ("inbox", "deliveries"):
+            connection.execute(f"DELETE FROM {table} WHERE space_id = %s", (space_id,))
+        watch.look(connection)
+    own = [line for line in lines if line["space_id"] == space_id]
+    assert {line["log_level"] for line in own} == {"warning"}
+    said = sorted((line["event"], line.get("destination_id", 0)) for line in own)
+    assert said == [
+        ("queue behind", 0), ("queue behind", late),
+        ("queue caught up", 0), ("queue caught up", late),
+    ]  # fmt: skip

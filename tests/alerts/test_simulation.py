@@ -1,0 +1,65 @@
+"""Ordinary months hardly ever raise an alert, and planted faults do: within an hour of traffic, by
+the rule that names them.
+
+`HEADWATER_ALERT_MONTHS=1000` makes this a long run, over so many months and every fault ten times.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+
+from tests.alerts.faults import FAULTS, PlantedFault, PlantedResult, run_fault
+from tests.alerts.simulation import SIZES, Watch, ordinary_month
+
+MONTHS = int(os.environ.get("HEADWATER_ALERT_MONTHS", "0"))
+FEW_MONTHS, FEW_SIZES = 3, (40, 600, 20_000)
+ROUNDS = 10
+MOST_FALSE = 1.0
+"""Alerts of an ordinary month of a Space."""
+LEAST_TOLD = 38 / 40
+
+
+def false_alarms(seed: int, size: int) -> list[str]:
+    """The rules of the alerts that an ordinary month raises."""
+    month = ordinary_month(np.random.default_rng(seed), size)
+    return [told.rule for told in Watch(month).run()]
+
+
+def planted(faults: list[PlantedFault], base: int) -> list[PlantedResult]:
+    return [run_fault(fault, base + place) for place, fault in enumerate(faults)]
+
+
+def test_it_works() -> None:
+    """A tag that is gone is told in the first hour, and nothing else is."""
+    fault = next(each for each in FAULTS if (each.name, each.size) == ("tag removed", 3_000))
+    result = run_fault(fault, 1_004)
+    assert (result.hours, result.others) == (1, ())
+
+
+def test_ordinary_months_are_quiet(record_property: Callable[[str, object], None]) -> None:
+    sizes = SIZES if MONTHS else FEW_SIZES
+    number = MONTHS or FEW_MONTHS
+    raised = [false_alarms(seed, sizes[seed % len(sizes)]) for seed in range(number)]
+    rules = Counter(rule for month in raised for rule in month)
+    record_property("alarms a month", sum(rules.values()) / number)
+    record_property("most in a month", max(map(len, raised)))
+    record_property("by rule", str(rules))
+    assert sum(rules.values()) / number <= MOST_FALSE, rules
+
+
+def test_planted_faults_are_told(record_property: Callable[[str, object], None]) -> None:
+    faults = FAULTS if MONTHS else FAULTS[1::5]
+    results = [
+        result
+        for turn in range(ROUNDS if MONTHS else 1)
+        for result in planted(faults, 1_000 * turn)
+    ]
+    missed = [result for result in results if not result.is_told]
+    record_property("faults", len(results))
+    record_property("missed", str([(each.fault.name, each.fault.size) for each in missed]))
+    few = 0 if MONTHS else 1
+    assert len(missed) - few <= (1 - LEAST_TOLD) * len(results), missed

@@ -1,0 +1,217 @@
+"""Connecting an ad platform in a real browser: from nothing to a tested connection by mouse, by
+keyboard alone and without scripts, with a wrong token and a wrong pixel on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from playwright.sync_api import Page, expect
+
+from headwater.accounts.roles import Role
+from headwater.accounts.users import User
+from headwater.platforms.registry import PLATFORMS
+from headwater.settings import Settings
+from tests.browser.test_accessibility import LONG, check, check_unfolded
+from tests.browser.test_console import PAYLOADS, Visit
+from tests.conformance.node import Node
+from tests.conftest import Running, run_application
+from tests.console.conftest import Counting, accounts, passwords  # noqa: F401 # fixtures
+from tests.support.accounts import Accounts
+from tests.support.factories import NOON, Stage
+from tests.support.meta_account import CODE, PIXEL, TOKEN, meta_account
+
+BROWSERS_OWN = (
+    "Failed to load resource: the server responded with a status of 422", "Autofocus",
+    "Transition was skipped",
+)  # fmt: skip
+"""What the browser itself reports of a refused form, and of keys pressed quickly."""
+
+
+@pytest.fixture(scope="module")
+def service(
+    database_url: str,
+    tmp_path_factory: pytest.TempPathFactory,
+    passwords: Counting,  # noqa: F811
+) -> Iterator[Running]:
+    """The application, whose Meta is a pretend one."""
+    with meta_account() as meta:
+        nowhere = dict.fromkeys(PLATFORMS, "http://127.0.0.1:9")
+        settings = Settings(
+            rate_limit_factor=1000, data_dir=Path(tmp_path_factory.mktemp("connecting")),
+            platform_urls={**nowhere, "meta": meta.url},
+        )  # fmt: skip
+        running = run_application(settings, database_url, passwords)
+        yield running
+        running.stop()
+
+
+@pytest.fixture
+def visit(
+    page_of: Callable[..., Page],
+    service: Running,
+    accounts: Accounts,  # noqa: F811
+    space_id: int,
+) -> Iterator[Callable[..., Visit]]:
+    """Opens the console for an owner of the Space, logged in; in the end nothing was reported."""
+    user: User = accounts.member(space_id, Role.OWNER, "Ann")
+    opened: list[Visit] = []
+
+    def open_one(**options: Any) -> Visit:
+        opened.append(Visit(page_of(**options), service.base_url))
+        opened[-1].log_in(user)
+        return opened[-1]
+
+    yield open_one
+    reports = [report for each in opened for report in each.reports]
+    assert [report for report in reports if not report.startswith(BROWSERS_OWN)] == []
+
+
+@pytest.fixture
+def base(space_id: int) -> str:
+    return f"/console/spaces/{space_id}/platforms"
+
+
+def test_by_mouse_with_a_wrong_token_and_a_wrong_pixel(
+    visit: Callable[..., Visit], base: str, node: Node
+) -> None:
+    one = visit(bypass_csp=True)
+    one.page.add_init_script(path=str(node.package("axe-core/axe.min.js")))
+    one.goto(base)
+    page = one.page
+    check(page, "nothing is connected")
+    page.get_by_role("link", name="Connect Meta Ads").click()
+    check(page, "the account")
+    page.get_by_label("Pixel ID").fill("999")
+    page.get_by_label("Test event code").fill(CODE)
+    page.get_by_label("Access token").fill("EAABwrong")
+    page.get_by_role("button", name="Continue").click()
+    expect(page.get_by_label("Pixel ID")).to_be_focused()
+    expect(page.get_by_text("The pixel ID must be 5 to 20 digits")).to_be_visible()
+    check(page, "a refused pixel")
+    page.get_by_label("Pixel ID").fill("99999")
+    page.get_by_label("Access token").fill("EAABwrong")
+    page.get_by_role("button", name="Continue").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("What Meta Ads is told of")
+    check(page, "the events")
+    page.get_by_label("view content").fill("")
+    page.get_by_role("button", name="Continue").click()
+    check(page, "before the test")
+    page.get_by_role("button", name="Send the test event").click()
+    expect(page.get_by_text("Meta Ads does not accept the token")).to_be_visible()
+    check(page, "a wrong token")
+    page.get_by_role("link", name="Change the account").click()
+    page.get_by_label("Access token").fill(TOKEN)
+    for _ in range(2):
+        page.get_by_role("button", name="Continue").click()
+    page.get_by_role("button", name="Send the test event").click()
+    expect(page.get_by_text("Meta Ads knows no such pixel id")).to_be_visible()
+    page.get_by_role("link", name="Change the account").click()
+    page.get_by_label("Pixel ID").fill(PIXEL)
+    for _ in range(2):
+        page.get_by_role("button", name="Continue").click()
+    page.get_by_role("button", name="Send the test event").click()
+    expect(page.get_by_role("heading", name="It works")).to_be_visible()
+    check(page, "it works")
+    page.get_by_role("button", name="Start sending").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Meta Ads Active")
+    check(page, "the destination")
+    assert TOKEN not in page.content()
+
+
+def tab_to(page: Page, name: str) -> None:
+    """Press Tab until what is called so has the focus."""
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        focused = page.evaluate(
+            "() => { const it = document.activeElement;"
+            " return (it.labels?.[0] ?? it).textContent.trim().replace(/\\s+/g, ' '); }"
+        )
+        if focused.startswith(name):
+            return
+    pytest.fail(f"{name} is not reached by Tab")
+
+
+def test_by_keyboard_alone(visit: Callable[..., Visit], base: str) -> None:
+    one = visit()
+    one.goto(base)
+    page = one.page
+    tab_to(page, "Connect Meta Ads")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/connect/meta")
+    for label, text in (("Pixel ID", PIXEL), ("Test event code", CODE), ("Access token", TOKEN)):
+        tab_to(page, label)
+        page.keyboard.type(text)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/events?connecting")
+    tab_to(page, "view content")
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/test?connecting")
+    tab_to(page, "Send the test event")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="It works")).to_be_visible()
+    tab_to(page, "Start sending")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Meta Ads Active")
+
+
+def test_without_scripts(visit: Callable[..., Visit], base: str) -> None:
+    one = visit(java_script_enabled=False)
+    one.goto(f"{base}/connect/meta")
+    page = one.page
+    page.get_by_label("Pixel ID").fill(PIXEL)
+    page.get_by_label("Test event code").fill(CODE)
+    page.get_by_label("Access token").fill(TOKEN)
+    for _ in range(2):
+        page.get_by_role("button", name="Continue").click()
+    page.get_by_role("button", name="Send the test event").click()
+    expect(page.get_by_role("heading", name="It works")).to_be_visible()
+    page.get_by_role("button", name="Start sending").click()
+    page.locator("summary", has_text="Remove this connection").click()
+    page.get_by_role("button", name="Remove", exact=True).click()
+    expect(page.get_by_text("Nothing is connected yet")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1280, 320])
+def test_full_and_hostile(
+    visit: Callable[..., Visit], base: str, node: Node, connection: psycopg.Connection,
+    space_id: int, width: int,
+) -> None:  # fmt: skip
+    """Names that are markup, or as long as they get, are text, and break no page."""
+    stage = Stage(connection, space_id, "")
+    for payload in PAYLOADS[:3]:
+        stage.destination(name=payload)
+    held = stage.destination(name=LONG[:200], status="held", status_reason=LONG, held_since=NOON)
+    deliveries = [
+        stage.forwarded(held, stage.event(stage.contact(), event_time="now"), status=status,
+                        reason=reason, error=LONG, request=f'{{"event": "{LONG}"}}', answer=LONG)
+        for status, reason in (("delivered", None), ("failed", None), ("skipped", "no_mapping"))
+    ]  # fmt: skip
+    stage.attempt(deliveries[1], error=LONG)
+    one = visit(bypass_csp=True, viewport={"width": width, "height": 800})
+    one.page.add_init_script(path=str(node.package("axe-core/axe.min.js")))
+    for end in ("", f"/{held}", f"/{held}/events", f"/{held}/deliveries/{deliveries[1]}"):
+        one.goto(base + end)
+        check(one.page, end)
+    one.goto(f"{base}/{held}")
+    check_unfolded(one.page, "the destination")
+
+
+def test_nothing_is_sent_before_it_is_started(
+    visit: Callable[..., Visit], base: str, connection: psycopg.Connection, space_id: int
+) -> None:
+    one = visit(java_script_enabled=False)
+    one.goto(f"{base}/connect/tiktok")
+    one.page.get_by_label("Pixel code").fill("C4A1B2C3D4E5F6G7H8I9")
+    one.page.get_by_label("Access token").fill("tiktok-token")
+    one.page.get_by_role("button", name="Continue").click()
+    (status,) = connection.execute(
+        "SELECT status FROM destinations WHERE space_id = %s", (space_id,)
+    ).fetchone() or ("",)
+    assert status == "paused"

@@ -1,0 +1,128 @@
+"""Alerts, in a real browser: from nothing to a tested mail channel and a tested Slack channel,
+through the mistakes that people make; by mouse, by keyboard alone and without scripts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from playwright.sync_api import Locator, expect
+
+from headwater.accounts.users import User
+from headwater.settings import Settings
+from tests.browser.test_console import user as user  # noqa: PLC0414 # a fixture
+from tests.browser.test_console import visit as visit  # noqa: PLC0414 # a fixture
+from tests.browser.test_orders_in import HOSTILE, Hand, only_refusals
+from tests.browser.test_orders_in import hand as hand  # noqa: PLC0414 # a fixture
+from tests.conftest import Running, run_application
+from tests.console.conftest import Counting, accounts, passwords  # noqa: F401 # fixtures
+from tests.console.test_alerts import put_alert
+from tests.support.factories import Stage
+from tests.support.mail_server import Mailbox, serve_mail
+from tests.support.pretend_slack import PretendSlack, serve_slack
+
+
+@pytest.fixture(scope="module")
+def mailbox() -> Iterator[Mailbox]:
+    with serve_mail() as mailbox:
+        yield mailbox
+
+
+@pytest.fixture(scope="module")
+def slack() -> Iterator[PretendSlack]:
+    with serve_slack() as pretend:
+        yield pretend
+
+
+@pytest.fixture(scope="module")
+def console(
+    database_url: str, tmp_path_factory: pytest.TempPathFactory, passwords: Counting,  # noqa: F811
+    mailbox: Mailbox,
+) -> Iterator[Running]:  # fmt: skip
+    """The application with a mail server, that may call webhooks on this machine."""
+    folder: Path = tmp_path_factory.mktemp("alerts")
+    settings = Settings(
+        rate_limit_factor=1000, data_dir=folder, smtp_url=mailbox.url(),
+        mail_from="Headwater <alerts@example.com>", notify_hosts=("127.0.0.1",),
+    )  # fmt: skip
+    running = run_application(settings, database_url, passwords)
+    yield running
+    running.stop()
+
+
+def channel(hand: Hand, name: str) -> Locator:
+    """A channel on the page."""
+    return hand.page.get_by_role("article", name=name)
+
+
+def add(hand: Hand, kind: str, name: str, address: str) -> None:
+    """Fill in the form of a channel and send it."""
+    page = hand.page
+    form = page.locator("form[action$='/channels/create']")
+    if not form.is_visible():
+        hand.open(page.get_by_text("Add a channel", exact=True))
+    page.get_by_label("Kind").select_option(kind)
+    hand.type(form.get_by_label("Name"), name)
+    hand.type(form.get_by_label("Address"), address)
+    hand.press(page.get_by_role("button", name="Add channel"))
+
+
+def test_it_works(
+    hand: Hand, user: User, space_id: int, mailbox: Mailbox, slack: PretendSlack,
+    connection: psycopg.Connection,
+) -> None:  # fmt: skip
+    page, taken = hand.page, len(mailbox.taken)
+    put_alert(Stage(connection, space_id, ""), title=f"Visits stopped {HOSTILE}", cause=HOSTILE)
+    hand.one.goto(f"/console/spaces/{space_id}")
+    hand.press(page.get_by_role("link", name="See what to do"))
+    expect(page.get_by_role("heading", name="Visits stopped")).to_be_visible()
+    hand.look(colours=True)
+    add(hand, "email", f"Me {HOSTILE}", "nobody")
+    expect(page.locator("form .refusal")).to_contain_text("must be a valid e-mail address.")
+    hand.look()
+    add(hand, "email", f"Me {HOSTILE}", user.email)
+    expect(page.get_by_role("status").first).to_contain_text("Test it now.")
+    mailbox.refusal = "550 No such user here"
+    hand.press(channel(hand, "Me").get_by_role("button", name="Test"))
+    expect(channel(hand, "Me").get_by_role("alert")).to_contain_text("Check how it is spelt.")
+    hand.look()
+    mailbox.refusal = ""
+    hand.press(channel(hand, "Me").get_by_role("button", name="Test"))
+    expect(channel(hand, "Me").get_by_role("status")).to_contain_text("was taken")
+    assert mailbox.taken[taken]["To"] == user.email
+    add(hand, "webhook", "Team", slack.url)
+    slack.status = 404
+    hand.press(channel(hand, "Team").get_by_role("button", name="Test"))
+    expect(channel(hand, "Team").get_by_role("alert")).to_contain_text("Make a new webhook")
+    slack.status = 200
+    hand.press(channel(hand, "Team").get_by_role("button", name="Test"))
+    expect(channel(hand, "Team").get_by_role("status")).to_contain_text("was taken")
+    assert slack.taken[-1]["text"].startswith("*Test of the channel Team*")
+    assert "secret" not in page.content()
+    hand.look(colours=True)
+    hand.press(page.get_by_role("button", name=re.compile("^Acknowledge")))
+    expect(page.get_by_text("Acknowledged", exact=False).first).to_be_visible()
+    assert only_refusals(hand.one.reports), hand.one.reports
+
+
+def test_a_report_of_what_is_on_screen(hand: Hand, space_id: int, slack: PretendSlack) -> None:
+    page = hand.page
+    hand.one.goto(f"/console/spaces/{space_id}/alerts?page=%2Fpaths&query=period%3Dyesterday")
+    add(hand, "webhook", "Team", slack.url)
+    hand.one.goto(f"/console/spaces/{space_id}/alerts?page=%2Fpaths&query=period%3Dyesterday")
+    form = page.locator("form[action$='/reports/schedule']")
+    hand.type(form.get_by_label("Name"), HOSTILE)
+    page.get_by_label("Sent", exact=True).select_option("monthly")
+    hand.type(form.get_by_label("On day"), "0")
+    hand.press(page.get_by_role("button", name="Schedule", exact=True))
+    expect(page.locator("form .refusal")).to_contain_text("must be from 1 to 31.")
+    hand.look()
+    hand.type(form.get_by_label("On day"), "31")
+    hand.press(page.get_by_role("button", name="Schedule", exact=True))
+    expect(page.get_by_text("every month on day 31 at 07:00")).to_be_visible()
+    hand.look()
+    assert only_refusals(hand.one.reports), hand.one.reports

@@ -1,0 +1,77 @@
+"""Notes in a real browser: by keyboard alone, without scripts, and hostile ones in a chart under
+axe, wide and narrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from playwright.sync_api import expect
+from psycopg import Connection
+
+from headwater.accounts.users import User
+from tests.browser.test_accessibility import LONG, check
+from tests.browser.test_accessibility import look as look  # noqa: PLC0414 # a fixture
+from tests.browser.test_console import PAYLOADS, Visit
+from tests.browser.test_console import user as user  # noqa: PLC0414 # a fixture
+from tests.browser.test_console import visit as visit  # noqa: PLC0414 # a fixture
+from tests.browser.test_reports import sell
+from tests.console.conftest import accounts, console, passwords  # noqa: F401 # fixtures
+from tests.support.factories import Stage
+
+
+@pytest.fixture
+def stage(connection: Connection, space_id: int) -> Stage:
+    return Stage(connection, space_id, "")
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_it_works(
+    visit: Callable[..., Visit], user: User, stage: Stage, space_id: int, *, scripts: bool
+) -> None:
+    sell(stage)
+    one = visit(java_script_enabled=scripts)
+    page = one.page
+    one.log_in(user)
+    one.goto(f"/console/spaces/{space_id}?attribution_model=linear")
+    page.locator("summary", has_text="Add a note").focus()
+    page.keyboard.press("Enter")
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    page.get_by_label("Day", exact=True).fill(f"{yesterday:%Y-%m-%d}")
+    page.get_by_label("What to remember").focus()
+    page.keyboard.type("Site relaunch")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("The note is added")).to_be_visible()
+    expect(page.locator("#notes li")).to_contain_text("Site relaunch")
+    expect(page.locator(".note-marks text")).to_have_count(1)
+    assert "attribution_model=linear" in page.url, "back on the chart that it was added to"
+    page.get_by_role("link", name="Change the note Site relaunch").focus()
+    page.keyboard.press("Enter")
+    page.get_by_text("Delete Site relaunch").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Delete note").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("The note is deleted.")).to_be_visible()
+    assert one.reports == []
+
+
+@pytest.mark.parametrize("width", [1280, 320])
+def test_many_and_hostile(
+    look: Callable[..., Visit], user: User, stage: Stage, space_id: int, width: int
+) -> None:
+    sell(stage)
+    for number, text in enumerate([*(each[:200] for each in PAYLOADS[:20]), LONG[:200]]):
+        stage.connection.execute(
+            "INSERT INTO chart_notes (space_id, day, text) VALUES (%s, current_date - %s, %s)",
+            (space_id, 1 + number % 9, text),
+        )
+    one = look(width)
+    one.log_in(user)
+    for end in ("", "/notes"):
+        one.goto(f"/console/spaces/{space_id}{end}")
+        check(one.page, end)
+    one.page.get_by_role("link", name="Change the note").first.click()
+    check(one.page, "one note")
+    assert one.reports == []

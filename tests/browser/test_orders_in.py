@@ -1,0 +1,246 @@
+"""Orders in, in a real browser: a webhook from nothing to an order, and a file from nothing to its
+stored rows; by mouse, by keyboard alone and without scripts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+from playwright.sync_api import Locator, expect
+
+from headwater.accounts.users import User
+from headwater.imports.job_worker import work
+from headwater.storage import LocalFolder
+from tests.browser.test_accessibility import RUN, WIDTH
+from tests.browser.test_console import Visit
+from tests.browser.test_console import user as user  # noqa: PLC0414 # a fixture
+from tests.browser.test_console import visit as visit  # noqa: PLC0414 # a fixture
+from tests.conformance.node import Node
+from tests.conftest import Running
+from tests.console.conftest import accounts, console, passwords  # noqa: F401 # fixtures
+from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.webhook_samples import SAMPLES
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+ORDERS = (
+    f"Bestellnummer;E-Mail;Gesamtbetrag;Bestelldatum;{HOSTILE}\r\n"
+    f"1001;ada@example.com;1.234,50;13.05.2026 09:30;{HOSTILE}\r\n"
+    "1002;nobody;10,00;14.05.2026 23:15;\r\n"
+).encode("cp1252")
+MOUSE: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}
+LOOKS: list[tuple[str, dict[str, Any]]] = [
+    ("mouse", MOUSE),
+    ("keyboard", {"viewport": {"width": 390, "height": 800}, "color_scheme": "dark"}),
+    ("no scripts", {**MOUSE, "java_script_enabled": False}),
+]
+
+
+class Hand:
+    """Somebody at the page: by mouse, or by nothing but keys. Every state is looked at by axe."""
+
+    def __init__(self, one: Visit, way: str) -> None:
+        self.one, self.page, self.way = one, one.page, way
+
+    def press(self, place: Locator) -> None:
+        expect(place).to_be_visible()
+        if self.way == "keyboard":
+            self._reach(place)
+        with self.page.expect_navigation():
+            if self.way == "keyboard":
+                self.page.keyboard.press("Enter")
+            else:
+                place.click()
+
+    def open(self, place: Locator) -> None:
+        """Unfold a question."""
+        if self.way == "keyboard":
+            self._reach(place)
+            self.page.keyboard.press("Enter")
+        else:
+            place.click()
+
+    def type(self, place: Locator, text: str) -> None:
+        if self.way == "keyboard":
+            self._reach(place)
+            self.page.keyboard.press("Control+A")
+            self.page.keyboard.type(text)
+        else:
+            place.fill(text)
+
+    def _reach(self, place: Locator) -> None:
+        """Go there by Tab alone, which also shows that nothing on the way keeps the focus."""
+        for _ in range(150):
+            if place.evaluate("(one) => one === document.activeElement"):
+                return
+            self.page.keyboard.press("Tab")
+        pytest.fail(f"Tab never came to {place}")
+
+    def look(self, *, colours: bool = False) -> None:
+        """The page is no wider than the screen, and as axe wants it; in the dark where `colours`
+        are new, as that takes a while.
+        """
+        if self.way == "keyboard" and not colours:
+            assert self.page.evaluate(WIDTH) == 0, self.page.url
+        elif self.way != "no scripts":
+            # A page on which something has the focus does not load itself again.
+            self.page.locator("main").focus()
+            assert self.page.evaluate(RUN) == [], self.page.url
+            assert self.page.evaluate(WIDTH) == 0, self.page.url
+
+
+@pytest.fixture(params=LOOKS, ids=lambda look: look[0])
+def hand(
+    request: pytest.FixtureRequest, visit: Callable[..., Visit], node: Node, user: User
+) -> Hand:
+    way, options = request.param
+    script = node.package("axe-core/axe.min.js")
+    one = visit(bypass_csp=way != "no scripts", **options)
+    if way != "no scripts":
+        one.page.add_init_script(path=str(script))
+    one.log_in(user)
+    return Hand(one, way)
+
+
+def only_refusals(reports: list[str]) -> bool:
+    """True when nothing was reported but answers that refuse a form, whose first wrong field has
+    the focus before the browser gives it.
+    """
+    return all("422" in text or "Autofocus" in text for text in reports)
+
+
+def deliver(address: str, secret: str, kind: str = "woocommerce") -> int:
+    """Deliver an order as its sender does; returns the status of the answer."""
+    sample = SAMPLES[kind]
+    body = json.dumps(sample.body).encode()
+    headers = {**sample.headers, sample.signature: sample.sign(body, secret)}
+    answer = httpx.post(address, content=body, headers=headers, timeout=PATIENCE_SECONDS)
+    return answer.status_code
+
+
+def test_a_webhook_from_nothing_to_an_order(hand: Hand, space_id: int) -> None:
+    page, orders = hand.page, f"/console/spaces/{space_id}/orders"
+    hand.one.goto(orders)
+    hand.look()
+    hand.press(page.get_by_role("link", name=re.compile("^WooCommerce")))
+    hand.look()
+    hand.type(page.get_by_label("Name"), " ")
+    hand.press(page.get_by_role("button", name="Create webhook"))
+    expect(page.locator(".refusal")).to_have_text("Must not be empty.")
+    hand.look()
+    hand.type(page.get_by_label("Name"), f"Shop {HOSTILE}")
+    hand.press(page.get_by_role("button", name="Create webhook"))
+    expect(page.get_by_text("cannot be shown again")).to_have_count(2)
+    hand.look()
+    secret = page.locator("#secret-made").inner_text()
+    address = page.locator("#address").inner_text()
+    assert (deliver(address, "wrong"), deliver(address, secret)) == (401, 200)
+    hand.one.goto(orders)
+    hand.look()
+    hand.press(page.locator("table").get_by_role("link", name=re.compile("^Shop")))
+    expect(page.locator("table.deliveries")).to_contain_text("became purchase")
+    expect(page.locator("table.deliveries")).to_contain_text("Copy the signing secret from")
+    hand.look(colours=True)
+    hand.press(page.locator("table.deliveries tbody a").first)
+    expect(page.get_by_role("heading", name="What it would become now")).to_be_visible()
+    hand.look()
+    hand.press(page.get_by_role("link", name="Shop"))
+    hand.press(page.get_by_role("link", name="Edit the mapping"))
+    page.get_by_label("Field 1", exact=True).select_option("email")
+    hand.type(page.get_by_label("Expression of field 1"), "billing.email)")
+    hand.press(page.get_by_role("button", name="Save the mapping"))
+    expect(page.locator(".refusal")).to_contain_text("Cannot be read at character 14")
+    hand.look()
+    hand.type(page.get_by_label("Expression of field 1"), "billing.email")
+    hand.press(page.get_by_role("button", name="Preview with the latest"))
+    expect(page.get_by_text("Nothing is saved yet.")).to_be_visible()
+    hand.look()
+    hand.press(page.get_by_role("button", name="Save the mapping"))
+    expect(page.get_by_text("The mapping is saved")).to_be_visible()
+    assert only_refusals(hand.one.reports), hand.one.reports
+
+
+def test_a_sender_that_makes_its_secret_once_it_knows_the_address(
+    hand: Hand, space_id: int
+) -> None:
+    page = hand.page
+    hand.one.goto(f"/console/spaces/{space_id}/orders/webhooks/new?type=shopify")
+    hand.press(page.get_by_role("button", name="Create webhook"))
+    address = page.locator("#address")
+    expect(page.locator(".guide")).to_contain_text("paste it below")
+    expect(page.get_by_text("cannot be shown again")).to_be_visible()
+    hand.look(colours=True)
+    first = address.inner_text()
+    hand.type(page.get_by_label("Signing secret"), "shp-1")
+    hand.press(page.get_by_role("button", name="Save the secret"))
+    expect(page.get_by_text("The signing secret is saved")).to_be_visible()
+    expect(address).to_have_count(0)
+    assert deliver(first, "shp-1", "shopify") == 200
+
+    hand.press(page.get_by_role("link", name="Orders in").last)
+    hand.look()
+    hand.press(page.get_by_role("link", name="New address for Shopify"))
+    hand.open(page.locator("#new-address summary"))
+    expect(page.get_by_text("stops working at once: what is sent")).to_be_visible()
+    hand.press(page.locator("#new-address button"))
+    hand.look()
+    second = address.inner_text()
+    assert (deliver(first, "shp-1", "shopify"), deliver(second, "shp-1", "shopify")) == (404, 200)
+    assert hand.one.reports == []
+
+
+def test_a_file_from_nothing_to_its_rows(
+    hand: Hand, console: Running, space_id: int, connection: psycopg.Connection, database_url: str  # noqa: F811
+) -> None:  # fmt: skip
+    def store() -> None:
+        with psycopg.connect(database_url, autocommit=True) as working:
+            work(working, LocalFolder(console.data_dir / "exports"), database_url)
+
+    def let_the_worker_work() -> None:
+        with ThreadPoolExecutor(1) as pool:  # the driver's event loop runs in this thread
+            pool.submit(store).result()
+
+    page = hand.page
+    hand.one.goto(f"/console/spaces/{space_id}/orders")
+    hand.press(page.get_by_role("link", name=re.compile("^A CSV file")))
+    hand.look()
+    file = page.get_by_label("File", exact=True)
+    file.set_input_files([{"name": "a.csv", "mimeType": "text/csv", "buffer": b"PK\x03\x04"}])
+    hand.press(page.get_by_role("button", name="Upload"))
+    expect(page.locator(".refusal")).to_contain_text("This is an Excel workbook")
+    hand.look()
+    file.set_input_files([{"name": f"{HOSTILE}.csv", "mimeType": "text/csv", "buffer": ORDERS}])
+    hand.press(page.get_by_role("button", name="Upload"))
+    expect(page.get_by_label("What Gesamtbetrag is")).to_have_value("amount")
+    expect(page.get_by_label("Amounts")).to_have_value("comma")
+    expect(page.get_by_label("Dates")).to_have_value("dmy")
+    hand.look()
+    page.get_by_label("Time zone").select_option("America/New_York")
+    hand.press(page.get_by_role("button", name="Check the file"))
+    expect(page.get_by_role("heading", name="Checking every row")).to_be_visible()
+    hand.look()
+    let_the_worker_work()
+    page.reload()
+    expect(page.get_by_role("heading", name="1 row would be stored, 1 refused")).to_be_visible()
+    expect(page.locator("table.preview")).to_contain_text("1234.5")
+    hand.look()
+    hand.press(page.get_by_role("button", name="Start the import"))
+    expect(page.get_by_text("The import has started")).to_be_visible()
+    hand.look()
+    let_the_worker_work()
+    page.reload()
+    expect(page.get_by_role("heading", name="Done")).to_be_visible()
+    expect(page.get_by_role("link", name="Download as CSV")).to_be_visible()
+    hand.look(colours=True)
+    (waiting,) = connection.execute(
+        "SELECT payload::json FROM inbox WHERE space_id = %s", (space_id,)
+    ).fetchall()
+    assert waiting[0]["amount"] == "1234.5"
+    assert waiting[0]["event_time"] == 1778679000000  # 13:30 UTC
+    assert only_refusals(hand.one.reports), hand.one.reports

@@ -1,0 +1,255 @@
+"""The link builder: a link with what visits by it will be called, its QR code, many at once."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import re
+from collections.abc import Callable
+from urllib.parse import urlencode
+from xml.etree import ElementTree as ET
+
+import httpx
+import psycopg
+import pytest
+
+from headwater.accounts.roles import Role
+from headwater.console.forms import form_token
+from headwater.console.link_pages.link_sheet import MOST_ROWS
+from headwater.sources.explanation import explain_visit
+from headwater.sources.titles import title_of
+from tests.console.conftest import Person
+from tests.support.factories import Stage
+
+PAGE = "https://shop.example/tents"
+EVIL = "<script>alert(1)</script>\"'"
+
+
+@pytest.fixture
+def path(space_id: int) -> str:
+    return f"/console/spaces/{space_id}/links"
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection, space_id: int) -> Stage:
+    return Stage(connection, space_id, "")
+
+
+def link_on(page: str) -> str:
+    found = re.search(r'<code id="link"[^>]*>(.*?)</code>', page)
+    return html.unescape(found[1]) if found else ""
+
+
+def plain(page: str) -> str:
+    return html.unescape(" ".join(re.sub("<[^>]*>", " ", page).split()))
+
+
+def test_it_works(owner: Person, path: str) -> None:
+    query = urlencode({
+        "address": "shop.example/tents?id=1#top", "source": "tiktok_ads", "campaign": "Summer",
+        "adset": "Broad", "ad": "7", "keyword": "",
+    })  # fmt: skip
+    page = owner.browser.get(f"{path}?{query}").text
+    assert link_on(page) == (
+        f"{PAGE}?id=1&utm_source=tiktok&utm_medium=paid_social&utm_campaign=Summer&utm_term=Broad"
+        "&utm_content=7#top"
+    )
+    visit = explain_visit(link_on(page), None)
+    assert f"count as {title_of(visit.source or '')} tiktok_ads Paid ads" in plain(page)
+    assert "Campaign Summer Ad set Broad Ad id 7" in plain(page)
+    assert "“7” is all digits, and counts as the id of the ad." in plain(page)
+    preview = owner.browser.get(f"{path}/preview?{query}")
+    assert link_on(preview.text) == link_on(page)
+    assert "<html" not in preview.text
+
+
+def test_a_link_is_named_by_the_spaces_rules(
+    owner: Person, path: str, space_id: int, connection: psycopg.Connection, stage: Stage
+) -> None:
+    connection.execute("INSERT INTO source_names VALUES (%s, 'facebook', 'email')", (space_id,))
+    connection.execute(
+        "UPDATE spaces SET own_domains = '{other.example}' WHERE id = %s", (space_id,)
+    )
+    stage.touchpoint(
+        stage.contact(), "email", source_rule="utm_source", campaign_name="SUMMER",
+        url=f"{PAGE}?utm_source=Klaviyo",
+    )  # fmt: skip
+    query = urlencode({"address": PAGE, "source": "facebook_ads", "campaign": "Summer"})
+    page = plain(owner.browser.get(f"{path}?{query}").text)
+    assert "Visits by this link count as E-mail, not as Facebook ads" in page
+    assert "There is a campaign “SUMMER” already" in page
+    assert "None of your sites has pages on shop.example" in page
+
+
+def test_earlier_values_are_offered(owner: Person, path: str, stage: Stage) -> None:
+    for at in range(3):
+        stage.touchpoint(
+            stage.contact(), "email", source_rule="utm_source", campaign_name=f"C{at}",
+            ad_id="77", keyword="boots", url=f"{PAGE}?utm_source=klaviyo&utm_medium=mail",
+        )  # fmt: skip
+    page = owner.browser.get(path).text
+    offered = {
+        name: re.findall('value="([^"]*)"', values)
+        for name, values in re.findall(r'<datalist id="(\w+)-earlier">(.*?)</datalist>', page)
+    }
+    assert offered == {
+        "campaign": ["C2", "C1", "C0"], "ad": ["77"], "keyword": ["boots"], "address": [PAGE],
+        "utm_source": ["klaviyo"], "utm_medium": ["mail"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("query", "field", "rule"),
+    [
+        ({"address": "tents", "source": "email"}, "address", "it needs a host"),
+        ({"address": "x" * 5000, "source": "email"}, "address", "5,000 characters"),
+        ({"address": PAGE, "source": "direct"}, "source", "one that nothing led to"),
+        ({"address": PAGE, "source": "nothing"}, "source", "choose a source of the list"),
+        ({"address": PAGE, "source": "email", "ad": "x" * 513}, "ad", "may have 512"),
+    ],
+)
+def test_what_is_no_link(
+    owner: Person, path: str, query: dict[str, str], field: str, rule: str
+) -> None:
+    answer = owner.browser.get(f"{path}?{urlencode(query)}")
+    assert answer.status_code == 422
+    assert f'id="{field}-refusal"' in answer.text
+    assert rule in html.unescape(answer.text)
+    assert link_on(answer.text) == ""
+    assert owner.browser.get(f"{path}/preview?{urlencode(query)}").status_code == 422
+    assert owner.browser.get(f"{path}/qr.svg?{urlencode(query)}").status_code == 422
+    for strange in ("address=%ff", "address=a%00", "source=1&source=2"):
+        assert owner.browser.get(f"{path}?{strange}").status_code == 422
+
+
+def test_hostile_words(owner: Person, path: str, stage: Stage) -> None:
+    stage.touchpoint(
+        stage.contact(), "email", source_rule="utm_source", campaign_name=EVIL, url=f"{PAGE}?a"
+    )
+    query = {"address": f"{PAGE}?a={EVIL}", "source": "email", "campaign": EVIL, "utm_source": EVIL}
+    page = owner.browser.get(f"{path}?{urlencode(query)}").text
+    assert "<script>alert" not in page
+    rows = (
+        f'address,source,campaign\n{PAGE},email,"{EVIL.replace(chr(34), chr(34) * 2)}"\n<b>,{EVIL}'
+    )
+    answer = owner.browser.fill(f"{path}/many", f"{path}/many", rows=rows)
+    assert answer.status_code == 200
+    assert "<script>alert" not in answer.text
+
+
+def test_the_qr_code(owner: Person, path: str) -> None:
+    query = urlencode({"address": PAGE, "source": "email"})
+    page = owner.browser.get(f"{path}?{query}").text
+    source = html.unescape(re.findall(r'<img src="([^"]*qr.svg[^"]*)"', page)[0])
+    image = owner.browser.get(source)
+    assert image.headers["content-type"] == "image/svg+xml"
+    assert ET.fromstring(image.content).tag.endswith("svg")
+    long = urlencode({"address": PAGE, "source": "email", "campaign": "ü" * 400})
+    assert "too long for a QR code" in owner.browser.get(f"{path}?{long}").text
+    assert owner.browser.get(f"{path}/qr.svg?{long}").status_code == 422
+
+
+def made(answer: httpx.Response) -> dict[int, str]:
+    """The links on the page, by line."""
+    rows = re.findall(r"Line </span>(\d+)</th>.*?<bdi>(.*?)</bdi>", answer.text, re.DOTALL)
+    return {int(line): html.unescape(link) for line, link in rows}
+
+
+def problems(answer: httpx.Response) -> dict[int, str]:
+    rows = re.findall(r"<li>Line (\d+): (.*?)(?: <span|</li>)", answer.text)
+    return {int(line): html.unescape(rule) for line, rule in rows}
+
+
+def test_many_links(owner: Person, path: str) -> None:
+    rows = (
+        "Address;Campaign;Source\n"
+        f"{PAGE};Summer;facebook_ads\n"
+        "\n"
+        f"{PAGE}?a=1;;E-mail\n"
+        f"{PAGE};x;facebok_ads\n"
+        "tents;x;email\n"
+        f"{PAGE};x;direct\n"
+        f"{PAGE};x;email;more\n"
+        f"{PAGE};=1+1;\n"
+    )
+    form = {"rows": rows, "source": "email", "campaign": "All"}
+    answer = owner.browser.fill(f"{path}/many", f"{path}/many", **form)
+    assert made(answer) == {
+        2: f"{PAGE}?utm_source=facebook&utm_medium=paid_social&utm_campaign=Summer",
+        4: f"{PAGE}?a=1&utm_source=newsletter&utm_medium=email&utm_campaign=All",
+        9: f"{PAGE}?utm_source=newsletter&utm_medium=email&utm_campaign=%3D1%2B1",
+    }
+    assert problems(answer) == {
+        5: "There is no source “facebok_ads”. Is it facebook_ads?",
+        6: "This is no address of a page: it needs a host, as in https://shop.example/tents.",
+        7: "No link can be of the source direct: nothing leads to such a visit.",
+        8: "The row has more cells than there are columns: address, campaign, source.",
+    }
+    # The file is made of what the page was made of.
+    form = next(each for each in owner_forms(answer) if "as" not in each and "rows" in each)
+    file = owner.browser.client.post(f"{path}/many", data=form | {"as": "csv"})
+    assert 'filename="links.csv"' in file.headers["content-disposition"]
+    lines = list(csv.DictReader(io.StringIO(file.text)))
+    assert [line["line"] for line in lines] == ["2", "4", "5", "6", "7", "8", "9"]
+    assert {int(line["line"]): line["link"] for line in lines if line["link"]} == made(answer)
+    assert lines[-1]["campaign"] == "'=1+1"
+    assert lines[0]["counts_as"] == "facebook_ads"
+
+
+def owner_forms(answer: httpx.Response) -> list[dict[str, str]]:
+    """The hidden fields of every form of a page."""
+    return [
+        {
+            name: html.unescape(value)
+            for name, value in re.findall(
+                r'type="hidden" name="(\w+)" value="([^"]*)"', form, re.DOTALL
+            )
+        }
+        for form in re.findall(r"<form.*?</form>", answer.text, re.DOTALL)
+    ]
+
+
+def test_a_file(owner: Person, path: str) -> None:
+    token = form_token(owner.form_key, "link sheet")
+    post = owner.browser.client.post
+    content = f"\ufeffaddress,source\r\n{PAGE},email\r\n".encode()
+    fields = {"form_token": token, "rows": "ignored"}
+    answer = post(f"{path}/many", data=fields, files={"file": ("a.csv", content)})
+    assert list(made(answer)) == [2]
+    latin = post(f"{path}/many", data=fields, files={"file": ("a.csv", b"\xff\xfe")})
+    assert latin.status_code == 422
+    assert "is no text in UTF-8." in latin.text
+    empty = post(f"{path}/many", data=fields, files={"file": ("", b"")})
+    assert problems(empty) == {1: "The row has no source, and none is chosen for all rows."}
+    headers = {"Content-Type": "multipart/form-data"}
+    assert post(f"{path}/many", content=b"x", headers=headers).status_code == 422
+    assert post(f"{path}/many", data={"rows": "x"}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        ("", "There is no row in it"),
+        ("\n \n", "There is no row in it"),
+        (f"{PAGE},email\n" * (MOST_ROWS + 1), "There are more than 1,000 rows"),
+        ("address,colour\nx,y", "Line 1 names a column “colour”; there are address, source"),
+        ("address,url\nx,y", "names the column address more than once"),
+        (f"{PAGE},{'x' * 140_000}", "Line 1 cannot be read"),
+    ],
+)
+def test_what_is_no_table(owner: Person, path: str, rows: str, problem: str) -> None:
+    answer = owner.browser.fill(f"{path}/many", f"{path}/many", rows=rows)
+    assert answer.status_code == 422
+    assert problem in html.unescape(answer.text)
+    assert 'id="rows-refusal"' in answer.text
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_everybody_may(person: Callable[..., Person], path: str, role: Role) -> None:
+    person(Role.OWNER)
+    visitor = person(role)
+    assert visitor.browser.get(path).status_code == 200
+    answer = visitor.browser.fill(f"{path}/many", f"{path}/many", rows=f"{PAGE},email")
+    assert list(made(answer)) == [1]
+    assert visitor.browser.get(path.replace("/spaces/", "/spaces/9")).status_code == 404

@@ -1,0 +1,98 @@
+"""Lists of ten thousand: a page at a time, with a search, and small whatever there is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import psycopg
+import pytest
+
+from headwater.console.list_page import PER_PAGE
+from tests.console.conftest import Person
+
+MANY = 10_000
+LARGEST = 100_000
+"""Bytes of a page with such a list, before it is compressed."""
+
+FILL = {
+    "/sites": """
+        INSERT INTO sites (space_id, name, site_key, origins, revoked_at)
+        SELECT %(space)s, 'Shop ' || i, 'many-' || %(space)s || '-' || i,
+               ARRAY['https://shop' || i || '.example'], CASE WHEN i %% 4 = 0 THEN now() END
+        FROM generate_series(1, %(many)s) i""",
+    "/orders": """
+        INSERT INTO webhooks (space_id, type, name, token_hash, hint, revoked_at)
+        SELECT %(space)s, 'generic', 'Shop ' || i, sha256(('many ' || %(space)s || i)::bytea),
+               'abcd', CASE WHEN i %% 4 = 0 THEN now() END
+        FROM generate_series(1, %(many)s) i""",
+    "/keys": """
+        INSERT INTO api_keys (space_id, name, key_hash, hint, scopes, revoked_at)
+        SELECT %(space)s, 'Shop ' || i, sha256(('many ' || %(space)s || i)::bytea), 'hint', '{}',
+               CASE WHEN i %% 4 = 0 THEN now() END
+        FROM generate_series(1, %(many)s) i""",
+    "/sources": """
+        INSERT INTO source_names (space_id, name, source)
+        SELECT %(space)s, 'shop ' || lpad(i::text, 5, '0'), 'email'
+        FROM generate_series(1, %(many)s) i""",
+}
+SEARCH = {"/sources": "own"}
+KEPT = {"/sources": MANY}
+"""How many are left in use: three quarters, unless there is no end to them."""
+
+
+@pytest.fixture
+def fill(connection: psycopg.Connection, space_id: int) -> Callable[[str], None]:
+    def run(end: str) -> None:
+        connection.execute(FILL[end], {"space": space_id, "many": MANY})
+
+    return run
+
+
+def rows(page: str) -> list[str]:
+    """What the rows of the first table are called."""
+    table = re.search(r"<table.*?</table>", page, re.DOTALL)
+    assert table is not None, page
+    return re.findall(r'<th scope="row">.*?<bdi>(.*?)</bdi>', table[0])
+
+
+@pytest.mark.parametrize("end", list(FILL))
+def test_it_works(owner: Person, fill: Callable[[str], None], space_id: int, end: str) -> None:
+    fill(end)
+    path, search = f"/console/spaces/{space_id}{end}", SEARCH.get(end, "find")
+    kept = KEPT.get(end, MANY * 3 // 4)
+    first = owner.browser.get(path)
+    assert len(first.content) < LARGEST
+    assert f"{kept:,} " in first.text
+    assert len(rows(first.text)) == PER_PAGE
+    more = re.search(r'<a rel="next" href="([^"]+)"', first.text)
+    assert more is not None
+    second = owner.browser.get(more[1]).text
+    assert len(rows(second)) == PER_PAGE
+    assert not set(rows(first.text)) & set(rows(second))
+    last = owner.browser.get(f"{path}?page=999999").text
+    assert rows(last)
+    assert 'rel="next"' not in last
+    wanted = rows(second)[7]
+    found = owner.browser.get(f"{path}?{search}={wanted.upper()}").text
+    assert wanted in rows(found)
+    assert all(wanted in name for name in rows(found))
+    nothing = owner.browser.get(f"{path}?{search}=<script>")
+    assert nothing.status_code == 200
+    assert "<script>" not in nothing.text
+    for odd in ("0", "-1", "x", "1e3", "9" * 400):
+        assert owner.browser.get(f"{path}?page={odd}").status_code == 200
+
+
+def test_names_on_data_quality(owner: Person, fill: Callable[[str], None], space_id: int) -> None:
+    fill("/sources")
+    page = owner.browser.get(f"/console/spaces/{space_id}/data-quality")
+    assert len(page.content) < LARGEST
+    assert "and has all 10,000" in page.text
+
+
+def test_a_short_list_has_no_search(owner: Person, space_id: int) -> None:
+    for end in FILL:
+        page = owner.browser.get(f"/console/spaces/{space_id}{end}").text
+        assert 'aria-label="Pages of' not in page
+        assert "Find among" not in page

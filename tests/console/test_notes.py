@@ -1,0 +1,188 @@
+"""Notes on days: marked in the chart of revenue, listed below it, changed and deleted by forms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from html import unescape
+
+import httpx
+import psycopg
+import pytest
+
+from headwater.accounts.roles import Role
+from headwater.console.report_pages import chart_notes
+from tests.conftest import Running
+from tests.console.conftest import Person
+from tests.console.test_revenue import HOSTILE, order
+from tests.console.test_share_links import share
+from tests.support.factories import Stage
+
+TODAY = datetime.now(UTC).date()
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection, space_id: int) -> Stage:
+    stage = Stage(connection, space_id, "")
+    order(stage, "google_ads", "100.50")
+    return stage
+
+
+def add(person: Person, space_id: int, text: str, days_ago: int = 1) -> httpx.Response:
+    page = f"/console/spaces/{space_id}/notes"
+    day = (TODAY - timedelta(days=days_ago)).isoformat()
+    return person.browser.fill(page, f"{page}/add", day=day, text=text)
+
+
+def marks(page: str) -> list[str]:
+    return re.findall(r'<text x="[\d.]+%" y="14">([^<]+)<title>', page)
+
+
+def listed(page: str) -> list[str]:
+    found = re.search(r'id="notes">(.*?)<details>', page, re.DOTALL)
+    return [unescape(text) for text in re.findall(r"<bdi>(.*?)</bdi>", found[1])] if found else []
+
+
+@pytest.mark.usefixtures("stage")
+def test_it_works(owner: Person, space_id: int) -> None:
+    """Added on the chart's own page, which is what one comes back to; changed; deleted."""
+    base, view = f"/console/spaces/{space_id}", "?attribution_model=linear&period=last+7+days"
+    day = (TODAY - timedelta(days=2)).isoformat()
+    page = owner.browser.fill(
+        f"{base}{view}", f"{base}/notes/add", day=day, text=f"  {HOSTILE}  relaunch "
+    )
+    assert page.status_code == 200
+    assert dict(page.url.params) == {
+        "attribution_model": "linear", "period": "last 7 days",
+    }  # fmt: skip
+    assert "The note is added" in page.text
+    assert marks(page.text) == ["1"]
+    assert page.text.count('class="note-line"') == 1
+    assert listed(page.text)[0] == f"{HOSTILE} relaunch"
+    assert "by <bdi>owner 1</bdi>" in page.text
+    assert HOSTILE not in page.text
+    link = re.search(rf'href="({base}/notes/\d+)"', page.text)
+    assert link is not None
+    note = link[1]
+    changed = owner.browser.fill(note, f"{note}/change", text="Relaunch")
+    assert "The note is changed." in changed.text
+    assert "changed by <bdi>owner 1</bdi>" in changed.text
+    assert "Relaunch" in changed.text
+    assert "The note is deleted." in owner.browser.fill(note, f"{note}/remove").text
+    assert owner.browser.get(note).status_code == 404
+    assert 'class="note-line"' not in owner.browser.get(f"{base}{view}").text
+
+
+def test_notes_of_one_step_share_a_mark(owner: Person, stage: Stage, space_id: int) -> None:
+    """They are numbered by day; a year has a mark for each month or week; a day of hours has none,
+    and lists them all the same.
+    """
+    for text, days_ago in (("c", 1), ("a", 3), ("b", 3), ("long ago", 800)):
+        add(owner, space_id, text, days_ago)
+    base = f"/console/spaces/{space_id}"
+    page = owner.browser.get(f"{base}?period=last+7+days").text
+    assert marks(page) == ["1", "3"]
+    assert [text for text in listed(page) if len(text) == 1] == ["a", "b", "c"]
+    assert "long ago" not in page
+    year = f"start_date={TODAY - timedelta(days=365)}&end_date={TODAY}"
+    weeks = owner.browser.get(f"{base}?{year}").text
+    assert "by channel and week" in weeks
+    assert marks(weeks)
+    assert len(listed(weeks)) == 6, "three texts and their authors"
+    order(stage, "email", "1", days=1)
+    hours = owner.browser.get(f"{base}?period=yesterday").text
+    assert "by channel and hour" in hours
+    assert not marks(hours)
+    assert listed(hours)[0] == "c"
+
+
+@pytest.mark.parametrize(
+    ("day", "text", "rule"),
+    [
+        ("2026-05-31", "", "Write what to remember, in 1 to 200 characters."),
+        ("2026-05-31", "x" * 201, "Write what to remember, in 1 to 200 characters."),
+        ("2026-05-31", "a\u202eb", "Write it without control characters."),
+        ("31.05.2026", "Sale", "Choose a day of this century"),
+        ("1999-12-31", "Sale", "Choose a day of this century"),
+        ("", "Sale", "Choose a day of this century"),
+    ],
+)
+def test_what_cannot_be_kept(owner: Person, space_id: int, day: str, text: str, rule: str) -> None:
+    page = f"/console/spaces/{space_id}/notes"
+    answer = owner.browser.fill(page, f"{page}/add", day=day, text=text)
+    assert answer.status_code == 422
+    assert rule in answer.text
+    assert f'value="{text}"' in answer.text, "what was typed is still there"
+    assert "There are none." in owner.browser.get(page).text
+
+
+def test_no_more_than_there_may_be_and_pages(
+    owner: Person, space_id: int, monkeypatch: pytest.MonkeyPatch, connection: psycopg.Connection
+) -> None:
+    connection.execute(
+        "INSERT INTO chart_notes (space_id, day, text)"
+        " SELECT %s, date '2026-01-01' + n, 'note ' || n FROM generate_series(1, 60) n",
+        (space_id,),
+    )
+    page = f"/console/spaces/{space_id}/notes"
+    first, second = owner.browser.get(page).text, owner.browser.get(f"{page}?page=2").text
+    assert "note 60<" in first
+    assert "note 10<" not in first
+    assert "note 10<" in second
+    assert "a former member" in second
+    for odd in ("0", "-1", "x", "99999", "11"):
+        assert owner.browser.get(f"{page}?page={odd}").status_code == 200
+    monkeypatch.setattr(chart_notes, "MOST", 60)
+    assert "There are 60 notes" in add(owner, space_id, "one too many").text
+
+
+def test_roles(person: Callable[..., Person], space_id: int) -> None:
+    """Owners and admins write; a viewer reads."""
+    page = f"/console/spaces/{space_id}/notes"
+    assert add(person(Role.ADMIN), space_id, "By Ada").status_code == 200
+    viewer = person(Role.VIEWER)
+    text = viewer.browser.get(page).text
+    assert "By Ada" in text
+    assert "Add note" not in text
+    link = re.search(rf'href="({page}/\d+)"', text)
+    assert link is not None
+    assert "<form" not in viewer.browser.get(link[1]).text.partition("<main")[2]
+
+
+def test_another_space(
+    person: Callable[..., Person], space_id: int, make_space: Callable[..., int]
+) -> None:
+    add(person(), space_id, "Secret")
+    elsewhere = make_space()
+    stranger = person(Role.OWNER, elsewhere)
+    mine = person().browser.get(f"/console/spaces/{space_id}/notes").text
+    link = re.search(r"/notes/(\d+)\"", mine)
+    assert link is not None
+    assert stranger.browser.get(f"/console/spaces/{elsewhere}/notes/{link[1]}").status_code == 404
+    assert "Secret" not in stranger.browser.get(f"/console/spaces/{elsewhere}/notes").text
+
+
+@pytest.mark.usefixtures("stage")
+def test_a_share_link_has_them_only_when_chosen(
+    owner: Person, space_id: int, server: Running
+) -> None:
+    """Without who wrote them, and without any link."""
+    add(owner, space_id, "Ada left")
+
+    def seen(**fields: str) -> str:
+        return httpx.get(server.base_url + share(owner, space_id, **fields)).text
+
+    assert "Ada left" not in seen()
+    assert 'class="note-line"' not in seen()
+    with_notes = seen(notes="yes")
+    assert listed_in_shared(with_notes) == ["Ada left"]
+    assert "owner 1" not in with_notes
+    assert "/notes" not in with_notes
+    assert "Ada left" not in seen(notes="yes", page="/models")
+    assert "with notes" in owner.browser.get(f"/console/spaces/{space_id}/share-links").text
+
+
+def listed_in_shared(page: str) -> list[str]:
+    found = re.search(r'id="notes">(.*?)</ol>', page, re.DOTALL)
+    return re.findall(r"<bdi>(.*?)</bdi>", found[1]) if found else []

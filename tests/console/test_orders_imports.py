@@ -1,0 +1,321 @@
+"""An import from the upload of its file to its refused rows, worked on when a test says so."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from headwater.accounts.roles import Role
+from headwater.console.forms import form_token, once_token
+from headwater.imports import job_worker, jobs
+from headwater.storage import LocalFolder
+from tests.conftest import Running
+from tests.console.browsing import Browser
+from tests.console.conftest import Person
+from tests.support.pipeline import Stage as Pipeline
+from tests.support.waiting import PATIENCE_SECONDS
+
+HOSTILE = "<script>alert(1)</script>"
+GERMAN = (
+    "Bestellnummer;E-Mail;Gesamtbetrag;Bestelldatum;Notiz\r\n"
+    "1001;ada@example.com;1.234,50;13.05.2026 09:30;Größe\r\n"
+    "1002;bob@example.com;10,00;14.05.2026 23:15;\r\n"
+    "1003;kein;10,00;14.05.2026;\r\n"
+)
+
+
+@dataclass
+class Desk:
+    """A member who imports files, and the worker."""
+
+    browser: Browser
+    space_id: int
+    connection: psycopg.Connection
+    url: str
+    folder: Path
+    before: frozenset[str]
+    """Files that other tests have left."""
+
+    @property
+    def orders(self) -> str:
+        return f"/console/spaces/{self.space_id}/orders"
+
+    def upload(
+        self, content: bytes | str, name: str = "orders.csv", kind: str = "events", **data: str
+    ) -> httpx.Response:
+        raw = content.encode() if isinstance(content, str) else content
+        form = self.browser.form(f"{self.orders}/imports/new", f"{self.orders}/imports/upload")
+        fields = {**dict(form.fields), "kind": kind, **data}
+        return self.browser.client.post(
+            form.action, data=fields, files={"file": (name, raw, "text/csv")},
+            follow_redirects=True, timeout=PATIENCE_SECONDS,
+        )  # fmt: skip
+
+    def begin(self, content: bytes | str, **options: str) -> str:
+        """Upload a file that is taken; returns the path of its page."""
+        page = self.upload(content, **options)
+        assert page.status_code == 200, re.findall(r'class="refusal"[^>]*>([^<]*)', page.text)
+        return page.url.path
+
+    def check(self, here: str, **values: Any) -> httpx.Response:
+        """Send the mapping as it was guessed but for some values, and let the worker check."""
+        answer = self.browser.fill(f"{here}?edit", f"{here}/check", **values)
+        assert answer.status_code == 200, re.findall(r'class="refusal"[^>]*>([^<]*)', answer.text)
+        self.work()
+        return self.browser.get(here)
+
+    def start(self, here: str, **values: Any) -> httpx.Response:
+        self.browser.fill(here, f"{here}/start", **values)
+        self.work()
+        return self.browser.get(here)
+
+    def work(self) -> None:
+        job_worker.work(self.connection, LocalFolder(self.folder), self.url)
+
+    def tidy(self) -> None:
+        for space_id in jobs.spaces_to_tidy(self.connection):
+            jobs.tidy(self.connection, LocalFolder(self.folder), space_id)
+
+    def files(self) -> list[str]:
+        names = {path.name for path in self.folder.glob("*.upload*")}
+        return sorted(names - self.before)
+
+    def events(self) -> list[tuple[Any, ...]]:
+        Pipeline(self.connection, self.space_id).process()
+        return self.connection.execute(
+            "SELECT e.order_id, e.amount, e.event_time, c.email FROM events e"
+            " JOIN contacts c ON c.space_id = e.space_id AND c.id = e.contact_id"
+            " WHERE e.space_id = %s ORDER BY e.order_id", (self.space_id,)
+        ).fetchall()  # fmt: skip
+
+
+@pytest.fixture
+def desk(
+    owner: Person, console: Running, space_id: int, connection: psycopg.Connection,
+    database_url: str,
+) -> Desk:  # fmt: skip
+    connection.execute("UPDATE import_jobs SET status = 'cancelled' WHERE status IN"
+                       " ('checking', 'queued', 'running')")  # fmt: skip
+    folder = console.data_dir / "exports"
+    before = frozenset(path.name for path in folder.glob("*.upload*"))
+    return Desk(owner.browser, space_id, connection, database_url, folder, before)
+
+
+def refusal(page: httpx.Response) -> str:
+    assert page.status_code == 422
+    (text,) = re.findall(r'class="refusal" id="file-refusal">([^<]*)', page.text)
+    return text
+
+
+def test_it_works(desk: Desk) -> None:
+    here = desk.begin(GERMAN.encode("cp1252"))
+    page = desk.browser.get(here).text
+    assert "separated by semicolons" in page
+    for column, field in (
+        ("Bestellnummer", "order_id"), ("E-Mail", "email"), ("Gesamtbetrag", "amount"),
+        ("Bestelldatum", "event_time"),
+    ):  # fmt: skip
+        assert re.search(rf"What {column} is.*?<option selected>{field}<", page, re.DOTALL)
+    for chosen in ('value="dmy" selected', 'value="comma" selected', "selected>purchase<"):
+        assert chosen in page
+
+    checked = desk.check(here, timezone="Europe/Berlin")
+    assert '<data value="2">2</data> rows would be stored' in checked.text
+    assert "<bdi>1234.5</bdi>" in checked.text
+    assert "The email must be" in checked.text
+    assert desk.events() == []
+
+    done = desk.start(here)
+    assert '<data value="2">2</data> of 3 rows stored' in done.text
+    assert desk.events() == [
+        ("1001", 1234.5, datetime(2026, 5, 13, 7, 30, tzinfo=UTC), "ada@example.com"),
+        ("1002", 10, datetime(2026, 5, 14, 21, 15, tzinfo=UTC), "bob@example.com"),
+    ]
+    sent = desk.browser.get(f"{here}/refused.csv")
+    assert sent.headers["content-disposition"].endswith('-refused.csv"')
+    header, row = csv.reader(io.StringIO(sent.content.decode("utf-8-sig")))
+    assert header[:3] == ["line", "reason", "Bestellnummer"]
+    assert (row[0], row[2:4]) == ("4", ["1003", "kein"])
+    assert len(desk.files()) == 1
+    desk.tidy()
+    assert desk.files() == []
+    assert "orders.csv" in desk.browser.get(desk.orders).text
+
+
+def test_the_same_file_is_not_stored_twice(desk: Desk) -> None:
+    file = "order_id,email,amount,event_time\n1,ada@example.com,5,2026-05-13\n"
+    first = desk.begin(file)
+    desk.check(first)
+    desk.start(first)
+    again = desk.begin(file)
+    assert "was imported in the same way before" in desk.check(again).text
+    assert "Nothing was stored again" in desk.start(again).text
+    once_more = desk.begin(file)
+    desk.check(once_more)
+    desk.start(once_more, again="yes")
+    queued = desk.connection.execute(
+        "SELECT count(*) FROM inbox WHERE space_id = %s", (desk.space_id,)
+    ).fetchone()
+    assert queued == (2,)
+    assert len(desk.events()) == 1  # by its order id
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "The file is empty."),
+        (b"\xef\xbb\xbf\r\n", "The file is empty."),
+        (b"PK\x03\x04" + bytes(100), "This is an Excel workbook"),
+        (b"\x1f\x8b\x08" + bytes(100), "The file is compressed."),
+        (b"%PDF-1.7", "This is a PDF"),
+        (b"<!doctype html><table>", "This is a web page"),
+        (b'{"email": "a@b.de"}\n', "This is JSON"),
+        (bytes(range(256)) * 20, "This is no text"),
+        (b"note\nhello\n", "The file has one column only, “note”."),
+        (b"email;total;total\na;1;2\n", "The header names the column total twice: rename"),
+        (b";;\na;1;2\n", "The first line has to name the columns"),
+        (b"email,total\n", "The file has a header and no rows below it."),
+        (b"x" * 300_000, "The first line is longer than any header"),
+        (",".join(f"c{n}" for n in range(250)).encode() + b"\n1\n", "The file has 250 columns"),
+    ],
+)  # fmt: skip
+def test_what_is_no_table_is_told_in_a_sentence(desk: Desk, content: bytes, sentence: str) -> None:
+    assert sentence in refusal(desk.upload(content))
+    assert desk.files() == []
+    assert "Where do your orders come from?" in desk.browser.get(desk.orders).text
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"]
+)
+def test_every_encoding_and_separator(desk: Desk, encoding: str) -> None:
+    separator = {"utf-16": "\t", "cp1252": ";", "utf-16-le": "|"}.get(encoding, ",")
+    text = "sep=;\n" if encoding == "cp1252" else ""
+    text += separator.join(["E-Mail", "Name"]) + "\n" + separator.join(["jo@example.com", "Jörg"])
+    here = desk.begin(text.encode(encoding), kind="contacts")
+    assert "Jörg" in desk.check(here).text
+    desk.start(here)
+    stored = desk.connection.execute(
+        "SELECT email, name FROM contacts WHERE space_id = %s", (desk.space_id,)
+    ).fetchall()
+    assert stored == [("jo@example.com", "Jörg")]
+
+
+def test_mistakes_in_the_mapping(desk: Desk) -> None:
+    here = desk.begin("mail,total,sum\nada@example.com,5,5\n")
+    for values, rule in (
+        ({"field": ["", "amount", ""]}, "Choose the column with the e-mail address"),
+        ({"field": ["email", "amount", "amount"]}, "Two columns are chosen as amount"),
+        ({"field": ["email", "amount", "nonsense"]}, "There is no field nonsense."),
+        ({"event_name": ""}, "Choose what each row is."),
+        ({"timezone": "Mars"}, "Choose the time zone of the file."),
+        ({"decimals": "x", "dates": "y"}, "Choose how dates are written."),
+    ):
+        answer = desk.browser.fill(here, f"{here}/check", **values)
+        assert answer.status_code == 422, values
+        assert rule in answer.text
+
+
+def test_cells_in_another_notation_than_was_chosen(desk: Desk) -> None:
+    """The decimal comma, the month first, the zone: each ends in a sentence with the column, or in
+    the first rows as they would be stored.
+    """
+    here = desk.begin(GERMAN.replace("1003;kein", "1003;eva@example.com"))
+    wrong = desk.check(here, decimals="point", dates="mdy").text
+    assert "No row would be stored" in wrong
+    for sentence in (
+        "“Gesamtbetrag” is read as amount, and is no number like 1,234.50: change how amounts",
+        "“Bestelldatum” is read as event_time, and is no date like 12/31/2026, month first: change",
+    ):
+        assert sentence in unescape(wrong)
+    assert "Change how it is read" in wrong
+    elsewhere = desk.check(here, decimals="comma", dates="dmy", timezone="America/New_York").text
+    assert '<time datetime="2026-05-13T13:30:00+00:00"' in elsewhere, "09:30 in New York"
+    right = desk.check(here, timezone="Europe/Berlin").text
+    assert '<time datetime="2026-05-13T07:30:00+00:00"' in right
+    assert "All rows of the file can be stored." in right
+    impossible = desk.begin(GERMAN.replace("14.05.2026 23:15", "31.02.2026 23:15"))
+    assert "is no date like 31.12.2026 or 31/12/2026" in desk.check(impossible).text
+
+
+def test_hostile_names_are_text(desk: Desk) -> None:
+    here = desk.begin(
+        f"email,{HOSTILE}\nada@example.com,{HOSTILE}\n=1+1,x\n", name=f"{HOSTILE}.csv"
+    )
+    assert HOSTILE not in desk.browser.get(here).text
+    assert HOSTILE not in desk.check(here).text
+    assert HOSTILE not in desk.browser.get(desk.orders).text
+    assert "'=1+1" in desk.browser.get(f"{here}/refused.csv").text
+
+
+def test_a_cancelled_import_stores_nothing_more(desk: Desk) -> None:
+    here = desk.begin("email\nada@example.com\n", kind="contacts")
+    assert "is cancelled" in desk.browser.fill(here, f"{here}/cancel").text
+    desk.tidy()
+    assert desk.files() == []
+    late = desk.browser.get(f"{here}?edit")
+    assert "Cancelled" in late.text
+
+
+def test_too_large_a_file(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headwater.console.order_pages.upload.MEGABYTE", 10)
+    row = "ada@example.com,5\n"
+    assert "which is the most that can be sent" in refusal(desk.upload("email,total\n" + row * 300))
+    assert desk.files() == []
+
+
+def test_no_file_and_no_form(desk: Desk, owner: Person) -> None:
+    assert refusal(desk.upload(b"", name="")) == "Choose the file to import."
+    upload = f"{desk.orders}/imports/upload"
+    client = desk.browser.client
+    assert client.post(upload, data={"kind": "events"}).status_code == 415
+    stale = client.post(upload, data={"form_token": "1.x.y"}, files={"file": ("a.csv", b"a,b\n")})
+    assert stale.status_code == 403
+    head = {"content-type": "multipart/form-data; boundary=x"}
+    assert client.post(upload, content=b"--y\r\nnonsense", headers=head).status_code in {403, 422}
+    token = once_token(owner.form_key, "upload")
+    cut = (
+        '--x\r\nContent-Disposition: form-data; name="form_token"\r\n\r\n' + token + "\r\n--x\r\n"
+        'Content-Disposition: form-data; name="kind"\r\n\r\nevents\r\n--x\r\n'
+        'Content-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\nemail,tot'
+    )
+    assert "Send it once more" in refusal(client.post(upload, content=cut.encode(), headers=head))
+    assert desk.files() == []
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_who_may(desk: Desk, person: Callable[..., Person], role: Role) -> None:
+    other, allowed = person(role), role is not Role.VIEWER
+    here = desk.begin("email,total\nada@example.com,5\n")
+    assert other.browser.get(here).status_code == 200
+    assert (f"{here}/check" in other.browser.get(here).text) == allowed
+    new = other.browser.get(f"{desk.orders}/imports/new")
+    assert new.status_code == (200 if allowed else 403)
+    form = desk.browser.form(here, f"{here}/cancel")
+    form.fields = [("form_token", form_token(other.form_key, "import"))]
+    assert other.browser.send(form, follow=False).status_code == (303 if allowed else 403)
+
+
+def test_another_spaces_import(
+    desk: Desk, person: Callable[..., Person], make_space: Callable[..., int]
+) -> None:
+    elsewhere = make_space()
+    stranger = person(Role.OWNER, elsewhere)
+    here = desk.begin("email,total\nada@example.com,5\n")
+    number = here.rpartition("/")[2]
+    for path in (here, f"{here}/refused.csv"):
+        assert stranger.browser.get(path).status_code == 404
+        theirs = path.replace(f"/spaces/{desk.space_id}/", f"/spaces/{elsewhere}/")
+        assert number in theirs
+        assert stranger.browser.get(theirs).status_code == 404

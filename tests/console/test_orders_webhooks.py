@@ -1,0 +1,303 @@
+"""Orders in, and a webhook from its creation to the deliveries that are replayed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+import httpx
+import psycopg
+import pytest
+
+from headwater.accounts.roles import Role
+from headwater.console.forms import form_token, once_token
+from headwater.spaces.secret_hash import hash_secret
+from headwater.webhooks.providers import PROVIDERS
+from tests.conftest import Running
+from tests.console.browsing import Browser
+from tests.console.conftest import Person
+from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.webhook_samples import SAMPLES
+
+HOSTILE = "<script>alert(1)</script>&\"'"
+
+
+def orders_of(space_id: int) -> str:
+    return f"/console/spaces/{space_id}/orders"
+
+
+def create(browser: Browser, space_id: int, kind: str, **values: str) -> httpx.Response:
+    orders = orders_of(space_id)
+    return browser.fill(
+        f"{orders}/webhooks/new?type={kind}", f"{orders}/webhooks/create",
+        **{"name": "My shop", **values},
+    )  # fmt: skip
+
+
+def address_on(page: httpx.Response) -> str:
+    (address,) = re.findall(r'<code id="address"[^>]*>([^<]*)', page.text)
+    return address
+
+
+def assert_is_shown_once(page: httpx.Response, address: str) -> None:
+    """A page that came later shows the end of an address, and no more of it."""
+    assert 'id="address"' not in page.text
+    assert urlsplit(address).path.rpartition("/")[2] not in page.text
+    assert f"<code>…{address[-4:]}</code>" in page.text
+
+
+def path_of(page: httpx.Response, space_id: int) -> str:
+    (path,) = set(re.findall(rf'action="({orders_of(space_id)}/webhooks/\d+)/test"', page.text))
+    return path
+
+
+def deliver(
+    console: Running, address: str, kind: str, secret: str | None, **changes: object
+) -> int:
+    """Deliver a sample as its sender does; returns the status of the answer."""
+    sample = SAMPLES[kind]
+    body = json.dumps({**sample.body, **changes}).encode()
+    signed = {sample.signature: sample.sign(body, secret)} if secret else {}
+    url = console.base_url + urlsplit(address).path
+    headers = {**sample.headers, **signed}
+    return httpx.post(url, content=body, headers=headers, timeout=PATIENCE_SECONDS).status_code
+
+
+def test_it_works(owner: Person, console: Running, space_id: int) -> None:
+    orders, browser = orders_of(space_id), owner.browser
+    assert "Where do your orders come from?" in browser.get(orders).text
+    page = create(browser, space_id, "shopify")
+    here, address = path_of(page, space_id), address_on(page)
+    assert address.startswith(f"{console.base_url}/webhooks/")
+    assert "cannot be shown again" in page.text
+    assert "Settings, Notifications, Webhooks" in page.text
+    assert f'action="{here}/secret"' in page.text
+    assert "needs its secret" in browser.get(orders).text
+
+    assert deliver(console, address, "shopify", "wrong") == 401
+    page = browser.get(here)
+    assert "no signing secret yet" in page.text
+    assert "Paste the signing secret" in page.text
+    assert_is_shown_once(page, address)
+    assert 'href="#new-address"' in page.text
+
+    saved = browser.fill(here, f"{here}/secret", secret=" shp-1 ")
+    assert "The signing secret is saved" in saved.text
+    assert deliver(console, address, "shopify", "other") == 401
+    assert "Copy the signing secret from Shopify once more" in browser.get(here).text
+    assert deliver(console, address, "shopify", "shp-1") == 200
+    page = browser.get(here)
+    assert "orders/paid became purchase." in page.text
+    listed = browser.get(orders).text
+    assert '<data value="1">1</data> accepted' in listed
+    assert '<data value="2">2</data> refused' in listed
+    assert_is_shown_once(browser.get(orders), address)
+    assert f'href="{here}#new-address"' in listed
+
+
+def test_only_a_hash_of_the_token_is_stored(
+    owner: Person, connection: psycopg.Connection, space_id: int
+) -> None:
+    page = create(owner.browser, space_id, "stripe")
+    renewed = owner.browser.fill(path_of(page, space_id), f"{path_of(page, space_id)}/address")
+    (row,) = connection.execute(
+        "SELECT w::text, token_hash FROM webhooks w WHERE space_id = %s", (space_id,)
+    ).fetchall()
+    token = urlsplit(address_on(renewed)).path.rpartition("/")[2]
+    assert row[1] == hash_secret(token)
+    assert token not in row[0]
+    assert token.encode().hex() not in row[0]
+
+
+def test_a_form_sent_twice_changes_one_address(
+    owner: Person, console: Running, space_id: int
+) -> None:
+    """Loading the page with an address again neither shows it nor ends it."""
+    orders, browser = orders_of(space_id), owner.browser
+    form = browser.form(f"{orders}/webhooks/new?type=stripe", f"{orders}/webhooks/create")
+    typed = {"name": "Shop", "secret": "whsec_1"}
+    page = browser.send(form, **typed)
+    assert browser.send(form, **typed).status_code == 403
+    here = path_of(page, space_id)
+    assert browser.get(orders).text.count("#new-address") == 1
+    form = browser.form(here, f"{here}/address")
+    renewed = browser.send(form)
+    assert browser.send(form).status_code == 403
+    assert deliver(console, address_on(renewed), "stripe", "whsec_1") == 200
+
+
+def test_a_secret_that_is_made_is_shown_once(
+    owner: Person, console: Running, space_id: int
+) -> None:
+    page = create(owner.browser, space_id, "woocommerce", name="Woo")
+    (secret,) = re.findall(r'<code id="secret-made"[^>]*>([^<]*)', page.text)
+    here = path_of(page, space_id)
+    assert secret not in owner.browser.get(here).text
+    assert deliver(console, address_on(page), "woocommerce", secret) == 200
+    renewed = owner.browser.fill(here, f"{here}/secret", make="yes")
+    (other,) = re.findall(r'<code id="secret-made"[^>]*>([^<]*)', renewed.text)
+    assert deliver(console, address_on(page), "woocommerce", secret) == 401
+    assert deliver(console, address_on(page), "woocommerce", other) == 200
+
+
+@pytest.mark.parametrize("kind", PROVIDERS)
+def test_every_sender_has_its_steps(owner: Person, space_id: int, kind: str) -> None:
+    page = create(owner.browser, space_id, kind, secret="", name=HOSTILE)
+    assert page.status_code == 200
+    assert "<script>alert" not in page.text
+    assert page.text.count("<li>") >= len(PROVIDERS[kind].guide.steps) >= 2
+
+
+def test_mistakes_are_told_beside_the_field(owner: Person, space_id: int) -> None:
+    assert "Must not be empty." in create(owner.browser, space_id, "stripe", name=" ").text
+    typed = create(owner.browser, space_id, "calendly", signing="typed", secret="")
+    assert typed.status_code == 422
+    assert "Paste the signing secret." in typed.text
+    orders = orders_of(space_id)
+    form = owner.browser.form(f"{orders}/webhooks/new?type=stripe", f"{orders}/webhooks/create")
+    assert "What sends the orders?" in owner.browser.send(form, type="nobody").text
+
+
+def test_a_test_says_what_a_body_becomes(owner: Person, space_id: int) -> None:
+    here = path_of(create(owner.browser, space_id, "shopify"), space_id)
+    body = json.dumps(SAMPLES["shopify"].body)
+    good = owner.browser.fill(here, f"{here}/test", body=body, topic="orders/paid")
+    assert "<dt>email</dt><dd><bdi>ada@example.com</bdi>" in good.text
+    bad = owner.browser.fill(
+        here, f"{here}/test", topic="orders/paid",
+        body=json.dumps({**SAMPLES["shopify"].body, "total_price": "many"}),
+    )  # fmt: skip
+    assert "<code><bdi>amount</bdi></code>" in bad.text
+    assert "must be a number" in bad.text
+    for typed, rule in (
+        ({"body": " ", "topic": "orders/paid"}, "Paste what the sender would post"),
+        ({"body": body}, "Choose what the delivery reports."),
+    ):
+        answer = owner.browser.fill(here, f"{here}/test", **typed)
+        assert answer.status_code == 422
+        assert rule in answer.text
+    malformed = owner.browser.fill(here, f"{here}/test", body="{", topic="orders/paid")
+    assert "<code><bdi>body</bdi></code>" in malformed.text
+    assert "Nothing has come yet." in malformed.text
+
+
+def test_a_mapping_is_mended_and_the_delivery_replayed(
+    owner: Person, console: Running, space_id: int
+) -> None:
+    browser = owner.browser
+    page = create(browser, space_id, "generic", event="purchase", signing="unsigned")
+    here, address = path_of(page, space_id), address_on(page)
+    url = console.base_url + urlsplit(address).path
+    body = {"who": {"mail": "ada@example.com"}, "cents": 4900, "note": HOSTILE}
+    assert httpx.post(url, json=body, timeout=PATIENCE_SECONDS).status_code == 422
+    page = browser.get(here)
+    assert "Replay 1" in page.text
+
+    form = browser.form(f"{here}/mapping", f"{here}/mapping")
+    wrong = browser.send(form, field=["email", "amount"], expression=["who.mail", "cents)"])
+    assert wrong.status_code == 422
+    assert "Cannot be read at character 6" in wrong.text
+    values = {"field": ["email", "amount"], "expression": ["who.mail", "from_minor_units(cents)"],
+              "only": ["", ""]}  # fmt: skip
+    preview = browser.send(form, preview="yes", **values)
+    assert "Nothing is saved yet." in preview.text
+    assert "<dt>amount</dt><dd><bdi>49" in preview.text
+    assert "The mapping is saved" in browser.send(form, **values).text
+
+    (number,) = re.findall(r"/deliveries/(\d+)", browser.get(here).text)
+    delivery = browser.get(f"{here}/deliveries/{number}")
+    assert "&lt;script&gt;" in delivery.text
+    assert "<script>alert" not in delivery.text
+    assert "<dt>email</dt><dd><bdi>ada@example.com</bdi>" in delivery.text
+    replayed = browser.fill(here, f"{here}/replay-failed")
+    assert "All of them are read once more" in replayed.text
+    assert "Replay all failed" not in replayed.text
+    again = browser.fill(f"{here}/deliveries/{number}", f"{here}/replay")
+    assert "The delivery is read once more" in again.text
+
+
+def test_paused_deliveries_are_kept_and_replayed(
+    owner: Person, console: Running, space_id: int
+) -> None:
+    page = create(owner.browser, space_id, "stripe", secret="whsec_1")
+    here, address = path_of(page, space_id), address_on(page)
+    assert "The webhook is paused" in owner.browser.fill(here, f"{here}/pause").text
+    assert deliver(console, address, "stripe", "whsec_1") == 200
+    page = owner.browser.get(here)
+    assert "It came while the webhook was paused." in page.text
+    assert "works again" in owner.browser.fill(here, f"{here}/resume").text
+    assert "accepted" in owner.browser.fill(here, f"{here}/replay-failed").text
+    assert deliver(console, address, "stripe", "whsec_1") == 200
+
+
+def test_a_new_address_ends_the_former(owner: Person, console: Running, space_id: int) -> None:
+    page = create(owner.browser, space_id, "stripe", secret="whsec_1")
+    here, address = path_of(page, space_id), address_on(page)
+    renewed = owner.browser.fill(here, f"{here}/address")
+    assert address_on(renewed) != address
+    assert "cannot be shown again" in renewed.text
+    assert_is_shown_once(owner.browser.get(here), address_on(renewed))
+    assert deliver(console, address, "stripe", "whsec_1") == 404
+    assert deliver(console, address_on(renewed), "stripe", "whsec_1") == 200
+    assert "is deleted" in owner.browser.fill(here, f"{here}/delete").text
+    assert deliver(console, address_on(renewed), "stripe", "whsec_1") == 404
+    assert owner.browser.get(here).status_code == 404
+    assert owner.browser.get(orders_of(space_id)).status_code == 200
+
+
+def test_no_new_address_for_a_secret_that_does_not_open(
+    owner: Person, connection: psycopg.Connection, space_id: int
+) -> None:
+    page = create(owner.browser, space_id, "stripe", secret="whsec_1")
+    here, address = path_of(page, space_id), address_on(page)
+    connection.execute("UPDATE webhooks SET secret = sha512(secret)")
+    refused = owner.browser.fill(here, f"{here}/address")
+    assert refused.status_code == 409
+    assert "The secret key of the installation has changed" in refused.text
+    assert_is_shown_once(refused, address)
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_who_may(person: Callable[..., Person], space_id: int, role: Role) -> None:
+    owner, other = person(Role.OWNER), person(role)
+    page = create(owner.browser, space_id, "stripe", secret="whsec_1")
+    here, allowed = path_of(page, space_id), role is not Role.VIEWER
+    seen = other.browser.get(here)
+    assert seen.status_code == 200
+    assert address_on(page) not in seen.text
+    assert (f"{here}/address" in seen.text) == allowed
+    listed = other.browser.get(orders_of(space_id))
+    assert_is_shown_once(listed, address_on(page))
+    assert (f"{here}#new-address" in listed.text) == allowed
+    assert (f"{here}/pause" in seen.text) == allowed
+    assert other.browser.get(f"{here}/mapping").status_code == (200 if allowed else 403)
+    new = other.browser.get(f"{orders_of(space_id)}/webhooks/new")
+    assert new.status_code == (200 if allowed else 403)
+    form = owner.browser.form(here, f"{here}/pause")
+    form.fields = [("form_token", form_token(other.form_key, "change webhook"))]
+    sent = other.browser.send(form, follow=False)
+    assert sent.status_code == (303 if allowed else 403)
+    form = owner.browser.form(here, f"{here}/address")
+    form.fields = [("form_token", once_token(other.form_key, "webhook address"))]
+    assert other.browser.send(form).status_code == (200 if allowed else 403)
+
+
+def test_another_spaces_webhook(
+    owner: Person, person: Callable[..., Person], make_space: Callable[..., int], space_id: int
+) -> None:
+    elsewhere = make_space()
+    stranger = person(Role.OWNER, elsewhere)
+    here = path_of(create(owner.browser, space_id, "stripe"), space_id)
+    number = here.rpartition("/")[2]
+    for path in (here, f"{orders_of(elsewhere)}/webhooks/{number}", f"{here}/mapping"):
+        assert stranger.browser.get(path).status_code == 404
+    form = owner.browser.form(here, f"{here}/delete")
+    form.fields = [("form_token", form_token(stranger.form_key, "change webhook"))]
+    form.action = f"{orders_of(elsewhere)}/webhooks/{number}/delete"
+    assert stranger.browser.send(form).status_code == 404
+    form.fields = [("form_token", once_token(stranger.form_key, "webhook address"))]
+    form.action = f"{orders_of(elsewhere)}/webhooks/{number}/address"
+    assert stranger.browser.send(form).status_code == 404
+    assert owner.browser.get(here).status_code == 200

@@ -1,0 +1,133 @@
+"""The page of paths: every figure is one of the report's, and leads to events that add up to it."""
+
+from __future__ import annotations
+
+import csv
+import random
+from datetime import timedelta
+
+import psycopg
+import pytest
+
+from headwater.console.report_pages.figures import NONE
+from tests.console.conftest import Person
+from tests.console.tables import Cell, PageTables
+from tests.console.test_figures_agree import fill
+from tests.console.test_revenue import NOON, days_ago
+from tests.support.factories import Stage
+
+TOTAL = "Their revenue"
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection, space_id: int) -> Stage:
+    return Stage(connection, space_id, "")
+
+
+def way(stage: Stage, *sources: str, amount: str) -> None:
+    """An order three days ago, and on each day before it a touchpoint."""
+    contact = stage.contact()
+    for at, source in enumerate(reversed(sources)):
+        stage.touchpoint(contact, source, occurred_at=days_ago(3) - at * timedelta(days=1))
+    stage.event(contact, event_time=days_ago(3), amount=amount)
+
+
+def page_of(person: Person, space_id: int, query: str = "") -> PageTables:
+    answer = person.browser.get(f"/console/spaces/{space_id}/paths?{query}")
+    assert answer.status_code == 200, answer.text
+    return PageTables(answer.text)
+
+
+def texts(row: list[Cell]) -> list[str]:
+    return [" ".join(cell.text.split()) for cell in row]
+
+
+def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
+    way(stage, "google_ads", "email", amount="100.50")
+    way(stage, "google_ads", "google_ads", "email", amount="10")
+    way(stage, "direct", amount="3")
+    way(stage, amount="1000")
+    page = page_of(owner, space_id)
+    assert page.headlines["Conversions with a path"].value == "3"
+    assert page.headlines["Their revenue"].value == "113.5"
+    assert page.headlines["Days from the first touchpoint"].value == "1"
+    assert "66.7 % came by Google ads, then E-mail." in page.html
+    heads, *paths = page.tables["top-paths"]
+    assert texts(heads) == ["Path", "Conversions", "Revenue", "Days, on average"]
+    assert [[cell.value for cell in row[1:]] for row in paths] == [["2", "110.5", "1.5"],
+                                                                   ["1", "3", "0"]]  # fmt: skip
+    assert texts(page.tables["flow"][0]) == ["First, then last", "E-mail", "Direct"]
+    assert [texts(row) for row in page.tables["flow"][1:]] == [["Google ads", "2", NONE],
+                                                               ["Direct", NONE, "1"]]  # fmt: skip
+    assert texts(page.tables["touches"][3]) == ["3", "1", "10.00"]
+    assert texts(page.tables["days"][6]) == [f"15{NONE}30", "0", NONE]
+
+
+@pytest.mark.parametrize("query", ["period=last+90+days", "steps=channel&attribution_window=0",
+                                   "query_mode=company&only=customer:new"])  # fmt: skip
+def test_every_figure_leads_to_its_events(
+    owner: Person, stage: Stage, space_id: int, query: str
+) -> None:
+    fill(stage, random.Random("paths"))
+    page = page_of(owner, space_id, query)
+
+    def behind(cell: Cell) -> tuple[str | None, str | None]:
+        there = PageTables(owner.browser.get(cell.link or "").text).headlines
+        return there["Events"].value, there["Their amounts"].value
+
+    for table in ("top-paths", "touches", "days"):
+        for _, events, revenue, *_ in page.tables[table][1:]:
+            if events.link:
+                assert behind(events) == behind(revenue) == (events.value, revenue.value)
+    pairs = [cell for row in page.tables["flow"][1:] for cell in row if cell.link]
+    assert len(pairs) > 2
+    for cell in pairs[:15]:
+        assert behind(cell)[0] == cell.value
+    whole = tuple(page.headlines[name].value for name in ("Conversions with a path", TOTAL))
+    assert all(behind(cell) == whole for cell in page.headlines.values())
+
+
+def test_nothing_yet(owner: Person, space_id: int) -> None:
+    assert "No paths in this time" in page_of(owner, space_id).html
+
+
+def test_channels_are_a_choice(owner: Person, stage: Stage, space_id: int) -> None:
+    way(stage, "google_ads", "facebook_ads", "email", amount="5")
+    page = page_of(owner, space_id, "steps=channel")
+    assert texts(page.tables["top-paths"][1])[0].split() == ["Paid", "adsE-mail"]
+
+
+def test_a_path_of_many_steps(owner: Person, stage: Stage, space_id: int) -> None:
+    way(stage, *["email", "direct"] * 6, amount="5")
+    page = page_of(owner, space_id)
+    row = page.tables["top-paths"][1]
+    assert "2 more" in row[0].text
+    there = owner.browser.get(row[1].link or "").text
+    assert PageTables(there).headlines["Their amounts"].value == "5"
+    assert "path: E-mail &gt; Direct" in there
+
+
+def test_the_csv_has_the_paths(owner: Person, stage: Stage, space_id: int) -> None:
+    way(stage, "google_ads", "email", amount="5")
+    way(stage, amount="7")
+    (link,) = [part for part in page_of(owner, space_id).html.split('"') if "report.csv" in part]
+    lines = [*csv.DictReader(owner.browser.get(link.replace("&amp;", "&")).text.splitlines())]
+    assert [(line["path"], line["events"], line["revenue"]) for line in lines] == [
+        ("google_ads > email", "1", "5"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("query", ["steps=ad", "period=tomorrow", "only=channel:paid",
+                                   "attribution_window=5"])  # fmt: skip
+def test_what_cannot_be_is_said(owner: Person, space_id: int, query: str) -> None:
+    answer = owner.browser.get(f"/console/spaces/{space_id}/paths?{query}")
+    assert answer.status_code == 422
+    assert "There is no report" in answer.text
+
+
+def test_dates_are_those_of_the_conversion(owner: Person, stage: Stage, space_id: int) -> None:
+    way(stage, "email", amount="5")
+    assert days_ago(3) < NOON
+    page = page_of(owner, space_id, "date_basis=touch")
+    assert page.headlines["Conversions with a path"].value == "1"
+    assert "date_basis=touch" not in page.html

@@ -1,0 +1,350 @@
+"""Ad platforms on pages: connected step by step, tested, looked at, repaired and removed."""
+
+from __future__ import annotations
+
+import html as markup
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_network
+
+import psycopg
+import pytest
+
+from headwater.accounts.roles import Role
+from headwater.console.forms import form_token
+from headwater.platforms.registry import PLATFORMS
+from headwater.settings import Settings
+from tests.conftest import Running, run_application
+from tests.console.conftest import Counting, Person
+from tests.support.factories import Stage
+from tests.support.fake_platform import FakePlatform
+from tests.support.meta_account import CODE, PIXEL, TOKEN, meta_account
+
+NOW = datetime.now(UTC)
+
+
+@pytest.fixture(scope="module")
+def meta() -> Iterator[FakePlatform]:
+    with meta_account() as platform:
+        yield platform
+
+
+@pytest.fixture(scope="module")
+def console(
+    database_url: str, tmp_path_factory: pytest.TempPathFactory, passwords: Counting,
+    meta: FakePlatform,
+) -> Iterator[Running]:  # fmt: skip
+    """The application, whose Meta is ours; nothing is at TikTok's address."""
+    settings = Settings(
+        rate_limit_factor=1000, data_dir=tmp_path_factory.mktemp("platforms"),
+        trusted_proxies=(ip_network("127.0.0.1"),),
+        platform_urls={**dict.fromkeys(PLATFORMS, "http://127.0.0.1:9"), "meta": meta.url},
+    )  # fmt: skip
+    running = run_application(settings, database_url, passwords)
+    yield running
+    running.stop()
+
+
+def text_of(html: str) -> str:
+    """What a page says, without its tags."""
+    main = html[html.index("<main") :]
+    return " ".join(markup.unescape(re.sub(r"<[^>]*>", " ", main)).split())
+
+
+def connect(owner: Person, space_id: int, platform: str = "meta", **typed: str) -> str:
+    """Fill in the first step, and return the path of the destination that it makes."""
+    path = f"/console/spaces/{space_id}/platforms/connect/{platform}"
+    account = {"settings.pixel_id": PIXEL, "secrets.access_token": TOKEN,
+               "settings.test_event_code": CODE}  # fmt: skip
+    page = owner.browser.fill(path, path, **{**account, **typed})
+    assert page.status_code == 200, text_of(page.text)
+    assert page.url.path.endswith("/events"), text_of(page.text)
+    return page.url.path.removesuffix("/events")
+
+
+def test_it_works(owner: Person, space_id: int, meta: FakePlatform) -> None:
+    """From nothing to a connection that was tested, and that sends."""
+    empty = owner.browser.get(f"/console/spaces/{space_id}/platforms")
+    assert "Nothing is connected yet" in empty.text
+    assert [f"/connect/{name}" in empty.text for name in PLATFORMS] == [True] * len(PLATFORMS)
+    path = connect(owner, space_id, name="Shop pixel")
+    events = owner.browser.get(f"{path}/events?connecting")
+    (form,) = [each for each in owner.browser.forms(f"{path}/events?connecting")
+               if each.action.startswith(path)]  # fmt: skip
+    names = {name: value for name, value in form.fields if name.startswith("event_names.")}
+    assert names["event_names.purchase"] == "Purchase"
+    assert "all reach Meta Ads as" in events.text
+    changed = {"event_names.purchase": "Bought", "event_names.view_content": "",
+               "all_events": "yes", "settings.consent_denied": "skip"}  # fmt: skip
+    page = owner.browser.send(form, **changed)
+    assert page.url.path == f"{path}/test"
+    assert "Send the test event" in page.text
+    page = owner.browser.fill(f"{path}/test?connecting", f"{path}/test?connecting")
+    assert "It works" in page.text
+    assert "Meta Ads took the test event." in page.text
+    call = meta.requests[-1]
+    assert call.json()["test_event_code"] == CODE
+    assert call.json()["data"][0]["event_name"] == "Bought"
+    page = owner.browser.fill(f"{path}/test", f"{path}/resume")
+    assert page.url.path == path
+    text = text_of(page.text)
+    assert "Shop pixel Active" in text
+    assert "Events are sent as they arrive." in text
+    assert "purchase → Bought" in text
+    assert "Not sent: " in text
+    assert "view_content" in text[text.index("Not sent: ") :]
+    assert TOKEN not in page.text
+    assert TOKEN not in owner.browser.get(f"{path}/settings").text
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        ({"secrets.access_token": "EAABwrong"}, "Meta Ads does not accept the token"),
+        ({"settings.pixel_id": "99999"}, "Meta Ads knows no such pixel id, or the token may not"),
+        ({"settings.test_event_code": ""}, "Set test_event_code first"),
+    ],
+)
+def test_a_test_that_fails_says_what_to_do(
+    owner: Person, space_id: int, typed: dict[str, str], sentence: str
+) -> None:
+    path = connect(owner, space_id, **typed)
+    page = owner.browser.fill(f"{path}/test", f"{path}/test")
+    assert "It does not work yet" in page.text
+    assert sentence in text_of(page.text)
+    assert "EAABwrong" not in page.text
+    listed = text_of(owner.browser.get(path.rpartition("/")[0]).text)
+    assert "Last test failed" in listed
+
+
+def test_a_platform_that_is_not_reached(owner: Person, space_id: int) -> None:
+    path = f"/console/spaces/{space_id}/platforms/connect/pinterest"
+    typed = {"settings.ad_account_id": "549755885175", "secrets.access_token": "pina_token"}
+    place = owner.browser.fill(path, path, **typed).url.path.removesuffix("/events")
+    page = owner.browser.fill(f"{place}/test", f"{place}/test")
+    assert "Pinterest Ads was not reached" in page.text
+    assert "see that this server may connect to 127.0.0.1" in text_of(page.text)
+
+
+def test_a_refused_setting_says_what_a_right_one_looks_like(owner: Person, space_id: int) -> None:
+    path = f"/console/spaces/{space_id}/platforms/connect/meta"
+    typed = {"settings.pixel_id": "act_12", "secrets.access_token": "", "name": ""}
+    page = owner.browser.fill(path, path, **typed)
+    assert page.status_code == 422
+    text = text_of(page.text)
+    assert "The pixel ID must be 5 to 20 digits and nothing else, such as" in text
+    assert "The access token is required." in text
+    assert "The name must be a text" in text
+    assert 'value="act_12"' in page.text
+    assert "regex" not in text
+
+
+def test_a_token_is_replaced_and_otherwise_stays(
+    owner: Person, space_id: int, meta: FakePlatform
+) -> None:
+    path = connect(owner, space_id)
+    page = owner.browser.fill(f"{path}/settings", f"{path}/settings", name="Renamed")
+    assert "Renamed" in page.text
+    owner.browser.fill(f"{path}/test", f"{path}/test")
+    assert f"access_token={TOKEN}" in meta.requests[-1].target
+    owner.browser.fill(
+        f"{path}/settings", f"{path}/settings", **{"secrets.access_token": "EAABnew"}
+    )
+    assert "none since the last change" in text_of(owner.browser.get(path).text)
+    owner.browser.fill(f"{path}/test", f"{path}/test")
+    assert "access_token=EAABnew" in meta.requests[-1].target
+
+
+def test_names_go_back_to_the_platforms_own(owner: Person, space_id: int) -> None:
+    path = connect(owner, space_id)
+    form = f"{path}/events"
+    owner.browser.fill(form, form, **{"event_names.purchase": "Bought"})
+    owner.browser.fill(form, form, **{"event_names.purchase": "Purchase"})
+    assert "set here" not in owner.browser.get(path).text
+    page = owner.browser.fill(form, form, **{"event_names.purchase": "x" * 300})
+    assert page.status_code == 422
+    assert "must be null or a text of at most 255 characters" in page.text
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection, space_id: int) -> Stage:
+    """What is stored in the visitor's Space."""
+    return Stage(connection, space_id, "")
+
+
+@pytest.fixture
+def busy(stage: Stage) -> int:
+    """A destination with a delivery of each status, today, and one of a week ago."""
+    destination = stage.destination(name="Busy", platform="tiktok")
+    for number, (status, reason) in enumerate([
+        ("delivered", None), ("failed", None), ("skipped", "not_attributed"),
+        ("skipped", "do_not_capi"), ("queued", None),
+    ]):  # fmt: skip
+        columns = {"finished_at": None} if status == "queued" else {}
+        stage.forwarded(
+            destination, stage.event(stage.contact(), event_time="now", order_id=f"o{number}"),
+            status=status, reason=reason, error="Bad <b>value" if status == "failed" else None,
+            request='{"event": "Purchase", "user": "***"}', answer='{"code": 40002}', **columns,
+        )  # fmt: skip
+    before = stage.event(stage.contact(), event_time="now")
+    stage.forwarded(destination, before, status="delivered", created_at=NOW - timedelta(days=7))
+    return destination
+
+
+def test_every_figure_leads_to_its_deliveries(owner: Person, busy: int, space_id: int) -> None:
+    base = f"/console/spaces/{space_id}/platforms"
+    page = owner.browser.get(base).text
+    links = re.findall(
+        rf'href="({base}/{busy}\?status=(\w+)&amp;from=[^"]*)"><data value="(\d+)"', page
+    )
+    counted = 0
+    for link, status, number in links:
+        listed = owner.browser.get(markup.unescape(link)).text
+        rows = re.findall(rf"{base}/{busy}/deliveries/\d+", listed)
+        assert len(rows) == int(number), link
+        assert f"<strong>{status}</strong>" in listed or not rows
+        counted += int(number)
+    assert counted == 12  # in all, and by day
+
+
+def test_what_helps_and_replay(owner: Person, busy: int, space_id: int, stage: Stage) -> None:
+    path = f"/console/spaces/{space_id}/platforms/{busy}"
+    text = text_of(owner.browser.get(path).text)
+    assert "No ad of the platform is credited with it" in text
+    assert "send it all events (all_events)" in text
+    assert "Bad <b>value" in text
+    replay = f"{path}/replay"
+    page = owner.browser.fill(path, replay, holding={"reason": "not_attributed"})
+    assert "They wait to be sent once more" in page.text
+    assert not [form for form in owner.browser.forms(path)
+                if ("reason", "do_not_capi") in form.fields]  # fmt: skip
+    page = owner.browser.fill(path, replay, holding={"status": "failed"})
+    counted = dict(stage.connection.execute(
+        "SELECT status, count(*) FROM deliveries WHERE destination_id = %s GROUP BY 1", (busy,)
+    ).fetchall())  # fmt: skip
+    assert counted == {"delivered": 2, "skipped": 1, "queued": 3}
+    kept = dict(stage.connection.execute(
+        "SELECT status, sum(deliveries)::int FROM delivery_counts WHERE destination_id = %s"
+        " GROUP BY 1 HAVING sum(deliveries) <> 0", (busy,)
+    ).fetchall())  # fmt: skip
+    assert kept == counted
+
+
+def test_one_delivery(owner: Person, busy: int, space_id: int, stage: Stage) -> None:
+    path = f"/console/spaces/{space_id}/platforms/{busy}"
+    (link,) = re.findall(rf"{path}/deliveries/\d+", owner.browser.get(f"{path}?status=failed").text)
+    page = owner.browser.get(link)
+    text = text_of(page.text)
+    assert '"event": "Purchase"' in text
+    assert '"code": 40002' in text
+    stage.connection.execute("UPDATE deliveries SET answer = repeat('[', 4096)")
+    assert "[[[[" in owner.browser.get(link).text
+    page = owner.browser.fill(link, f"{path}/replay")
+    assert "They wait to be sent once more" in page.text
+    assert owner.browser.get(link.replace(f"/{busy}/", "/999999/")).status_code == 404
+
+
+def test_from_an_event_to_its_deliveries(
+    owner: Person, busy: int, space_id: int, stage: Stage
+) -> None:
+    (event_id,) = stage.connection.execute(
+        "SELECT event_id FROM deliveries WHERE destination_id = %s AND status = 'failed'", (busy,)
+    ).fetchone() or (0,)
+    page = owner.browser.get(f"/console/spaces/{space_id}/events/{event_id}").text
+    (link,) = re.findall(rf"/console/spaces/{space_id}/platforms/{busy}/deliveries/\d+", page)
+    assert owner.browser.get(link).status_code == 200
+
+
+def test_pages_of_deliveries(owner: Person, space_id: int, stage: Stage) -> None:
+    destination = stage.destination()
+    ids = [stage.forwarded(destination, stage.event(stage.contact())) for _ in range(26)]
+    path = f"/console/spaces/{space_id}/platforms/{destination}"
+    first = owner.browser.get(f"{path}?status=failed").text
+    (older,) = re.findall(r'href="([^"]*)" rel="next"', first)
+    second = owner.browser.get(markup.unescape(older).partition("#")[0]).text
+    assert re.findall(r"/deliveries/(\d+)", second) == [str(ids[0])]
+    (newer,) = re.findall(r'href="([^"]*)" rel="prev"', second)
+    again = owner.browser.get(markup.unescape(newer).partition("#")[0]).text
+    assert re.findall(r"/deliveries/(\d+)", again) == re.findall(r"/deliveries/(\d+)", first)
+
+
+@pytest.mark.parametrize(
+    "query", ["status=lost", "reason=x", "from=2020-01-01&to=2020-01-02", "from=x", "cursor=x"]
+)
+def test_bad_parameters(owner: Person, busy: int, space_id: int, query: str) -> None:
+    page = owner.browser.get(f"/console/spaces/{space_id}/platforms/{busy}?{query}")
+    assert page.status_code == 422
+    assert "Shown are all deliveries." in page.text
+
+
+def test_held_paused_and_removed(owner: Person, space_id: int, stage: Stage) -> None:
+    reason = "HTTP 401, code 190: The access token has <i>expired"
+    destination = stage.destination(status="held", status_reason=reason, held_since=NOW)
+    path = f"/console/spaces/{space_id}/platforms/{destination}"
+    page = owner.browser.get(path)
+    assert "TikTok Ads refuses the credentials" in page.text
+    assert reason in text_of(page.text)
+    assert "<i>expired" not in page.text
+    assert "Held" in text_of(owner.browser.get(path.rpartition("/")[0]).text)
+    page = owner.browser.fill(path, f"{path}/resume")
+    assert "The destination is resumed" in page.text
+    page = owner.browser.fill(path, f"{path}/pause")
+    assert "Paused" in text_of(page.text)
+    page = owner.browser.fill(path, f"{path}/remove")
+    assert page.url.path.endswith("/platforms")
+    assert "The destination is removed" in page.text
+    assert owner.browser.get(path).status_code == 404
+
+
+def test_roles(person: Callable[..., Person], space_id: int, busy: int) -> None:
+    person(Role.OWNER)
+    viewer = person(Role.VIEWER)
+    base = f"/console/spaces/{space_id}/platforms"
+    for place in (base, f"{base}/{busy}"):
+        page = viewer.browser.get(place)
+        assert page.status_code == 200
+        assert f'action="{base}' not in page.text
+        assert "/connect/" not in page.text
+    for end in ("connect/meta", f"{busy}/settings", f"{busy}/events", f"{busy}/test"):
+        assert viewer.browser.get(f"{base}/{end}").status_code == 403
+    token = form_token(viewer.form_key, "destination state")
+    for verb in ("pause", "resume", "replay", "remove"):
+        sent = viewer.browser.client.post(f"{base}/{busy}/{verb}", data={"form_token": token})
+        assert sent.status_code == 403
+
+
+def test_another_space(owner: Person, space_id: int, make_space: Callable[..., int],
+                       stage: Stage) -> None:  # fmt: skip
+    elsewhere = Stage(stage.connection, make_space(), "")
+    theirs = elsewhere.destination()
+    delivery = elsewhere.forwarded(theirs, elsewhere.event(elsewhere.contact()))
+    ours = stage.destination()
+    base = f"/console/spaces/{space_id}/platforms"
+    for end in ("", "/settings", "/events", "/test", f"/deliveries/{delivery}"):
+        assert owner.browser.get(f"{base}/{theirs}{end}").status_code == 404
+    assert owner.browser.get(f"{base}/{ours}/deliveries/{delivery}").status_code == 404
+    assert owner.browser.get(f"{base}/connect/nothing").status_code == 404
+    token = form_token(owner.form_key, "destination state")
+    for verb in ("pause", "resume", "replay", "remove"):
+        sent = owner.browser.client.post(f"{base}/{theirs}/{verb}", data={"form_token": token})
+        assert sent.status_code == 404
+
+
+def test_hostile_names(owner: Person, space_id: int, stage: Stage) -> None:
+    name = "<script>alert(1)</script>" + "W" * 180
+    destination = stage.destination(name=name)
+    base = f"/console/spaces/{space_id}/platforms"
+    for end in ("", f"/{destination}", f"/{destination}/settings", f"/{destination}/events"):
+        page = owner.browser.get(base + end).text
+        assert "<script>alert" not in page
+        assert name in markup.unescape(page)
+
+
+@pytest.mark.parametrize("name", PLATFORMS)
+def test_every_platform_has_a_form(owner: Person, space_id: int, name: str) -> None:
+    path = f"/console/spaces/{space_id}/platforms/connect/{name}"
+    (form,) = [each for each in owner.browser.forms(path) if each.action == path]
+    fields = {field for field, _ in form.fields}
+    assert {f"secrets.{secret}" for secret in PLATFORMS[name].secrets} <= fields
+    assert owner.browser.send(form).status_code == 422  # it lacks what only the person knows

@@ -1,0 +1,93 @@
+"""Every problem leads to the page on which it is mended: no dead end, and no command where a page
+does it.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from html import unescape
+
+import psycopg
+import pytest
+
+from headwater.alerts.problems import Alert
+from headwater.alerts.rules import Rule
+from headwater.console.setup_pages.remedies import (
+    RemedyPlace,
+    advice_of,
+    place_of_alert,
+    places_of,
+)
+from headwater.quality.models import Finding, FindingKind
+from tests.console.conftest import Person
+from tests.support.factories import Stage
+
+OPERATORS = {Rule.PROCESSING_LATE, Rule.SUBSCRIPTION_INACTIVE}
+"""What no member can mend."""
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection, space_id: int) -> Stage:
+    return Stage(connection, space_id, "")
+
+
+def leads(owner: Person, address: str) -> None:
+    """Check that there is a page, and the place in it that the address names."""
+    path, _, fragment = address.partition("#")
+    page = owner.browser.get(path)
+    assert page.status_code == 200, address
+    assert not fragment or f'id="{fragment}"' in page.text, address
+
+
+def links_in_main(page: str, base: str) -> set[str]:
+    main = unescape(page.partition("<main")[2])
+    return {link for link in re.findall(r'href="([^"]+)"', main) if link.startswith(base)}
+
+
+def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
+    """Setup, and Data quality, of a Space with problems: every link on them leads somewhere."""
+    base, now = f"/console/spaces/{space_id}", datetime.now(UTC)
+    destination = stage.destination()
+    stage.connection.execute(
+        "UPDATE destinations SET status = 'held', held_since = now()"
+        " WHERE space_id = %s AND id = %s", (space_id, destination),
+    )  # fmt: skip
+    contact = stage.contact()
+    for hours in (1, 2):
+        event = stage.event(contact, event_time=now - timedelta(hours=hours), amount="5",
+                            currency="ZZZ")  # fmt: skip
+        stage.forwarded(destination, event)
+    stage._insert("rejected", {
+        "id": 10**9 + space_id, "kind": "event", "received_at": now, "payload": "{}",
+        "reason": "processing_error", "detail": "x",
+    })  # fmt: skip
+    for end in ("/setup", "/data-quality"):
+        page = owner.browser.get(base + end).text
+        links = links_in_main(page, base)
+        assert f"{base}/platforms/{destination}" in links
+        for link in links:
+            leads(owner, link)
+    assert f"{base}/data-quality#events_rejected" in links_in_main(
+        owner.browser.get(f"{base}/setup").text, base
+    )
+    assert f"{base}/orders" in links_in_main(owner.browser.get(f"{base}/data-quality").text, base)
+
+
+@pytest.mark.parametrize("kind", list(Rule))
+def test_an_alert_has_a_page(kind: Rule) -> None:
+    of_destination = kind in {Rule.DESTINATION_HELD, Rule.DELIVERIES_LATE}
+    alert = Alert(kind, 7 if of_destination else None, "meta", "Shop", None, 1, None)
+    place = place_of_alert(alert)
+    assert (place is None) == (kind in OPERATORS)
+    if place is not None:
+        assert "headwater " not in advice_of(alert)
+
+
+@pytest.mark.parametrize("kind", list(FindingKind))
+def test_a_finding_needs_no_terminal(owner: Person, space_id: int, kind: FindingKind) -> None:
+    finding = Finding(kind, 1)
+    assert "`headwater " not in advice_of(finding)
+    for place in places_of(finding):
+        assert isinstance(place, RemedyPlace)
+        leads(owner, f"/console/spaces/{space_id}{place.end}")

@@ -1,0 +1,204 @@
+"""Sites: listed, created from what people paste, changed and ended; the snippet of each shop."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from html import unescape
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.accounts.roles import Role
+from headwater.console.forms import form_token
+from headwater.sites.snippets import STUB, ShopSystem
+from tests.browser.conftest import STUB as DOCUMENTED_STUB
+from tests.conftest import Running
+from tests.console.conftest import Person
+from tests.console.test_every_page import check
+from tests.support.factories import Stage
+from tests.support.sizes import ROOT
+
+NAME = "<b>Shop & Söhne</b>"
+
+
+def page_of(space_id: int) -> str:
+    return f"/console/spaces/{space_id}/sites"
+
+
+def create(person: Person, space_id: int, **values: Any) -> str:
+    """Create a site and return the path of its page."""
+    typed = {"name": "Shop", "origins": "https://shop.example", **values}
+    path = page_of(space_id)
+    page = person.browser.fill(path, f"{path}/create", **typed)
+    assert page.status_code == 200, page.text
+    return page.url.path
+
+
+def origins(connection: psycopg.Connection, space_id: int) -> list[list[str]]:
+    found = connection.execute(
+        "SELECT origins FROM sites WHERE space_id = %s ORDER BY id", (space_id,)
+    )
+    return [row[0] for row in found]
+
+
+def code_on(html: str) -> list[str]:
+    return [unescape(text) for text in re.findall(r'<code id="code-\d+"[^>]*>(.*?)</code>', html,
+                                                  re.DOTALL)]  # fmt: skip
+
+
+def test_it_works(
+    owner: Person, connection: psycopg.Connection, space_id: int, console: Running
+) -> None:
+    assert "No site yet" in owner.browser.get(page_of(space_id)).text
+    here = create(owner, space_id, name=NAME, origins="shop.example/products?x\nlocalhost:3000")
+    assert origins(connection, space_id) == [["https://shop.example", "http://localhost:3000"]]
+    page = owner.browser.get(here).text
+    assert NAME not in page
+    for path in (here, f"{here}?shop=shopify&consent=required", f"{here}/test"):
+        check(owner.browser.get(path))
+    (key,) = set(re.findall(r"trk_pk_[\w-]{24}", page))
+    snippet = f'<script async src="{console.base_url}/t.js" data-site="{key}"></script>'
+    assert code_on(page)[0] == f"{STUB}\n{snippet}"
+    owner.browser.fill(here, f"{here}/change", name="Shop", origins="https://*.shop.example",
+                       amounts="refuse")  # fmt: skip
+    row = connection.execute(
+        "SELECT name, origins, accepts_amounts FROM sites WHERE site_key = %s", (key,)
+    ).fetchone()
+    assert row == ("Shop", ["https://*.shop.example"], False)
+    wrong = owner.browser.fill(here, f"{here}/end", confirm="Other")
+    assert wrong.status_code == 422
+    assert "Type “Shop” to end it." in wrong.text
+    ended = owner.browser.fill(here, f"{here}/end", confirm=" Shop ")
+    assert "The site has ended" in ended.text
+    assert "Sites that have ended" in ended.text
+    assert "create another" in owner.browser.get(here).text
+    assert owner.browser.get(f"{here}/test").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        ("", "Write the address of the shop, such as https://shop.example."),
+        ("shop", "“shop” is no address of a web page: write one, such as https://shop.example"),
+        ("ftp://shop.example", "“ftp://shop.example” cannot be used: it must begin with http://"),
+        ("anna@shop.example", "has an @"),
+        ("https://*.co.uk", "must not cover all of co.uk"),
+        ("https://<script>alert(1)</script>", "must have a host"),
+        (" ".join(f"https://s{number}.example" for number in range(60)), "1 to 50 origins"),
+    ],
+)
+def test_an_address_that_cannot_be_used(
+    owner: Person, connection: psycopg.Connection, space_id: int, typed: str, sentence: str
+) -> None:
+    path = page_of(space_id)
+    page = owner.browser.fill(path, f"{path}/create", name="", origins=typed)
+    assert page.status_code == 422
+    page = owner.browser.fill(path, f"{path}/create", name="Shop", origins=typed)
+    assert page.status_code == 422
+    assert sentence in unescape(page.text)
+    assert unescape(page.text).count(typed) >= 1, "what was typed is still there"
+    assert "<script>alert" not in page.text
+    assert origins(connection, space_id) == []
+
+
+def test_a_form_sent_twice_makes_one(
+    owner: Person, connection: psycopg.Connection, space_id: int
+) -> None:
+    path = page_of(space_id)
+    form = owner.browser.form(path, f"{path}/create")
+    typed = {"name": "Shop", "origins": "shop.example"}
+    assert owner.browser.send(form, **typed).status_code == 200
+    assert owner.browser.send(form, **typed).status_code == 403
+    assert len(origins(connection, space_id)) == 1
+
+
+def test_page_views(owner: Person, connection: psycopg.Connection, space_id: int) -> None:
+    here = create(owner, space_id, origins="https://shop.example https://*.shop.example:8443")
+    create(owner, space_id, name="Blog", origins="https://blog.example")
+    stage, now = Stage(connection, space_id, ""), datetime.now(UTC)
+    contact = stage.contact()
+    visit = stage.visit(contact)
+    for hours, url in (
+        (30, "https://shop.example/old"), (2, "https://shop.example/?a"),
+        (1, "https://a.shop.example:8443/b#c"), (1, "https://shop.example.evil.example/"),
+        (0, "https://a.shop.example/"),
+    ):  # fmt: skip
+        stage.hit(contact, visit, url=url, occurred_at=now - timedelta(hours=hours))
+    page = owner.browser.get(page_of(space_id)).text
+    counts = re.findall(r'in 24 hours"><data value="(\d+)">', page)
+    assert counts == ["2", "0"]
+    assert page.count("no page view yet") == 1
+    seen = (now - timedelta(hours=1)).isoformat(timespec="seconds")
+    assert f'datetime="{seen}"' in owner.browser.get(here).text
+
+
+@pytest.mark.parametrize("shop", list(ShopSystem))
+def test_every_shop(owner: Person, console: Running, space_id: int, shop: ShopSystem) -> None:
+    here = create(owner, space_id)
+    page = owner.browser.get(f"{here}?shop={shop}").text
+    (key,) = set(re.findall(r"trk_pk_[\w-]{24}", page))
+    code = "\n".join(code_on(page))
+    assert f"{console.base_url}/t.js" in code
+    assert key in code
+    assert "trk.identify(" in code.replace("(window as any).", "")
+    assert "trk_token" in code
+    assert not re.findall(r"__[A-Z_]+__", code)
+    assert re.search(rf'<a href="[^"]*shop={shop}#snippet" aria-current="page">', page)
+    assert "data-consent" not in code
+    waiting = owner.browser.get(f"{here}?shop={shop}&consent=required").text
+    assert "data-consent" in "\n".join(code_on(waiting))
+    assert "trk.consent(" in "\n".join(code_on(waiting)).replace("(window as any).", "")
+
+
+def test_a_shop_that_there_is_not(owner: Person, space_id: int) -> None:
+    here = create(owner, space_id)
+    for query in ("?shop=x", "?shop=", "?consent=x", "?shop=html&shop=gtm", "?shop=%00"):
+        assert owner.browser.get(here + query).status_code == 200
+
+
+def test_no_amounts_no_order_by_the_page(owner: Person, space_id: int) -> None:
+    here = create(owner, space_id, amounts="refuse")
+    for shop in ShopSystem:
+        assert "trk.track('purchase'" not in owner.browser.get(f"{here}?shop={shop}").text
+
+
+def test_the_stub_is_the_documented_one() -> None:
+    assert STUB in (ROOT / "docs" / "tracker.md").read_text()
+    assert f"<script>{DOCUMENTED_STUB}</script>" == STUB
+
+
+def test_viewers_only_look(
+    owner: Person, person: Callable[..., Person], connection: psycopg.Connection, space_id: int
+) -> None:
+    here = create(owner, space_id)
+    viewer = person(Role.VIEWER)
+    for path in (page_of(space_id), here, f"{here}/test"):
+        page = viewer.browser.get(path)
+        assert page.status_code == 200
+        assert f'action="{page_of(space_id)}' not in page.text
+    for path, form in (
+        (f"{here}/change", "change site"), (f"{here}/end", "end site"),
+        (f"{here}/test/start", "test site"),
+    ):  # fmt: skip
+        data = {"form_token": form_token(viewer.form_key, form), "confirm": "Shop", "name": "X",
+                "origins": "x.example", "url": "https://shop.example/"}  # fmt: skip
+        assert viewer.browser.client.post(path, data=data).status_code == 403
+    assert origins(connection, space_id) == [["https://shop.example"]]
+
+
+def test_another_space_s_site(
+    owner: Person, person: Callable[..., Person], make_space: Callable[..., int], space_id: int
+) -> None:
+    elsewhere = make_space()
+    theirs = create(person(Role.OWNER, elsewhere), elsewhere).rpartition("/")[2]
+    for end in (theirs, "999999999", "0", "x", f"{theirs}/test"):
+        page = owner.browser.get(f"{page_of(space_id)}/{end}")
+        assert page.status_code == 404, end
+    for end, form in (("change", "change site"), ("end", "end site"), ("test/start", "test site")):
+        data = {"form_token": form_token(owner.form_key, form), "name": "X", "origins": "x.example",
+                "url": "https://shop.example"}  # fmt: skip
+        answer = owner.browser.client.post(f"{page_of(space_id)}/{theirs}/{end}", data=data)
+        assert answer.status_code == 404

@@ -1,0 +1,159 @@
+"""Mail through a real server: taken, refused, with TLS and passwords, and never waited for longer
+than its deadline. Each failure says what to do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from email.message import EmailMessage
+
+import pytest
+
+from headwater.egress.mail import MailError, send_mail
+from headwater.mail_server import read_mail_server
+from tests.support.certificates import certify
+from tests.support.mail_server import PASSWORD, USER, Mailbox, serve_mail
+
+TO = "ada@example.com"
+
+
+def message() -> EmailMessage:
+    made = EmailMessage()
+    made["From"], made["To"], made["Subject"] = "alerts@example.com", TO, "Visits stopped"
+    made.set_content("The tag is gone.")
+    return made
+
+
+def send(url: str, tls: ssl.SSLContext | None = None, seconds: float = 5.0) -> None:
+    server = read_mail_server(url)
+    asyncio.run(send_mail(server, "alerts@example.com", TO, message(), seconds, tls))
+
+
+def refusal(url: str, tls: ssl.SSLContext | None = None, seconds: float = 5.0) -> MailError:
+    with pytest.raises(MailError) as caught:
+        send(url, tls, seconds)
+    return caught.value
+
+
+@pytest.fixture
+def plain() -> Iterator[Mailbox]:
+    with serve_mail() as mailbox:
+        yield mailbox
+
+
+@pytest.fixture(scope="module")
+def contexts(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """A server's context, and that of a client that trusts it under the name localhost."""
+    file = certify(tmp_path_factory.mktemp("mail"), "localhost")
+    ours = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    ours.load_cert_chain(file)
+    theirs = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    theirs.load_verify_locations(file)
+    return ours, theirs
+
+
+def test_it_works(plain: Mailbox) -> None:
+    send(plain.url())
+    assert plain.recipients == [TO]
+    assert plain.taken[0]["subject"] == "Visits stopped"
+
+
+def test_tls_is_required_unless_chosen_otherwise(plain: Mailbox) -> None:
+    error = refusal(plain.url(tls="required"))
+    assert "does not offer TLS, so nothing was sent" in str(error)
+    assert not error.is_final
+    send(plain.url(tls="optional"))
+    assert len(plain.taken) == 1
+
+
+def test_tls_and_a_password(contexts: tuple[ssl.SSLContext, ssl.SSLContext]) -> None:
+    ours, theirs = contexts
+    secret = PASSWORD.replace(" ", "%20")
+    with serve_mail(ours, asks=True) as mailbox:
+        host = f"localhost:{mailbox.port}"
+        send(f"smtp://{USER}:{secret}@{host}", theirs)
+        assert len(mailbox.taken) == 1
+        error = refusal(f"smtp://{USER}:wrong@{host}", theirs)
+        assert "refuses the user name or password in HEADWATER_SMTP_URL" in str(error)
+        assert "wrong" not in str(error)
+        error = refusal(f"smtp://{host}", theirs)
+        assert "does not send for alerts@example.com" in str(error)
+        error = refusal(f"smtp://{USER}:{secret}@{host}")
+        assert "TLS with localhost" in str(error)
+        error = refusal(f"smtp://{USER}:{secret}@127.0.0.1:{mailbox.port}", theirs)
+        assert "TLS with 127.0.0.1" in str(error)
+        assert len(mailbox.taken) == 1
+
+
+def test_tls_from_the_beginning(contexts: tuple[ssl.SSLContext, ssl.SSLContext]) -> None:
+    ours, theirs = contexts
+    with serve_mail(ours, is_tls_first=True) as mailbox:
+        send(f"smtps://localhost:{mailbox.port}", theirs)
+        assert len(mailbox.taken) == 1
+
+
+def test_refused_addresses(plain: Mailbox) -> None:
+    plain.refusal = "550 No such user here"
+    error = refusal(plain.url())
+    assert error.is_final
+    assert "does not take mail for this address (No such user here). Check how" in str(error)
+    plain.refusal = "450 Try later"
+    assert not refusal(plain.url()).is_final
+    plain.refusal, plain.sender_refusal = "", "553 Not yours\x07"
+    error = refusal(plain.url())
+    assert "HEADWATER_MAIL_FROM" in str(error)
+    assert str(error).isprintable()
+
+
+def test_nobody_there() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    assert "it refuses connections" in str(refusal(f"smtp://127.0.0.1:{port}"))
+    assert "its name is not known" in str(refusal("smtp://no-such-host.invalid"))
+
+
+@pytest.mark.parametrize("drip", [b"", b"2"])
+def test_a_slow_server_is_left(drip: bytes) -> None:
+    """One that says nothing, and one that says an octet now and then."""
+    done = threading.Event()
+
+    def serve(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.sendall(b"220 ready\r\n")
+            while not done.wait(0.05):
+                try:
+                    connection.sendall(drip)
+                except OSError:
+                    return
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, args=(listener,), daemon=True)
+        thread.start()
+        began = time.monotonic()
+        error = refusal(f"smtp://127.0.0.1:{listener.getsockname()[1]}", seconds=0.5)
+        done.set()
+        thread.join()
+    assert "did not answer in time" in str(error)
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://mail.example", "smtp://", "smtp://mail.example/x", "smtp://mail.example?tls=maybe",
+     "smtp://mail.example?x=1", "smtp://a:b@mail.example?tls=never", "smtp://mail.example:x"],
+)  # fmt: skip
+def test_what_is_no_server(url: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        read_mail_server(url)
+
+
+def test_a_password_is_not_in_its_text() -> None:
+    server = read_mail_server("smtps://u:p%40ss@mail.example")
+    assert (server.port, server.password) == (465, "p@ss")
+    assert "p@ss" not in repr(server)

@@ -1,0 +1,17 @@
+"""Readers of the console's forms on notes and channels, and of the links in mails."""
+
+from __future__ import annotations
+
+from headwater.console.report_pages import chart_notes
+from headwater.console.report_pages.notes import _is_day
+from headwater.notifications.channels import read_mail_token, read_url
+from tests.hostile.growth import Door
+
+FIELD = 2048
+
+FORM_DOORS = [
+    Door("notes.day", _is_day, FIELD),
+    Door("notes.form", lambda text: chart_notes._read(text, text), FIELD),
+    Door("channels.url", read_url, FIELD),
+    Door("channels.token", lambda text: read_mail_token(b"k", text), FIELD),
+]

@@ -1,0 +1,176 @@
+"""What a file is taken for: its encoding, separator, columns, amounts and dates."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import datetime
+from decimal import Decimal
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from headwater.imports.dialects import DELIMITERS, Dialect, FileSurvey, delimiter_of, read_dialect
+from headwater.imports.guesses import guess_columns
+from headwater.imports.kinds import KINDS
+from headwater.imports.notation import Notation, guess_dates, guess_decimals, is_ambiguous
+from headwater.imports.uploads import sample_rows
+
+WORD = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1, max_size=12)
+ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"]
+
+
+def dialect_of(content: bytes) -> Dialect:
+    survey = FileSurvey()
+    for start in range(0, len(content), 3):  # pieces end within letters
+        survey.add(content[start : start + 3])
+    survey.finish()
+    return read_dialect(survey.head, is_utf8=survey.is_utf8)
+
+
+@settings(deadline=None)
+@given(
+    delimiter=st.sampled_from([*DELIMITERS]), encoding=st.sampled_from(ENCODINGS),
+    rows=st.lists(st.lists(WORD, min_size=3, max_size=3), min_size=1, max_size=8),
+)  # fmt: skip
+@example(delimiter=";", encoding="utf-8", rows=[["\u2028;", "a", "b,"]])
+def test_it_works(delimiter: str, encoding: str, rows: list[list[str]]) -> None:
+    """A table is read as it was written, whatever its cells hold."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter, quoting=csv.QUOTE_ALL)
+    writer.writerow(["Order", "E-Mail", "Total"])
+    writer.writerows(rows)
+    content = text.getvalue().encode(encoding)
+    dialect = dialect_of(content)
+    assert dialect.delimiter == delimiter
+    columns, read = sample_rows(content, dialect, whole=True)
+    assert columns == ["Order", "E-Mail", "Total"]
+    assert [[*row.values.values()] for row in read] == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "delimiter"),
+    [
+        ("a,b,c\n1,2,3\n", ","),
+        ("a;b;c\n1,5;2,5;3\n", ";"),
+        ("a\tb\n1;2\t3,4\n", "\t"),
+        ("a|b\n1|2\n", "|"),
+        ("sep=;\na;b\n", ";"),
+        ("Name, first;Total\n1;2,5\n3;4\n", ";"),
+        ('"a,b";c\n"1,2";3\n', ";"),
+        ("email\na@example.com\n", ","),
+        ("", ","),
+    ],
+)
+def test_what_separates_cells(text: str, delimiter: str) -> None:
+    assert delimiter_of(text) == delimiter
+
+
+def test_latin_1_is_told_from_utf_8() -> None:
+    assert dialect_of("Straße;Größe\nä;ö\n".encode("cp1252")).encoding == "cp1252"
+    assert dialect_of("Straße;Größe\nä;ö\n".encode()).encoding == "utf-8-sig"
+
+
+@pytest.mark.parametrize(
+    ("kind", "header", "fields"),
+    [
+        # Shopify's export of orders
+        ("events", "Name,Email,Financial Status,Paid at,Total,Currency,Billing Name,Phone,Id",
+         {"Id": "order_id", "Email": "email", "Paid at": "event_time", "Total": "amount",
+          "Currency": "currency", "Billing Name": "full_name", "Phone": "phone"}),
+        # WooCommerce's
+        ("events", "Order Number,Order Date,First Name (Billing),Order Total,Email (Billing)",
+         {"Order Number": "order_id", "Order Date": "event_time", "Order Total": "amount"}),
+        ("events", "event_name,email,amount,order_id,event_time,utm_source",
+         {"event_name": "event_name", "email": "email", "amount": "amount",
+          "order_id": "order_id", "event_time": "event_time", "utm_source": "trk_source"}),
+        ("events", "Bestellnummer,Datum,Betrag,E-Mail-Adresse,Vorname,Nachname",
+         {"Bestellnummer": "order_id", "Datum": "event_time", "Betrag": "amount",
+          "E-Mail-Adresse": "email", "Vorname": "first_name", "Nachname": "last_name"}),
+        ("events", "total,amount,x", {"amount": "amount"}),
+        ("contacts", "E-mail address,Full name,Telephone,VIP",
+         {"E-mail address": "email", "Full name": "name", "Telephone": "phone"}),
+        ("touchpoints", "visited at,page,utm_source,mail",
+         {"visited at": "occurred_at", "page": "url", "utm_source": "source",
+          "mail": "email"}),
+        ("ads", "kind,id,name,platform,spend",
+         {"kind": "kind", "id": "id", "name": "name", "platform": "platform"}),
+    ],
+)  # fmt: skip
+def test_columns_are_known_by_their_names(kind: str, header: str, fields: dict[str, str]) -> None:
+    columns = header.split(",")
+    assert guess_columns(kind, KINDS[kind].fields, columns, []) == fields
+
+
+def test_a_column_of_addresses_is_the_email() -> None:
+    rows = [{"who": "ada@example.com", "x": "a"}, {"who": "", "x": "b@example.com"}]
+    assert guess_columns("events", KINDS["events"].fields, ["x", "who"], rows) == {"who": "email"}
+
+
+@settings(deadline=None)
+@given(st.decimals(-(10**9), 10**9, places=2), st.booleans())
+def test_amounts_are_read_as_they_were_meant(amount: Decimal, comma: bool) -> None:
+    text = f"{amount:,.2f}"
+    if comma:
+        text = text.translate(str.maketrans(",.", ".,"))
+    notation = Notation("comma" if comma else "point")
+    assert Decimal(notation.number(text)) == amount
+    if abs(amount) >= 1000 or comma:
+        assert guess_decimals([text]) == notation.decimals
+
+
+@pytest.mark.parametrize(
+    ("samples", "decimals"),
+    [
+        (["12.50", "1234.50"], "plain"), (["5", "7"], "plain"), (["12,50"], "comma"),
+        (["1.234,50"], "comma"), (["1,234.50"], "point"), (["1,234"], "point"),
+        (["1.234"], "plain"), (["1 234,50 €"], "comma"), (["€12.50"], "point"),
+        (["1'234.50"], "point"), ([], "plain"), (["", "x"], "plain"),
+    ],
+)  # fmt: skip
+def test_how_amounts_are_written(samples: list[str], decimals: str) -> None:
+    assert guess_decimals(samples) == decimals
+
+
+@pytest.mark.parametrize(
+    ("decimals", "text", "number"),
+    [
+        ("comma", "1 234,50 €", "1234.50"), ("comma", "1.234", "1234"), ("comma", "-5", "-5"),
+        ("point", "$1,234.5", "1234.5"), ("point", "12,50", "12,50"),
+        ("comma", "1,234.50", "1,234.50"), ("comma", "viel", "viel"), ("plain", "1,5", "1,5"),
+        ("comma", "9" * 200, "9" * 200),
+    ],
+)  # fmt: skip
+def test_what_is_no_amount_is_left_as_it_is(decimals: str, text: str, number: str) -> None:
+    assert Notation(decimals).number(text) == number
+
+
+@pytest.mark.parametrize(
+    ("samples", "zone", "dates"),
+    [
+        (["2026-05-13"], "UTC", "iso"), (["13.05.2026"], "UTC", "dmy"),
+        (["05/13/2026"], "UTC", "mdy"), (["13/05/2026"], "America/Chicago", "dmy"),
+        (["05/06/2026"], "America/Chicago", "mdy"), (["05/06/2026"], "Europe/Paris", "dmy"),
+        (["05.06.2026"], "America/Chicago", "dmy"), ([], "UTC", "iso"), (["soon"], "UTC", "iso"),
+    ],
+)  # fmt: skip
+def test_how_dates_are_written(samples: list[str], zone: str, dates: str) -> None:
+    assert guess_dates(samples, zone) == dates
+    assert is_ambiguous(samples) == (samples in (["05/06/2026"], ["05.06.2026"]))
+
+
+@settings(deadline=None)
+@given(st.datetimes(datetime(2000, 1, 1), datetime(2099, 1, 1)))  # noqa: DTZ001
+def test_dates_are_read_as_they_were_meant(moment: datetime) -> None:
+    moment = moment.replace(microsecond=0)
+    for dates, form in (("dmy", "%d.%m.%Y %H:%M:%S"), ("mdy", "%m/%d/%Y %I:%M:%S %p")):
+        assert Notation(dates=dates).time(moment.strftime(form)) == moment.isoformat()
+
+
+def test_what_is_no_date_is_left_as_it_is() -> None:
+    notation = Notation(dates="dmy")
+    assert notation.time("2026-05-13 10:00") == "2026-05-13 10:00"
+    assert notation.time("5.6.26") == "2026-06-05"
+    assert notation.time("13.05.2026, 09:30") == "2026-05-13T09:30:00"
+    assert notation.time("tomorrow") == "tomorrow"

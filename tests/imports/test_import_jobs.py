@@ -1,0 +1,265 @@
+"""Imports of uploaded files: killed, stopped and cancelled anywhere, each row is stored once; and
+who is erased meanwhile does not come back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from psycopg import AsyncConnection
+
+from headwater.http.errors import Conflict
+from headwater.imports import importer, job_worker, jobs
+from headwater.imports.dialects import FileSurvey
+from headwater.imports.job_models import ImportJob, Reading
+from headwater.imports.uploads import judge_file
+from headwater.jobs.connection import connect
+from headwater.privacy.erasure_job import erase_next
+from headwater.storage import LocalFolder
+from tests.support.factories import Stage
+from tests.support.pipeline import Stage as Pipeline
+
+READING = Reading(
+    {"id": "order_id", "email": "email", "total": "amount"}, {"event_name": "purchase"}
+)
+WORK = """
+import sys
+from pathlib import Path
+
+import psycopg
+
+from headwater.imports.job_worker import work
+from headwater.storage import LocalFolder
+with psycopg.connect(sys.argv[1], autocommit=True) as connection:
+    work(connection, LocalFolder(Path(sys.argv[2])), sys.argv[1])
+"""
+Result = TypeVar("Result")
+
+
+def orders_file(count: int, *bad: int) -> str:
+    rows = [f"{n},{'kein' if n in bad else f'p{n}@example.com'},5" for n in range(count)]
+    return "\n".join(["id,email,total", *rows]) + "\n"
+
+
+@dataclass
+class Uploads:
+    """The imports of a Space, and a worker."""
+
+    stage: Stage
+    url: str
+    storage: LocalFolder
+
+    def call(self, verb: Callable[..., Awaitable[Result]], *values: Any, **named: Any) -> Result:
+        """Call a function of `jobs` on a connection of its own."""
+
+        async def run() -> Result:
+            async with await AsyncConnection.connect(self.url, autocommit=True) as connection:
+                return await verb(connection, self.stage.space_id, *values, **named)
+
+        return asyncio.run(run())
+
+    def put(self, content: str, reading: Reading = READING, kind: str = "events") -> int:
+        """Upload a file and have it checked."""
+        job_id, file = self.call(jobs.create_job, kind, "f.csv", 1)
+        survey = FileSurvey()
+        survey.add(content.encode())
+        survey.finish()
+        with self.storage.create(file, file) as sink:
+            sink.write(content.encode())
+        self.call(jobs.note_upload, job_id, survey, judge_file(kind, survey))
+        self.call(jobs.check_job, job_id, reading)
+        self.work()
+        return job_id
+
+    def start(self, job_id: int) -> None:
+        self.call(jobs.start_job, self.job(job_id), again=False)
+
+    def job(self, job_id: int) -> ImportJob:
+        return self.call(jobs.fetch_job, job_id)
+
+    def work(self) -> None:
+        job_worker.work(self.stage.connection, self.storage, self.url)
+
+    def die_at(self, point: str) -> int:
+        """Work in a process that dies there; returns its exit code."""
+        command = [sys.executable, "-c", WORK, self.url, str(self.storage.folder)]
+        environment = {**os.environ, "HEADWATER_FAILPOINT": point}
+        code = subprocess.run(command, check=False, env=environment).returncode
+        self.stage.connection.execute("UPDATE import_jobs SET leased_until = NULL")
+        return code
+
+    def orders(self) -> list[str]:
+        rows = self.stage.connection.execute(
+            "SELECT payload::json->>'order_id' FROM inbox WHERE space_id = %s ORDER BY id",
+            (self.stage.space_id,),
+        )
+        return [order for (order,) in rows]
+
+    def refused_lines(self, job_id: int) -> list[int]:
+        rows = self.stage.connection.execute(
+            "SELECT line FROM refused_rows WHERE space_id = %s AND import_id = %s ORDER BY row",
+            (self.stage.space_id, job_id),
+        )
+        return [line for (line,) in rows]
+
+    def erase(self, contact_id: int) -> None:
+        self.stage.connection.execute(
+            "INSERT INTO erasures (space_id, contact_id, receipt_mark)"
+            " VALUES (%s, %s, nextval('receipt_ids'))", (self.stage.space_id, contact_id)
+        )  # fmt: skip
+        with connect(self.url) as worker:
+            assert erase_next(worker, self.stage.space_id)
+
+
+@pytest.fixture
+def uploads(stage: Stage, database_url: str, tmp_path: Path) -> Uploads:
+    stage.connection.execute(
+        "UPDATE import_jobs SET status = 'cancelled' WHERE status IN"
+        " ('checking', 'queued', 'running')"
+    )
+    return Uploads(stage, database_url, LocalFolder(tmp_path))
+
+
+def test_it_works(uploads: Uploads) -> None:
+    job_id = uploads.put(orders_file(5, 3))
+    checked = uploads.job(job_id)
+    assert (checked.status, checked.taken, checked.refused, checked.stored) == ("checked", 4, 1, 0)
+    assert uploads.orders() == []
+    uploads.start(job_id)
+    uploads.work()
+    done = uploads.job(job_id)
+    assert (done.status, done.stored, done.refused, done.error) == ("finished", 4, 1, None)
+    assert uploads.orders() == ["0", "1", "2", "4"]
+    assert uploads.refused_lines(job_id) == [5]
+    jobs.tidy(uploads.stage.connection, uploads.storage, uploads.stage.space_id)
+    assert list(uploads.storage.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "point", ["import_before_commit", "import_before_finish", "import_before_complete"]
+)
+def test_a_killed_worker_goes_on_and_doubles_nothing(uploads: Uploads, point: str) -> None:
+    job_id = uploads.put(orders_file(1500, 2, 1400))
+    uploads.start(job_id)
+    assert uploads.die_at(point) == -signal.SIGKILL
+    assert uploads.job(job_id).status == "running"
+    uploads.work()
+    done = uploads.job(job_id)
+    assert (done.status, done.stored, done.refused, done.error) == ("finished", 1498, 2, None)
+    assert uploads.orders() == [str(n) for n in range(1500) if n not in {2, 1400}]
+    assert uploads.refused_lines(job_id) == [4, 1402]
+
+
+def test_killed_every_time_it_fails_and_says_so(uploads: Uploads) -> None:
+    job_id = uploads.put(orders_file(3))
+    uploads.start(job_id)
+    uploads.stage.connection.execute("UPDATE import_jobs SET attempts = %s", (jobs.TRIES,))
+    uploads.work()
+    assert uploads.job(job_id).status == "failed"
+    assert "interrupted every time" in (uploads.job(job_id).error or "")
+
+
+def test_the_file_is_gone(uploads: Uploads) -> None:
+    job_id = uploads.put(orders_file(3))
+    uploads.start(job_id)
+    for file in uploads.storage.folder.iterdir():
+        file.unlink()
+    uploads.work()
+    assert (uploads.job(job_id).status, uploads.job(job_id).error) == (
+        "failed", "The uploaded file is not there any more. Upload it again.",
+    )  # fmt: skip
+
+
+def during_the_import(
+    uploads: Uploads, monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]
+) -> None:
+    """Work, and let something happen after the first chunk of two rows."""
+    monkeypatch.setattr(importer, "CHUNK", 2)
+    advance, pending = job_worker._advance, [happens]
+
+    async def notice(*values: Any) -> None:
+        await advance(*values)
+        for each in pending:
+            await asyncio.to_thread(each)
+        pending.clear()
+
+    monkeypatch.setattr(job_worker, "_advance", notice)
+    uploads.work()
+
+
+def test_cancelled_in_the_middle(uploads: Uploads, monkeypatch: pytest.MonkeyPatch) -> None:
+    job_id = uploads.put(orders_file(7))
+    uploads.start(job_id)
+    during_the_import(uploads, monkeypatch, lambda: uploads.call(jobs.cancel_job, job_id))
+    assert (uploads.job(job_id).status, uploads.job(job_id).stored) == ("cancelled", 2)
+    assert uploads.orders() == ["0", "1"]
+    with pytest.raises(Conflict):
+        uploads.start(job_id)
+
+
+@pytest.mark.parametrize("kind", ["events", "contacts"])
+def test_who_is_erased_meanwhile_does_not_come_back(
+    uploads: Uploads, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    reading = READING if kind == "events" else Reading({"id": "", "email": "email", "total": ""})
+    contact = uploads.stage.contact(email="p4@example.com")
+    uploads.stage.identifier(contact, "email", "p4@example.com")
+    job_id = uploads.put(orders_file(7).replace("p4@", "P4@"), reading, kind)
+    uploads.start(job_id)
+    during_the_import(uploads, monkeypatch, lambda: uploads.erase(contact))
+    done = uploads.job(job_id)
+    assert (done.status, done.stored, done.refused) == ("finished", 6, 1)
+    assert uploads.refused_lines(job_id) == [6]
+    Pipeline(uploads.stage.connection, uploads.stage.space_id).process()
+    for place in ("contacts", "inbox", "refused_rows", "import_jobs", "contact_identifiers"):
+        (found,) = uploads.stage.connection.execute(
+            f"SELECT count(*) FROM {place} t WHERE space_id = %s AND t::text ILIKE '%%p4@%%'",
+            (uploads.stage.space_id,),
+        ).fetchone() or (None,)
+        assert found == 0, place
+
+
+def test_an_erasure_withdraws_files_that_wait_and_refused_rows(uploads: Uploads) -> None:
+    contact = uploads.stage.contact(email="kein@example.com")
+    uploads.stage.identifier(contact, "email", "kein@example.com")
+    job_id = uploads.put("id,email,total\n1,kein@example.com,viel\n2,b@example.com,viel\n")
+    assert uploads.refused_lines(job_id) == [2, 3]
+    uploads.erase(contact)
+    job = uploads.job(job_id)
+    assert job.status == "failed"
+    assert "Somebody was erased" in (job.error or "")
+    assert uploads.refused_lines(job_id) == [3]
+    jobs.tidy(uploads.stage.connection, uploads.storage, uploads.stage.space_id)
+    assert list(uploads.storage.folder.iterdir()) == []
+
+
+def test_what_nobody_needs_is_removed(uploads: Uploads) -> None:
+    waiting, done = uploads.put(orders_file(2)), uploads.put(orders_file(4, 1))
+    uploads.start(done)
+    uploads.work()
+    change, space_id = uploads.stage.connection.execute, uploads.stage.space_id
+    change("UPDATE import_jobs SET created_at = now() - interval '25 hours' WHERE id = %s",
+           (waiting,))  # fmt: skip
+    assert uploads.refused_lines(done) == [3]
+    change("UPDATE import_jobs SET ended_at = now() - interval '15 days' WHERE id = %s", (done,))
+    assert space_id in jobs.spaces_to_tidy(uploads.stage.connection)
+    jobs.tidy(uploads.stage.connection, uploads.storage, space_id)
+    assert "Nobody went on" in (uploads.job(waiting).error or "")
+    assert uploads.refused_lines(done) == []
+    assert list(uploads.storage.folder.iterdir()) == []
+    assert space_id not in jobs.spaces_to_tidy(uploads.stage.connection)
+
+
+def test_refused_rows_have_a_bound(uploads: Uploads, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headwater.imports.job_refusals.MOST_KEPT", 3)
+    job_id = uploads.put(orders_file(9, *range(8)))
+    assert (uploads.job(job_id).refused, len(uploads.refused_lines(job_id))) == (8, 3)

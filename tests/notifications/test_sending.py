@@ -1,0 +1,236 @@
+"""The outbox: what is told goes out once, to those who chose it, by mail and by webhook; what is
+refused is tried again, or given up, with a sentence that says why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.alerts.history import AlertStep, StepKind
+from headwater.alerts.rules import Rule
+from headwater.console.scheduled_reports.runner import ReportRunner
+from headwater.console.scheduled_reports.scheduled_reports import NewReport, schedule_report
+from headwater.database.pool import Database
+from headwater.egress.client import Egress
+from headwater.notifications import watcher
+from headwater.notifications.channels import NewChannel, create_channel, list_channels
+from headwater.notifications.messages import PAUSES, list_messages
+from headwater.notifications.sender import MessageSender, Outlet
+from headwater.settings import Settings
+from headwater.spaces.encryption import derive_key
+from headwater.spaces.models import Space
+from headwater.spaces.spaces import fetch_space
+from tests.console.test_revenue import order
+from tests.support.accounts import Accounts
+from tests.support.factories import Stage
+from tests.support.mail_server import Mailbox, serve_mail
+from tests.support.pretend_slack import PretendSlack, serve_slack
+
+KEY = derive_key("x" * 32)
+NOW = datetime(2026, 5, 13, 12, tzinfo=UTC)
+BASE = "https://headwater.example"
+
+
+@pytest.fixture
+def slack() -> Iterator[PretendSlack]:
+    with serve_slack() as pretend:
+        yield pretend
+
+
+@pytest.fixture
+def mailbox() -> Iterator[Mailbox]:
+    with serve_mail() as mailbox:
+        yield mailbox
+
+
+@dataclass
+class Post:
+    """What is told in a Space, and how it goes out."""
+
+    url: str
+    space_id: int
+    mailbox: Mailbox
+    accounts: Accounts
+
+    def add(self, kind: str, address: str, rules: list[str] | None = None) -> int:
+        new = NewChannel(kind, kind, address, list(Rule) if rules is None else rules, self.user)
+        channel_id, _ = self.accounts.run(lambda c: create_channel(c, self.space_id, new, KEY))
+        return channel_id
+
+    @property
+    def user(self) -> int:
+        return self.accounts.member(self.space_id).id
+
+    def tell(self, step: StepKind = StepKind.OPENED, rule: Rule = Rule.VISITS_FELL) -> None:
+        told = AlertStep(1, step, NOW, rule, "", "Visits stopped", "The tag is gone.")
+
+        async def run(connection: psycopg.AsyncConnection) -> None:
+            await watcher.announce(connection, await fetch_space(connection, self.space_id), [told])
+
+        self.accounts.run(run)
+
+    def send(self, now: datetime | None = None, **settings: Any) -> int:
+        return self.work(lambda database, outlet: MessageSender(database, outlet).send_due(
+            self.space_id, now or datetime.now(UTC)
+        ), **settings)  # fmt: skip
+
+    def work(self, work: Callable[[Database, Outlet], Any], **settings: Any) -> Any:
+        chosen = {"smtp_url": self.mailbox.url(), "mail_from": "alerts@example.com", **settings}
+
+        async def run() -> Any:
+            database = Database(self.url, 2)
+            await database.open()
+            try:
+                async with Egress(["127.0.0.1"]) as egress:
+                    return await work(database, Outlet(Settings(**chosen), egress, KEY, BASE))
+            finally:
+                await database.close()
+
+        return asyncio.run(run())
+
+    @property
+    def outcomes(self) -> list[tuple[str, str | None]]:
+        rows = self.accounts.run(lambda c: list_messages(c, self.space_id))
+        return [(row.status, row.error) for row in rows]
+
+
+@pytest.fixture
+def post(database_url: str, space_id: int, mailbox: Mailbox) -> Post:
+    return Post(database_url, space_id, mailbox, Accounts(database_url))
+
+
+def test_it_works(post: Post, slack: PretendSlack) -> None:
+    """An alert goes to a member's mail and to Slack, once each."""
+    member = post.accounts.member(post.space_id)
+    post.add("email", member.email)
+    post.add("webhook", slack.url)
+    post.add("webhook", slack.url, [Rule.ORDERS_FELL])
+    post.tell()
+    assert post.send() == 2
+    assert post.send() == 0
+    (mail,) = post.mailbox.taken
+    assert mail["To"] == member.email
+    assert mail["Subject"] == "[Test] Visits stopped"
+    assert "/mail/" in mail["List-Unsubscribe"]
+    ((text),) = [taken["text"] for taken in slack.taken]
+    assert text.startswith("*Visits stopped*\nTest, 13 May 2026, 12:00 (UTC)\nThe tag is gone.")
+    assert post.outcomes == [("sent", None)] * 2
+    post.tell(StepKind.ENDED)
+    post.send()
+    assert slack.taken[1]["text"].startswith("*Over: Visits stopped*")
+
+
+def test_a_muted_rule_tells_nobody(
+    post: Post, slack: PretendSlack, connection: psycopg.Connection
+) -> None:
+    post.add("webhook", slack.url)
+    connection.execute(
+        "INSERT INTO alert_rules (space_id, rule, muted_until)"
+        " VALUES (%s, 'visits_fell', now() + interval '1 day')", (post.space_id,),
+    )  # fmt: skip
+    post.tell()
+    assert post.send() == 0
+
+
+def test_an_address_that_has_not_agreed_gets_nothing(post: Post) -> None:
+    post.add("email", "stranger@elsewhere.example")
+    post.tell()
+    assert post.send() == 0
+
+
+def test_what_is_refused_is_tried_again_and_then_given_up(
+    post: Post, slack: PretendSlack, connection: psycopg.Connection
+) -> None:
+    post.add("webhook", slack.url)
+    post.tell()
+    slack.status = 503
+    now = datetime.now(UTC)
+    assert post.send(now) == 1
+    assert post.send(now + timedelta(seconds=30)) == 0, "it waits"
+    ((status, error),) = post.outcomes
+    assert (status, error) == (
+        "waiting", "The webhook's server cannot take it just now (HTTP 503). It is tried again."
+    )  # fmt: skip
+    for _ in PAUSES:
+        connection.execute("UPDATE messages SET due_at = %s WHERE space_id = %s",
+                           (now, post.space_id))  # fmt: skip
+        post.send(now + timedelta(seconds=1))
+    assert post.outcomes[0][0] == "failed"
+    (channel,) = post.accounts.run(lambda c: list_channels(c, post.space_id))
+    assert channel.went_well is False
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [(404, "is not known there"), (403, "its token is wrong or revoked"),
+     (302, "leads to another one"), (400, "takes JSON as Slack's do")],
+)  # fmt: skip
+def test_webhooks_say_what_is_wrong(
+    post: Post, slack: PretendSlack, status: int, words: str
+) -> None:
+    post.add("webhook", slack.url)
+    post.tell()
+    slack.status = status
+    post.send()
+    assert words in (post.outcomes[0][1] or "")
+
+
+def test_without_a_mail_server_nothing_goes_out(post: Post) -> None:
+    post.add("email", post.accounts.member(post.space_id).email)
+    post.tell()
+    post.send(smtp_url=None)
+    assert "No mail server is set" in (post.outcomes[0][1] or "")
+    post.mailbox.refusal = "550 No such user"
+    post.send(datetime.now(UTC) + timedelta(minutes=2))
+    assert post.outcomes[0][0] == "failed"
+
+
+def test_a_message_is_one_processs(post: Post, connection: psycopg.Connection) -> None:
+    """While another has the lease, nothing is sent; after it, under the same id."""
+    post.add("email", post.accounts.member(post.space_id).email)
+    post.tell()
+    connection.execute(
+        "UPDATE messages SET lease = gen_random_uuid(), leased_until = now() + interval '1 minute',"
+        " attempts = 1 WHERE space_id = %s", (post.space_id,),
+    )  # fmt: skip
+    assert post.send() == 0
+    assert post.send(datetime.now(UTC) + timedelta(minutes=2)) == 1
+    ((message_id,),) = connection.execute(
+        "SELECT message_id FROM messages WHERE space_id = %s", (post.space_id,)
+    ).fetchall()
+    assert post.mailbox.taken[0]["Message-ID"] == f"<{message_id}@example.com>"
+
+
+@pytest.mark.parametrize("page", ["", "/models", "/paths"])
+def test_a_report_has_the_figures_of_its_page(
+    post: Post, slack: PretendSlack, connection: psycopg.Connection, page: str
+) -> None:
+    stage = Stage(connection, post.space_id, "")
+    order(stage, "google_ads", "1100.50", campaign_id="c1")
+    order(stage, "email", "30")
+    channels = [post.add("webhook", slack.url),
+                post.add("email", post.accounts.member(post.space_id).email)]  # fmt: skip
+    new = NewReport(
+        "Each day", page, "", "daily", "", "7", with_csv=True,
+        channel_ids=[str(each) for each in channels], user_id=post.user,
+    )  # fmt: skip
+    space: Space = post.accounts.run(lambda c: fetch_space(c, post.space_id))
+    now = datetime.now(UTC)
+    post.accounts.run(lambda c: schedule_report(c, space, new, now - timedelta(days=3)))
+    runs = post.work(lambda database, _: ReportRunner(database).run(post.space_id, now))
+    assert runs == 1, "what was missed is not made up for one by one"
+    assert post.send() == 2
+    (mail,) = post.mailbox.taken
+    assert mail["Subject"].startswith("[Test] Each day: ")
+    (file,) = mail.iter_attachments()
+    assert "1100.5" in file.get_content()
+    assert "1,100.50" in slack.taken[0]["text"]
+    assert f"{BASE}/console/spaces/{post.space_id}{page}|Open the report" in slack.taken[0]["text"]
+    assert post.work(lambda database, _: ReportRunner(database).run(post.space_id, now)) == 0

@@ -1,0 +1,93 @@
+"""Notices as mail and as webhooks' messages: no stored text can add a header, a link or a tag."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from email import message_from_bytes, policy
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headwater.mail_server import read_sender
+from headwater.notifications.models import Notice, ReportTable
+from headwater.notifications.texts import Envelope, mail_of, webhook_body
+
+BASE = "https://headwater.example"
+NOW = datetime(2026, 5, 13, 12, tzinfo=UTC)
+ENVELOPE = Envelope(
+    "Headwater <alerts@example.com>", "ada@example.com", "abc", NOW, "Headwater", f"{BASE}/mail/t"
+)
+ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=300)
+
+
+def notice(text: str = "Visits stopped", **fields: Any) -> Notice:
+    rows = [[text, "1,200.00"], ["email", "3.00"]]
+    return Notice(
+        subject=text, headline=text, paragraphs=[text], link="/console/spaces/1/alerts",
+        table=ReportTable(columns=["Channel", "Revenue"], rows=rows), **fields,
+    )  # fmt: skip
+
+
+def test_it_works() -> None:
+    made = mail_of(notice(file="a,b\r\n", file_name="report.csv"), BASE, ENVELOPE)
+    parsed = message_from_bytes(made.as_bytes(), policy=policy.default)
+    assert parsed["From"] == "Headwater <alerts@example.com>"
+    assert parsed["Message-ID"] == "<abc@example.com>"
+    assert parsed["List-Unsubscribe"] == f"<{BASE}/mail/t>"
+    plain, html = parsed.get_body(("plain",)), parsed.get_body(("html",))
+    assert plain is not None
+    assert html is not None
+    assert "Channel          Revenue\nVisits stopped  1,200.00" in plain.get_content().replace(
+        "\r", ""
+    )
+    assert f'<a href="{BASE}/console/spaces/1/alerts">See what to do</a>' in html.get_content()
+    (file,) = parsed.iter_attachments()
+    assert (file.get_filename(), file.get_content_type()) == ("report.csv", "text/csv")
+
+
+@settings(deadline=None, max_examples=60)
+@given(ANY_TEXT)
+def test_no_text_adds_anything(text: str) -> None:
+    made = mail_of(notice(text, file="x", file_name=text or "x"), BASE, ENVELOPE)
+    parsed = message_from_bytes(made.as_bytes(), policy=policy.default)
+    names = [name.lower() for name in parsed]
+    assert sorted(names) == sorted([
+        "from", "to", "subject", "date", "message-id", "auto-submitted", "list-unsubscribe",
+        "content-type", "mime-version",
+    ])  # fmt: skip
+    html = parsed.get_body(("html",))
+    assert html is not None
+    assert html.get_content().count("<a ") == 2
+    body = json.loads(webhook_body(notice(text), BASE))
+    assert set(body) == {"text"}
+    assert body["text"].count("<") == 1
+    assert body["text"].endswith(f"<{BASE}/console/spaces/1/alerts|See what to do>")
+
+
+def test_a_hostile_headline_is_text() -> None:
+    hostile = "<!channel> \r\nBcc: eve@example.com\r\n\r\n<script>"
+    made = mail_of(notice(hostile), BASE, ENVELOPE)
+    assert made["Bcc"] is None
+    html = made.get_body(("html",))
+    assert html is not None
+    assert "<script>" not in html.get_content()
+    assert "<!channel>" not in json.loads(webhook_body(notice(hostile), BASE))["text"]
+
+
+def test_a_long_table_is_left_out_of_a_webhooks_message() -> None:
+    long = Notice(
+        subject="x", headline="x", paragraphs=["y"], link="/l",
+        table=ReportTable(columns=["a"], rows=[["z" * 100]] * 100),
+    )  # fmt: skip
+    text = json.loads(webhook_body(long, BASE))["text"]
+    assert len(text) < 3_000
+    assert text.endswith("|See what to do>")
+
+
+@pytest.mark.parametrize("text", ["nobody", "a@b\nBcc: c@d", "@x.example", "x <y>"])
+def test_what_is_no_sender(text: str) -> None:
+    with pytest.raises(ValueError, match="e-mail address"):
+        read_sender(text)

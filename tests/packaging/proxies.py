@@ -1,0 +1,134 @@
+"""nginx and Caddy with the configurations of `deploy/`, on an address of their own, and curl, which
+knows it by the names in them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.certificates import certify
+from tests.support.processes import environment
+from tests.support.sizes import ROOT
+from tests.support.waiting import PATIENCE_SECONDS
+
+NAME, SHOP = "headwater.example.com", "shop.example.com"
+UPSTREAM = "127.0.0.1:8080"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What curl got."""
+
+    status: int
+    version: str
+    headers: dict[str, str]
+    body: str
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """A proxy that runs."""
+
+    address: str
+    trusted: Path
+    process: subprocess.Popen[bytes]
+
+    def curl(self, url: str, *options: str) -> list[str]:
+        """The command line that asks the proxy for a URL of one of its names."""
+        host = url.split("/")[2]
+        named = [f"{host}:{port}:{self.address}" for port in (80, 443)]
+        return ["curl", "--silent", "--show-error", "--http2", "--cacert", str(self.trusted),
+                "--resolve", named[0], "--resolve", named[1], *options, url]  # fmt: skip
+
+    def get(self, url: str, *options: str) -> Answer:
+        """What it answers."""
+        printed = "%{stderr}%{http_code} %{http_version}"
+        command = self.curl(url, "--include", "--write-out", printed, *options)
+        ran = subprocess.run(command, capture_output=True, text=True, check=True,
+                             timeout=PATIENCE_SECONDS)  # fmt: skip
+        text = ran.stdout.replace("\r\n", "\n")
+        while re.match(r"HTTP/\S+ 100", text):
+            text = text.partition("\n\n")[2]
+        head, _, body = text.partition("\n\n")
+        fields = [line.partition(": ") for line in head.splitlines()[1:]]
+        status, version = ran.stderr.split()
+        return Answer(
+            int(status), version, {name.lower(): value for name, _, value in fields}, body
+        )
+
+
+def nginx(folder: Path, address: str, upstream: str) -> list[str]:
+    """The command line of nginx, on the address."""
+    deployed = ROOT / "deploy" / "nginx"
+    main = (deployed / "headwater.conf").read_text().replace(UPSTREAM, upstream)
+    shop = (deployed / "shop.conf").read_text()
+    for port in (80, 443):
+        main = main.replace(f"listen {port}", f"listen {address}:{port}")
+    main = main.replace(f"/etc/ssl/{NAME}.pem", str(certify(folder, NAME)))
+    main = main.replace(f"/etc/ssl/private/{NAME}.key", str(folder / f"{NAME}.pem"))
+    pem = certify(folder, SHOP)
+    temporary = "".join(
+        f"{kind}_temp_path {folder}/{kind};"
+        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    file = folder / "nginx.conf"
+    file.write_text(f"""
+        daemon off; master_process off; pid {folder}/pid; error_log {folder}/error.log;
+        events {{}}
+        http {{
+            access_log off; {temporary}
+            {main}
+            server {{
+                listen {address}:443 ssl http2; server_name {SHOP};
+                ssl_certificate {pem}; ssl_certificate_key {pem};
+                {shop}
+            }}
+        }}""")
+    return ["nginx", "-p", str(folder), "-e", str(folder / "error.log"), "-c", str(file)]
+
+
+def caddy(folder: Path, address: str, upstream: str) -> list[str]:
+    """The command line of Caddy, on the address."""
+    deployed = ROOT / "deploy" / "caddy"
+
+    def bound(host: str) -> str:
+        pem = certify(folder, host)
+        return f"{host} {{\nbind {address}\ntls {pem} {pem}\n"
+
+    main = (deployed / "Caddyfile").read_text().replace(f"{NAME} {{\n", bound(NAME))
+    shop = bound(SHOP) + (deployed / "shop.Caddyfile").read_text() + "handle {\nrespond 404\n}\n}\n"
+    file = folder / "Caddyfile"
+    file.write_text(
+        "{\nadmin off\nskip_install_trust\n}\n" + (main + shop).replace(UPSTREAM, upstream)
+    )
+    return ["caddy", "run", "--adapter", "caddyfile", "--config", str(file)]
+
+
+PROXIES: dict[str, tuple[str, Callable[[Path, str, str], list[str]]]] = {
+    "nginx": ("127.84.0.1", nginx),
+    "caddy": ("127.84.0.2", caddy),
+}
+"""Program → its address, and what makes its command line."""
+
+
+def start(name: str, folder: Path, upstream: str, *, required: bool) -> Proxy:
+    """Start a proxy; the test is skipped where there is none, unless it is `required`."""
+    if not required and (os.geteuid() or not all(map(shutil.which, (name, "curl")))):
+        pytest.skip(f"needs root, {name} and curl; HEADWATER_TEST_PROXIES=required fails without")
+    address, command_of = PROXIES[name]
+    with (folder / "log").open("ab") as log:
+        process = subprocess.Popen(
+            command_of(folder, address, upstream), stdout=log, stderr=log, cwd=folder,
+            env=environment(HOME=str(folder), XDG_DATA_HOME=str(folder)),
+        )  # fmt: skip
+    trusted = folder / "trusted.pem"
+    trusted.write_text("".join((folder / f"{host}.pem").read_text() for host in (NAME, SHOP)))
+    return Proxy(address, trusted, process)

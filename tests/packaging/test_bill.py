@@ -1,0 +1,47 @@
+"""The bill of materials names what is pinned, and what that brings along."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from scripts.write_sbom import BILL, PINS, build_bill, find_bundled
+
+from headwater import __version__
+from tests.support.sizes import ROOT
+
+DOCUMENT: dict[str, Any] = json.loads(BILL.read_text())
+
+
+def test_it_works() -> None:
+    """It is what `make lock` would write now."""
+    assert BILL.read_text() == build_bill(PINS.read_text(), __version__, find_bundled())
+
+
+def test_every_pin_is_in_it_once() -> None:
+    pinned = re.findall(r"^([a-z0-9-]+)(?:\[.*?])?==(\S+)", PINS.read_text(), re.MULTILINE)
+    held = [(each["name"], each["version"]) for each in DOCUMENT["components"]]
+    assert held == pinned
+    assert len(held) > 60
+    references = [each["bom-ref"] for each in DOCUMENT["components"]]
+    assert DOCUMENT["dependencies"][0]["dependsOn"] == references
+    assert len(set(references)) == len(references)
+
+
+def test_what_is_compiled_in_is_named() -> None:
+    """Advisories are about PostgreSQL, not about the package that brings it."""
+    inside = {
+        part["name"]: part["cpe"]
+        for each in DOCUMENT["components"]
+        for part in each.get("components", ())
+    }
+    assert inside.keys() == {"postgresql", "libpq", "openssl"}
+    assert inside["postgresql"].startswith("cpe:2.3:a:postgresql:postgresql:18.")
+
+
+def test_the_builder_is_pinned_alike() -> None:
+    """`make check` and `make lock` run with one version of each, whatever list brought it."""
+    texts = [(ROOT / "requirements" / name).read_text() for name in ("build.txt", "dev.txt")]
+    build, dev = (set(re.findall(r"^\S+==\S+", text, re.MULTILINE)) for text in texts)
+    assert build - dev == set()

@@ -1,0 +1,155 @@
+"""The files of `deploy/`: they fit this version, its commands, its variables and its image, and
+confine what they run. Whether they run is for the engines that read them (docs/install.md).
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from scripts.build_image import ACCOUNT, CONFIG, DATA
+
+from headwater import __version__
+from headwater.cli.commands import COMMANDS, build_parser
+from headwater.settings import PREFIX, READERS
+from tests.support.sizes import ROOT
+
+DEPLOY = ROOT / "deploy"
+COMPOSE = sorted(DEPLOY.glob("compose*.yaml"))
+UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
+KUBERNETES = sorted((DEPLOY / "kubernetes").glob("*/[!k]*.yaml"))
+SOURCES = [path for path in DEPLOY.rglob("*") if path.is_file()]
+MOST_EXPOSED = 1.5
+IMAGE = f"localhost/headwater:{__version__}"
+by_name = {"ids": lambda path: path.relative_to(DEPLOY).as_posix()}
+
+
+def parse(words: list[str]) -> None:
+    """Have the command line read words; it ends the test when it does not know one."""
+    build_parser(words[0]).parse_args(words)
+
+
+def services(path: Path) -> dict[str, dict[str, Any]]:
+    return yaml.safe_load(path.read_text())["services"]
+
+
+def workloads() -> list[tuple[str, dict[str, Any]]]:
+    """Every pod of the manifests, by the name of what makes it."""
+    documents = [each for path in KUBERNETES for each in yaml.safe_load_all(path.read_text())]
+    return [
+        (each["metadata"]["name"], each["spec"]["template"]["spec"])
+        for each in documents
+        if each["kind"] in {"Deployment", "StatefulSet"}
+    ]
+
+
+def test_it_works() -> None:
+    """There is something for every way that the documentation names, and it names each file."""
+    page = (ROOT / "docs" / "install.md").read_text()
+    assert (len(COMPOSE), len(UNITS), len(workloads())) == (2, 2, 3)
+    shown = [
+        path for path in SOURCES if "image" not in path.parts and "__pycache__" not in path.parts
+    ]
+    assert [path.name for path in shown if path.name not in page] == []
+
+
+@pytest.mark.parametrize("path", SOURCES, **by_name)
+def test_every_variable_there_is(path: Path) -> None:
+    named = set(re.findall(rf"\b{PREFIX}\w+", path.read_text()))
+    assert named - {PREFIX + name.upper() for name in READERS} == set()
+
+
+@pytest.mark.parametrize("path", COMPOSE, **by_name)
+def test_containers_are_confined(path: Path) -> None:
+    for service in services(path).values():
+        assert service["image"] == IMAGE
+        assert service["read_only"] is True
+        assert service["cap_drop"] == ["ALL"]
+        assert service["security_opt"] == ["no-new-privileges:true"]
+        parse(service["command"])
+        volumes = {volume.split(":")[1] for volume in service.get("volumes", [])}
+        temporary = {mount.split(":")[0] for mount in service["tmpfs"]}
+        assert volumes | temporary == {f"/{DATA}", "/tmp"}
+        for port in service.get("ports", []):
+            assert port.startswith("127.0.0.1:")
+            assert f"{port.rsplit(':', 1)[1]}/tcp" in CONFIG["ExposedPorts"]
+            assert service["healthcheck"]["test"] == CONFIG["Healthcheck"]["Test"]
+
+
+def test_what_keeps_nothing_has_no_volume() -> None:
+    assert not any(
+        "volumes" in service for service in services(DEPLOY / "compose.scaled.yaml").values()
+    )
+
+
+@pytest.mark.parametrize(("name", "pod"), workloads(), ids=[name for name, _ in workloads()])
+def test_pods_are_confined(name: str, pod: dict[str, Any]) -> None:
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["runAsUser"] == ACCOUNT
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    for container in (*pod.get("initContainers", []), *pod["containers"]):
+        assert container["image"] == "headwater"  # the kustomization names it
+        parse(container["args"])
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+        assert {f"/{DATA}", "/tmp"} <= {mount["mountPath"] for mount in container["volumeMounts"]}
+        for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+            if "ports" in container:
+                assert container[probe]["httpGet"]["path"] in {"/healthz", "/readyz"}, name
+
+
+def test_postgresql_keeps_its_files_to_itself() -> None:
+    """Kubernetes opens a volume's files to its group at each start, unless it is told not to."""
+    [pod] = [pod for _, pod in workloads() if "fsGroup" in pod["securityContext"]]
+    assert pod["securityContext"]["fsGroupChangePolicy"] == "OnRootMismatch"
+
+
+@pytest.mark.parametrize("path", sorted(DEPLOY.rglob("kustomization.yaml")), **by_name)
+def test_kustomizations(path: Path) -> None:
+    file = yaml.safe_load(path.read_text())
+    assert [f"{each['newName']}:{each['newTag']}" for each in file["images"]] == [IMAGE]
+    assert {path.parent / name for name in file["resources"]} == {
+        each for each in KUBERNETES if each.parent == path.parent
+    }
+    if shutil.which("kubectl"):
+        subprocess.run(["kubectl", "kustomize", path.parent], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("path", UNITS, **by_name)
+def test_units_start_commands_there_are(path: Path) -> None:
+    text = path.read_text()
+    (line,) = re.findall(r"^ExecStart=(.*)$", text, re.MULTILINE)
+    program, *words = shlex.split(line)
+    assert Path(program).name == "headwater"
+    assert words[0] in [entry.name for entry in COMMANDS]
+    parse(words)
+
+
+@pytest.mark.parametrize("path", UNITS, **by_name)
+def test_systemd_finds_units_safe(path: Path, tmp_path: Path) -> None:
+    """systemd reads them without a word, but for the program, and says how exposed they are."""
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("there is no systemd-analyze")
+    unit = tmp_path / path.name
+    unit.write_text(path.read_text().replace("/opt/headwater/bin/headwater", "/bin/true"))
+    verified = subprocess.run(
+        ["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False
+    )
+    assert (verified.returncode, verified.stderr) == (0, "")
+    rated = subprocess.run(
+        ["systemd-analyze", "security", "--offline=true", "--no-pager", path],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    exposure = re.search(r"Overall exposure level for \S+: ([0-9.]+)", rated)
+    assert exposure is not None
+    assert float(exposure[1]) <= MOST_EXPOSED

@@ -1,0 +1,145 @@
+"""The image: the same bytes twice, small, without a shell, and a service that runs as an account of
+its own on a root file system that cannot be written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.packaging.image import Container, Image, image_test, read_image
+from tests.packaging.test_wheel import send_purchase
+from tests.support.sizes import ROOT
+from tests.support.waiting import PATIENCE_SECONDS
+
+pytestmark = image_test
+MOST_BYTES = 200e6
+SHELLS = {"sh", "bash", "dash", "busybox", "zsh", "fish", "ksh", "perl", "env", "su", "sudo"}
+
+
+def built(folder: Path) -> Path:
+    subprocess.run([sys.executable, "-m", "scripts.build_image", str(folder)], cwd=ROOT, check=True)
+    (archive,) = folder.glob("*.oci.tar")
+    return archive
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("image"))
+
+
+@pytest.fixture(scope="module")
+def image(archive: Path) -> Image:
+    return read_image(archive)
+
+
+@pytest.fixture
+def container(image: Image, tmp_path: Path) -> Container:
+    image.unpack(tmp_path / "rootfs")
+    tmp_path.chmod(0o755)
+    return Container(image, tmp_path, "served")
+
+
+def test_it_works(container: Container) -> None:
+    """It serves, is healthy, takes an event, stops in order on SIGTERM, and starts again on what it
+    kept.
+    """
+    keys: list[str] = []
+    for _ in range(2):
+        serving = container.start("serve", "--port", "8457")
+        try:
+            assert serving.stdout is not None
+            line = serving.stdout.readline()
+            log = container.bundle / "log"
+            assert line == "ready http://127.0.0.1:8457\n", log.read_text()
+            keys = keys or [make_key(container)]
+            assert send_purchase("http://127.0.0.1:8457", keys[0]) == 202
+            assert httpx.get("http://127.0.0.1:8457/docs").status_code == 200
+            backup = container.execute("/usr/bin/headwater", "backup", "/tmp/b.zip", "--verify")
+            assert backup.returncode == 0, backup.stderr
+            probe = container.image.config["Healthcheck"]["Test"][1:]
+            probe[-1] = probe[-1].replace("8080", "8457")
+            assert container.execute(*probe).returncode == 0
+            check_bounds(container)
+            container.signal(signal.SIGTERM)
+            assert serving.wait(PATIENCE_SECONDS) == 0
+            serving.stdout.close()
+        finally:
+            container.remove()
+
+
+def test_a_volume_of_a_group(container: Container) -> None:
+    """As Kubernetes mounts it: the volume is root's and the group's, Headwater's folder below."""
+    os.chown(container.data, 0, 10001)
+    container.data.chmod(0o2775)
+    for _ in range(2):
+        serving = container.start("serve", "--port", "8458", HEADWATER_DATA_DIR="/data/headwater")
+        try:
+            assert serving.stdout is not None
+            assert serving.stdout.readline().startswith("ready "), container.bundle
+            container.signal(signal.SIGTERM)
+            assert serving.wait(PATIENCE_SECONDS) == 0
+            serving.stdout.close()
+        finally:
+            container.remove()
+
+
+def make_key(container: Container) -> str:
+    space = container.execute("/usr/bin/headwater", "space", "create", "--name", "S", "--json")
+    key = container.execute("/usr/bin/headwater", "key", "create", "--name", "k", "--json",
+                            "--space", str(json.loads(space.stdout)["id"]))  # fmt: skip
+    return json.loads(key.stdout)["key"]
+
+
+def check_bounds(container: Container) -> None:
+    """It is nobody in particular, writes nowhere but where it should, and runs no commands."""
+    look = "import os; print(os.getuid(), open('/proc/self/status').read())"
+    status = container.execute("/usr/bin/python3.11", "-Ic", look).stdout
+    assert status.startswith("10001 ")
+    assert "CapEff:\t0000000000000000" in status
+    assert "NoNewPrivs:\t1" in status
+    for path in ("/etc/x", "/usr/x", "/x"):
+        refused = container.execute("/usr/bin/python3.11", "-Ic", f"open('{path}', 'w')")
+        assert "Read-only file system" in refused.stderr
+    both = "import mmap; mmap.mmap(-1, 4096, prot=mmap.PROT_WRITE | mmap.PROT_EXEC)"
+    assert "PermissionError" in container.execute("/usr/bin/python3.11", "-Ic", both).stderr
+    for command in ("id", "/usr/bin/python3.11 -c 1", "true; id", "$(id)"):
+        assert container.execute("/bin/sh", "-c", command).returncode == 127
+
+
+def test_two_builds_are_identical(archive: Path, tmp_path: Path) -> None:
+    again = built(tmp_path)
+    assert again.read_bytes() == archive.read_bytes()
+
+
+def test_it_is_small_and_has_no_shell(image: Image) -> None:
+    entries = image.entries()
+    assert sum(entry.size for entry in entries) < MOST_BYTES
+    programs = {
+        Path(entry.name).name: entry
+        for entry in entries
+        if entry.mode & 0o111 and Path(entry.name).parts[-2:-1] == ("bin",) and not entry.isdir()
+    }
+    assert programs.keys() & SHELLS == {"sh"}  # which is none: see check_bounds
+    assert [entry.name for entry in entries if entry.mode & 0o6000] == []
+    theirs = [entry.name for entry in entries if (entry.uid, entry.gid) != (0, 0)]
+    assert theirs == ["data"]
+    assert [entry.name for entry in entries if entry.mode & 0o002 and not entry.issym()] == ["tmp"]
+
+
+def test_its_contents_are_listed(archive: Path, image: Image) -> None:
+    """Beside the image for people, and in it where scanners look."""
+    listed = archive.with_suffix(".contents.txt").read_text().split()
+    names = {entry.name for entry in image.entries()}
+    debian = [line.split("=")[0] for line in listed if "==" not in line]
+    assert {"libc6", "libssl3", "python3.11-minimal"} <= set(debian)
+    assert {f"var/lib/dpkg/status.d/{name}" for name in debian} <= names
+    assert any(line.startswith("cryptography==") for line in listed)
+    assert any(name.endswith("sboms/headwater.cdx.json") for name in names)

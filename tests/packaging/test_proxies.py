@@ -1,0 +1,198 @@
+"""Behind nginx and Caddy as `deploy/` and docs/proxies.md set them up."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from mcp.server import _streamable_http_modern as streaming
+
+from headwater.http.clients import client_address
+from headwater.settings import Settings
+from headwater.tracker import endpoint
+from tests.conftest import Running, run_application
+from tests.mcp.assistants import Assistant, connect
+from tests.packaging.proxies import NAME, PROXIES, SHOP, Proxy, start
+from tests.support.factories import Stage
+from tests.support.sites import CHROME, make_site, page
+from tests.support.sizes import ROOT
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
+
+REQUIRED = os.environ.get("HEADWATER_TEST_PROXIES") == "required"
+ADDRESS = f"https://{NAME}"
+
+
+@pytest.fixture(scope="module")
+def upstream(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Headwater as the pages say: it knows its address, and believes the proxy."""
+    settings = Settings(
+        rate_limit_factor=1000, base_url=ADDRESS, data_dir=tmp_path_factory.mktemp("behind"),
+        trusted_proxies=(ip_network("127.0.0.1"),),
+    )  # fmt: skip
+    running = run_application(settings, database_url)
+    yield running.base_url.removeprefix("http://")
+    running.stop()
+
+
+@pytest.fixture(scope="module", params=list(PROXIES))
+def proxy(
+    request: pytest.FixtureRequest, upstream: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Proxy]:
+    folder = tmp_path_factory.mktemp(request.param)
+    started = start(request.param, folder, upstream, required=REQUIRED)
+
+    def listens() -> bool:
+        assert started.process.poll() is None, (folder / "log").read_text()
+        asked = subprocess.run(started.curl(f"{ADDRESS}/"), capture_output=True, check=False)
+        return asked.returncode == 0
+
+    try:
+        wait_until(listens)
+        yield started
+    finally:
+        started.process.terminate()
+        started.process.wait(PATIENCE_SECONDS)
+
+
+@pytest.fixture
+def assistant(upstream: str, connection: psycopg.Connection, stage: Stage) -> Iterator[Assistant]:
+    running = Running(f"http://{upstream}", lambda: None, Path())
+    with connect(running, connection, stage.space_id) as assistant:
+        yield assistant
+
+
+def test_it_works(proxy: Proxy) -> None:
+    """Over TLS and HTTP/2, and nothing without."""
+    answer = proxy.get(f"{ADDRESS}/docs")
+    assert (answer.status, answer.version) == (200, "2")
+    plain = proxy.get(f"http://{NAME}/docs")
+    assert plain.status in {301, 308}
+    assert plain.headers["location"] == f"{ADDRESS}/docs"
+
+
+@pytest.mark.parametrize(
+    "path", ["/metrics", "/healthz", "/readyz", "/elsewhere", "/docsx/../metrics"]
+)
+def test_what_is_nobodys_business(proxy: Proxy, path: str) -> None:
+    answer = proxy.get(f"{ADDRESS}{path}", "--path-as-is")
+    assert answer.status in {400, 404}
+    assert "headwater_" not in answer.body
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("/public-api/v1/openapi.json", 200), ("/t.js", 200), ("/login", 200), ("/", 303),
+     ("/favicon.ico", 200), ("/console", 303), ("/mcp/1/public-api", 401), ("/downloads/x", 404),
+     ("/.well-known/oauth-authorization-server", 200), ("/webhooks/x", 405)],
+)  # fmt: skip
+def test_what_is_published(proxy: Proxy, path: str, status: int) -> None:
+    """Headwater answers, and not the proxy."""
+    answer = proxy.get(f"{ADDRESS}{path}")
+    assert answer.status == status, answer
+    assert status < 400 or "message" in json.loads(answer.body)
+
+
+def test_the_way_to_a_token_is_published(proxy: Proxy) -> None:
+    metadata = json.loads(proxy.get(f"{ADDRESS}/.well-known/oauth-authorization-server").body)
+    endpoints = [value for name, value in metadata.items() if name.endswith("_endpoint")]
+    assert len(endpoints) > 2
+    for url in endpoints:
+        assert url.startswith(ADDRESS)
+        assert proxy.get(url).body
+
+
+def test_bodies_pass(proxy: Proxy, tmp_path: Path) -> None:
+    """Up to Headwater's own bound, whose answer it is."""
+    file = tmp_path / "body"
+    file.write_bytes(b" " * 7_900_000)
+    answer = proxy.get(
+        f"{ADDRESS}/public-api/v1/events/track", "--data-binary", f"@{file}",
+        "--header", "Content-Type: application/json", "--header", "Expect:",
+    )  # fmt: skip
+    assert answer.status == 401, answer
+    assert json.loads(answer.body)["message"]
+
+
+def test_the_tracker_under_the_shops_own_domain(
+    proxy: Proxy, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cookie is the shop's, and the address the visitor's, whatever a header says."""
+    addresses: list[str | None] = []
+
+    def noted(*arguments: Any) -> str | None:
+        addresses.append(client_address(*arguments))
+        return addresses[-1]
+
+    monkeypatch.setattr(endpoint, "client_address", noted)
+    site = make_site(stage, "", (f"https://{SHOP}",))
+    script = proxy.get(f"https://{SHOP}/hw/t.js")
+    assert script.status == 200
+    assert "javascript" in script.headers["content-type"]
+    body = json.dumps({"site": site.key, "items": [page(f"https://{SHOP}/")], "token": "tok-1"})
+    answer = proxy.get(
+        f"https://{SHOP}/hw/t", "--data", body, "--user-agent", CHROME,
+        "--header", f"Origin: https://{SHOP}", "--header", "X-Forwarded-For: 203.0.113.9",
+    )  # fmt: skip
+    assert answer.status == 202, answer
+    assert "Domain=example.com" in answer.headers["set-cookie"]
+    assert "Secure" in answer.headers["set-cookie"]
+    assert [kind for kind, _ in site.rows()] == ["hit"]
+    assert set(addresses) == {"127.0.0.1"}
+    assert proxy.get(f"https://{SHOP}/hw/login").status == 404
+
+
+def test_assistants_find_their_way(proxy: Proxy, assistant: Assistant) -> None:
+    url = f"{ADDRESS}/mcp/{assistant.space_id}/public-api"
+    refused = proxy.get(url, "--data", "{}", "--header", "Content-Type: application/json")
+    assert refused.status == 401
+    place = refused.headers["www-authenticate"].split('"')[1]
+    assert place.startswith(f"{ADDRESS}/.well-known/")
+    assert json.loads(proxy.get(place).body)["resource"] == url
+
+
+def test_an_answer_that_streams(
+    proxy: Proxy, assistant: Assistant, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The beginning arrives while the tool still works, and the answer after it."""
+    monkeypatch.setattr(streaming, "_SSE_PING_INTERVAL", 0.1)
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "list_companies", "arguments": {},
+        "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                  "io.modelcontextprotocol/clientCapabilities": {}}}}  # fmt: skip
+    command = proxy.curl(
+        f"{ADDRESS}/mcp/{assistant.space_id}/public-api", "--no-buffer",
+        "--data", json.dumps(body), "--header", f"Authorization: Bearer {assistant.token}",
+        "--header", "Content-Type: application/json",
+        "--header", "MCP-Protocol-Version: 2026-07-28",
+        "--header", "Mcp-Method: tools/call", "--header", "Mcp-Name: list_companies",
+        "--header", "Accept: application/json, text/event-stream",
+    )  # fmt: skip
+    with psycopg.connect(database_url) as holding:
+        holding.execute("LOCK TABLE companies IN ACCESS EXCLUSIVE MODE")
+        curl = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert curl.stdout is not None
+        first = curl.stdout.readline()
+        holding.rollback()
+    rest = curl.stdout.read()
+    assert curl.wait() == 0
+    curl.stdout.close()
+    assert first.startswith(":"), first + rest
+    assert '"structuredContent"' in rest
+
+
+@pytest.mark.parametrize("name", list(PROXIES))
+def test_the_page_shows_what_was_tested(name: str) -> None:
+    text = (ROOT / "docs" / f"{name}.md").read_text()
+    files = sorted((ROOT / "deploy" / name).iterdir())
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert [block for language, block in blocks if not language] == [
+        path.read_text() for path in files
+    ]

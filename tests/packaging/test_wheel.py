@@ -1,0 +1,172 @@
+"""The wheel is the product: it holds everything, is the same whoever builds it, and runs outside
+the repository.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import httpx
+import pytest
+
+from headwater import __version__
+from tests.packaging.wheel import build, copy_sources, from_the_index, uv
+from tests.support.processes import environment
+from tests.support.sizes import ROOT
+from tests.support.waiting import PATIENCE_SECONDS
+
+WHEEL = f"headwater-{__version__}-py3-none-any.whl"
+LAST_LINE = "It goes on serving"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built")
+    build(copy_sources(folder / "source", 0o600, 1e9), folder / "built")
+    return folder / "built" / WHEEL
+
+
+def run(command: list[str], folder: Path, **variables: str) -> subprocess.Popen[str]:
+    """Start a program in an empty folder, with no more of this environment than a login has."""
+    kept = environment(**variables)
+    bare = {name: kept[name] for name in ("PATH", "HOME", *variables) if name in kept}
+    return subprocess.Popen(
+        command, cwd=folder, env=bare, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+
+
+def output(command: list[str], folder: Path, **variables: str) -> str:
+    """What a program prints, which has to end well."""
+    process = run(command, folder, **variables)
+    printed, _ = process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 0
+    return printed
+
+
+def stop(process: subprocess.Popen[str]) -> None:
+    process.terminate()
+    assert process.wait(PATIENCE_SECONDS) == 0
+    assert process.stdout is not None
+    process.stdout.close()
+
+
+def send_purchase(base_url: str, key: str) -> int:
+    """The status that an event is answered with."""
+    return httpx.post(
+        f"{base_url}/public-api/v1/events/track",
+        headers={"Authorization": f"Bearer {key}"},
+        json={"event_name": "purchase", "email": "anna@example.com", "amount": 89.5},
+        timeout=PATIENCE_SECONDS,
+    ).status_code
+
+
+def test_it_works(wheel: Path, tmp_path: Path) -> None:
+    """The files of the wheel, in front of this environment's dependencies, serve and take an
+    event, from a folder that has nothing.
+    """
+    code, empty = tmp_path / "code", tmp_path / "empty"
+    empty.mkdir()
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(code)
+    program = [sys.executable, "-m", "headwater"]
+    found = output(
+        [sys.executable, "-c", "import headwater; print(headwater.__file__)"],
+        empty, PYTHONPATH=str(code),
+    )  # fmt: skip
+    assert Path(found.strip()).is_relative_to(code)
+    served = run([*program, "serve", "--port", "0"], empty, PYTHONPATH=str(code))
+    assert served.stdout is not None
+    url = served.stdout.readline().removeprefix("ready ").strip()
+    space = output([*program, "space", "create", "--name", "S", "--json"], empty,
+                   PYTHONPATH=str(code))  # fmt: skip
+    key = output([*program, "key", "create", "--space", str(json.loads(space)["id"]), "--name",
+                  "k", "--json"], empty, PYTHONPATH=str(code))  # fmt: skip
+    assert send_purchase(url, json.loads(key)["key"]) == 202
+    for path in ("/t.js", "/docs", "/login", "/public-api/v1/openapi.json"):
+        assert httpx.get(url + path, timeout=PATIENCE_SECONDS).status_code == 200
+    stop(served)
+
+
+def test_it_holds_every_file(wheel: Path) -> None:
+    tracked = subprocess.run(
+        ["git", "ls-files", "-z", "src"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split("\0")
+    expected = {name.removeprefix("src/") for name in tracked if (ROOT / name).is_file()}
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if name.startswith("headwater/")}
+    assert expected - held == set()
+    assert [name for name in held - expected if not (ROOT / "src" / name).is_file()] == []
+
+
+def test_two_builds_are_identical(wheel: Path, tmp_path: Path) -> None:
+    """Other modes, times and folders make no other bytes; the source archive is the same, too."""
+    again = tmp_path / "again"
+    build(copy_sources(tmp_path / "source", 0o644, time.time()), again)
+    names = [WHEEL, f"headwater-{__version__}.tar.gz"]
+    for name in names:
+        assert (again / name).read_bytes() == (wheel.parent / name).read_bytes()
+
+
+def test_its_metadata(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        metadata = archive.read(f"headwater-{__version__}.dist-info/METADATA").decode()
+        bill = archive.read(f"headwater-{__version__}.dist-info/sboms/headwater.cdx.json")
+    workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+    tested = re.findall(r'"(3\.\d+)"', workflow)
+    assert re.findall(r"^Classifier: .* :: (3\.\d+)$", metadata, re.MULTILINE) == tested
+    assert "Requires-Python: >=3.11" in metadata
+    assert bill == (ROOT / "requirements" / "headwater.cdx.json").read_bytes()
+
+
+def fresh(folder: Path, wheel: Path) -> Path:
+    """The programs of a new environment with the wheel and the pinned versions of what it needs."""
+    uv("venv", "--python", sys.executable, str(folder))
+    uv("pip", "install", "--python", str(folder / "bin" / "python"), str(wheel),
+       "--constraint", str(ROOT / "requirements" / "base.txt"))  # fmt: skip
+    return folder / "bin"
+
+
+@from_the_index
+def test_a_fresh_environment_demonstrates(wheel: Path, tmp_path: Path) -> None:
+    """From the wheel to the first acknowledged event; the seconds are printed (`-s`)."""
+    began, empty = time.monotonic(), tmp_path / "empty"
+    empty.mkdir()
+    programs = fresh(tmp_path / "environment", wheel)
+    installed = time.monotonic()
+    assert output([str(programs / "headwater"), "--version"], empty) == f"headwater {__version__}\n"
+    demo = run([str(programs / "headwater"), "demo", "--port", "0"], empty)
+    assert demo.stdout is not None
+    printed = ""
+    while LAST_LINE not in printed:
+        line = demo.stdout.readline()
+        assert line, printed
+        printed += line
+    address, key = (
+        re.search(pattern, printed, re.MULTILINE)
+        for pattern in (r"^Address +(\S+)$", r"API key +(trk_sk_\S+)")
+    )
+    assert address is not None
+    assert key is not None
+    assert send_purchase(address[1], key[1]) == 202
+    seconds = (installed - began, time.monotonic() - began)
+    print("installed after {:.1f} s, first event after {:.1f} s".format(*seconds))  # noqa: T201
+    stop(demo)
+
+
+@from_the_index
+@pytest.mark.parametrize(
+    "platform", ["x86_64-manylinux_2_28", "aarch64-manylinux_2_28", "aarch64-apple-darwin"]
+)
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13", "3.14"])
+def test_there_are_wheels(python: str, platform: str) -> None:
+    """Every pinned dependency has a wheel; rjsmin for macOS is a source that needs no compiler."""
+    uv("pip", "compile", "--python-version", python, "--python-platform", platform,
+       "--only-binary", ":all:", "--no-binary", "rjsmin", "--output-file", os.devnull,
+       "requirements/base.txt")  # fmt: skip

@@ -1,0 +1,54 @@
+"""Building the wheel, and environments made of it alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import environment
+from tests.support.sizes import ROOT
+
+SOURCES = (
+    "src", "requirements", "LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md", "pyproject.toml",
+)  # fmt: skip
+"""What a build reads."""
+
+from_the_index = pytest.mark.skipif(
+    os.environ.get("HEADWATER_TEST_INSTALL") != "required",
+    reason="installs from the package index; HEADWATER_TEST_INSTALL=required runs it",
+)
+
+
+def uv(*arguments: str, **variables: str) -> None:
+    """Run uv to its end."""
+    command = [sys.executable, "-m", "uv", "--quiet", *arguments]
+    ran = subprocess.run(
+        command, cwd=ROOT, env=environment(**variables), capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+
+
+def build(source: Path, folder: Path) -> None:
+    """Build the wheel and the source archive of a tree into `folder`, with what is here."""
+    uv("build", "--sdist", "--wheel", "--no-build-isolation", "--offline",
+       "--out-dir", str(folder), str(source))  # fmt: skip
+
+
+def copy_sources(target: Path, mode: int, seconds: float) -> Path:
+    """A copy of what a build reads, every file with a mode and a time of its own."""
+    target.mkdir()
+    for name in SOURCES:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, target / name, ignore=shutil.ignore_patterns("*.pyc"))
+        else:
+            shutil.copyfile(ROOT / name, target / name)
+    for path in target.rglob("*"):
+        if path.is_file():
+            path.chmod(mode)
+            os.utime(path, (seconds, seconds))
+    return target

@@ -1,0 +1,28 @@
+"""An event of a page that one of the business replaces gives up its keys to the next."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from tests.support.pipeline import by, event, new_stage
+
+
+@pytest.mark.parametrize("sizes", [(3,), (1, 2), (2, 1), (1, 1, 1)])
+def test_it_works(connection: psycopg.Connection, sizes: tuple[int, ...]) -> None:
+    """The business repeats the page's key without its order, and the page sends the order anew: in
+    one batch as in several.
+    """
+    sent = [
+        by("browser", event(email="a@example.com", order_id="o3", idempotency_key="k2")),
+        by("api_key", event(email="a@example.com", idempotency_key="k2")),
+        by("browser", event(email="a@example.com", order_id="o3", idempotency_key="k3")),
+    ]
+    stage = new_stage(connection)
+    for size in sizes:
+        now, sent = sent[:size], sent[size:]
+        stage.run(*now)
+    kept = stage.rows("events", "idempotency_key", "order_id", "sender")
+    assert sorted(kept) == [("k2", None, "api_key"), ("k3", "o3", "browser")]
+    (gone,) = stage.rows("duplicates", "reason", "sender")
+    assert gone == ("idempotency_key", "browser")

@@ -1,0 +1,189 @@
+"""Reports over events in several currencies: each amount at the rate of its own day, or nothing."""
+
+from __future__ import annotations
+
+import os
+import random
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+
+from tests.support.factories import Stage
+from tests.support.pipeline import Stage as Pipeline
+from tests.support.reading_fixtures import Api
+
+MAY = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
+FIRST = date(2026, 4, 30).toordinal()
+HISTORIES = int(os.environ.get("HEADWATER_HISTORIES", "6"))
+
+
+def rate(day: str, base: str, currency: str, worth: float | str) -> dict[str, Any]:
+    return {"date": day, "base": base, "currency": currency, "rate": worth}
+
+
+def put_rates(api: Api, *rates: Any) -> httpx.Response:
+    return api.send("PUT", "/rates", json={"rates": rates})
+
+
+def sale(stage: Stage, day: str, amount: str | float, currency: str | None, **also: Any) -> int:
+    """A sale that is stored as the pipeline stores one."""
+    event_id = stage.event(
+        also.pop("contact_id", None) or stage.contact(), event_name="purchase",
+        event_time=f"{day} 12:00:00+00", amount=amount, currency=currency, **also,
+    )  # fmt: skip
+    if currency:
+        stage.connection.execute(
+            "INSERT INTO currency_days (space_id, currency, day) VALUES (%s, %s, %s)"
+            " ON CONFLICT DO NOTHING",
+            (stage.space_id, currency, day),
+        )
+    return event_id
+
+
+def report(api: Api, status: int = 200, **params: Any) -> dict[str, Any]:
+    asked = {"measures": ["events", "revenue"], "group_by": "none", **MAY, **params}
+    response = api.get("/reports", params=asked)
+    assert response.status_code == status, response.text
+    return msgspec.json.decode(response.content)
+
+
+@pytest.fixture
+def space(stage: Stage) -> Stage:
+    """A Space in euros."""
+    stage.connection.execute(
+        "UPDATE spaces SET currency = 'EUR', timezone = 'UTC' WHERE id = %s", (stage.space_id,)
+    )
+    return stage
+
+
+def test_it_works(api: Api, space: Stage) -> None:
+    sale(space, "2026-05-13", 100, None)
+    sale(space, "2026-05-13", 50, "EUR")
+    sale(space, "2026-05-13", 10, "USD")
+    refused = report(api, 422)
+    assert refused["reason"] == "missing_rates"
+    assert refused["missing"] == [
+        {"currency": "USD", "first_day": "2026-05-13", "last_day": "2026-05-13", "days": 1}
+    ]
+    put_rates(api, rate("2026-05-13", "EUR", "USD", 1.25), rate("2026-05-12", "EUR", "USD", 2))
+    answer = report(api)
+    assert (answer["currency"], answer["totals"]["revenue"]) == ("EUR", 158)
+    answer = report(api, currency="usd")
+    assert (answer["currency"], answer["totals"]["revenue"]) == ("USD", 197.5)
+
+
+def test_figures_without_money_need_no_rate(api: Api, space: Stage) -> None:
+    sale(space, "2026-05-13", 10, "USD")
+    measures = ["events", "orders", "new_customers", "credited_events"]
+    assert report(api, measures=measures)["totals"]["orders"] == 1
+    report(api, 422, measures=measures, amount_min=5)
+
+
+def test_each_sale_has_the_rate_of_its_own_day_and_a_day_without_the_latest_before(
+    api: Api, space: Stage
+) -> None:
+    put_rates(api, rate("2026-05-08", "USD", "EUR", "0.5"), rate("2026-05-11", "USD", "EUR", "1"))
+    for day in ("2026-05-08", "2026-05-10", "2026-05-11", "2026-05-18"):
+        sale(space, day, 10, "USD")
+    days = report(api, group_by="day")
+    assert [(row[0], row[-1]) for row in days["rows"]] == [
+        ("2026-05-08", 5), ("2026-05-10", 5), ("2026-05-11", 10), ("2026-05-18", 10),
+    ]  # fmt: skip
+    sale(space, "2026-05-19", 10, "USD")
+    assert report(api, 422)["missing"][0]["first_day"] == "2026-05-19"
+
+
+def test_the_day_is_that_of_the_spaces_clock(api: Api, space: Stage) -> None:
+    space.connection.execute(
+        "UPDATE spaces SET timezone = 'Asia/Tokyo' WHERE id = %s", (space.space_id,)
+    )
+    put_rates(api, rate("2026-05-13", "USD", "EUR", 2), rate("2026-05-14", "USD", "EUR", 3))
+    event_id = sale(space, "2026-05-13", 10, "USD")
+    space.connection.execute(
+        "UPDATE events SET event_time = '2026-05-13 20:00:00+00' WHERE space_id = %s AND id = %s",
+        (space.space_id, event_id),
+    )
+    assert report(api)["totals"]["revenue"] == 30
+
+
+def test_a_rate_may_lead_by_way_of_another_currency(api: Api, space: Stage) -> None:
+    put_rates(api, rate("2026-05-13", "USD", "GBP", "0.8"), rate("2026-05-13", "USD", "EUR", "0.4"))
+    sale(space, "2026-05-13", 8, "GBP")
+    assert report(api)["totals"]["revenue"] == 4
+
+
+def test_the_list_behind_a_figure_is_in_its_currency(api: Api, space: Stage) -> None:
+    put_rates(api, rate("2026-05-13", "USD", "EUR", "0.5"))
+    contact_id = space.contact()
+    space.touchpoint(contact_id, "google_ads", occurred_at="2026-05-12 12:00:00+00")
+    sale(space, "2026-05-13", 10, "USD", contact_id=contact_id)
+    answer = report(api, measures=["credited_revenue"], group_by="source")
+    assert answer["rows"] == [["google_ads", 5]]
+    listed = api.get("/reports/credits", params={**MAY, "only": "source:google_ads"}).json()
+    assert listed["totals"]["credited_revenue"] == 5
+    assert [row["amount"] for row in listed["data"]] == [5]
+
+
+def test_random_histories_equal_the_plain_model(api: Api, space: Stage) -> None:
+    """Revenue and credit in two currencies, to the last decimal."""
+    for seed in range(HISTORIES):
+        rng = random.Random(seed)
+        for table in ("events", "contacts", "currency_days", "rates"):
+            space.connection.execute(f"DELETE FROM {table} WHERE space_id = %s", (space.space_id,))
+        rates = {
+            (day, currency): Decimal(rng.randrange(1, 40_000)) / 10_000
+            for day in range(1, 32)
+            for currency in ("USD", "JPY")
+            if day % 7 == 1 or rng.random() < 0.6
+        }  # fmt: skip
+        put_rates(api, *(
+            rate(f"2026-05-{day:02}", "EUR", currency, str(worth))
+            for (day, currency), worth in rates.items()
+        ))  # fmt: skip
+        sales = [
+            (rng.randrange(1, 32), Decimal(rng.randrange(-10**6, 10**7)) / 10 ** rng.randrange(5),
+             rng.choice([None, "EUR", "USD", "JPY"]))
+            for _ in range(25)
+        ]  # fmt: skip
+        for day, amount, currency in sales:
+            sale(space, f"2026-05-{day:02}", str(amount), currency)
+        for target in ("EUR", "USD"):
+            expected = sum(converted(*each, target, rates) for each in sales)
+            answer = report(api, currency=target)
+            assert Decimal(str(answer["totals"]["revenue"])) == expected, (seed, target)
+
+
+def converted(
+    day: int, amount: Decimal, currency: str | None, target: str,
+    rates: dict[tuple[int, str], Decimal],
+) -> Decimal:  # fmt: skip
+    """The amount in another currency: at the latest rate of a week, to hundredths, half to even."""
+    source = currency or "EUR"
+    if source == target:
+        return amount
+    for known in (date(2026, 5, day) - timedelta(days=back) for back in range(8)):
+        worths = [
+            Fraction(1) if each == "EUR" else rates.get((known.toordinal() - FIRST, each))
+            for each in (source, target)
+        ]
+        if None not in worths:
+            exact = Fraction(amount) * Fraction(worths[1] or 0) / Fraction(worths[0] or 0)
+            return Decimal(round(exact * 100)) / 100
+    raise AssertionError("no rate")
+
+
+def test_an_event_notes_its_currency(api: Api, space: Stage) -> None:
+    """What the pipeline stores is found by a report."""
+    today = datetime.now(UTC)
+    body = {"event_name": "purchase", "email": "ada@example.com", "amount": 5, "currency": "CHF"}
+    assert api.send("POST", "/events/track", json=body).status_code == 202
+    Pipeline(space.connection, space.space_id).process()
+    days = space.connection.execute(
+        "SELECT currency, day FROM currency_days WHERE space_id = %s", (space.space_id,)
+    ).fetchall()
+    assert days == [("CHF", today.date())]

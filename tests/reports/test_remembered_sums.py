@@ -1,0 +1,207 @@
+"""What reports remember: a report that is asked for again reads only what has changed, and is what
+it would be without any memory.
+"""
+
+from __future__ import annotations
+
+from itertools import count, islice
+from random import Random
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from headwater.paths import reader
+from headwater.paths.changes import NOTE_EVENTS
+from headwater.paths.survey import Block
+from headwater.paths.upkeep import forget_space
+from headwater.reports import remembered_sums, report_reader
+from headwater.reports.models import FigureColumn
+from headwater.reports.remembered_sums import (
+    BlockSums,
+    RememberedSums,
+    SumSource,
+    make_recipe,
+    size_of,
+)
+from tests.reports import answers
+from tests.reports.asking import Group, Measure, ask
+from tests.reports.court import Court, build_all
+from tests.reports.histories import History, Step, histories
+from tests.reports.playing import World, new_world, play
+from tests.reports.questions import some_question
+from tests.support.factories import Stage
+
+QUESTIONS = 4
+HERE = SumSource("here", 1, 1)
+
+
+@pytest.fixture(autouse=True)
+def _empty_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    put_in(monkeypatch, RememberedSums())
+
+
+def put_in(patch: pytest.MonkeyPatch, memory: RememberedSums) -> None:
+    """Let reports remember in a memory."""
+    for module in (remembered_sums, report_reader):
+        patch.setattr(module, "remembered", memory)
+
+
+def count_reads(patch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list to which every block of events that is read adds how many they are."""
+    counts: list[int] = []
+    join, live = reader.PathData.join, reader.PathReader.read_live
+
+    def joined(pieces: Any) -> Any:
+        paths = join(pieces)
+        counts.append(paths.events)
+        return paths
+
+    async def read(self: Any, event_ids: Any) -> Any:
+        counts.append(len(event_ids))
+        return await live(self, event_ids)
+
+    patch.setattr(reader.PathData, "join", joined)
+    patch.setattr(reader.PathReader, "read_live", read)
+    return counts
+
+
+def test_it_works(database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """New customers depend on all orders of the past, the rest on the events alone."""
+    someone = stage.contact()
+    stage.touchpoint(someone, "email")
+    for amount in (5, 7):
+        stage.event(someone, amount=amount)
+    forget_space(stage.connection, stage.space_id)
+    build_all(stage.connection, stage.space_id)
+    wanted: dict[str, Any] = {
+        "measures": (Measure.CREDITED_REVENUE, Measure.NEW_CUSTOMERS),
+        "group_by": (Group.SOURCE,),
+    }
+    first = ask(database_url, stage.space_id, **wanted)
+    counts = count_reads(monkeypatch)
+    assert ask(database_url, stage.space_id, **wanted) == first
+    assert counts == []
+    other = ask(database_url, stage.space_id, **wanted | {"models": ("linear",)})
+    assert other.total.figures != {}
+    assert counts == [2], "another question is about the same first orders"
+
+
+def test_changes_that_wait(database_url: str, stage: Stage) -> None:
+    """Every change of an event is noticed, also while an earlier one still waits."""
+    event_id = stage.event(stage.contact(), amount=5)
+    forget_space(stage.connection, stage.space_id)
+    for amount in (5, 6, 7, 8):
+        if amount != 7:
+            build_all(stage.connection, stage.space_id)
+            revenue(database_url, stage)
+        values = {"space_id": stage.space_id, "event_ids": [event_id], "amount": amount}
+        with stage.connection.transaction():
+            stage.connection.execute(
+                "UPDATE events SET amount = %(amount)s WHERE space_id = %(space_id)s", values
+            )
+            stage.connection.execute(NOTE_EVENTS, values)
+        assert revenue(database_url, stage) == amount
+    build_all(stage.connection, stage.space_id)
+    assert revenue(database_url, stage) == 8
+
+
+def revenue(database_url: str, stage: Stage) -> object:
+    report = ask(database_url, stage.space_id, measures=(Measure.REVENUE,))
+    return report.total.figures[FigureColumn(Measure.REVENUE)]
+
+
+def test_an_earlier_order_that_comes_late(database_url: str, stage: Stage) -> None:
+    """A customer is no longer new in May when an order of April arrives."""
+    contact_id = stage.contact()
+    stage.event(contact_id, amount=5)
+    for new_customers in (1, 0):
+        forget_space(stage.connection, stage.space_id)
+        build_all(stage.connection, stage.space_id)
+        report = ask(database_url, stage.space_id, measures=(Measure.NEW_CUSTOMERS,))
+        assert report.total.figures[FigureColumn(Measure.NEW_CUSTOMERS)] == new_customers
+        stage.event(contact_id, amount=5, event_time="2026-04-10")
+
+
+def test_it_is_never_stale(court: Court) -> None:
+    """Some questions after every step of random histories, with memory and without."""
+
+    def hold_against_fresh(world: World, _: Step) -> None:
+        if dice.random() < 0.4:
+            build_all(world.connection, world.space_id)
+        for question in questions:
+            known = court.runner.run(answers.answer(court.reader, world.space_id, question))
+            with pytest.MonkeyPatch.context() as patch:
+                put_in(patch, RememberedSums())
+                fresh = court.runner.run(answers.answer(court.reader, world.space_id, question))
+            assert known == fresh, question
+
+    @given(history=histories, seed=st.integers(0, 2**16))
+    @settings(
+        max_examples=10,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        phases=(Phase.generate,),
+    )
+    def judge(history: History, seed: int) -> None:
+        nonlocal dice, questions
+        dice = Random(seed)
+        asked = (some_question(dice) for _ in count())
+        questions = [*islice((one for one in asked if one["query_mode"] == "profile"), QUESTIONS)]
+        play(new_world(court.connection, court.runner, court.reader, history), history,
+             (hold_against_fresh,))  # fmt: skip
+
+    dice, questions = Random(0), list[dict[str, Any]]()
+    judge()
+
+
+def test_what_was_not_used_for_longest_goes_first() -> None:
+    whole = size_of(np.zeros(1000, dtype=np.int64))
+    memory = RememberedSums(3 * (whole + 200))
+    for name in "abc":
+        memory.put((name,), np.zeros(1000, dtype=np.int64))
+    memory.get(("a",))
+    memory.put(("d",), np.zeros(1000, dtype=np.int64))
+    assert [name for name in "abcd" if (name,) in memory] == ["a", "c", "d"]
+    memory.put(("e",), np.zeros(3000, dtype=np.int64))
+    assert ("e",) not in memory, "more than half of the room"
+
+
+def test_the_size_of_what_is_held() -> None:
+    """A part of an array holds the whole array."""
+    assert size_of(np.zeros(10_000)[:10]) >= 80_000
+    assert size_of({"a": (np.zeros(1000), [np.zeros(1000)])}) >= 16_000
+
+
+def test_recipes() -> None:
+    assert make_recipe((1, np.array([1, 2]))) == make_recipe((1, np.array([1, 2])))
+    assert make_recipe((1, np.array([1, 2]))) != make_recipe((1, np.array([1, 3])))
+
+
+def test_only_what_is_lacking_is_added_up() -> None:
+    block, unknown = Block(b"1", *[reader.date.min] * 2), Block(None, *[reader.date.min] * 2)
+    some = BlockSums[str, int](HERE, ["a", "b"])
+    assert not some.is_known(block)
+    assert some.complete(block, [1, 2]) == [1, 2]
+    more = BlockSums[str, int](HERE, ["b", "c"])
+    assert not more.is_known(block)
+    assert more.lacking(block) == ["c"]
+    assert more.complete(block, [3]) == [2, 3]
+    again = BlockSums[str, int](HERE, ["c", "a"])
+    assert again.is_known(block)
+    assert list(again.known()) == [[3, 1]]
+    assert not again.is_known(unknown)
+    elsewhere = BlockSums[str, int](HERE._replace(database=2), ["a"])
+    assert not elsewhere.is_known(block)
+    assert more.complete(unknown, [4, 5]) == [4, 5]
+
+
+def test_other_databases_and_spaces(connection: psycopg.Connection) -> None:
+    """The number of a database is its own."""
+    row = connection.execute(report_reader.queries["ends"], {"space_id": 1}).fetchone()
+    known = connection.execute("SELECT oid FROM pg_database WHERE datname = current_database()")
+    assert row is not None
+    assert (row[2],) == known.fetchone()

@@ -1,0 +1,215 @@
+"""GET /reports/spend: what was spent beside what it brought, to the cent."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import random
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+import pytest
+
+from headwater.spend.models import source_of
+from tests.models import spend_model
+from tests.support.factories import Stage
+from tests.support.reading_fixtures import Api
+
+MAY = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
+LEDGERS = int(os.environ.get("HEADWATER_LEDGERS", "8"))
+DECODE = msgspec.json.Decoder(float_hook=Decimal).decode
+
+
+def spent(day: int, platform: str, amount: Any, **also: Any) -> dict[str, Any]:
+    row = {"date": f"2026-05-{day:02}", "platform": platform, "amount": amount, "currency": "EUR"}
+    return {**row, **also}
+
+
+def put(api: Api, *rows: Any) -> None:
+    response = api.send("PUT", "/spend", json={"spend": rows})
+    assert response.status_code == 200, response.text
+
+
+def report(api: Api, status: int = 200, **params: Any) -> Any:
+    response = api.get("/reports/spend", params={**MAY, **params})
+    assert response.status_code == status, response.text
+    return DECODE(response.content)
+
+
+def rows(answer: Any, *names: str) -> list[tuple[Any, ...]]:
+    places = [answer["columns"].index(name) for name in names]
+    return [tuple(row[place] for place in places) for row in answer["rows"]]
+
+
+@pytest.fixture
+def space(stage: Stage) -> Stage:
+    """A Space in euros, with a sale of 100 by Google's campaign 4711, and one of 20 by e-mail."""
+    stage.connection.execute(
+        "UPDATE spaces SET currency = 'EUR', timezone = 'UTC' WHERE id = %s", (stage.space_id,)
+    )
+    for source, amount, ids in (
+        ("google_ads", 100, {"campaign_id": "4711"}), ("email", 20, {}),
+    ):  # fmt: skip
+        contact_id = stage.contact()
+        stage.touchpoint(contact_id, source, occurred_at="2026-05-12 12:00:00+00", **ids)
+        stage.event(contact_id, amount=amount, event_time="2026-05-13 12:00:00+00")
+    return stage
+
+
+@pytest.mark.usefixtures("space")
+def test_it_works(api: Api) -> None:
+    claimed = {"platform_conversions": 2, "platform_revenue": 150}
+    google = spent(12, "google", 25, clicks=10, impressions=1000, **claimed)
+    put(api, google, spent(13, "meta", 10), spent(13, "billboard", 5))
+    answer = report(api)
+    assert rows(answer, "source", "spend", "clicks", "credited_revenue", "roas", "cpa", "cac") == [
+        ("google_ads", 25, 10, 100, 4, 25, 25), ("facebook_ads", 10, 0, 0, 0, None, None),
+        ("email", 0, 0, 20, None, 0, 0),
+    ]  # fmt: skip
+    assert answer["unmatched"]["spend"] == 5
+    assert (answer["totals"]["spend"], answer["totals"]["roas"]) == (40, 3)
+    assert (answer["with_spend"]["spend"], answer["with_spend"]["roas"]) == (
+        35, Decimal("2.8571"),
+    )  # fmt: skip
+    assert rows(answer, "platform_conversions", "platform_revenue")[0] == (2, 150)
+
+
+@pytest.mark.usefixtures("space")
+def test_revenue_of_new_customers(api: Api, space: Stage) -> None:
+    """The one who came by Google buys again."""
+    [(contact_id,)] = space.connection.execute(
+        "SELECT contact_id FROM events WHERE space_id = %s AND amount = 100", (space.space_id,)
+    ).fetchall()
+    space.event(contact_id, amount=30, event_time="2026-05-14 12:00:00+00")
+    answer = report(api)
+    names = ("source", "credited_revenue", "new_customers", "new_customer_revenue")
+    assert rows(answer, *names) == [("google_ads", 130, 1, 100), ("email", 20, 1, 20)]
+    assert answer["totals"]["new_customer_revenue"] == 120
+
+
+@pytest.mark.usefixtures("space")
+def test_campaigns_of_a_source_and_what_is_not_broken_down(api: Api) -> None:
+    campaign = {"account_id": "1", "campaign_id": "4711", "campaign_name": "Spring"}
+    put(api, spent(12, "google", 25, **campaign), spent(12, "google", 40, account_id="1"),
+        spent(12, "meta", 7))  # fmt: skip
+    answer = report(api, group_by="campaign", only="source:google_ads")
+    assert rows(answer, "campaign", "campaign_name", "spend", "credited_revenue") == [
+        ("4711", "Spring", 25, 100)
+    ]
+    assert answer["unmatched"]["spend"] == 15
+    assert answer["totals"]["spend"] == 40
+
+
+def test_a_campaign_that_touchpoints_know_by_name_alone(api: Api, space: Stage) -> None:
+    contact_id = space.contact()
+    space.touchpoint(
+        contact_id, "facebook_ads", occurred_at="2026-05-12 12:00:00+00", campaign_name="Summer"
+    )
+    space.event(contact_id, amount=50, event_time="2026-05-13 12:00:00+00")
+    put(api, spent(12, "meta", 20, campaign_id="9", campaign_name="Summer"))
+    answer = report(api, group_by="campaign")
+    assert ("Summer", 20, 50, Decimal("2.5")) in rows(
+        answer, "campaign", "spend", "credited_revenue", "roas"
+    )
+    only = report(api, group_by="adset", only="campaign:Summer")
+    assert only["totals"]["spend"] == 20
+
+
+@pytest.mark.usefixtures("space")
+@pytest.mark.parametrize(
+    ("group", "key"), [("day", "2026-05-13"), ("week", "2026-05-11"), ("month", "2026-05-01")]
+)
+def test_times(api: Api, group: str, key: str) -> None:
+    put(api, spent(13, "google", 30), spent(13, "x", 10))
+    answer = report(api, group_by=group)
+    assert rows(answer, group, "spend", "credited_revenue") == [(key, 40, 120)]
+    assert answer["unmatched"]["spend"] == 0
+
+
+@pytest.mark.usefixtures("space")
+def test_each_day_has_its_own_rate(api: Api) -> None:
+    put(api, spent(12, "google", 10, currency="USD"), spent(19, "google", 10, currency="USD"))
+    refused = report(api, 422)
+    assert (refused["reason"], refused["missing"][0]["days"]) == ("missing_rates", 2)
+    rate = {"base": "USD", "currency": "EUR"}
+    rates = [{**rate, "date": "2026-05-12", "rate": 0.5}, {**rate, "date": "2026-05-19", "rate": 2}]
+    api.send("PUT", "/rates", json={"rates": rates})
+    assert report(api)["totals"]["spend"] == 25
+    assert report(api, group_by="none")["totals"]["spend"] == 25
+
+
+@pytest.mark.usefixtures("space")
+def test_as_csv(api: Api) -> None:
+    put(api, spent(12, "google", "25.123456"), spent(13, "billboard", 5))
+    text = api.get("/reports/spend", params=MAY, accept="text/csv").text
+    table = list(csv.DictReader(io.StringIO(text)))
+    assert [(row["source"], row["spend"]) for row in table] == [
+        ("google_ads", "25.123456"), ("email", "0"), ("", "5"),
+    ]  # fmt: skip
+
+
+def test_other_groups_are_refused(api: Api) -> None:
+    errors = report(api, 422, group_by="keyword", only="event:purchase")["errors"]
+    assert sorted(errors) == ["group_by", "only"]
+
+
+def test_random_ledgers_come_to_the_ledger_in_every_total(api: Api, space: Stage) -> None:
+    """Rows and unmatched spend are all that was spent, whatever the group, in two currencies; and
+    a row is what the plain model says.
+    """
+    for seed in range(LEDGERS):
+        rng = random.Random(seed)
+        for table in ("spend", "rates", "ad_names"):
+            space.connection.execute(f"DELETE FROM {table} WHERE space_id = %s", (space.space_id,))
+        worth = {day: Decimal(rng.randrange(5_000, 20_000)) / 10_000 for day in range(11, 15)}
+        api.send("PUT", "/rates", json={"rates": [
+            {"date": f"2026-05-{day}", "base": "USD", "currency": "EUR", "rate": str(each)}
+            for day, each in worth.items()
+        ]})  # fmt: skip
+        ledger = random_rows(rng)
+        put(api, *ledger)
+        for group in ("none", "source", "campaign", "adset", "ad", "country", "day", "week"):
+            for target in ("EUR", "USD"):
+                answer = report(api, group_by=group, currency=target, limit=1000)
+                listed = sum(row[0] for row in rows(answer, "spend"))
+                whole = answer["totals"]["spend"]
+                if group != "none":
+                    assert listed + answer["unmatched"]["spend"] == whole, (seed, group, target)
+        assert report(api)["totals"]["spend"] >= 0
+        by_source = dict(rows(report(api), "source", "spend"))
+        plain = [plainly(row) for row in ledger if row["currency"] == "EUR"]
+        for platform in ("google", "meta"):
+            if any(r["currency"] == "USD" and r["platform"] == platform for r in ledger):
+                continue
+            mine = [row for row in plain if row[1] == platform]
+            expected = Fraction(spend_model.spent(last_ones(mine), 0), 10**6)
+            assert Fraction(by_source.get(source_of(platform), 0)) == expected, seed
+
+
+def random_rows(rng: random.Random) -> list[dict[str, Any]]:
+    ledger: list[dict[str, Any]] = []
+    for _ in range(rng.randrange(1, 20)):
+        ids = ["account_id", "campaign_id", "adset_id", "ad_id"][: rng.randrange(5)]
+        ledger.append(spent(
+            rng.randrange(11, 15), rng.choice(["google", "meta", "billboard"]),
+            str(Decimal(rng.randrange(10**8)) / 10 ** rng.randrange(7)),
+            currency=rng.choice(["EUR", "EUR", "USD"]), country=rng.choice([None, "DE", "FR"]),
+            **{name: rng.choice(["1", "2", "4711"]) for name in ids},
+        ))  # fmt: skip
+    return ledger
+
+
+def plainly(row: dict[str, Any]) -> spend_model.Row:
+    places = [row.get(name) or "" for name in ("account_id", "campaign_id", "adset_id", "ad_id")]
+    amount = int(Decimal(row["amount"]) * 10**6)
+    day = date.fromisoformat(row["date"])
+    return (day, row["platform"], row["currency"], *places, row["country"] or "", (amount,))
+
+
+def last_ones(ledger: list[spend_model.Row]) -> list[spend_model.Row]:
+    """Of rows of one key the last."""
+    return list({row[:8]: row for row in ledger}.values())

@@ -1,0 +1,108 @@
+"""The buffer of the Python client: nothing lost, nothing doubled, never more than its bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from headwater_client import BufferFullError, BufferInUseError, Client, EventBuffer, Rejection
+from headwater_client.api import TrackPayload
+
+from tests.conftest import Running
+from tests.sdks.wire import FailingNetwork, failing_network
+from tests.support.factories import Stage
+from tests.support.pipeline import Stage as Queue
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
+
+
+def event(number: int) -> TrackPayload:
+    return {"event_name": "purchase", "email": "anna@example.com", "order_id": f"order-{number}"}
+
+
+def stored(stage: Stage) -> list[str]:
+    """The orders of the Space, once all that came is processed."""
+    Queue(stage.connection, stage.space_id).process()
+    rows = stage.connection.execute(
+        "SELECT order_id FROM events WHERE space_id = %s", (stage.space_id,)
+    ).fetchall()
+    return sorted(order for (order,) in rows)
+
+
+@pytest.fixture
+def network(server: Running) -> Iterator[FailingNetwork]:
+    with failing_network(server.base_url) as network:
+        yield network
+
+
+@pytest.fixture
+def connect(
+    network: FailingNetwork, stage: Stage, make_key: Callable[..., str]
+) -> Callable[[], Client]:
+    """Clients that go by the failing network, and never wait."""
+    key = make_key(stage.space_id)
+    return lambda: Client(network.url, key, sleep=lambda _: None)
+
+
+def test_it_works(
+    connect: Callable[[], Client], network: FailingNetwork, stage: Stage, tmp_path: Path
+) -> None:
+    """With every second connection cut, and the process ended while the network is down."""
+    file = tmp_path / "events.db"
+    network.down = True
+    first = EventBuffer(connect(), file=file, batch=20, seconds=0.01, retry_seconds=0.01)
+    for number in range(100):
+        first.add(event(number))
+    assert not first.close(timeout=0.05)
+    first._thread.join(PATIENCE_SECONDS)
+    network.down = False
+    with EventBuffer(connect(), file=file, batch=20, seconds=0.01, retry_seconds=0.01) as second:
+        assert len(second) == 100
+        for number in range(100, 150):
+            second.add(event(number))
+        assert second.flush(PATIENCE_SECONDS)
+    assert {"before", "after", "none"} <= set(network.done)
+    assert stored(stage) == sorted(f"order-{number}" for number in range(150))
+
+
+def test_it_is_bounded(connect: Callable[[], Client], network: FailingNetwork) -> None:
+    network.down = True
+    buffer = EventBuffer(connect(), most=3, retry_seconds=0.01)
+    for number in range(3):
+        buffer.add(event(number))
+    with pytest.raises(BufferFullError):
+        buffer.add(event(3))
+    assert len(buffer) == 3
+    wait_until(lambda: buffer.failure)
+    buffer.close(timeout=0.05)
+    with pytest.raises(BufferFullError):
+        buffer.add(event(4))
+
+
+def test_what_is_refused_is_told_and_does_not_stand_in_the_way(
+    connect: Callable[[], Client], stage: Stage
+) -> None:
+    refused: list[Rejection] = []
+    wrong: Any = {**event(1), "amount": "x"}
+    with EventBuffer(connect(), seconds=0.01, on_rejection=refused.append) as buffer:
+        for each in (event(0), wrong, event(2)):
+            buffer.add(each)
+        assert buffer.flush(PATIENCE_SECONDS)
+    assert [list(each.errors) for each in refused] == [["amount"]]
+    assert stored(stage) == ["order-0", "order-2"]
+
+
+def test_a_wrong_key_loses_nothing(network: FailingNetwork) -> None:
+    client = Client(network.url, "trk_sk_wrong", sleep=lambda _: None)
+    buffer = EventBuffer(client, seconds=0.01, retry_seconds=0.01)
+    buffer.add(event(0))
+    wait_until(lambda: buffer.failure)
+    assert len(buffer) == 1
+    buffer.close(timeout=0.05)
+
+
+def test_a_file_is_one_buffers(connect: Callable[[], Client], tmp_path: Path) -> None:
+    file = tmp_path / "events.db"
+    with EventBuffer(connect(), file=file), pytest.raises(BufferInUseError, match="locked"):
+        EventBuffer(connect(), file=file)

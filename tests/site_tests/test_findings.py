@@ -1,0 +1,221 @@
+"""What is said of a site, by what is known of it: a test for each fault."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from headwater.site_tests.findings import judge
+from headwater.site_tests.models import (
+    Arrivals,
+    ArrivedOrder,
+    FaultKind,
+    PageProbe,
+    RepeatedOrder,
+    ScriptState,
+    SiteEvidence,
+    SiteFacts,
+    SiteFault,
+    SiteTest,
+    StepName,
+    TagFacts,
+)
+from headwater.sites.refusals import Refusal, RefusalReason
+
+KEY, OTHER = "trk_pk_" + "a" * 24, "trk_pk_" + "b" * 24
+START = datetime(2026, 11, 1, 10, tzinfo=UTC)
+TAG = TagFacts(source="https://hw.shop.example/t.js", key=KEY)
+FINE = PageProbe(final_url="https://shop.example/", tags=(TAG,), keys=(KEY,))
+SEEN = Arrivals(page_views=1, is_identified=True, has_token=True)
+ORDER = ArrivedOrder(
+    event_id=7, order_id="1001", sender="api_key", has_visit=True, is_of_test=True,
+    event_time=START, received_at=START,
+)  # fmt: skip
+
+
+def evidence(
+    probe: PageProbe | None = FINE, arrivals: Arrivals | None = None, *refused: RefusalReason,
+    seconds: float = 5, declines: bool = False,
+) -> SiteEvidence:  # fmt: skip
+    details = {
+        RefusalReason.ORIGIN: "https://other.example",
+        RefusalReason.KEY: OTHER,
+        RefusalReason.CLOCK: "identify.signature",
+        RefusalReason.INVALID: "event.amount",
+    }
+    return SiteEvidence(
+        site=SiteFacts(KEY, ["https://shop.example"], "https://hw.shop.example/t.js"),
+        test=SiteTest("https://shop.example/", "hwtest-1", START, 1, probe),
+        arrivals=arrivals or Arrivals(),
+        now=START + timedelta(seconds=seconds),
+        refusals={reason: Refusal(reason, details[reason], START) for reason in refused},
+        declines_tracking=declines,
+    )
+
+
+def faults(*args: Any, **named: Any) -> list[SiteFault]:
+    return list(judge(evidence(*args, **named)).findings)
+
+
+def the_fault(*args: Any, **named: Any) -> SiteFault:
+    (found,) = faults(*args, **named)
+    assert found.title
+    assert found.about.endswith(".")
+    assert found.remedy.endswith(".")
+    return found
+
+
+def tagged(**changes: Any) -> PageProbe:
+    tag = msgspec.structs.replace(TAG, **changes)
+    return msgspec.structs.replace(FINE, tags=(tag,))
+
+
+def test_it_works() -> None:
+    """Nothing is held against a site before anything can have come in, nor once all has."""
+    verdict = judge(evidence())
+    assert (verdict.done, verdict.findings, verdict.is_complete) == (frozenset(), [], False)
+    verdict = judge(evidence(FINE, replace(SEEN, orders=[ORDER])))
+    assert (verdict.done, verdict.findings) == (frozenset(StepName), [])
+    assert verdict.is_complete
+
+
+def test_the_tag_is_absent() -> None:
+    absent = msgspec.structs.replace(FINE, tags=(), keys=())
+    found = the_fault(absent)
+    assert found.kind is FaultKind.TAG_ABSENT
+    assert "https://shop.example/" in found.about
+    by_script = the_fault(msgspec.structs.replace(absent, has_tag_manager=True))
+    assert by_script.kind is FaultKind.TAG_ABSENT
+    assert "published" in by_script.remedy
+    assert faults(msgspec.structs.replace(FINE, tags=())) == [], "a script makes the tag"
+
+
+@pytest.mark.parametrize(
+    ("probe", "shown"),
+    [
+        (tagged(key=OTHER), OTHER),
+        (tagged(key=""), "no `data-site`"),
+        (msgspec.structs.replace(FINE, tags=(), keys=(OTHER,)), OTHER),
+    ],
+)
+def test_another_key(probe: PageProbe, shown: str) -> None:
+    found = the_fault(probe)
+    assert found.kind is FaultKind.WRONG_KEY
+    assert shown in found.about
+
+
+def test_another_key_that_a_script_puts_there() -> None:
+    by_script = msgspec.structs.replace(FINE, tags=())
+    assert the_fault(by_script, None, RefusalReason.KEY).kind is FaultKind.WRONG_KEY
+    assert faults(FINE, None, RefusalReason.KEY) == [], "it is another page's"
+
+
+def test_consent_is_never_given() -> None:
+    assert the_fault(tagged(needs_consent=True)).kind is FaultKind.CONSENT_MISSING
+    by_browser = the_fault(declines=True)
+    assert by_browser.kind is FaultKind.CONSENT_MISSING
+    assert "Global Privacy Control" in by_browser.about
+    assert faults(tagged(needs_consent=True), SEEN) == [], "it was given"
+
+
+def test_a_redirect_strips_the_click_id() -> None:
+    lost = ("https://shop.example/", "https://shop.example/home")
+    found = the_fault(msgspec.structs.replace(FINE, lost_between=lost), SEEN)
+    assert found.kind is FaultKind.CLICK_ID_LOST
+    assert "https://shop.example/home" in found.about
+
+
+def test_a_script_strips_the_click_id() -> None:
+    """Only seen by what comes in, and not before whoever tests can have opened the page."""
+    others = Arrivals(other_views=3)
+    assert the_fault(FINE, others, seconds=60).kind is FaultKind.CLICK_ID_LOST
+    assert faults(FINE, others, seconds=5) == []
+    assert faults(FINE, replace(SEEN, other_views=3), seconds=60) == []
+
+
+def test_the_shop_s_policy() -> None:
+    found = the_fault(tagged(script_blocked_by="script-src", reports_blocked_by="default-src"))
+    assert found.kind is FaultKind.POLICY_BLOCKS
+    assert "`script-src` and `default-src`" in found.about
+    assert "`https://hw.shop.example`" in found.remedy
+    assert "its reports" in the_fault(tagged(reports_blocked_by="connect-src")).about
+    assert faults(tagged(reports_blocked_by="connect-src"), SEEN) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [(ScriptState.MISSING, "which answers HTTP 404"), (ScriptState.INSECURE, "insecure"),
+     (ScriptState.LOCAL, "their own computer")],
+)  # fmt: skip
+def test_a_wrong_address(state: ScriptState, words: str) -> None:
+    found = the_fault(tagged(script=state, script_fault="answers HTTP 404"))
+    assert found.kind is FaultKind.WRONG_ADDRESS
+    assert words in found.about
+    assert "https://hw.shop.example/t.js" in found.remedy
+    assert ("HEADWATER_BASE_URL" in found.remedy) is (state is not ScriptState.MISSING)
+    assert faults(tagged(script=ScriptState.PASSED_ON)) == []
+
+
+def test_an_order_without_the_token() -> None:
+    stray = replace(ORDER, has_visit=False, is_of_test=False)
+    found = the_fault(FINE, replace(SEEN, orders=[stray]))
+    assert found.kind is FaultKind.ORDER_WITHOUT_TOKEN
+    assert "`1001`" in found.about
+    assert faults(FINE, replace(SEEN, orders=[stray, ORDER])) == [], "another's"
+    of_another = replace(ORDER, is_of_test=False)
+    assert faults(FINE, replace(SEEN, orders=[of_another])) == []
+
+
+def test_a_number_that_comes_twice() -> None:
+    repeated = [RepeatedOrder("1001", 7)]
+    found = the_fault(FINE, replace(SEEN, repeated=repeated))
+    assert found.kind is FaultKind.ORDER_REPEATED
+    assert "`1001`" in found.about
+
+
+@pytest.mark.parametrize(("hours", "words"), [(2, "120 minutes ahead"), (-1, "60 minutes behind")])
+def test_the_clock_of_the_server(hours: int, words: str) -> None:
+    wrong = replace(ORDER, event_time=START + timedelta(hours=hours))
+    found = the_fault(FINE, replace(SEEN, orders=[wrong]))
+    assert found.kind is FaultKind.CLOCK_WRONG
+    assert words in found.about
+    late = replace(ORDER, is_of_test=False, event_time=START - timedelta(hours=9))
+    assert faults(FINE, replace(SEEN, orders=[late])) == [], "ordered long ago"
+
+
+def test_the_clock_of_whoever_signs() -> None:
+    found = the_fault(FINE, SEEN, RefusalReason.CLOCK)
+    assert found.kind is FaultKind.CLOCK_WRONG
+    assert "identify.signature" in found.about
+
+
+def test_a_blocked_cookie() -> None:
+    found = the_fault(FINE, replace(SEEN, has_token=False))
+    assert found.kind is FaultKind.COOKIE_BLOCKED
+
+
+def test_an_address_that_is_none_of_the_site_s() -> None:
+    elsewhere = msgspec.structs.replace(FINE, final_url="https://www.shop.example/")
+    found = the_fault(elsewhere)
+    assert found.kind is FaultKind.ORIGIN_UNKNOWN
+    assert "`https://www.shop.example`" in found.remedy
+    refused = the_fault(FINE, None, RefusalReason.ORIGIN)
+    assert "https://other.example" in refused.about
+
+
+def test_what_else_can_be() -> None:
+    assert the_fault(PageProbe(failure="It is away.")).kind is FaultKind.PAGE_UNREAD
+    assert the_fault(FINE, SEEN, RefusalReason.INVALID).kind is FaultKind.ITEM_INVALID
+    late = the_fault(FINE, replace(SEEN, waiting_seconds=60))
+    assert late.kind is FaultKind.PROCESSING_LATE
+    assert faults(None) == []
+
+
+def test_hostile_texts_stay_within_their_names() -> None:
+    found = the_fault(tagged(key="`evil` " + "x" * 500))
+    assert found.about.count("`") % 2 == 0
+    assert len(found.about) < 400

@@ -1,0 +1,98 @@
+"""Rows of several levels on one day: every cent once, and what is not broken down."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+
+from headwater.spend.breakdown import LedgerRow, Piece, pieces_of
+from tests.models import spend_model
+
+DAY = date(2026, 5, 13)
+LEDGERS = int(os.environ.get("HEADWATER_LEDGERS", "300"))
+
+
+def row(amount: int, *path: str, country: str = "", day: date = DAY) -> LedgerRow:
+    return LedgerRow(day, "meta", "EUR", path, country, (amount, 0, 0, 0, 0))
+
+
+def broken_down(*rows: LedgerRow) -> list[tuple[tuple[str, ...], str, int, bool]]:
+    pieces = pieces_of(rows)
+    return sorted((p.row.path, p.row.country, p.row.figures[0], p.left_over) for p in pieces)
+
+
+def test_it_works() -> None:
+    """An account of 100; campaigns of 60 and 30; of the first, ads of 25 and 20."""
+    assert broken_down(
+        row(100, "a"), row(60, "a", "1"), row(30, "a", "2"),
+        row(25, "a", "1", "s", "x"), row(20, "a", "1", "s", "y"),
+    ) == [
+        (("a",), "", 10, True), (("a", "1"), "", 15, True), (("a", "1", "s", "x"), "", 25, False),
+        (("a", "1", "s", "y"), "", 20, False), (("a", "2"), "", 30, False),
+    ]  # fmt: skip
+
+
+def test_finer_rows_that_are_more_than_the_coarser_one_count() -> None:
+    assert broken_down(row(50, "a"), row(60, "a", "1")) == [(("a", "1"), "", 60, False)]
+
+
+def test_countries_are_one_breakdown_and_ids_the_other() -> None:
+    by_country = [row(20, "a", country="DE"), row(30, "a", country="FR")]
+    assert broken_down(row(60, "a"), *by_country) == [
+        (("a",), "", 10, True), (("a",), "DE", 20, False), (("a",), "FR", 30, False),
+    ]  # fmt: skip
+    assert broken_down(row(45, "a", "1"), *by_country) == [
+        (("a",), "", 5, True), (("a", "1"), "", 45, False),
+    ]  # fmt: skip
+
+
+def test_a_campaign_without_its_account_is_the_same_campaign() -> None:
+    assert broken_down(row(9, "", "1"), row(9, "a", "1"), row(5, "", "2")) == [
+        (("", "2"), "", 5, False), (("a", "1"), "", 9, False),
+    ]  # fmt: skip
+
+
+def test_days_platforms_and_currencies_are_apart() -> None:
+    rows = [row(5), row(5, day=date(2026, 5, 14)), row(5)._replace(currency="USD")]
+    assert len(list(pieces_of([*rows, row(5)._replace(platform="x")]))) == 4
+
+
+def test_random_ledgers_equal_the_model() -> None:
+    """To the millionth, in every figure, whatever the order of the rows."""
+    for seed in range(LEDGERS):
+        rng = random.Random(seed)
+        rows = random_rows(rng)
+        plain = [(*r[:3], *padded(r.path), r.country, r.figures) for r in rows]
+        pieces = list(pieces_of(rows))
+        for figure in range(5):
+            assert total(pieces, figure) == spend_model.spent(plain, figure), seed
+        assert all(min(piece.row.figures) >= 0 for piece in pieces)
+        rng.shuffle(rows)
+        assert sorted(pieces_of(rows)) == sorted(pieces), seed
+
+
+def total(pieces: Sequence[Piece], figure: int) -> int:
+    return sum(piece.row.figures[figure] for piece in pieces)
+
+
+def padded(path: tuple[str, ...]) -> list[str]:
+    return [*path, *[""] * (4 - len(path))]
+
+
+def random_rows(rng: random.Random) -> list[LedgerRow]:
+    rows: dict[Any, LedgerRow] = {}
+    for _ in range(rng.randrange(1, 14)):
+        depth = rng.randrange(5)
+        path = tuple(rng.choice(["1", "2"]) for _ in range(depth))
+        if path and rng.random() < 0.3:
+            path = ("", *path[1:]) if depth > 1 else ()
+        each = LedgerRow(
+            date(2026, 5, rng.choice([1, 2])), rng.choice(["meta", "x"]),
+            rng.choice(["EUR", "USD"]), path, rng.choice(["", "", "DE", "FR"]),
+            tuple(rng.randrange(0, 4) * 10 ** rng.randrange(8) for _ in range(5)),
+        )  # fmt: skip
+        rows[each[:5]] = each
+    return list(rows.values())

@@ -1,0 +1,75 @@
+"""The way that leads to an event: its steps, and the ranges by which its length and its time are
+told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tests.support.report_model.credit import Conversion
+from tests.support.report_model.facts import Touchpoint
+
+Range = tuple[int, int | None]
+
+REFERRALS = ("referral", "shop_app", "capterra", "trustpilot", "g2", "yelp")
+MOST_STEPS, MOST_MORE = 10, 9
+TOUCHES: dict[str, Range] = {
+    "1": (1, 1), "2": (2, 2), "3": (3, 3), "4": (4, 4), "5": (5, 5), "6-10": (6, 10),
+    "11-20": (11, 20), "21+": (21, None),
+}  # fmt: skip
+DAYS: dict[str, Range] = {
+    "0": (0, 0), "1": (1, 1), "2-3": (2, 3), "4-7": (4, 7), "8-14": (8, 14), "15-30": (15, 30),
+    "31-60": (31, 60), "61-90": (61, 90), "90+": (91, None),
+}  # fmt: skip
+"""By whole days; an event within 86,400 seconds is of the same day."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """A sequence of sources or channels, equal neighbours being one."""
+
+    steps: tuple[str, ...]
+    """At most MOST_STEPS."""
+    more: int
+    """The number of further ones, at most MOST_MORE."""
+
+    def __str__(self) -> str:
+        return " > ".join([*self.steps, *([f"+{self.more}"] if self.more else [])])
+
+
+def way_of(conversion: Conversion, by: str) -> Way:
+    steps: list[str] = []
+    for touch in conversion.window:
+        step = step_of(touch, by)
+        if steps[-1:] != [step]:
+            steps.append(step)
+    return Way(tuple(steps[:MOST_STEPS]), min(MOST_MORE, max(0, len(steps) - MOST_STEPS)))
+
+
+def step_of(touch: Touchpoint, by: str) -> str:
+    return touch.source if by == "source" else channel_of(touch.source)
+
+
+def channel_of(source: str) -> str:
+    """The kind of source that a source is of."""
+    if source.endswith("_ads"):
+        return "paid"
+    if source.startswith("ai_"):
+        return "ai"
+    if source.endswith("_organic"):
+        return "organic"
+    if source in ("email", "substack"):
+        return "email"
+    if source in REFERRALS:
+        return "referral"
+    assert source in ("sms", "direct"), source
+    return source
+
+
+def range_of(number: int, ranges: Mapping[str, Range]) -> str:
+    """The range that a number is in."""
+    for name, (least, most) in ranges.items():
+        if least <= number and (most is None or number <= most):
+            return name
+    raise ValueError(number)
