@@ -28,7 +28,6 @@ MOST_ROWS = 100_000
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 KEPT = timedelta(days=45)
 """Five weeks, the longest time that is judged, and a day."""
-DAYS_KEPT = timedelta(days=45)
 LATE = DAY
 """How long after its hour what comes in still counts in it, of what reports and deliveries say."""
 OF_HOURS = ("orders", "untouched")
@@ -46,10 +45,12 @@ async def add_counts(connection: AsyncConnection, space: Space, watch: SpaceWatc
     }  # fmt: skip
     if (await fetch_one(connection, queries["unsettled"], values))[0]:
         return False
-    for name in _BY_RECEIPT:
+    for measure in _BY_RECEIPT:
+        add = queries["add"].format(rows=queries[measure])
         after, rows = watch.counted_id, MOST_ROWS
         while rows == MOST_ROWS:
-            rows, last = await fetch_one(connection, queries[name], {**values, "after": after})
+            of_measure = {**values, "measure": measure, "after": after}
+            rows, last = await fetch_one(connection, add, of_measure)
             after = last or after
     for name in ("refused", "clear_deliveries", "deliveries"):
         await connection.execute(queries[name], values)

@@ -3,84 +3,57 @@
 SELECT EXISTS (SELECT FROM inbox i
                WHERE i.space_id = %(space_id)s AND i.id <= %(settled_id)s);
 
--- name: visits
--- Add the visits after a receipt, at most so many, to the hours in which they began.
+-- name: add
+-- Add the rows of a measure, at most so many after a receipt, to the hours they are of; select how
+-- many there were, and the last one's receipt.
 WITH added_rows AS MATERIALIZED (
-    SELECT v.id, v.started_at AS at
-    FROM visits v
-    WHERE v.space_id = %(space_id)s AND v.id > %(after)s AND v.id <= %(settled_id)s
-    ORDER BY v.id LIMIT %(most)s
+    {rows}
 ), added AS (
     INSERT INTO hour_counts AS c (space_id, measure, subject, hour, number)
-    SELECT %(space_id)s, 'visits', '', date_trunc('hour', s.at AT TIME ZONE %(zone)s), count(*)
+    SELECT %(space_id)s, %(measure)s, s.subject, date_trunc('hour', s.at AT TIME ZONE %(zone)s),
+           count(*)
     FROM added_rows s
-    WHERE s.at >= %(since)s
-    GROUP BY 4
-    ON CONFLICT (space_id, measure, subject, hour)
-        DO UPDATE SET number = c.number + excluded.number
-)
-SELECT count(*), max(s.id) FROM added_rows s;
-
--- name: touches
--- Add the touchpoints after a receipt likewise, by source.
-WITH added_rows AS MATERIALIZED (
-    SELECT t.id, t.occurred_at AS at, t.source_id
-    FROM touchpoints t
-    WHERE t.space_id = %(space_id)s AND t.id > %(after)s AND t.id <= %(settled_id)s
-    ORDER BY t.id LIMIT %(most)s
-), added AS (
-    INSERT INTO hour_counts AS c (space_id, measure, subject, hour, number)
-    SELECT %(space_id)s, 'touches', s.source_id::text,
-           date_trunc('hour', s.at AT TIME ZONE %(zone)s), count(*)
-    FROM added_rows s
-    WHERE s.at >= %(since)s
+    WHERE s.at >= %(since)s AND s.counts
     GROUP BY 3, 4
     ON CONFLICT (space_id, measure, subject, hour)
         DO UPDATE SET number = c.number + excluded.number
 )
 SELECT count(*), max(s.id) FROM added_rows s;
 
+-- name: visits
+-- The visits after a receipt, by when they began.
+SELECT v.id, v.started_at AS at, '' AS subject, true AS counts
+FROM visits v
+WHERE v.space_id = %(space_id)s AND v.id > %(after)s AND v.id <= %(settled_id)s
+ORDER BY v.id LIMIT %(most)s;
+
+-- name: touches
+-- The touchpoints after a receipt, by source.
+SELECT t.id, t.occurred_at AS at, t.source_id::text AS subject, true AS counts
+FROM touchpoints t
+WHERE t.space_id = %(space_id)s AND t.id > %(after)s AND t.id <= %(settled_id)s
+ORDER BY t.id LIMIT %(most)s;
+
 -- name: rejected
--- Add the rows after a receipt that could not be processed likewise.
-WITH added_rows AS MATERIALIZED (
-    SELECT r.id, r.rejected_at AS at
-    FROM rejected r
-    WHERE r.space_id = %(space_id)s AND r.id > %(after)s AND r.id <= %(settled_id)s
-    ORDER BY r.id LIMIT %(most)s
-), added AS (
-    INSERT INTO hour_counts AS c (space_id, measure, subject, hour, number)
-    SELECT %(space_id)s, 'rejected', '', date_trunc('hour', s.at AT TIME ZONE %(zone)s), count(*)
-    FROM added_rows s
-    WHERE s.at >= %(since)s
-    GROUP BY 4
-    ON CONFLICT (space_id, measure, subject, hour)
-        DO UPDATE SET number = c.number + excluded.number
-)
-SELECT count(*), max(s.id) FROM added_rows s;
+-- The rows after a receipt that could not be processed.
+SELECT r.id, r.rejected_at AS at, '' AS subject, true AS counts
+FROM rejected r
+WHERE r.space_id = %(space_id)s AND r.id > %(after)s AND r.id <= %(settled_id)s
+ORDER BY r.id LIMIT %(most)s;
 
 -- name: repeated
--- Add the orders after a receipt that equal one of the same contact within the ten minutes before,
--- likewise. Refunds are none, and upsells may well cost the same.
-WITH added_rows AS MATERIALIZED (
-    SELECT e.id, e.event_time AS at, e.contact_id, e.event_name, e.amount, e.is_upsell
-    FROM events e
-    WHERE e.space_id = %(space_id)s AND e.id > %(after)s AND e.id <= %(settled_id)s
-    ORDER BY e.id LIMIT %(most)s
-), added AS (
-    INSERT INTO hour_counts AS c (space_id, measure, subject, hour, number)
-    SELECT %(space_id)s, 'repeated', '', date_trunc('hour', s.at AT TIME ZONE %(zone)s), count(*)
-    FROM added_rows s
-    WHERE s.at >= %(since)s AND s.event_name = 'purchase' AND s.amount > 0 AND NOT s.is_upsell
-      AND EXISTS (SELECT FROM events o
-                  WHERE o.space_id = %(space_id)s AND o.contact_id = s.contact_id
-                    AND o.event_time BETWEEN s.at - interval '10 minutes' AND s.at
-                    AND (o.event_time, o.id) < (s.at, s.id)
-                    AND o.event_name = 'purchase' AND o.amount = s.amount)
-    GROUP BY 4
-    ON CONFLICT (space_id, measure, subject, hour)
-        DO UPDATE SET number = c.number + excluded.number
-)
-SELECT count(*), max(s.id) FROM added_rows s;
+-- The orders after a receipt; those count that equal one of the same contact within the ten minutes
+-- before. Refunds are none, and upsells may well cost the same.
+SELECT e.id, e.event_time AS at, '' AS subject,
+       e.event_name = 'purchase' AND e.amount > 0 AND NOT e.is_upsell
+       AND EXISTS (SELECT FROM events o
+                   WHERE o.space_id = %(space_id)s AND o.contact_id = e.contact_id
+                     AND o.event_time BETWEEN e.event_time - interval '10 minutes' AND e.event_time
+                     AND (o.event_time, o.id) < (e.event_time, e.id)
+                     AND o.event_name = 'purchase' AND o.amount = e.amount) AS counts
+FROM events e
+WHERE e.space_id = %(space_id)s AND e.id > %(after)s AND e.id <= %(settled_id)s
+ORDER BY e.id LIMIT %(most)s;
 
 -- name: refused
 -- Add the rows that imports refused which ended in a time.
