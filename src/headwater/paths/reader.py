@@ -124,10 +124,7 @@ class PathReader:
         self, survey: Survey, blocks: Sequence[Block]
     ) -> AsyncIterator[tuple[date, list[Sequence[Any]]]]:
         """Yield the stored segments of every day of some blocks, day by day."""
-        days = [
-            day.day for block in blocks for day in survey.days
-            if block.first_day <= day.day <= block.last_day
-        ]  # fmt: skip
+        days = [day for block in blocks for day in survey.days_of(block)]
         if not days:
             return
         async with self._connection.cursor(name="segments", binary=True) as cursor:

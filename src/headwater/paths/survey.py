@@ -5,7 +5,7 @@ events that are pending, and an identity of each part. Pure.
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -89,12 +89,20 @@ class Survey:
         """Return the days with segments put together, in order."""
         blocks: list[Block] = []
         gathered: list[SegmentedDay] = []
+        size = 0
         for day in self.days:
             gathered.append(day)
-            if sum(each.size for each in gathered) >= BLOCK_SIZE:
+            size += day.size
+            if size >= BLOCK_SIZE:
                 blocks.append(self._block(gathered))
-                gathered = []
+                gathered, size = [], 0
         return [*blocks, self._block(gathered)] if gathered else blocks
+
+    def days_of(self, block: Block) -> list[date]:
+        """Return the days with segments of a block, in order."""
+        start = bisect_left(self.days, block.first_day, key=_day_of)
+        end = bisect_right(self.days, block.last_day, key=_day_of)
+        return [each.day for each in self.days[start:end]]
 
     def live_block(self, damaged: Iterable[date], place: int) -> Block:
         """Return what is read from the tables, `place` counts its pieces from 0: the events that
@@ -109,7 +117,7 @@ class Survey:
 
     def history(self, last_day: date) -> bytes | None:
         """Return the identity of everything until a day, None where that cannot be said."""
-        if any(day <= last_day for day in self.distrusted):
+        if self._first_distrusted is not None and self._first_distrusted <= last_day:
             return None
         return self._histories[bisect_right(self._known_days, last_day)]
 
@@ -121,6 +129,10 @@ class Survey:
     def _parts(self, day: date, stamps: bytes) -> list[bytes]:
         changes = self.pending[day].changes if day in self.pending else b""
         return [str(day).encode(), stamps, changes]
+
+    @cached_property
+    def _first_distrusted(self) -> date | None:
+        return min(self.distrusted, default=None)
 
     @cached_property
     def _known_days(self) -> list[date]:
@@ -136,6 +148,10 @@ class Survey:
             parts = self._parts(day, stamps.get(day, b""))
             histories.append(_digest([histories[-1], *parts]))
         return histories
+
+
+def _day_of(segmented: SegmentedDay) -> date:
+    return segmented.day
 
 
 def _digest(parts: Iterable[bytes]) -> bytes:

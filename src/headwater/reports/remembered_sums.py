@@ -113,11 +113,6 @@ class RememberedSums:
             _, (_, freed) = self._sums.popitem(last=False)
             self._bytes -= freed
 
-    def clear(self) -> None:
-        """Let go everything."""
-        self._sums.clear()
-        self._bytes = 0
-
 
 remembered = RememberedSums()
 """Those of this process, in whose event loop they are remembered."""
@@ -134,7 +129,8 @@ class BlockSums(Generic[S, T]):
     ) -> None:
         """`conversion` has amounts that are not what the events of the blocks say."""
         self._source, self._subjects = source, subjects
-        self._recipes = [make_recipe((subject, conversion)) for subject in subjects]
+        amounts = make_recipe(conversion).digest
+        self._recipes = [make_recipe((subject, amounts)) for subject in subjects]
         self._ready: dict[Block, dict[int, T]] = {}
         """What is remembered of a block, by the subject's place."""
 
