@@ -21,8 +21,6 @@ queries = Queries(__name__, "history.sql")
 
 SAME = timedelta(hours=24)
 """An alert that comes back within it is the same one."""
-QUIET = timedelta(hours=6)
-"""How long after an end a return is not worth a message of its own."""
 WELL_LOOKS = 2
 """Looks in a row by which all is well, until an alert about figures ends."""
 NEW_USUAL = timedelta(days=7)

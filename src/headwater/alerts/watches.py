@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
-from psycopg import AsyncConnection, Connection
+from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
 from headwater.alerts.rules import Rule, Sensitivity
 from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.jobs.due_spaces import DueSpaces
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "watches.sql")
+due_spaces = DueSpaces(queries["due"])
+"""Spaces that are due to be looked at."""
 
 LOOK = timedelta(minutes=5)
 """Between two looks at a Space."""
 SETTLE = timedelta(minutes=1)
 """By when a request that has drawn a receipt has stored what it accepted."""
-MOST_SPACES = 500
 
 
 @dataclass(frozen=True)
@@ -56,18 +57,6 @@ class RuleChoice:
     def is_muted(self, now: datetime) -> bool:
         """Return whether nobody is told of its alerts."""
         return self.muted_until is not None and self.muted_until > now
-
-
-def spaces_due(connection: Connection[Any]) -> list[int]:
-    """Return Spaces that are due to be looked at."""
-    values = {"now": datetime.now(UTC), "most": MOST_SPACES}
-    return [row[0] for row in connection.execute(queries["due"], values)]
-
-
-async def find_due(connection: AsyncConnection, now: datetime) -> list[int]:
-    """Return Spaces that are due to be looked at."""
-    rows = await fetch_all(connection, queries["due"], {"now": now, "most": MOST_SPACES})
-    return [row[0] for row in rows]
 
 
 async def begin_watch(

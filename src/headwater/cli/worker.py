@@ -41,10 +41,8 @@ GRACE_SECONDS = 5.0
 
 
 def _spaces_to_watch(connection: Connection[Any]) -> list[int]:
-    return [
-        *watches.spaces_due(connection), *messages.spaces_due(connection),
-        *scheduled_reports.spaces_due(connection),
-    ]  # fmt: skip
+    sorts = watches.due_spaces, messages.due_spaces, scheduled_reports.due_spaces
+    return [space_id for due in sorts for space_id in due.find_now(connection)]
 
 
 def worker(settings: Settings, arguments: Namespace) -> int:

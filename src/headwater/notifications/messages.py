@@ -11,20 +11,22 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import msgspec
-from psycopg import AsyncConnection, Connection
+from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from headwater.alerts.history import AlertStep, StepKind
 from headwater.alerts.rules import TEXTS
 from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.jobs.due_spaces import DueSpaces
 from headwater.notifications.channels import channels_for
 from headwater.notifications.models import Notice
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "messages.sql")
+due_spaces = DueSpaces(queries["due"])
+"""Spaces with messages to send."""
 
 MOST_AT_ONCE = 20
-MOST_SPACES = 500
 PAUSES = tuple(timedelta(minutes=each) for each in (1, 5, 15, 60, 180, 360, 720))
 """Between attempts: about a day in all."""
 KEPT = timedelta(days=30)
@@ -103,18 +105,6 @@ def alert_notice(space: Space, step: AlertStep) -> Notice:
         ],
         link=f"{base}/alerts", link_text="See what to do",
     )  # fmt: skip
-
-
-def spaces_due(connection: Connection[Any]) -> list[int]:
-    """Return Spaces with messages to send."""
-    values = {"now": datetime.now(UTC), "most": MOST_SPACES}
-    return [row[0] for row in connection.execute(queries["due"], values)]
-
-
-async def find_due(connection: AsyncConnection, now: datetime) -> list[int]:
-    """Return Spaces with messages to send."""
-    rows = await fetch_all(connection, queries["due"], {"now": now, "most": MOST_SPACES})
-    return [row[0] for row in rows]
 
 
 async def claim(

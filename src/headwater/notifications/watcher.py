@@ -100,12 +100,12 @@ class Watcher:
 def alert_duty(database: Database) -> WatcherDuty:
     """Return the duty to look at Spaces."""
     watch = AlertWatch(database, announce)
-    return WatcherDuty("alerts", watches.find_due, watch.look)
+    return WatcherDuty("alerts", watches.due_spaces.find, watch.look)
 
 
 def message_duty(sender: MessageSender) -> WatcherDuty:
     """Return the duty to send messages."""
-    return WatcherDuty("messages", messages.find_due, sender.send_due)
+    return WatcherDuty("messages", messages.due_spaces.find, sender.send_due)
 
 
 async def announce(connection: AsyncConnection, space: Space, steps: Sequence[AlertStep]) -> None:

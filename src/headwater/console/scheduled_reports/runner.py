@@ -13,7 +13,7 @@ from psycopg.rows import class_row
 from headwater.console.scheduled_reports.content import make_notice
 from headwater.console.scheduled_reports.scheduled_reports import (
     ScheduledReport,
-    find_due,
+    due_spaces,
     queries,
 )
 from headwater.database.pool import Database
@@ -112,4 +112,4 @@ async def _announce(
 
 def report_duty(database: Database) -> WatcherDuty:
     """Return the duty to make scheduled reports."""
-    return WatcherDuty("reports", find_due, ReportRunner(database).run)
+    return WatcherDuty("reports", due_spaces.find, ReportRunner(database).run)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
-from psycopg import AsyncConnection, Connection
+from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from headwater.console.report_pages.bar import SHAREABLE
@@ -16,14 +16,16 @@ from headwater.console.scheduled_reports.schedule import Cadence, Schedule
 from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.http.errors import Invalid, NotFound
 from headwater.http.parameters import Query
+from headwater.jobs.due_spaces import DueSpaces
 from headwater.notifications.channels import list_channels
 from headwater.reports.models import Group
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "scheduled_reports.sql")
+due_spaces = DueSpaces(queries["due"])
+"""Spaces whose reports are due."""
 
 MOST = 50
-MOST_SPACES = 500
 _OF_PEOPLE = (f"{Group.CONTACT}:", f"{Group.COMPANY}:")
 
 
@@ -122,15 +124,3 @@ def _whole(field: str, text: str, least: int, most: int) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 2 and least <= int(text) <= most):
         raise Invalid.of(field, f"must be from {least} to {most}.")
     return int(text)
-
-
-def spaces_due(connection: Connection[Any]) -> list[int]:
-    """Return Spaces whose reports are due."""
-    values = {"now": datetime.now(UTC), "most": MOST_SPACES}
-    return [row[0] for row in connection.execute(queries["due"], values)]
-
-
-async def find_due(connection: AsyncConnection, now: datetime) -> list[int]:
-    """Return Spaces whose reports are due."""
-    rows = await fetch_all(connection, queries["due"], {"now": now, "most": MOST_SPACES})
-    return [row[0] for row in rows]

@@ -1,0 +1,35 @@
+"""Spaces in which work of one sort is due, by a statement of the room whose work it is: looked for
+by workers, which start the process that does it, and by that process.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from psycopg import AsyncConnection, Connection
+from psycopg.sql import SQL
+
+from headwater.database.queries import fetch_all
+
+MOST_SPACES = 500
+
+
+class DueSpaces:
+    """Finds Spaces by a statement that takes `now` and `most`, and selects their ids."""
+
+    def __init__(self, query: SQL) -> None:
+        self._query = query
+
+    def find_now(self, connection: Connection[Any]) -> list[int]:
+        """Return Spaces with something due at this moment."""
+        rows = connection.execute(self._query, self._values(datetime.now(UTC)))
+        return [space_id for (space_id,) in rows]
+
+    async def find(self, connection: AsyncConnection, now: datetime) -> list[int]:
+        """Return Spaces with something due at a time."""
+        rows = await fetch_all(connection, self._query, self._values(now))
+        return [space_id for (space_id,) in rows]
+
+    def _values(self, now: datetime) -> dict[str, object]:
+        return {"now": now, "most": MOST_SPACES}
