@@ -3,47 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from argparse import Namespace
 
-from headwater import logs
-from headwater.database.pool import UNAVAILABLE, Database
+from headwater.database.pool import Database
 from headwater.deliveries.delivery_loop import DeliveryServices
 from headwater.deliveries.forwarder import Forwarder, open_clock
 from headwater.egress.client import Egress
-from headwater.files import keep_private
-from headwater.jobs import leash
 from headwater.platforms.origins import named_hosts, url_of
 from headwater.platforms.platform_client import PlatformClient
 from headwater.platforms.registry import PLATFORMS
 from headwater.settings import Settings
 from headwater.terminal.command import Command
-from headwater.terminal.connection import database_url, refuse_unfinished
 from headwater.terminal.encryption_key import load_encryption_key
+from headwater.terminal.job_process import serve_jobs
 from headwater.terminal.options import LEASH
 
 
 def forwarder(settings: Settings, arguments: Namespace) -> int:
     """Send due deliveries until there have been none for some seconds."""
-    keep_private()
-    logs.configure(settings.log_level, settings.log_format)
-    leash.hold(arguments)
-    url = database_url(settings)
-    try:
-        refuse_unfinished(url)
-        asyncio.run(_forward(settings, url, load_encryption_key(settings)))
-    except UNAVAILABLE:
-        return 0  # the worker starts another when there is still something to do
-    return 0
 
-
-async def _forward(settings: Settings, url: str, key: bytes) -> None:
-    stopping = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-    database = Database(url)
-    await database.open()
-    try:
+    async def forward(database: Database, stopping: asyncio.Event) -> None:
+        key = load_encryption_key(settings)
         async with Egress(named_hosts(settings)) as egress:
             tools = DeliveryServices(
                 database=database,
@@ -54,8 +34,8 @@ async def _forward(settings: Settings, url: str, key: bytes) -> None:
                 clock=await open_clock(database),
             )
             await Forwarder(tools, stopping).run()
-    finally:
-        await database.close()
+
+    return serve_jobs(settings, arguments, forward)
 
 
 command = Command(forwarder, LEASH)
