@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from functools import partial
+from typing import Protocol, TypeVar
 
 import msgspec
+from psycopg import AsyncConnection
 from starlette.responses import Response
 
 from headwater.api.calls import Call, json_response
 from headwater.api.operations import Operation
 from headwater.contacts import filters
 from headwater.http.openapi import answer
+from headwater.http.parameters import Input
 from headwater.http.rate_limits import RateLimit
 from headwater.reports.credit_answer import CREDITS, credits_answer, credits_csv
 from headwater.reports.credit_parameters import PARAMETERS as CREDITS_PARAMETERS
@@ -27,21 +32,28 @@ from headwater.reports.report_reader import CONNECTION_SECONDS
 from headwater.reports.spend_answer import PARAMETERS as SPEND_PARAMETERS
 from headwater.reports.spend_answer import SPEND, read_spend_query, spend_answer, spend_csv
 from headwater.reports.spend_report import query_spend
+from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 
 CSV = "text/csv"
+
+Q = TypeVar("Q")
+R = TypeVar("R")
+Q_co = TypeVar("Q_co", covariant=True)
+Loader = Callable[[AsyncConnection, int, Q], Awaitable[R]]
+
+
+class Reader(Protocol[Q_co]):
+    """Reads what a report is to say from the parameters of its query."""
+
+    def __call__(self, query: Input, space: Space, *, now: datetime) -> Q_co: ...
 
 
 async def get_report(call: Call) -> Response:
     """Add up events and their credit, by group. With `Accept: text/csv`, the columns and rows as
     CSV.
     """
-    database = call.services.database
-    async with database.transaction() as connection:
-        space = await fetch_space(connection, call.space_id)
-    query = read_report_query(call.query, space, datetime.now(UTC))
-    async with database.transaction(CONNECTION_SECONDS) as connection:
-        report = await query_report(connection, call.space_id, query)
+    query, report = await _load(call, read_report_query, query_report)
     if _wants_csv(call):
         return _csv_response(report_csv(query, report))
     return json_response(msgspec.json.encode(report_answer(query, report)))
@@ -51,12 +63,7 @@ async def get_paths(call: Call) -> Response:
     """Count the ways by which people came to events: sequences of sources or channels. With
     `Accept: text/csv`, the listed paths as CSV.
     """
-    database = call.services.database
-    async with database.transaction() as connection:
-        space = await fetch_space(connection, call.space_id)
-    query = read_paths_query(call.query, space, datetime.now(UTC))
-    async with database.transaction(CONNECTION_SECONDS) as connection:
-        report = await query_paths(connection, call.space_id, query)
+    query, report = await _load(call, read_paths_query, query_paths)
     if _wants_csv(call):
         return _csv_response(paths_csv(report))
     return json_response(msgspec.json.encode(paths_answer(query, report)))
@@ -66,12 +73,7 @@ async def get_spend_report(call: Call) -> Response:
     """Put what ads have cost beside what they brought, by group. With `Accept: text/csv`, the rows
     as CSV.
     """
-    database = call.services.database
-    async with database.transaction() as connection:
-        space = await fetch_space(connection, call.space_id)
-    query = read_spend_query(call.query, space, datetime.now(UTC))
-    async with database.transaction(CONNECTION_SECONDS) as connection:
-        report = await query_spend(connection, call.space_id, query)
+    query, report = await _load(call, read_spend_query, query_spend)
     if _wants_csv(call):
         return _csv_response(spend_csv(report))
     return json_response(msgspec.json.encode(spend_answer(query, report)))
@@ -81,16 +83,23 @@ async def list_credits(call: Call) -> Response:
     """List the events behind a figure of a report, the newest first, with the credit of their
     touchpoints. With `Accept: text/csv`, those of the page as CSV.
     """
-    database = call.services.database
     cursors = credit_cursors(call.query, call.services.signing_key, call.space_id)
-    async with database.transaction() as connection:
-        space = await fetch_space(connection, call.space_id)
-    query = read_credits_query(call.query, space, cursors, datetime.now(UTC))
-    async with database.transaction(CONNECTION_SECONDS) as connection:
-        page = await query_credits(connection, call.space_id, query)
+    query, page = await _load(call, partial(read_credits_query, cursors=cursors), query_credits)
     if _wants_csv(call):
         return _csv_response(credits_csv(page))
     return json_response(credits_answer(query, page, call.page_link(cursors)))
+
+
+async def _load(call: Call, read: Reader[Q], load: Loader[Q, R]) -> tuple[Q, R]:
+    """Return what a call asks for, read with its Space's settings, and the report of it. A report
+    needs a transaction of its own, in which nothing has been read yet.
+    """
+    database = call.services.database
+    async with database.transaction() as connection:
+        space = await fetch_space(connection, call.space_id)
+    query = read(call.query, space, now=datetime.now(UTC))
+    async with database.transaction(CONNECTION_SECONDS) as connection:
+        return query, await load(connection, call.space_id, query)
 
 
 def _wants_csv(call: Call) -> bool:
