@@ -10,6 +10,7 @@ import platform
 
 from bench import (
     assistants,
+    crowd,
     exports,
     forwarding,
     hits,
@@ -26,8 +27,8 @@ from bench.stage import Stage, staged
 from headwater import logs
 
 PARTS = (
-    "start", "ingest", "hits", "flow", "pipeline", "listing", "people", "reports", "pages", "mcp",
-    "exports", "sources", "payloads", "forwarding",
+    "start", "ingest", "hits", "flow", "pipeline", "crowd", "listing", "people", "reports", "pages",
+    "mcp", "exports", "sources", "payloads", "forwarding",
 )  # fmt: skip
 
 
@@ -67,6 +68,7 @@ def main() -> None:
             "hits": lambda: hits.measure(stage, say),
             "flow": lambda: ingest.measure_flow(stage, say),
             "pipeline": lambda: pipeline.measure(stage, say),
+            "crowd": lambda: crowd.measure(stage, say),
             "listing": lambda: listing.measure(stage, say, sizes),
             "mcp": lambda: assistants.measure(stage, say),
             "people": lambda: people.measure(stage, say, sizes),

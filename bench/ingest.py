@@ -115,7 +115,7 @@ def measure_flow(stage: Stage, say: Callable[..., None], rate: float = 7_000) ->
     say("Accepted to stored, one sample after another, over 16 Spaces")
     say("load", "samples", "p50 ms", "p99 ms", "acknowledged/s", "rows left at the end")
     say("none", *_sampled(stage, spaces[0], 3.0))
-    ours = _Sampler(stage, spaces[0], 12.0)
+    ours = SpaceSampler(stage, spaces[0], 12.0)
     ours.start()
     result = steady(stage.port, rate, 12.0, singles(keys))
     samples = ours.join()
@@ -126,12 +126,12 @@ def measure_flow(stage: Stage, say: Callable[..., None], rate: float = 7_000) ->
 
 
 def _sampled(stage: Stage, space: tuple[int, str], seconds: float) -> tuple[object, ...]:
-    sampler = _Sampler(stage, space, seconds)
+    sampler = SpaceSampler(stage, space, seconds)
     sampler.start()
     return sampler.join()
 
 
-class _Sampler:
+class SpaceSampler:
     """Sends an event, then asks the database until it is stored, again and again."""
 
     def __init__(self, stage: Stage, space: tuple[int, str], seconds: float) -> None:

@@ -33,7 +33,7 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
         runs = [
             (kind, *_measure(url, connection, space_id, rows, tables))
             for kind, space_id, rows, tables in (
-                ("event", events, _events(), STORED), ("hit", hits, _hits(), SEEN),
+                ("event", events, accepted_events(EVENTS), STORED), ("hit", hits, _hits(), SEEN),
             )
         ]  # fmt: skip
     stage.start()
@@ -52,7 +52,7 @@ def _measure(
     tables: tuple[str, ...],
 ) -> tuple[float, float]:
     """Seconds to process rows, and to copy what was stored of them."""
-    _fill(connection, space_id, rows)
+    fill(connection, space_id, rows)
     started = time.perf_counter()
     while process_space(connection, space_id, BATCH_ROWS).rows:
         pass
@@ -61,9 +61,10 @@ def _measure(
         return seconds, sum(_copy(plain, table, space_id) for table in tables)
 
 
-def _events() -> Iterator[tuple[str, object]]:
+def accepted_events(count: int) -> Iterator[tuple[str, object]]:
+    """Rows of an inbox with purchases of 50,000 people."""
     run = secrets.token_hex(4)
-    for number in range(EVENTS):
+    for number in range(count):
         yield "event", accept(msgspec.json.encode(event(number, run)), time.time())
 
 
@@ -89,9 +90,8 @@ def _hits() -> Iterator[tuple[str, object]]:
         )  # fmt: skip
 
 
-def _fill(
-    connection: psycopg.Connection, space_id: int, rows: Iterator[tuple[str, object]]
-) -> None:
+def fill(connection: psycopg.Connection, space_id: int, rows: Iterator[tuple[str, object]]) -> None:
+    """Put rows into a Space's inbox."""
     into = "COPY inbox (space_id, kind, received_at, payload) FROM STDIN"
     with connection.cursor() as cursor, cursor.copy(into) as copy:
         for kind, accepted in rows:

@@ -36,12 +36,12 @@ class Stage:
     def url(self) -> str:
         return Embedded(self.data_dir).url
 
-    def start(self) -> float:
+    def start(self, *options: str) -> float:
         """Start and return the seconds until `ready`."""
         started = time.perf_counter()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "headwater", "serve", "--port", "0",
-             "--data-dir", str(self.data_dir)],
+             "--data-dir", str(self.data_dir), *options],
             stdout=subprocess.PIPE, text=True,
             env={**os.environ, "HEADWATER_RATE_LIMIT_FACTOR": "100000",
                  "HEADWATER_LOG_LEVEL": "warning"},

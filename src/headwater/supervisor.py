@@ -1,4 +1,4 @@
-"""`headwater serve`: starts PostgreSQL, the API and the pipeline worker, and keeps them running.
+"""`headwater serve`: starts PostgreSQL, the API and the workers, and keeps them running.
 
 It imports little, as it stays in memory as long as the service. A process that dies is started
 again, at once the first time and ever more slowly after that. Each child holds one end of a pipe
@@ -69,8 +69,9 @@ class ServePlan:
     settings: Settings
     host: str
     port: int
-    workers: int
-    """API processes; the pipeline has one worker."""
+    api_processes: int = 1
+    pipelines: int = 1
+    """Workers, which share the Spaces."""
     welcome: bool = True
     """True to say what to open: the link for the first account while there is none, and where
     people go.
@@ -219,7 +220,7 @@ class Supervisor:
 
     def _share_metrics(self) -> dict[str, str]:
         """The variables that let any of several API processes tell the counters of all."""
-        if self.plan.workers == 1:
+        if self.plan.api_processes == 1:
             return {}
         folder = self.plan.settings.data_dir.absolute() / "metrics"
         shutil.rmtree(folder, ignore_errors=True)  # the counters of an earlier start
@@ -231,15 +232,16 @@ class Supervisor:
         descriptor = self.bound.fileno()
         api = ("api", "--fd", str(descriptor), *where)
         variables = {"MALLOC_TOP_PAD_": str(KEPT_FREE_BYTES), **self._share_metrics()}
-        numbers = range(1, self.plan.workers + 1)
-        self.children = [
-            ChildProcess(*api, "--number", str(number), pass_fds=(descriptor,), variables=variables)
-            for number in numbers
-        ]
-        self.children.append(ChildProcess("worker", *where))
-        names = [*(f"api {number}" for number in numbers), "worker"]
-        for name, child in zip(names, self.children, strict=True):
-            self.watched.append(SupervisedProcess(name, child.launch, child.died, self.log))
+        for number in range(1, self.plan.api_processes + 1):
+            numbered = (*api, "--number", str(number))
+            child = ChildProcess(*numbered, pass_fds=(descriptor,), variables=variables)
+            self._watch(f"api {number}", child)
+        for number in range(1, self.plan.pipelines + 1):
+            self._watch(f"worker {number}", ChildProcess("worker", *where))
+
+    def _watch(self, name: str, child: ChildProcess) -> None:
+        self.children.append(child)
+        self.watched.append(SupervisedProcess(name, child.launch, child.died, self.log))
 
     def _wait_until_ready(self) -> None:
         while not self.wakeups.stopping:
@@ -266,7 +268,7 @@ class Supervisor:
         return max(0.0, min(waiting)) if waiting else None
 
     def _stop(self) -> None:
-        """End the API and the worker, then, with nobody left to write, PostgreSQL."""
+        """End the API and the workers, then, with nobody left to write, PostgreSQL."""
         self.bound.close()  # or new connections would wait, unanswered, as long as it is open
         for child in self.children:
             child.send_signal(signal.SIGTERM)

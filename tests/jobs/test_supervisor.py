@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import httpx
 import psutil
 import pytest
 
@@ -87,6 +89,28 @@ def test_several_workers_share_the_socket(data_dir: Path) -> None:
             assert b"headwater_inbox_rows 0.0" in answer.read()
         api[0].kill()
         wait_until(lambda: is_ready(url), what="an answer from the other one")
+        assert serve.stop() == 0
+
+
+def test_several_pipelines_share_the_spaces(data_dir: Path) -> None:
+    """While one of two workers stands still, the other one does all there is to do."""
+    with Serve(data_dir, "--port", "0", "--pipelines", "2") as serve:
+        url = serve.url()
+        standing, _ = serve.named(" worker ")
+        standing.suspend()
+        where = ("--data-dir", str(data_dir), "--json")
+        space = json.loads(headwater("space", "create", "--name", "Shop", *where).stdout)
+        owner = ("--space", str(space["id"]))
+        key = json.loads(headwater("key", "create", *owner, "--name", "k", *where).stdout)["key"]
+        answer = httpx.post(
+            f"{url}/public-api/v1/events/track",
+            json={"event_name": "purchase", "email": "ada@example.com", "amount": 5},
+            headers={"Authorization": f"Bearer {key}"},
+        )
+        assert answer.status_code == 202, answer.text
+        waited = headwater("queue", "wait", "--timeout", str(PATIENCE_SECONDS), *where[:2])
+        assert waited.returncode == 0, waited.stderr
+        standing.resume()
         assert serve.stop() == 0
 
 

@@ -9,17 +9,18 @@ from headwater.demo.runner import demonstrate
 from headwater.settings import Settings
 from headwater.terminal.command import Command
 from headwater.terminal.failure import Failure
-from headwater.terminal.options import API_PROCESSES, LISTEN
+from headwater.terminal.options import LISTEN, PROCESSES
 
 
 def demo(settings: Settings, arguments: Namespace) -> int:
     """Run everything on sample data until stopped."""
     options = ["--host", arguments.host, "--port", str(arguments.port)]
-    options += ["--workers", str(arguments.workers), "--data-dir", str(settings.data_dir)]
+    options += ["--workers", str(arguments.workers), "--pipelines", str(arguments.pipelines)]
+    options += ["--data-dir", str(settings.data_dir)]
     try:
         return demonstrate(settings, options)
     except ApiError as error:
         raise Failure(str(error)) from None
 
 
-command = Command(demo, *LISTEN, API_PROCESSES)
+command = Command(demo, *LISTEN, *PROCESSES)

@@ -10,7 +10,7 @@ from headwater.settings import Settings
 from headwater.supervisor import ServeError, ServePlan, supervise
 from headwater.terminal.command import Command, Option
 from headwater.terminal.failure import Failure
-from headwater.terminal.options import API_PROCESSES, LEASH, LISTEN
+from headwater.terminal.options import LEASH, LISTEN, PROCESSES
 
 
 def serve(settings: Settings, arguments: argparse.Namespace) -> int:
@@ -22,6 +22,7 @@ def serve(settings: Settings, arguments: argparse.Namespace) -> int:
         arguments.host,
         arguments.port,
         arguments.workers,
+        arguments.pipelines,
         welcome=not arguments.no_welcome,
     )
     try:
@@ -34,7 +35,7 @@ def serve(settings: Settings, arguments: argparse.Namespace) -> int:
 command = Command(
     serve,
     *LISTEN,
-    API_PROCESSES,
+    *PROCESSES,
     LEASH,
     # The demonstration makes a login of its own, and says where to go at its end.
     Option("--no-welcome", action="store_true", help=argparse.SUPPRESS),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from headwater.terminal.command import Option
-from headwater.terminal.values import port, worker_count
+from headwater.terminal.values import port, process_count
 
 SPACE = Option("--space", type=int, required=True, metavar="ID", help="the Space's id")
 JSON = Option("--json", action="store_true", help="print JSON")
@@ -17,9 +17,12 @@ LISTEN = (
 )
 """The address of a server."""
 
-API_PROCESSES = Option(
-    "--workers", type=worker_count, default=1, metavar="N", help="API processes (1)"
-)
+PROCESSES = (
+    Option("--workers", type=process_count, default=1, metavar="N", help="API processes (1)"),
+    Option("--pipelines", type=process_count, default=1, metavar="M",
+           help="workers, which share the Spaces (1)"),
+)  # fmt: skip
+"""How many there are of the processes that share the load."""
 
 LEASH = Option("--leash", action="store_true", help=argparse.SUPPRESS)
 """A pipe held by the process that started this one: when that ends, so does standard input."""

@@ -15,8 +15,8 @@ def port(text: str) -> int:
     return _whole(text, 0, 65535)
 
 
-def worker_count(text: str) -> int:
-    """A number of API processes."""
+def process_count(text: str) -> int:
+    """A number of processes that share the load."""
     return _whole(text, 1, 64)
 
 
