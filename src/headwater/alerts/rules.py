@@ -42,6 +42,13 @@ class RuleText:
     remedy: str
     page: str
     """The end of the address of the page where one deals with it, after the Space's."""
+    page_remedy: str = ""
+    """The remedy for those who are on that page, where the other one names a command."""
+
+    @property
+    def advice(self) -> str:
+        """What to do, in the console."""
+        return self.page_remedy or self.remedy
 
 
 TEXTS: dict[Rule, RuleText] = {
@@ -51,6 +58,8 @@ TEXTS: dict[Rule, RuleText] = {
         "The platform refused the credentials. Nothing is lost yet, but platforms take only recent "
         "events. Give it a new token with `headwater destination set`, then resume it:",
         "/platforms",
+        "Nothing is lost yet, but platforms take only recent events. Replace its token, test it, "
+        "and start sending again.",
     ),
     Rule.PROCESSING_LATE: RuleText(
         "Processing behind",
@@ -64,6 +73,7 @@ TEXTS: dict[Rule, RuleText] = {
         "API keys and tokens of the Space are refused.",
         "Whoever runs the service can activate it:",
         "/settings",
+        "Whoever runs the service can activate it.",
     ),
     Rule.VISITS_FELL: RuleText(
         "Visits stopped or fell",
@@ -84,6 +94,7 @@ TEXTS: dict[Rule, RuleText] = {
         "They are kept. See why, and process them again with `headwater queue replay` once the "
         "cause is mended:",
         "/data-quality",
+        "They are kept. See the reasons, mend the cause, and process them again.",
     ),
     Rule.REJECTIONS_ROSE: RuleText(
         "Rejections jumped",
@@ -97,6 +108,8 @@ TEXTS: dict[Rule, RuleText] = {
         "The platform does not answer as it should. Sending goes on by itself; what was tried and "
         "answered is in the list of deliveries:",
         "/platforms",
+        "Sending goes on by itself. What was tried, and what the platform answered, is on the "
+        "destination's page.",
     ),
     Rule.DELIVERIES_FAILED: RuleText(
         "Deliveries failing",

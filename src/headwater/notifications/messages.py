@@ -100,8 +100,7 @@ def alert_notice(space: Space, step: AlertStep) -> Notice:
     return Notice(
         subject=f"[{space.name}] {worse}{step.title}", headline=f"{worse}{step.title}",
         paragraphs=[
-            f"{space.name}, {moment}", *([step.cause] if step.cause else []),
-            text.remedy.replace("`", "").rstrip(":") + ("." if text.remedy.endswith(":") else ""),
+            f"{space.name}, {moment}", *([step.cause] if step.cause else []), text.advice,
         ],
         link=f"{base}/alerts", link_text="See what to do",
     )  # fmt: skip

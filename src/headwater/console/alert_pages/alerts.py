@@ -65,7 +65,7 @@ class ListedAlert:
     @property
     def remedy(self) -> str:
         """Advice on how to solve it."""
-        return TEXTS[Rule(self.row.rule)].remedy.rstrip(":")
+        return TEXTS[Rule(self.row.rule)].advice
 
     @property
     def page(self) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headwater.alerts.problems import Alert
-from headwater.alerts.rules import OF_COUNTS, Rule
+from headwater.alerts.rules import OF_COUNTS, TEXTS, Rule
 from headwater.quality.models import Finding, FindingKind
 
 
@@ -21,23 +21,15 @@ class RemedyPlace:
 
 
 _ADVICE = {
-    "destination_held": (
-        "Nothing is lost yet, but platforms take only recent events. Replace its token, test it, "
-        "and start sending again."
-    ),
-    "deliveries_late": (
-        "Sending goes on by itself. What was tried, and what the platform answered, is on the "
-        "destination's page."
-    ),
-    "other_currencies": (
+    FindingKind.OTHER_CURRENCIES: (
         "See that there are exchange rates (`PUT /rates`), or convert amounts to the Space's "
         "currency before they are sent."
     ),
-    "events_rejected": (
-        "They are kept. See the reasons, mend the cause, and process them again."
-    ),
-}  # fmt: skip
-"""What to do on pages, by the kind of problem, in place of commands."""
+    FindingKind.DESTINATION_HELD: TEXTS[Rule.DESTINATION_HELD].advice,
+    FindingKind.DELIVERIES_LATE: TEXTS[Rule.DELIVERIES_LATE].advice,
+    FindingKind.EVENTS_REJECTED: TEXTS[Rule.EVENTS_REJECTED].advice,
+}
+"""What to do on pages, by the kind of finding, in place of commands."""
 
 _ORDERS = RemedyPlace("Orders in", "/orders")
 _SOURCES_HOSTS = RemedyPlace("All your domains and excluded hosts", "/sources#hosts")
@@ -67,7 +59,9 @@ _PLACES = {
 
 def advice_of(problem: Alert | Finding) -> str:
     """Return what to do on pages; what the problem itself says where no page helps."""
-    return _ADVICE.get(problem.kind.value, problem.remedy)
+    if isinstance(problem, Alert):
+        return TEXTS[problem.kind].advice
+    return _ADVICE.get(problem.kind, problem.remedy)
 
 
 def places_of(finding: Finding) -> tuple[RemedyPlace, ...]:
