@@ -26,6 +26,8 @@ from headwater.paths.changes import NOTE_EVENTS
 from headwater.paths.upkeep import forget_space
 
 REPEATS = 3
+FORGETFUL = {"HEADWATER_REPORT_MEMORY_MB": "0"}
+"""A service that adds everything up anew, as if nobody had asked before."""
 PENDING_SHARE = 100
 """Of so many events one is pending."""
 
@@ -41,13 +43,26 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
     """Print the part of the table on reports."""
     for size, (space_id, key) in zip(sizes, stage.spaces(len(sizes)), strict=True):
         fill(stage.url, space_id, size)
+        stage.pause_worker()
         with psycopg.connect(stage.url, autocommit=True) as connection:
-            stage.pause_worker()  # which would build what is to be pending
             _measure_segments(stage, say, connection, space_id, size)
-            pending = note_pending(connection, space_id)
-        _measure_reports(stage, say, key, size, pending)
-        _compare(stage, say, space_id, key)
+        for remembered, variables in (("nothing", FORGETFUL), ("sums", {})):
+            pending = _restart(stage, space_id, variables)
+            say(f"{size:,} events, {pending:,} pending; {remembered} remembered")
+            _measure_reports(stage, say, key)
+            if variables:
+                _compare(stage, say, space_id, key)
         stage.resume_worker()
+
+
+def _restart(stage: Stage, space_id: int, variables: dict[str, str]) -> int:
+    """Start the service anew, with events pending, and return how many."""
+    stage.resume_worker()  # or it would not end
+    stage.stop()
+    stage.start(**variables)
+    stage.pause_worker()  # which would build what is to be pending
+    with psycopg.connect(stage.url, autocommit=True) as connection:
+        return note_pending(connection, space_id)
 
 
 def build_segments(connection: psycopg.Connection, space_id: int) -> None:
@@ -81,11 +96,9 @@ def _measure_segments(
     say(f"{octets / size:.0f}", *per_event)
 
 
-def _measure_reports(
-    stage: Stage, say: Callable[..., None], key: str, size: int, pending: int
-) -> None:
-    say(f"GET /reports over HTTP, {size:,} events, {pending:,} pending, {10 * size:,} touchpoints")
-    say("p50 ms", "CPU ms", "question")
+def _measure_reports(stage: Stage, say: Callable[..., None], key: str) -> None:
+    say("GET /reports over HTTP, by the time of the middle one of three")
+    say("ms", "CPU ms", "question")
     ask = _asker(stage, key)
     ask(QUESTIONS[0])  # connects, and reads what every report needs
     before = stage.memory()["api"]

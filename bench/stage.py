@@ -36,7 +36,7 @@ class Stage:
     def url(self) -> str:
         return Embedded(self.data_dir).url
 
-    def start(self, *options: str) -> float:
+    def start(self, *options: str, **variables: str) -> float:
         """Start and return the seconds until `ready`."""
         started = time.perf_counter()
         self.process = subprocess.Popen(
@@ -44,7 +44,7 @@ class Stage:
              "--data-dir", str(self.data_dir), *options],
             stdout=subprocess.PIPE, text=True,
             env={**os.environ, "HEADWATER_RATE_LIMIT_FACTOR": "100000",
-                 "HEADWATER_LOG_LEVEL": "warning"},
+                 "HEADWATER_LOG_LEVEL": "warning", **variables},
         )  # fmt: skip
         line = self.process.stdout.readline()
         self.port = int(line.rpartition(":")[2])

@@ -67,6 +67,7 @@ from headwater.public_api.operations import OPERATIONS, PREFIX, describe_api
 from headwater.reference.description import add_tags
 from headwater.reference.examples import add_examples
 from headwater.reference.page import reference_routes
+from headwater.reports.remembered_sums import MEGABYTE, remembered
 from headwater.settings import Settings
 from headwater.sites.sites import REPORTING, SiteCache
 from headwater.spaces.access import KeyCache
@@ -144,6 +145,7 @@ def serve(settings: Settings, database_url: str, listener: socket.socket, base_u
     """Serve on an open listening socket until told to stop."""
     from headwater.http.server import serve as serve_app  # noqa: PLC0415 - needs uvloop, Unix only
 
+    remembered.limit_to(settings.report_memory_mb * MEGABYTE)
     app = create_app(settings, database_url, base_url)
     serve_app(app, listener, settings.max_connections)
 

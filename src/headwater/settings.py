@@ -79,6 +79,8 @@ class Settings:
     Each is read from a variable of its own, HEADWATER_<PLATFORM>_URL."""
     max_upload_mb: int = 200
     """The largest file that can be uploaded in the console, in megabytes."""
+    report_memory_mb: int = 96
+    """What an API process keeps of what reports have added up, in megabytes; 0 keeps nothing."""
     smtp_url: str | None = field(default=None, repr=False)
     """The mail server, as smtp:// or smtps:// URL; None sends no mail."""
     mail_from: str | None = None
@@ -193,6 +195,12 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _memory(text: str) -> int:
+    if not re.fullmatch("[0-9]{1,6}", text, re.ASCII):
+        raise ValueError("must be a whole number of megabytes from 0 to 999999")
+    return int(text)
+
+
 def _yes_or_no(text: str) -> bool:
     if text.lower() not in ("true", "false"):
         raise ValueError("must be true or false")
@@ -260,6 +268,7 @@ READERS = {
     "assistant_hosts": _hosts,
     "merge_alert": _count,
     "max_upload_mb": _count,
+    "report_memory_mb": _memory,
     "smtp_url": _smtp_url,
     "mail_from": _mail_from,
     "notify_hosts": _private_hosts,

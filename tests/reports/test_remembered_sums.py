@@ -170,6 +170,17 @@ def test_what_was_not_used_for_longest_goes_first() -> None:
     assert ("e",) not in memory, "more than half of the room"
 
 
+def test_less_room_lets_go_at_once() -> None:
+    memory = RememberedSums()
+    for name in "abc":
+        memory.put((name,), np.zeros(1000, dtype=np.int64))
+    memory.limit_to(2 * (size_of(np.zeros(1000, dtype=np.int64)) + 200))
+    assert [name for name in "abc" if (name,) in memory] == ["b", "c"]
+    memory.limit_to(0)
+    memory.put(("d",), 1)
+    assert not any((name,) in memory for name in "abcd")
+
+
 def test_the_size_of_what_is_held() -> None:
     """A part of an array holds the whole array."""
     assert size_of(np.zeros(10_000)[:10]) >= 80_000

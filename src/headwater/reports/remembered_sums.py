@@ -23,7 +23,8 @@ from headwater.paths.survey import Block
 from headwater.reports.conversion import ConvertedAmounts
 from headwater.reports.plan import FirstOrders
 
-MOST_BYTES = 96 * 1024 * 1024
+MEGABYTE = 1024 * 1024
+MOST_BYTES = 96 * MEGABYTE
 _OVERHEAD = 200
 """The bytes that a Python object takes at least, more or less."""
 
@@ -94,6 +95,11 @@ class RememberedSums:
         self._most_bytes, self._bytes = most_bytes, 0
         self._sums: OrderedDict[Key, tuple[object, int]] = OrderedDict()
 
+    def limit_to(self, most_bytes: int) -> None:
+        """Remember no more than so many bytes from now on; with 0, nothing."""
+        self._most_bytes = most_bytes
+        self._let_go()
+
     def __contains__(self, key: Key) -> bool:
         return key in self._sums
 
@@ -109,6 +115,9 @@ class RememberedSums:
             return
         self._bytes += size - self._sums.pop(key, (None, 0))[1]
         self._sums[key] = value, size
+        self._let_go()
+
+    def _let_go(self) -> None:
         while self._bytes > self._most_bytes:
             _, (_, freed) = self._sums.popitem(last=False)
             self._bytes -= freed
