@@ -47,7 +47,7 @@ class RuleText:
 
     @property
     def advice(self) -> str:
-        """What to do, in the console."""
+        """The remedy, for those who are in the console."""
         return self.page_remedy or self.remedy
 
 
