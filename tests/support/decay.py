@@ -26,8 +26,9 @@ def ages(moments: Sequence[datetime]) -> list[int]:
 
 
 def weight(age: int, half_life_days: int) -> int:
-    """The weight after so many seconds: it is 2**20 at first, falls in 1,024 equal steps to the half
-    within a half-life, and after whole half-lives is the half, the quarter and so on, rounded down.
+    """The weight after so many seconds: it is 2**20 at first, falls in 1,024 equal steps to the
+    half within a half-life, and after whole half-lives is the half, the quarter and so on of what
+    it was, rounded down.
     """
     steps = int(Fraction(age * 1024, half_life_days * 86_400))
     return _first(steps % 1024) // 2 ** (steps // 1024)

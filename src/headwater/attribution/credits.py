@@ -27,7 +27,7 @@ _WORD = 1 << 63
 
 @dataclass(frozen=True)
 class TouchAges:
-    """What tells how much older a touch is than the latest of its path."""
+    """The times of touches, by which older ones have less credit."""
 
     seconds: IntArray
     """The whole seconds since 1970 of every touch."""
@@ -128,8 +128,8 @@ class Credited:
         ends = self._firsts + self.counts
         starts, totals = before[self._firsts], before[ends] - before[self._firsts]
         shares, lost = _divided(units[self.events], self._weights, totals[self.events])
-        given = np.concatenate([[0], np.cumsum(shares)])  # may go round, as may the differences
-        left_over = units - (given[ends] - given[self._firsts])
+        sums = np.concatenate([[0], np.cumsum(shares)])  # may go round, as may the differences
+        left_over = units - (sums[ends] - sums[self._firsts])
         served = np.flatnonzero((left_over > 0) & (self.counts > 0))
         if not len(served):
             return shares
@@ -219,14 +219,12 @@ class Crediting:
         return self._counting[source_ids]
 
 
-def _divided(
-    units: IntArray, weights: IntArray, totals: IntArray
-) -> tuple[IntArray, IntArray]:
+def _divided(units: IntArray, weights: IntArray, totals: IntArray) -> tuple[IntArray, IntArray]:
     """Return `units * weights` divided by `totals`, and what is left of each. Units have 60 bits,
     weights 20; totals at most 43.
     """
     if int(units.max(initial=0)) * int(weights.max(initial=0)) < _WORD:
-        return np.divmod(units * weights, np.maximum(totals, 1))
+        return np.divmod(units * weights, totals)
     shares, lost = np.zeros_like(units), np.zeros_like(units)
     for digit in reversed(range(_DIGITS)):
         digits = units >> (digit * _DIGIT_BITS) & ((1 << _DIGIT_BITS) - 1)

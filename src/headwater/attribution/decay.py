@@ -1,5 +1,5 @@
-"""How much an older touch weighs beside the latest of its path, in whole numbers: the weights of
-time decay. Pure.
+"""The weights of time decay, as whole numbers: of touches by how much older they are than the
+latest of their path. Pure.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def _weights_of_steps() -> list[int]:
         ]
 
 
-# The latest touch of a path weighs 1, one that is a half-life older a half, and so on. Only the time
-# between touches matters: if all were a day further from the purchase, each would weigh less by one
-# factor, which the shares do not show. With a half-life of seven days, and weights in 2**20:
+# The latest touch of a path weighs 1, one that is a half-life older a half, and so on. Only the
+# time between touches matters: if all were a day further from the purchase, each would weigh less
+# by one factor, which the shares do not show. With a half-life of seven days, in 2**20:
 #
 #     days before the latest touch      0          3.5         7         14        21
 #     steps of a half-life              0          512       1024      2048      3072

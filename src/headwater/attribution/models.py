@@ -40,7 +40,7 @@ NOT_DIRECT = CountingTouches(SQL("t.source_id <> {}").format(DIRECT_ID), _EVERY_
 #     last_touch                                    100.00
 #     linear                     33.34     33.33     33.33     the cent left over goes to the first
 #     u_shaped                   40.00     20.00     40.00
-#     time_decay                 33.24     33.29     33.47     older by 90 and 70 minutes: decay.py
+#     time_decay                 33.25     33.30     33.45     by age, see decay.py
 #     first_platform_touch      100.00                         D does not count, nor in the next two
 #     last_platform_touch                 100.00
 #     linear_paid                50.00     50.00
@@ -64,8 +64,8 @@ class CreditShare:
 
     spread: Spread
     units: SQL | None = None
-    """The share of a whole number of units, `{units}`: a whole number; all shares add up to it. None
-    where it depends on all touches of the path: then the row has it as `share`.
+    """The share of a whole number of units, `{units}`: a whole number; all shares add up to it.
+    None where it depends on all touches of the path: then the row has it as `share`.
     """
 
     @property

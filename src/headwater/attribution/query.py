@@ -85,9 +85,9 @@ def credited_rows(
 ) -> Composed:
     """The credited rows of the events `e` that meet `only`, as a SELECT of `event_id, event_time,
     contact_id, company_id, event_name, amount, touchpoint_id, occurred_at, source_id, tag_set_id,
-    place, touches, units, step`, in no order, with `share` where the model needs it. `only` may also
-    name the touch as `t`. The model's `credit` turns these into the credit. `events` may be a part of all events; `also` names more
-    of its columns that the rows have.
+    place, touches, units, step`, in no order, and `share` where the model needs it. `only` may also
+    name the touch as `t`. The model's `credit` turns these into the credit. `events` may be a part
+    of all events; `also` names more of its columns that the rows have.
     """
     model = MODELS[attribution.model]
     spread = model.take is CreditedTouches.EACH

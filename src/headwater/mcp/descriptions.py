@@ -25,7 +25,7 @@ MODELS_IN_WORDS = {
     "linear": "The same credit for every touchpoint.",
     "linear_paid": "The same credit for every touchpoint from a paid source; none for others.",
     "u_shaped": "40 % to the first touchpoint, 40 % to the last, 20 % shared by those between.",
-    "time_decay": "To every touchpoint, half as much as to one that is a half-life later (the Space's "
+    "time_decay": "To each touchpoint half as much as to one a half-life later (the Space's "
     "half_life_days).",
 }
 assert MODELS_IN_WORDS.keys() == MODELS.keys()

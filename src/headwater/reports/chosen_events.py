@@ -224,8 +224,8 @@ class ModelCredit:
         return self.credited.shares(units, self._spread) * factor[self.credited.events]
 
     def _event_unit(self) -> int:
-        """Return the number of units for an event: where shares are whole numbers of WHOLE_EVENT, one
-        that gives the same and is as small as the longest path allows.
+        """Return the number of units for an event. Without weights it is one that gives the same
+        shares as WHOLE_EVENT, as small as the longest path allows.
         """
         if MODELS[self.model].goes_by_age:
             return WEIGHED_EVENT

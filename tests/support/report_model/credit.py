@@ -113,9 +113,6 @@ def fractions_of(model: str, path: Sequence[Touchpoint]) -> list[tuple[Touchpoin
             return list(zip(path, fractions, strict=True))
         case "u_shaped":
             picked = path
-        case "time_decay":
-            fractions = decayed_fractions([touch.occurred_at for touch in path])
-            return list(zip(path, fractions, strict=True))
         case _:
             raise ValueError(model)
     return [(touch, Fraction(1, len(picked))) for touch in picked]
@@ -123,7 +120,11 @@ def fractions_of(model: str, path: Sequence[Touchpoint]) -> list[tuple[Touchpoin
 
 def credits_of(model: str, event: Event, path: Sequence[Touchpoint]) -> list[Credit]:
     """The credited touches of an event whose path within the window this is."""
-    fractions = fractions_of(model, path)
+    if model == "time_decay":
+        by_age = decayed_fractions([touch.occurred_at for touch in path])
+        fractions = list(zip(path, by_age, strict=True))
+    else:
+        fractions = fractions_of(model, path)
     of_event = WEIGHED_EVENT_UNITS if model == "time_decay" else EVENT_UNITS
     parts = shared_out(of_event, [fraction for _, fraction in fractions])
     amount = event.amount if event.amount is not None else Decimal(0)

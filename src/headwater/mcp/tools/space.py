@@ -83,7 +83,8 @@ TOOLS = (
                 "first_event": TEXT_OR_NULL, "last_event": TEXT_OR_NULL,
                 "event_counts": {"type": "object", "additionalProperties": {"type": "integer"}},
                 "not_known": {"type": "array", "items": TEXT},
-                "company_identity_mode": TEXT, "event_labels": _LABELS, "field_labels": _LABELS,
+                "company_identity_mode": TEXT, "half_life_days": {"type": "integer"},
+                "event_labels": _LABELS, "field_labels": _LABELS,
                 "may_write": {"type": "boolean"},
             }
         ),
