@@ -73,9 +73,9 @@ TOOLS = (
         name="get_space",
         title="Get the Space",
         description=(
-            "The Space's name, time zone, currency, today's date, its first and last event, the "
-            "events there are, the names people gave to custom events and fields, and what is not "
-            "known. Call it first: all times and amounts are on its clock and in its currency."
+            "The Space's name, time zone, currency, today's date, first and last event, the "
+            "events there are, the names of custom events and fields, and what is not known. "
+            "Call it first: times and amounts are on its clock and in its currency."
         ),
         answer=object_schema(
             {
