@@ -59,6 +59,7 @@ COMPARABLE = tuple(
 
 QUESTIONS = (
     *COMPARABLE,
+    _ask("time_decay", 90, "source"),
     _ask("linear_paid", 0, "channel"),
     _ask("last_non_direct_touch", 7, "channel"),
     _ask("first_touch", 30, "campaign"),

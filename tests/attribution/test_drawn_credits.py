@@ -38,6 +38,7 @@ def credited(api: Api, model: str, *sources: str) -> dict[str, float]:
         ("last_touch", (None, None, 100)),
         ("linear", (33.34, 33.33, 33.33)),
         ("u_shaped", (40, 20, 40)),
+        ("time_decay", (33.25, 33.3, 33.45)),
         ("first_platform_touch", (100, None, None)),
         ("last_platform_touch", (None, 100, None)),
         ("linear_paid", (50, 50, None)),

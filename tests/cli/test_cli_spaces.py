@@ -59,6 +59,7 @@ def test_it_works(cli: Cli) -> None:
         "currency": "EUR", "company_identity_mode": "external_id", "subscription": "active",
         "phone_region": None, "ignored_identifiers": [], "own_domains": [],
         "excluded_referrers": [], "heeded_referrers": [], "ad_consent": "unknown",
+        "half_life_days": 7,
         "event_labels": {}, "field_labels": {}, "source_names": {},
         "limits": {},
     }  # fmt: skip
@@ -69,9 +70,18 @@ def test_it_works(cli: Cli) -> None:
 
 def test_set(cli: Cli, space: Any) -> None:
     changed = cli.json(
-        "space", "set", "--space", space["id"], "limit.track=9", "event_label.custom_event_7=a=b"
+        "space",
+        "set",
+        "--space",
+        space["id"],
+        "limit.track=9",
+        "event_label.custom_event_7=a=b",
+        "half_life_days=14",
     )
-    assert changed == space | {"limits": {"track": 9}, "event_labels": {"custom_event_7": "a=b"}}
+    labels = {"custom_event_7": "a=b"}
+    assert changed == space | {
+        "limits": {"track": 9}, "event_labels": labels, "half_life_days": 14,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def test_it_works(owner: Person, space: Callable[[], Space], space_id: int) -> N
     given = {
         "name": "Größer & Co", "timezone": "Europe/Berlin", "currency": "eur",
         "company_identity_mode": "external_id", "phone_region": "de", "ad_consent": "granted",
-        "ignored_identifiers": "a@b.c",
+        "half_life_days": "30", "ignored_identifiers": "a@b.c",
         "event_label.custom_event_50": "Demo", "field_label.profile_field_1": "Plan",
     }  # fmt: skip
     saved = owner.browser.fill(page, page, **given)
@@ -39,6 +39,7 @@ def test_it_works(owner: Person, space: Callable[[], Space], space_id: int) -> N
     after = space()
     assert (after.name, after.timezone, after.currency) == ("Größer & Co", "Europe/Berlin", "EUR")
     assert (after.company_identity_mode, after.phone_region) == ("external_id", "DE")
+    assert after.half_life_days == 30
     assert after.event_labels == {"custom_event_50": "Demo"}
     assert after.field_labels == {"profile_field_1": "Plan"}
     again = owner.browser.fill(page, page)

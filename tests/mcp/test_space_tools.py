@@ -30,7 +30,8 @@ def test_it_works(assistant: Assistant, stage: Stage, viewer: Assistant) -> None
     told = assistant.call("get_space")
     assert told == {
         "id": stage.space_id, "name": "Test", "timezone": "UTC", "currency": "USD",
-        "company_identity_mode": "auto", "event_labels": {"custom_event_3": "Demo booked"},
+        "company_identity_mode": "auto", "half_life_days": 7,
+        "event_labels": {"custom_event_3": "Demo booked"},
         "field_labels": {"profile_field_1": "Plan"}, "may_write": True, "today": told["today"],
         "first_event": None, "last_event": None, "event_counts": {},
         "not_known": told["not_known"],

@@ -12,6 +12,8 @@ from decimal import Decimal
 from fractions import Fraction
 from math import floor
 
+from tests.support.decay import decayed_fractions
+
 
 @dataclass(frozen=True)
 class Touch:
@@ -58,6 +60,9 @@ def weights(model: str, path: list[Touch]) -> list[tuple[Touch, Fraction]]:
         middle = Fraction(20, 100) / (len(path) - 2)
         ends = Fraction(40, 100)
         return list(zip(path, [ends, *[middle] * (len(path) - 2), ends], strict=True))
+    if model == "time_decay":
+        fractions = decayed_fractions([touch.occurred_at for touch in path])
+        return list(zip(path, fractions, strict=True))
     return [(touch, Fraction(1, len(path))) for touch in path]
 
 

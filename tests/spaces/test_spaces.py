@@ -95,7 +95,8 @@ def test_every_bucket_can_be_limited(database_url: str, bucket: str) -> None:
         ("event_label.purchase", "x"), ("field_label.profile_field_31", "x"),
         ("field_label.profile_field_1", "a\x00b"), ("limit.nothing", "5"),
         ("limit.track", "-1"), ("limit.track", "1.5"), ("limit.track", "١٢"),
-        ("source_name.x", "facebook"), ("source_name. ", "sms"),
+        ("half_life_days", "0"), ("half_life_days", "366"), ("half_life_days", "7.5"),
+        ("half_life_days", ""), ("source_name.x", "facebook"), ("source_name. ", "sms"),
         ("limit.track", "9" * 10), ("colour", "red"), ("id", "1"), ("", ""),
     ],
 )  # fmt: skip

@@ -572,7 +572,7 @@ export type QueryMode = "profile" | "company";
 
 export type EventName = "add_payment_info" | "add_to_cart" | "complete_registration" | "contact" | "initiate_checkout" | "lead_generated" | "purchase" | "schedule" | "sign_up" | "start_trial" | "submit_application" | "subscribe" | "upsell_purchase" | "view_content" | "webinar_registration" | "custom_event_1" | "custom_event_2" | "custom_event_3" | "custom_event_4" | "custom_event_5" | "custom_event_6" | "custom_event_7" | "custom_event_8" | "custom_event_9" | "custom_event_10" | "custom_event_11" | "custom_event_12" | "custom_event_13" | "custom_event_14" | "custom_event_15" | "custom_event_16" | "custom_event_17" | "custom_event_18" | "custom_event_19" | "custom_event_20" | "custom_event_21" | "custom_event_22" | "custom_event_23" | "custom_event_24" | "custom_event_25" | "custom_event_26" | "custom_event_27" | "custom_event_28" | "custom_event_29" | "custom_event_30" | "custom_event_31" | "custom_event_32" | "custom_event_33" | "custom_event_34" | "custom_event_35" | "custom_event_36" | "custom_event_37" | "custom_event_38" | "custom_event_39" | "custom_event_40" | "custom_event_41" | "custom_event_42" | "custom_event_43" | "custom_event_44" | "custom_event_45" | "custom_event_46" | "custom_event_47" | "custom_event_48" | "custom_event_49" | "custom_event_50";
 
-export type AttributionModel = "first_touch" | "last_touch" | "linear" | "first_platform_touch" | "last_platform_touch" | "linear_paid" | "u_shaped" | "last_non_direct_touch";
+export type AttributionModel = "first_touch" | "last_touch" | "linear" | "first_platform_touch" | "last_platform_touch" | "linear_paid" | "u_shaped" | "time_decay" | "last_non_direct_touch";
 
 export type AttributionWindow = 0 | 1 | 7 | 14 | 30 | 60 | 90;
 

@@ -45,6 +45,35 @@ ORDER BY t.occurred_at {direction}, t.id {direction} LIMIT 1);
 WINDOW path AS (
     ORDER BY t.occurred_at, t.id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING));
 
+-- name: spread_by_age
+-- Every touch of a path gets a share of the units by its weight, which is less the older it is than
+-- the latest: rounded down, and one more where most was lost by that, of equals the earlier. A unit's
+-- number times a weight is beyond a bigint.
+(SELECT s.id, s.occurred_at, s.source_id, s.tag_set_id, s.place, s.touches,
+        s.share + (row_number() OVER (ORDER BY s.lost DESC, s.place)
+                   <= m.units - sum(s.share) OVER ())::int AS share
+ FROM (
+    SELECT w.id, w.occurred_at, w.source_id, w.tag_set_id, w.place, w.touches,
+           div(m.units::numeric * w.weight, w.total)::bigint AS share,
+           mod(m.units::numeric * w.weight, w.total) AS lost
+    FROM (
+        SELECT a.id, a.occurred_at, a.source_id, a.tag_set_id, a.place, a.touches, a.weight,
+               sum(a.weight) OVER () AS total
+        FROM (
+            SELECT t.id, t.occurred_at, t.source_id, t.tag_set_id,
+                   row_number() OVER path AS place, count(*) OVER path AS touches,
+                   decayed_weight(
+                       whole_seconds(last_value(t.occurred_at) OVER path)
+                           - whole_seconds(t.occurred_at),
+                       (SELECT s.half_life_days FROM spaces s WHERE s.id = %(space_id)s)) AS weight
+            {path}
+            WINDOW path AS (
+                ORDER BY t.occurred_at, t.id
+                ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+        ) a
+    ) w
+ ) s);
+
 -- name: holders
 -- Whose touches are of these sources, looking at a bounded number of them. Beyond the bound there
 -- are too many to be of use, and they are only counted.

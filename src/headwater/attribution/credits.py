@@ -5,19 +5,33 @@ shares as the functions of the database, whose place among the touches these tak
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headwater.attribution.decay import weigh
 from headwater.attribution.models import ANY, MODELS, CreditedTouches, Spread
 
 IntArray = NDArray[np.integer[Any]]
 
 _MOST_SOURCES = 62
 """The highest number that a source can have in the database."""
+_DIGIT_BITS = 20
+_DIGITS = 3
+"""Units have so many digits of so many bits each."""
+_WORD = 1 << 63
+
+
+@dataclass(frozen=True)
+class TouchAges:
+    """The times of touches, by which older ones have less credit."""
+
+    seconds: IntArray
+    """The whole seconds since 1970 of every touch."""
+    half_life_days: int
 
 
 @dataclass(frozen=True)
@@ -43,6 +57,8 @@ class Credited:
     touches: IntArray
     counts: IntArray
     """Of each event, how many of its touches are credited."""
+    ages: TouchAges | None = None
+    """Only where credit goes by them."""
 
     def shares(self, units: IntArray, spread: Spread) -> IntArray:
         """Return the share of each credited touch in its event's whole number of units, of which
@@ -56,6 +72,8 @@ class Credited:
                 return self._even(each, left_over)
             case Spread.U_SHAPED:
                 return self._u_shaped(units)
+            case Spread.BY_AGE:
+                return self._weighted(units)
 
     @cached_property
     def _firsts(self) -> IntArray:
@@ -87,15 +105,63 @@ class Credited:
         shares[firsts + m + 1] = end + (np.where(ends > middles, 2, m + 2) <= left)
         return shares
 
+    @cached_property
+    def _weights(self) -> IntArray:
+        """The weight of each touch beside the latest of its event."""
+        assert self.ages is not None
+        seconds = self.ages.seconds[self.touches].astype(np.int64)
+        latest = seconds[np.maximum(self._firsts + self.counts - 1, 0)] if len(seconds) else seconds
+        return weigh(latest[self.events] - seconds, self.ages.half_life_days)
+
+    # 100.00 over weights of 1, 2 and 4: what is lost is in parts of a cent by 7, and the cents that
+    # are left over go where it is most. The places of an event's touches, the one that lost most
+    # first, are below those of the next event's, so that one sort serves all events:
+    #
+    #     weight   exact        share   lost        place         + 1
+    #     1        14.2857…     14.28   4           0 + 7 - 4
+    #     2        28.5714…     28.57   1           0 + 7 - 1
+    #     4        57.1428…     57.14   2           0 + 7 - 2
+    #     left over                1 cent           the first 1   to the touch with 3
+    #
+    def _weighted(self, units: IntArray) -> IntArray:
+        before = np.concatenate([[0], np.cumsum(self._weights)])
+        ends = self._firsts + self.counts
+        starts, totals = before[self._firsts], before[ends] - before[self._firsts]
+        shares, lost = _divided(units[self.events], self._weights, totals[self.events])
+        sums = np.concatenate([[0], np.cumsum(shares)])  # may go round, as may the differences
+        left_over = units - (sums[ends] - sums[self._firsts])
+        served = np.flatnonzero((left_over > 0) & (self.counts > 0))
+        if not len(served):
+            return shares
+        places = (starts + totals)[self.events] - lost
+        last = np.full(len(units), -1)
+        last[served] = np.sort(places)[self._firsts[served] + left_over[served] - 1]
+        last_of_all = last[self.events]
+        first, equal = places < last_of_all, places == last_of_all
+        return shares + (first | (equal & self._served(equal, first, left_over)))
+
+    def _served(
+        self, equal: NDArray[np.bool_], first: NDArray[np.bool_], left_over: IntArray
+    ) -> NDArray[np.bool_]:
+        """Return which touches that lost equally much are served, when others are served first: the
+        earlier ones, as long as there is something left.
+        """
+        before, firsts = count_before(first), self._firsts
+        left = left_over - (before[firsts + self.counts] - before[firsts])
+        equals = count_before(equal)
+        return equals[:-1] - equals[firsts][self.events] < left[self.events]
+
 
 class Crediting:
     """Gives credit to the touches of paths. What several models have in common, by the sources that
     count for them, is made once.
     """
 
-    def __init__(self, paths: TouchSlices, sources: IntArray) -> None:
-        """`sources` are those of all touches."""
-        self._paths, self._sources = paths, sources
+    def __init__(
+        self, paths: TouchSlices, sources: IntArray, ages: TouchAges | None = None
+    ) -> None:
+        """`sources` are those of all touches; `ages` are needed where credit goes by them."""
+        self._paths, self._sources, self._ages = paths, sources, ages
         self._counting: dict[frozenset[int], tuple[TouchSlices, IntArray | None]] = {}
         self._each: dict[frozenset[int], Credited] = {}
 
@@ -104,7 +170,8 @@ class Crediting:
         rule = MODELS[model]
         if rule.take is CreditedTouches.EACH:
             (counting,) = rule.counting
-            return self.touches_of(counting.source_ids)
+            every = self.touches_of(counting.source_ids)
+            return replace(every, ages=self._ages) if rule.goes_by_age else every
         picks = np.full(len(self._paths.begins), -1, dtype=np.int64)
         for counting in rule.counting:
             more = self._pick(counting.source_ids, last=rule.take is CreditedTouches.LAST)
@@ -150,6 +217,20 @@ class Crediting:
             slices = TouchSlices(before[self._paths.begins], before[self._paths.ends])
             self._counting[source_ids] = slices, np.flatnonzero(counts)
         return self._counting[source_ids]
+
+
+def _divided(units: IntArray, weights: IntArray, totals: IntArray) -> tuple[IntArray, IntArray]:
+    """Return `units * weights` divided by `totals`, and what is left of each. Units have 60 bits,
+    weights 20; totals at most 43.
+    """
+    if int(units.max(initial=0)) * int(weights.max(initial=0)) < _WORD:
+        return np.divmod(units * weights, totals)
+    shares, lost = np.zeros_like(units), np.zeros_like(units)
+    for digit in reversed(range(_DIGITS)):
+        digits = units >> (digit * _DIGIT_BITS) & ((1 << _DIGIT_BITS) - 1)
+        more, lost = np.divmod((lost << _DIGIT_BITS) + digits * weights, totals)
+        shares = (shares << _DIGIT_BITS) + more
+    return shares, lost
 
 
 def are_sources_among(source_ids: Collection[int], sources: IntArray) -> NDArray[np.bool_]:

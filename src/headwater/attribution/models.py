@@ -1,4 +1,4 @@
-"""The eight models as a table: the touches of a path that count, and the credit of each.
+"""The models as a table: the touches of a path that count, and the credit of each.
 
 A model either picks one touch, which gets everything, or spreads the amount over all that count.
 """
@@ -40,6 +40,7 @@ NOT_DIRECT = CountingTouches(SQL("t.source_id <> {}").format(DIRECT_ID), _EVERY_
 #     last_touch                                    100.00
 #     linear                     33.34     33.33     33.33     the cent left over goes to the first
 #     u_shaped                   40.00     20.00     40.00
+#     time_decay                 33.25     33.30     33.45     by age, see decay.py
 #     first_platform_touch      100.00                         D does not count, nor in the next two
 #     last_platform_touch                 100.00
 #     linear_paid                50.00     50.00
@@ -54,6 +55,7 @@ class Spread(Enum):
     WHOLE = "whole"
     LINEAR = "linear"
     U_SHAPED = "u_shaped"
+    BY_AGE = "by_age"
 
 
 @dataclass(frozen=True)
@@ -61,20 +63,25 @@ class CreditShare:
     """The share of a row `c`, which has the touch's `place` among `touches`."""
 
     spread: Spread
-    units: SQL
-    """The share of a whole number of units, `{units}`: a whole number; all shares add up to it."""
+    units: SQL | None = None
+    """The share of a whole number of units, `{units}`: a whole number; all shares add up to it.
+    None where it depends on all touches of the path: then the row has it as `share`.
+    """
 
     @property
     def credit(self) -> Composable:
         """The share of its event's `amount`: of the amount's `units`, each worth a `step`."""
         if self.spread is Spread.WHOLE:
             return SQL("c.amount")
+        if self.units is None:
+            return SQL("(c.share * c.step)")
         return SQL("({} * c.step)").format(self.units.format(units=SQL("c.units")))
 
 
 WHOLE = CreditShare(Spread.WHOLE, SQL("{units}"))
 LINEAR = CreditShare(Spread.LINEAR, SQL("linear_units({units}, c.place, c.touches)"))
 U_SHAPED = CreditShare(Spread.U_SHAPED, SQL("u_shaped_units({units}, c.place, c.touches)"))
+BY_AGE = CreditShare(Spread.BY_AGE)
 
 
 class CreditedTouches(Enum):
@@ -95,6 +102,11 @@ class Model:
     """The touches that count; each only where those before it find no touch."""
 
     @property
+    def goes_by_age(self) -> bool:
+        """True when a touch's credit depends on the time between it and others."""
+        return self.share.spread is Spread.BY_AGE
+
+    @property
     def credit(self) -> Composable:
         """The part that a row `c` gets of its event's `amount`."""
         return self.share.credit
@@ -108,5 +120,6 @@ MODELS = {
     "last_platform_touch": Model(CreditedTouches.LAST, WHOLE, (PAID,)),
     "linear_paid": Model(CreditedTouches.EACH, LINEAR, (PAID,)),
     "u_shaped": Model(CreditedTouches.EACH, U_SHAPED),
+    "time_decay": Model(CreditedTouches.EACH, BY_AGE),
     "last_non_direct_touch": Model(CreditedTouches.LAST, WHOLE, (NOT_DIRECT, ANY)),
 }

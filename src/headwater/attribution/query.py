@@ -85,14 +85,16 @@ def credited_rows(
 ) -> Composed:
     """The credited rows of the events `e` that meet `only`, as a SELECT of `event_id, event_time,
     contact_id, company_id, event_name, amount, touchpoint_id, occurred_at, source_id, tag_set_id,
-    place, touches, units, step`, in no order. `only` may also name the touch as `t`. The model's
-    `credit` turns these into the credit. `events` may be a part of all events; `also` names more
-    of its columns that the rows have.
+    place, touches, units, step`, in no order, and `share` where the model needs it. `only` may also
+    name the touch as `t`. The model's `credit` turns these into the credit. `events` may be a part
+    of all events; `also` names more of its columns that the rows have.
     """
-    spread = MODELS[attribution.model].take is CreditedTouches.EACH
+    model = MODELS[attribution.model]
+    spread = model.take is CreditedTouches.EACH
+    shares = [SQL("t.share")] if model.goes_by_age else []
     return queries["credited"].format(
         events=events,
-        also=SQL("").join(SQL(", {}").format(column) for column in also),
+        also=SQL("").join(SQL(", {}").format(column) for column in [*shares, *also]),
         money=queries["units" if spread else "no_units"],
         credited_touches=credited_touches(attribution),
         only=only,
@@ -134,8 +136,8 @@ def narrowing(attribution: Attribution, holders: tuple[Any, ...] | None) -> Even
 
 def credited_touches(attribution: Attribution) -> Composed:
     """The touches of one event `e` that get a part of it, as a SELECT of `id, occurred_at,
-    source_id, tag_set_id, place, touches` to be joined LATERAL. `e` needs `event_time`,
-    `contact_id` and `company_id`.
+    source_id, tag_set_id, place, touches` to be joined LATERAL, with `share` of the units of a row
+    `m` where the model needs it. `e` needs `event_time`, `contact_id` and `company_id`.
     """
     model = MODELS[attribution.model]
     window = _WITHIN_WINDOW if attribution.window_days else _LIFETIME
@@ -150,7 +152,7 @@ def _of_path(model: Model, owner: SQL, window: SQL) -> Composed:
     ]
     if model.take is CreditedTouches.EACH:
         (path,) = paths
-        return queries["spread"].format(path=path)
+        return queries["spread_by_age" if model.goes_by_age else "spread"].format(path=path)
     direction = SQL("ASC" if model.take is CreditedTouches.FIRST else "DESC")
     picks = [queries["pick"].format(path=path, direction=direction) for path in paths]
     if len(picks) == 1:

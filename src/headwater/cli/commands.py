@@ -42,6 +42,7 @@ COMMANDS = (
     CommandEntry("contact", "manage contacts", "contacts:group"),
     CommandEntry("queue", "manage accepted requests", "queue:group"),
     CommandEntry("reports", "check or rebuild the data of reports", "reports:group"),
+    CommandEntry("fit", "estimate the weights of sources by data-driven models", "fits:group"),
     CommandEntry("export", "write events, contacts or companies to a file", "exports:group"),
     CommandEntry("exporter", "work on exports of the API", "exporter:command"),
     CommandEntry("importer", "work on files uploaded in the console", "importer:command"),

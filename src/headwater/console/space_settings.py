@@ -71,7 +71,7 @@ async def post_settings(request: Request) -> Response:
 def _text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))  # type: ignore[reportUnknownArgumentType]
-    return value or ""
+    return "" if value is None else str(value)
 
 
 def _page(request: Request, typed: dict[str, str], errors: Errors, status: int = 200) -> Response:

@@ -10,7 +10,7 @@ from headwater.demo.client import ApiClient
 from headwater.sources.catalogue import SOURCES
 from headwater.terminal.tables import align
 
-MODELS = ("last_touch", "u_shaped")
+MODELS = ("last_touch", "u_shaped", "time_decay")
 WINDOW_DAYS = 30
 MAX_SOURCES = 15  # the most in one request
 UNATTRIBUTED = "unattributed"
@@ -62,4 +62,4 @@ def render(report: SampleReport, currency: str) -> str:
         rows.append([source, *(f"{amount:,.2f}" for amount in amounts)])
     totals = [sum(report.by_model[model].values(), Decimal(0)) for model in MODELS]
     rows.append(["total", *(f"{amount:,.2f}" for amount in totals)])
-    return align(rows, right=(1, 2))
+    return align(rows, right=range(1, 1 + len(MODELS)))

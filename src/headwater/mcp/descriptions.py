@@ -25,6 +25,8 @@ MODELS_IN_WORDS = {
     "linear": "The same credit for every touchpoint.",
     "linear_paid": "The same credit for every touchpoint from a paid source; none for others.",
     "u_shaped": "40 % to the first touchpoint, 40 % to the last, 20 % shared by those between.",
+    "time_decay": "To each touchpoint half as much as to one a half-life later (the Space's "
+    "half_life_days).",
 }
 assert MODELS_IN_WORDS.keys() == MODELS.keys()
 
@@ -45,6 +47,7 @@ async def describe_space(context: ToolContext) -> dict[str, Any]:
         "event_counts": contents.event_counts,
         "not_known": _unknowns(contents),
         "company_identity_mode": space.company_identity_mode,
+        "half_life_days": space.half_life_days,
         "event_labels": space.event_labels,
         "field_labels": space.field_labels,
         "may_write": context.may_write,

@@ -41,6 +41,7 @@ POSTING_OCTETS = 12
 # out credit every source in the window (that counts for them), and so have one number.
 _PLACES = {
     "first_touch": 0, "last_touch": 1, "linear": 2, "linear_paid": 2, "u_shaped": 2,
+    "time_decay": 2,
     "first_platform_touch": 3, "last_platform_touch": 4, "last_non_direct_touch": 5,
 }  # fmt: skip
 _PICKS = [name for name in _PLACES if MODELS[name].take is not CreditedTouches.EACH]

@@ -10,7 +10,13 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from headwater.attribution.credits import Credited, Crediting, TouchSlices, are_sources_among
+from headwater.attribution.credits import (
+    Credited,
+    Crediting,
+    TouchAges,
+    TouchSlices,
+    are_sources_among,
+)
 from headwater.attribution.models import MODELS
 from headwater.paths.lookup import are_among
 from headwater.paths.path_data import BoolArray, Column, IntArray, PathData
@@ -25,6 +31,10 @@ WHOLE_EVENT = 5 * lcm(*range(1, 41))
 """The units in which an event itself is shared out, as its amount is. Every model's shares of a
 path of up to 40 touches are whole numbers of them, and of a longer one nearly so; either way they
 add up to the event.
+"""
+WEIGHED_EVENT = 5 * lcm(*range(1, 21))
+"""The same where touches have weights, of which hardly any share is a whole number: a billion units
+and a little more, which times a weight fit 64 bits. A divisor of WHOLE_EVENT.
 """
 
 STATUSES = (None, *NoCredit, "left_out")
@@ -104,7 +114,9 @@ class ChosenEvents:
 
     @cached_property
     def crediting(self) -> Crediting:
-        return Crediting(self.slices, self.paths[Column.SOURCES])
+        days = self.scope.half_life_days
+        ages = None if days is None else TouchAges(self.paths[Column.TOUCH_SECONDS], days)
+        return Crediting(self.slices, self.paths[Column.SOURCES], ages)
 
     @cached_property
     def touched(self) -> Pairs:
@@ -212,9 +224,11 @@ class ModelCredit:
         return self.credited.shares(units, self._spread) * factor[self.credited.events]
 
     def _event_unit(self) -> int:
-        """Return the number of units for an event that gives the same shares as WHOLE_EVENT, and is
-        as small as the longest path allows.
+        """Return the number of units for an event. Without weights it is one that gives the same
+        shares as WHOLE_EVENT, as small as the longest path allows.
         """
+        if MODELS[self.model].goes_by_age:
+            return WEIGHED_EVENT
         longest = int(self.credited.counts.max(initial=1))
         return 5 * lcm(*range(1, 1 + longest)) if longest <= 40 else WHOLE_EVENT
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 
+from headwater.attribution.models import MODELS
 from headwater.contacts.filters import Condition
 
 
@@ -190,6 +191,11 @@ class ReportQuery:
         measured = not ON_PATHS.isdisjoint(self.measures)
         by_path = not OF_PATHS.isdisjoint(self.group_by) or self.filters.names(OF_PATHS)
         return self.by_touch or self.of_some_touches or measured or by_path
+
+    @property
+    def goes_by_age(self) -> bool:
+        """True when credit depends on the time between touches."""
+        return any(MODELS[model].goes_by_age for model in self.models)
 
 
 @dataclass(frozen=True)

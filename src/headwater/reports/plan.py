@@ -54,6 +54,8 @@ class ReportScope:
     """The groups that the touches whose credit counts are in."""
     first_orders: FirstOrders | None = None
     """Only for counting new customers."""
+    half_life_days: int | None = None
+    """Of the Space; only where credit goes by the age of touches."""
 
     @property
     def touch_columns(self) -> tuple[Column, ...]:
@@ -112,6 +114,8 @@ class Plan:
             columns.append(Column.CONTACTS)
         if self.is_about_touches:
             columns += [*window_columns(self.query.window_days), Column.SOURCES]
+            if self.scope.half_life_days is not None:
+                columns.append(Column.TOUCH_SECONDS)
         if self.needs(Measure.DAYS_TO_CONVERSION):
             columns.append(Column.TOUCH_SECONDS)
         return tuple(dict.fromkeys(columns))

@@ -106,6 +106,7 @@ class PlanLoader:
             frozenset(SOURCE_IDS[name] for name in filters.sources), tag_sets,
             tuple(each for each in only if each.of_touch),
             await self._groups.first_orders() if Measure.NEW_CUSTOMERS in self._measures else None,
+            self._reader.space.half_life_days if self._subject.goes_by_age else None,
         )  # fmt: skip
 
     async def _selected(self) -> tuple[EventConditions, IntArray | None]:

@@ -31,6 +31,8 @@ class Space:
     """Values of utm_source, in lower case, to the listed sources that they stand for here."""
     ad_consent: Literal["granted", "denied", "unknown"]
     """The consent of events that have none of their own."""
+    half_life_days: int
+    """The days by which an older touchpoint has half the credit of a later one, by time decay."""
     event_labels: dict[str, str]
     """`custom_event_N` to its label."""
     field_labels: dict[str, str]

@@ -22,11 +22,13 @@ from headwater.spaces.custom_fields import SLOT_NAMES
 
 MAX_TEXT = 255
 MAX_IGNORED = 1000
+MOST_DAYS = 365
+"""Of a half-life."""
 MAX_SOURCE_NAMES = 1000
 """Of a Space: they are read with every batch."""
 CUSTOM_EVENTS = tuple(f"custom_event_{number}" for number in range(1, 51))
 
-Setting = str | list[str]
+Setting = str | int | list[str]
 
 
 @dataclass(slots=True)
@@ -173,6 +175,12 @@ def _limit(value: str) -> int | None:
     return int(value)
 
 
+def _half_life(value: str) -> int:
+    if not re.fullmatch("[0-9]{1,3}", value, re.ASCII) or not 1 <= int(value) <= MOST_DAYS:
+        raise ValueError(f"must be a whole number of days from 1 to {MOST_DAYS}")
+    return int(value)
+
+
 SETTINGS: dict[str, Callable[[str], Setting]] = {
     "name": _name,
     "timezone": _timezone,
@@ -185,6 +193,7 @@ SETTINGS: dict[str, Callable[[str], Setting]] = {
     "excluded_referrers": _hosts,
     "heeded_referrers": _hosts,
     "ad_consent": _one_of("granted", "denied", "unknown"),
+    "half_life_days": _half_life,
 }
 GROUPS: dict[str, tuple[str, ...]] = {
     "event_label": CUSTOM_EVENTS,

@@ -14,12 +14,15 @@ from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 
+from tests.support.decay import decayed_fractions
 from tests.support.report_model.facts import Event, Touchpoint
 
 EVENT_UNITS = 5 * 5342931457063200
 """The units of an event itself: five times the least common multiple of 1 to 40. Shares of a path
 of up to 40 touches are whole numbers of them.
 """
+WEIGHED_EVENT_UNITS = 5 * 232792560
+"""The same where touches have weights: five times the least common multiple of 1 to 20."""
 
 
 @dataclass(frozen=True)
@@ -117,8 +120,13 @@ def fractions_of(model: str, path: Sequence[Touchpoint]) -> list[tuple[Touchpoin
 
 def credits_of(model: str, event: Event, path: Sequence[Touchpoint]) -> list[Credit]:
     """The credited touches of an event whose path within the window this is."""
-    fractions = fractions_of(model, path)
-    parts = shared_out(EVENT_UNITS, [fraction for _, fraction in fractions])
+    if model == "time_decay":
+        by_age = decayed_fractions([touch.occurred_at for touch in path])
+        fractions = list(zip(path, by_age, strict=True))
+    else:
+        fractions = fractions_of(model, path)
+    of_event = WEIGHED_EVENT_UNITS if model == "time_decay" else EVENT_UNITS
+    parts = shared_out(of_event, [fraction for _, fraction in fractions])
     amount = event.amount if event.amount is not None else Decimal(0)
     unit = unit_of(amount)
     units = abs(Fraction(amount)) / unit
@@ -126,7 +134,7 @@ def credits_of(model: str, event: Event, path: Sequence[Touchpoint]) -> list[Cre
     sign = -1 if amount < 0 else 1
     amounts = shared_out(units.numerator, [fraction for _, fraction in fractions])
     return [
-        Credit(touch, Fraction(part, EVENT_UNITS), sign * share * unit)
+        Credit(touch, Fraction(part, of_event), sign * share * unit)
         for (touch, _), part, share in zip(fractions, parts, amounts, strict=True)
     ]
 

@@ -727,6 +727,7 @@ AttributionModel: TypeAlias = Literal[
     "last_platform_touch",
     "linear_paid",
     "u_shaped",
+    "time_decay",
     "last_non_direct_touch",
 ]
 

@@ -73,9 +73,9 @@ TOOLS = (
         name="get_space",
         title="Get the Space",
         description=(
-            "The Space's name, time zone, currency, today's date, its first and last event, the "
-            "events there are, the names people gave to custom events and fields, and what is not "
-            "known. Call it first: all times and amounts are on its clock and in its currency."
+            "The Space's name, time zone, currency, today's date, first and last event, the "
+            "events there are, the names of custom events and fields, and what is not known. "
+            "Call it first: times and amounts are on its clock and in its currency."
         ),
         answer=object_schema(
             {
@@ -83,7 +83,8 @@ TOOLS = (
                 "first_event": TEXT_OR_NULL, "last_event": TEXT_OR_NULL,
                 "event_counts": {"type": "object", "additionalProperties": {"type": "integer"}},
                 "not_known": {"type": "array", "items": TEXT},
-                "company_identity_mode": TEXT, "event_labels": _LABELS, "field_labels": _LABELS,
+                "company_identity_mode": TEXT, "half_life_days": {"type": "integer"},
+                "event_labels": _LABELS, "field_labels": _LABELS,
                 "may_write": {"type": "boolean"},
             }
         ),

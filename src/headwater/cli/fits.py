@@ -1,0 +1,100 @@
+"""`headwater fit …`: weights of sources by data-driven models, kept as snapshots."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import asdict
+from typing import Any
+
+from headwater.attribution.models import WINDOWS
+from headwater.fits.models import Fit, FitRequest
+from headwater.fits.store import (
+    check_fit,
+    fetch_fit,
+    fetch_weights,
+    list_fits,
+    make_fit,
+    remove_fit,
+)
+from headwater.http.timerange import TimeRange, parse_day, whole_days
+from headwater.settings import Settings
+from headwater.spaces.models import Space
+from headwater.spaces.spaces import fetch_space
+from headwater.terminal.command import CommandGroup, Option
+from headwater.terminal.connection import transaction
+from headwater.terminal.execution import prints
+from headwater.terminal.failure import Failure
+from headwater.terminal.options import JSON, NAME, SPACE
+from headwater.terminal.output import Output, Row
+
+group = CommandGroup()
+
+
+@group.command(
+    "make",
+    "estimate the weights of sources, and keep them",
+    SPACE,
+    NAME,
+    Option("--event", required=True, metavar="E", help="the name of the conversions' events"),
+    Option("--start-date", required=True, metavar="D", help="the first day, YYYY-MM-DD"),
+    Option("--end-date", required=True, metavar="D", help="the last day"),
+    Option("--window", type=int, choices=WINDOWS, default=30, help="days before a conversion (30)"),
+    JSON,
+)
+@prints
+async def make(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
+        space = await fetch_space(connection, arguments.space)
+    request = FitRequest(arguments.event, _time(space, arguments), arguments.window)
+    async with transaction(settings) as connection:
+        fit = await make_fit(connection, arguments.space, arguments.name, request)
+        weights = await fetch_weights(connection, arguments.space, fit.id)
+    return [asdict(weight) for weight in weights]
+
+
+@group.command("list", "list the fits of a Space", SPACE, JSON)
+@prints
+async def list_all(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
+        return [_describe(fit) for fit in await list_fits(connection, arguments.space)]
+
+
+@group.command("show", "print the weights of a fit", SPACE, NAME, JSON)
+@prints
+async def show(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
+        fit = await fetch_fit(connection, arguments.space, arguments.name)
+        weights = await fetch_weights(connection, arguments.space, fit.id)
+    return [asdict(weight) for weight in weights]
+
+
+@group.command("check", "make a fit anew, and compare", SPACE, NAME, JSON)
+@prints
+async def check(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
+        fit = await fetch_fit(connection, arguments.space, arguments.name)
+        return asdict(await check_fit(connection, arguments.space, fit))
+
+
+@group.command("remove", "remove a fit", SPACE, NAME, JSON)
+@prints
+async def remove(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
+        await remove_fit(connection, arguments.space, arguments.name)
+    return {"removed": arguments.name}
+
+
+def _time(space: Space, arguments: Namespace) -> TimeRange:
+    """Return the days on the Space's clock. Raises Failure."""
+    try:
+        first, last = (parse_day(text) for text in (arguments.start_date, arguments.end_date))
+    except ValueError as error:
+        raise Failure(f"--start-date and --end-date: each {error}") from None
+    if last < first:
+        raise Failure("--end-date must not be before --start-date")
+    return whole_days(first, last, space.zone)
+
+
+def _describe(fit: Fit) -> Row:
+    described: dict[str, Any] = asdict(fit)
+    return {name: value for name, value in described.items() if name not in ("id", "counts")}

@@ -1,0 +1,1 @@
+"""Fits: data-driven weights of sources, estimated from the paths of a Space."""

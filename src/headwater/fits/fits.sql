@@ -1,0 +1,78 @@
+-- name: snapshot
+-- Conversions and those who were lost are counted as of one moment.
+SET TRANSACTION ISOLATION LEVEL REPEATABLE READ;
+
+-- name: converted
+-- Every conversion of a name in a time, with the sources of the touches before it that are in the
+-- window, two octets each, in order; NULL without any.
+SELECT e.contact_id, p.sources
+FROM events e
+CROSS JOIN LATERAL (
+    SELECT string_agg(int2send(t.source_id), '' ORDER BY t.occurred_at, t.id) AS sources
+    FROM touchpoints t
+    WHERE t.space_id = %(space_id)s AND t.contact_id = e.contact_id
+      AND t.occurred_at <= e.event_time
+      AND (%(lookback)s = 0
+           OR t.occurred_at >= e.event_time - make_interval(secs => %(lookback)s))) p
+WHERE e.space_id = %(space_id)s AND e.event_name = %(event_name)s
+  AND e.event_time >= %(start)s AND e.event_time < %(end)s;
+
+-- name: lost
+-- Everybody with touches in the time and without such a conversion in it: the sources of those
+-- touches that are within the window before the last of them.
+SELECT t.contact_id, string_agg(int2send(t.source_id), '' ORDER BY t.occurred_at, t.id)
+FROM (
+    SELECT t.contact_id, t.occurred_at, t.id, t.source_id,
+           max(t.occurred_at) OVER (PARTITION BY t.contact_id) AS latest
+    FROM touchpoints t
+    WHERE t.space_id = %(space_id)s
+      AND t.occurred_at >= %(start)s AND t.occurred_at < %(end)s) t
+WHERE (%(lookback)s = 0 OR t.occurred_at >= t.latest - make_interval(secs => %(lookback)s))
+  AND NOT EXISTS (
+    SELECT FROM events e
+    WHERE e.space_id = %(space_id)s AND e.contact_id = t.contact_id
+      AND e.event_name = %(event_name)s
+      AND e.event_time >= %(start)s AND e.event_time < %(end)s)
+GROUP BY t.contact_id;
+
+-- name: put
+-- A fit. None is written when its name is taken.
+INSERT INTO fits (space_id, name, event_name, start_at, end_at, window_days, conversions, lost,
+                  untouched, counts, digest)
+VALUES (%(space_id)s, %(name)s, %(event_name)s, %(start)s, %(end)s, %(window_days)s,
+        %(conversions)s, %(lost)s, %(untouched)s, %(counts)s, %(digest)s)
+ON CONFLICT (space_id, name) DO NOTHING
+RETURNING id;
+
+-- name: put_weights
+-- The weights that were estimated.
+INSERT INTO fitted_weights (space_id, fit_id, model, source, weight, low, high)
+SELECT %(space_id)s, %(fit_id)s, w.model, w.source, w.weight, w.low, w.high
+FROM unnest(%(models)s::text[], %(sources)s::text[], %(weights)s::numeric[], %(lows)s::numeric[],
+            %(highs)s::numeric[]) AS w (model, source, weight, low, high);
+
+-- name: list
+-- The fits of a Space, the newest first.
+SELECT f.id, f.name, f.event_name, f.start_at, f.end_at, f.window_days, f.conversions, f.lost,
+       f.untouched, f.counts, f.digest, f.made_at
+FROM fits f
+WHERE f.space_id = %(space_id)s
+ORDER BY f.id DESC;
+
+-- name: fetch
+-- One fit, by its name.
+SELECT f.id, f.name, f.event_name, f.start_at, f.end_at, f.window_days, f.conversions, f.lost,
+       f.untouched, f.counts, f.digest, f.made_at
+FROM fits f
+WHERE f.space_id = %(space_id)s AND f.name = %(name)s;
+
+-- name: weights
+-- The weights of a fit, the largest of each model first.
+SELECT w.model, w.source, w.weight, w.low, w.high
+FROM fitted_weights w
+WHERE w.space_id = %(space_id)s AND w.fit_id = %(fit_id)s
+ORDER BY w.model, w.weight DESC, w.source;
+
+-- name: remove
+-- A fit, and its weights with it.
+DELETE FROM fits f WHERE f.space_id = %(space_id)s AND f.name = %(name)s;

@@ -1,0 +1,122 @@
+"""Journeys: the sources that contacts came from, in order, until they converted or were lost; as
+columns of numbers, in which equal journeys are one kind. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater.sources.catalogue import SOURCES
+
+IntArray = NDArray[np.integer[Any]]
+FloatArray = NDArray[np.float64]
+
+START = 0
+"""The state before the first touch. Sources follow, by their numbers."""
+CONVERSION = 1 + len(SOURCES)
+NULL = CONVERSION + 1
+"""The state of those who were lost."""
+STATES = NULL + 1
+
+
+@dataclass(frozen=True)
+class Journey:
+    """One conversion with the touches before it, or somebody's touches without any."""
+
+    contact_id: int
+    source_ids: tuple[int, ...]
+    """Of its touches, in order; at least one."""
+    converted: bool
+
+
+# Three contacts, of whom the second bought twice, over sources 1 and 2:
+#
+#     contact   journey              kind
+#     A         1 2 conversion       0
+#     B         1 2 conversion       0
+#     B         2 conversion         1
+#     C         1 null               2
+#
+#     kind      transitions                               sources
+#     0         start→1  1→2  2→conversion                {1, 2}
+#     1         start→2  2→conversion                     {2}
+#     2         start→1  1→null                           {1}
+#
+# All that models need are counts of kinds, and a resample of contacts is other counts of the same.
+
+
+@dataclass(frozen=True)
+class JourneyKinds:
+    """Journeys by their kinds."""
+
+    contacts: IntArray
+    """Of each journey, the place of its contact among all, from 0."""
+    kinds: IntArray
+    """Of each journey, its kind."""
+    step_kinds: IntArray
+    """Of each transition of each kind, the kind."""
+    steps: IntArray
+    """And the transition: the state it leaves times STATES, plus the one it enters."""
+    source_sets: IntArray
+    """Of each kind, its sources, bit n for number n."""
+    converted: NDArray[np.bool_]
+    """Of each kind, whether it ends in a conversion."""
+
+    @cached_property
+    def counts(self) -> FloatArray:
+        """The number of journeys of each kind."""
+        return self.counted(np.ones(int(self.contacts.max(initial=-1)) + 1))
+
+    def counted(self, weights: FloatArray) -> FloatArray:
+        """Return the same where each contact counts as often as its weight says."""
+        size = len(self.converted)
+        counts = np.bincount(self.kinds, weights[self.contacts], minlength=size)
+        return counts.astype(np.float64)
+
+    @property
+    def conversions(self) -> int:
+        return int(self.counts[self.converted].sum())
+
+    @property
+    def lost(self) -> int:
+        return int(self.counts[~self.converted].sum())
+
+    def transitions(self, counts: FloatArray) -> FloatArray:
+        """Return how many transitions there are from every state to every other, where there are
+        so many journeys of each kind.
+        """
+        flat = np.bincount(self.steps, counts[self.step_kinds], minlength=STATES * STATES)
+        return flat.astype(np.float64).reshape(STATES, STATES)
+
+
+def gather_journeys(journeys: Iterable[Journey]) -> JourneyKinds:
+    """Return journeys by their kinds."""
+    numbers: dict[tuple[tuple[int, ...], bool], int] = {}
+    places: dict[int, int] = {}
+    contacts: list[int] = []
+    kinds: list[int] = []
+    for journey in journeys:
+        kinds.append(numbers.setdefault((journey.source_ids, journey.converted), len(numbers)))
+        contacts.append(places.setdefault(journey.contact_id, len(places)))
+    step_kinds: list[int] = []
+    steps: list[int] = []
+    for (source_ids, converted), kind in numbers.items():
+        states = [START, *source_ids, CONVERSION if converted else NULL]
+        steps += [left * STATES + entered for left, entered in pairwise(states)]
+        step_kinds += [kind] * (len(states) - 1)
+    return JourneyKinds(
+        _column(contacts), _column(kinds), _column(step_kinds), _column(steps),
+        _column([sum(1 << each for each in set(source_ids)) for source_ids, _ in numbers]),
+        np.array([converted for _, converted in numbers], dtype=np.bool_),
+    )  # fmt: skip
+
+
+def _column(values: list[int]) -> IntArray:
+    return np.array(values, dtype=np.int64)

@@ -1,0 +1,78 @@
+"""A world in which the weights of sources are known: journeys drawn from a chain that is told."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from random import Random
+
+from headwater.fits.journeys import Journey
+
+SOURCES = (1, 2, 3, 4)
+CONVERTED, LOST = "converted", "lost"
+Step = int | str
+
+# From a source (0 is the start) to the next, with the chance of each.
+CHAIN: dict[int, dict[Step, float]] = {
+    0: {1: 0.4, 2: 0.3, 3: 0.2, 4: 0.1},
+    1: {1: 0.1, 2: 0.3, 3: 0.1, CONVERTED: 0.1, LOST: 0.4},
+    2: {1: 0.1, 3: 0.2, 4: 0.1, CONVERTED: 0.25, LOST: 0.35},
+    3: {2: 0.1, 4: 0.3, CONVERTED: 0.1, LOST: 0.5},
+    4: {1: 0.1, 3: 0.1, CONVERTED: 0.5, LOST: 0.3},
+}
+
+
+def drawn(dice: Random, contacts: int) -> list[Journey]:
+    """Journeys of so many contacts, one in four of whom has two."""
+    journeys: list[Journey] = []
+    for contact_id in range(contacts):
+        for _ in range(1 + (dice.random() < 0.25)):
+            path: list[int] = []
+            at: Step = _next(dice, 0)
+            while isinstance(at, int):
+                path.append(at)
+                at = _next(dice, at)
+            journeys.append(Journey(contact_id, tuple(path), at == CONVERTED))
+    return journeys
+
+
+def _next(dice: Random, at: int) -> Step:
+    return dice.choices(list(CHAIN[at]), list(CHAIN[at].values()))[0]
+
+
+def markov_truth() -> dict[int, float]:
+    """The weight of every source: each is taken out in turn, and leads to nowhere."""
+    whole = _conversion(without=None)
+    effects = {source: 1 - _conversion(without=source) / whole for source in SOURCES}
+    return {source: effect / sum(effects.values()) for source, effect in effects.items()}
+
+
+def _conversion(without: int | None) -> float:
+    """The chance to convert, by going through the chain step after step."""
+    converted, there = 0.0, {0: 1.0}
+    for _ in range(400):
+        moved: dict[int, float] = defaultdict(float)
+        for at, mass in there.items():
+            for following, chance in CHAIN[at].items():
+                if following == CONVERTED:
+                    converted += mass * chance
+                elif isinstance(following, int) and following != without:
+                    moved[following] += mass * chance
+        there = moved
+    return converted
+
+
+def shapley_truth() -> dict[int, float]:
+    """The weight of every source: of each conversion an equal part to its distinct sources."""
+    weights: dict[int, float] = defaultdict(float)
+    there: dict[tuple[int, frozenset[int]], float] = {(0, frozenset()): 1.0}
+    for _ in range(400):
+        moved: dict[tuple[int, frozenset[int]], float] = defaultdict(float)
+        for (at, met), mass in there.items():
+            for following, chance in CHAIN[at].items():
+                if following == CONVERTED:
+                    for source in met:
+                        weights[source] += mass * chance / len(met)
+                elif isinstance(following, int):
+                    moved[following, met | {following}] += mass * chance
+        there = moved
+    return {source: weights[source] / sum(weights.values()) for source in SOURCES}
