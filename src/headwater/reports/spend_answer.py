@@ -102,7 +102,7 @@ def _columns(report: CostReport) -> list[str]:
 
 def _values(figures: CostFigures) -> list[float | None]:
     return [
-        float(figures.spend), figures.spent[1], figures.spent[2],
+        float(figures.spend), figures.impressions, figures.clicks,
         number(figures.credited_revenue), number(figures.credited_events), figures.new_customers,
         number(figures.new_customer_revenue), number(figures.roas), number(figures.cpa),
         number(figures.cac),

@@ -72,6 +72,14 @@ class CostFigures:
         return plain(Decimal(self.spent[0]) / MILLIONTHS)
 
     @property
+    def impressions(self) -> int:
+        return self.spent[1]
+
+    @property
+    def clicks(self) -> int:
+        return self.spent[2]
+
+    @property
     def platform_conversions(self) -> Decimal:
         return plain(Decimal(self.spent[3]) / MILLIONTHS)
 
