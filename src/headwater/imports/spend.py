@@ -39,6 +39,8 @@ _UNKNOWN = (
 _NO_CURRENCY = "the file names no currency: say --currency EUR"
 _MOST_LINES_BEFORE = 20
 """The lines that an export may have before its header: a title, the days, the account."""
+_LOOKED_AT = 64 * 1024
+"""The bytes by which a table is known: a header and some rows."""
 _COMPACT = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})")
 _NOTHING = {"--", "-", "—"}
 
@@ -59,6 +61,7 @@ def find_table(
     """Return the table of a file that begins with `head`; None where none is recognized, and none
     has the columns that are mapped. Raises UnreadableError for what is no text.
     """
+    head = head[:_LOOKED_AT]
     encoding = read_dialect(head, is_utf8=_is_utf8(head)).encoding
     lines = io.StringIO(head.decode(encoding, "replace").lstrip("\ufeff"), newline="").readlines()
     for before in range(min(_MOST_LINES_BEFORE, len(lines))):

@@ -1,5 +1,5 @@
-"""What ads have cost beside what they brought, by source, campaign, ad set and ad. Every cent of
-the ledger is in a row, or in the line of what is in none.
+"""Campaigns: the cost of ads beside what they brought, by source, campaign, ad set and ad. Every
+cent of the ledger is in a row, or in the line of spend that is in none.
 """
 
 from __future__ import annotations
