@@ -147,6 +147,25 @@ def test_all_adds_up_and_leads_to_events(
     ]
 
 
+def test_contribution(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+    """It is a column once the Space has a cost rate, which is one of its settings."""
+    order(stage, "google_ads", "100")
+    put(spent(3, "google", 20))
+    assert "Contribution" not in page_of(owner, space_id).headlines
+    settings = f"/console/spaces/{space_id}/settings"
+    refused = owner.browser.fill(settings, settings, cost_rate="101")
+    assert "must be a percentage from 0 to 100" in refused.text.replace("Must", "must")
+    assert (
+        "The settings are saved" in owner.browser.fill(settings, settings, cost_rate="12,5 %").text
+    )
+    assert 'name="cost_rate" type="text" value="12.5"' in owner.browser.get(settings).text
+    page = page_of(owner, space_id)
+    assert values(page.row("rows", "Google ads"), "contribution") == ["67.5"]
+    assert page.headlines["Contribution"].value == "67.5"
+    owner.browser.fill(settings, settings, cost_rate="")
+    assert "Contribution" not in page_of(owner, space_id).headlines
+
+
 def test_without_spend(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
     """It says how spend is brought in, or on which days there is some."""
     page = page_of(owner, space_id)

@@ -111,8 +111,8 @@ NOW = 1_790_000_000.0
 SPACE = Space(
     id=1, name="Shop", timezone="Europe/Paris", currency="EUR", company_identity_mode="auto",
     subscription="active", phone_region=None, ignored_identifiers=[], own_domains=[],
-    excluded_referrers=[], heeded_referrers=[], ad_consent="granted", event_labels={},
-    field_labels={}, source_names={},
+    excluded_referrers=[], heeded_referrers=[], ad_consent="granted", cost_rate=None,
+    event_labels={}, field_labels={}, source_names={},
 )  # fmt: skip
 MOMENT = datetime(2026, 11, 1, tzinfo=UTC)
 

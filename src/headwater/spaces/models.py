@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Literal
 from zoneinfo import ZoneInfo
@@ -31,6 +32,8 @@ class Space:
     """Values of utm_source, in lower case, to the listed sources that they stand for here."""
     ad_consent: Literal["granted", "denied", "unknown"]
     """The consent of events that have none of their own."""
+    cost_rate: Decimal | None
+    """What is sold costs so many per cent of its revenue; None where nobody has said it."""
     event_labels: dict[str, str]
     """`custom_event_N` to its label."""
     field_labels: dict[str, str]

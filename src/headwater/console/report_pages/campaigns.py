@@ -91,8 +91,9 @@ COLUMNS = (
     CostColumn("cpa", "CPA", Measure.REVENUE, welcome="down"),
     CostColumn("new_customers", "New customers", Measure.EVENTS, _NEW),
     CostColumn("cac", "CAC", Measure.REVENUE, welcome="down"),
+    CostColumn("contribution", "Contribution", Measure.REVENUE),
 )
-HEADLINES = ("spend", "credited_revenue", "roas", "cpa", "cac")
+HEADLINES = ("spend", "credited_revenue", "roas", "cpa", "cac", "contribution")
 CHANGES = frozenset({"spend", "credited_revenue", "roas"})
 """The columns that have a change in rows, too."""
 
@@ -259,12 +260,14 @@ async def show_campaigns(request: Request) -> Response:
         content = await page.load(CampaignReports(page, group).load)
     except REFUSED as error:
         problem = error
+    has_rate = page.space.cost_rate is not None
+    columns = [each for each in COLUMNS if has_rate or each.figure != "contribution"]
     also = {"group": str(group)} if group is not Group.SOURCE else {}
     menu = ChoiceLinks(view, path, also).own_menu("group", "Rows", GROUPS, group, Group.SOURCE)
     return page.render(
         "campaigns.html", read_bar(page.space, view, path, without=_NOT_HERE, also=also), problem,
-        page=content, menu=menu, group=GROUPS[group], columns=COLUMNS, changes=CHANGES,
-        headlines=[column for column in COLUMNS if column.figure in HEADLINES],
+        page=content, menu=menu, group=GROUPS[group], columns=columns, changes=CHANGES,
+        headlines=[column for column in columns if column.figure in HEADLINES],
         model=model_title(view.attribution_model).lower(),
         csv=view.link(f"{page.base}/campaigns.csv", **also),
     )  # fmt: skip
