@@ -49,15 +49,7 @@ def quick_reader(
     day_column, day_kind = named[DAY], kinds[DAY]
     figures = [(named[name], kinds[name]) if name in named else None for name in NUMBERS]
 
-    @lru_cache(_REMEMBERED)
-    def place_of(*cells: str) -> SpendRow:
-        """Return a row of the place and no figures. Raises ValueError."""
-        values = constants.copy()
-        for name, cell in zip(places, cells, strict=True):
-            value = kinds[name](cell)
-            if value is not None:
-                values[name] = value
-        return row_of(values, date=date.min, amount=Decimal(0), as_of=as_of)
+    place_of = _place_reader({name: kinds[name] for name in places}, constants, as_of)
 
     def read(row: FileRow) -> SpendRow | None:
         cells = row.values
@@ -78,6 +70,25 @@ def quick_reader(
         )  # fmt: skip
 
     return read
+
+
+def _place_reader(
+    kinds: Mapping[str, Callable[[str], Any]], constants: dict[str, Any], as_of: datetime
+) -> Callable[..., SpendRow]:
+    """Return what reads the cells of a place, by field, as a row without figures. It raises
+    ValueError for what breaks a rule.
+    """
+
+    @lru_cache(_REMEMBERED)
+    def place_of(*cells: str) -> SpendRow:
+        values = constants.copy()
+        for (name, read), cell in zip(kinds.items(), cells, strict=True):
+            value = read(cell)
+            if value is not None:
+                values[name] = value
+        return row_of(values, date=date.min, amount=Decimal(0), as_of=as_of)
+
+    return place_of
 
 
 def _reader(name: str, notation: Notation) -> Callable[[str], Any]:

@@ -1368,6 +1368,7 @@ class GetSpendReportAnswer(TypedDict):
     period: Period
     timezone: str
     currency: str
+    cost_rate: float | None
     attribution_model: str | None
     attribution_window: int
     date_basis: str
