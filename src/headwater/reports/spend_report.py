@@ -92,8 +92,8 @@ class CostFigures:
 
     @property
     def contribution(self) -> Decimal | None:
-        """What the Space's cost rate and spend leave of the credited revenue, exactly; None where
-        the Space has no cost rate.
+        """The rest of the credited revenue after the Space's cost rate and spend, exactly; None
+        where the Space has no cost rate.
         """
         if self.cost_rate is None:
             return None
