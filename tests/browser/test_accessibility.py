@@ -23,13 +23,13 @@ from tests.support.accounts import Accounts
 from tests.support.factories import NOON, Stage
 
 SPACE_PAGES = (
-    "", "/models", "/paths", "/events", "/people", "/people?q=nobody", "/setup", "/data-quality",
-    "/sites", "/orders", "/orders/webhooks/new", "/orders/imports/new",
+    "", "/models", "/paths", "/campaigns", "/events", "/people", "/people?q=nobody", "/setup",
+    "/data-quality", "/sites", "/orders", "/orders/webhooks/new", "/orders/imports/new",
     "/sources?url=shop.example%3Fgclid%3D1%23utm_source",
     "/links?address=shop.example%3Fgclid%3D1&source=email&campaign=1", "/links?address=x",
     "/links/many",
     "/live",
-    "/alerts", "/members", "/keys", "/share-links", "/notes", "/mcp", "/settings",
+    "/alerts", "/members", "/keys", "/share-links", "/notes", "/rates", "/mcp", "/settings",
     "/platforms",
 )  # fmt: skip
 WIDTHS = [1280, 390, 320]

@@ -59,7 +59,7 @@ def test_it_works(cli: Cli) -> None:
         "currency": "EUR", "company_identity_mode": "external_id", "subscription": "active",
         "phone_region": None, "ignored_identifiers": [], "own_domains": [],
         "excluded_referrers": [], "heeded_referrers": [], "ad_consent": "unknown",
-        "half_life_days": 7,
+        "half_life_days": 7, "cost_rate": None,
         "event_labels": {}, "field_labels": {}, "source_names": {},
         "limits": {},
     }  # fmt: skip

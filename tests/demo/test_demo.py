@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from headwater.demo import money
 from headwater.demo.journeys import journeys
 from headwater.demo.pretend_platforms import ACCESS_TOKEN, PIXEL_ID, PretendPlatforms, answer
 from headwater.demo.report import MODELS
@@ -57,6 +58,7 @@ def check_login(printed: str) -> None:
         assert [shop.name for shop in SHOPS if shop.name not in unescape(page.text)] == []
         check_connections(client)
         check_visits_and_imports(client)
+        check_money(client)
 
 
 def check_connections(client: httpx.Client) -> None:
@@ -97,6 +99,17 @@ def check_visits_and_imports(client: httpx.Client) -> None:
     assert "Telefonbestellungen.csv" in orders
 
 
+def check_money(client: httpx.Client) -> None:
+    """Spend and sales are in two currencies, and every one of them has its rates."""
+    page = client.get("/console/spaces/1/campaigns?period=last+90+days&group=campaign")
+    assert page.status_code == 200, page.text
+    text = unescape(page.text)
+    assert "Autumn hikes" in text
+    assert "Boots" in text
+    assert re.search(r"not broken down by campaign (?:240|360|480) = ", text), "fees of an account"
+    assert client.get("/console/spaces/2/campaigns").status_code == 200
+
+
 def tables(printed: str) -> list[list[str]]:
     """The reports' rows: a name and an amount by each model."""
     amount = r" +(-?[\d,]+\.\d\d)"
@@ -114,6 +127,20 @@ def test_it_works_and_again_adds_nothing(tmp_path: Path) -> None:
     assert "set_up" not in first
     assert "unattributed" in first
     assert len(tables(first)) > 16
+
+
+def test_money_is_the_same_every_time() -> None:
+    for shop in SHOPS:
+        rows = money.spend(shop, NOW)
+        assert rows == money.spend(shop, NOW)
+        assert len({row["currency"] for row in rows}) == 2
+        known = {(rate["date"], rate["base"]) for rate in money.rates(shop, NOW)}
+        own = shop.settings["currency"]
+        sold = [event for event in journeys(shop, NOW).events if "currency" in event]
+        assert bool(sold) == (shop.abroad is not None)
+        foreign = {(row["date"], row["currency"]) for row in rows if row["currency"] != own}
+        foreign |= {(event["event_time"][:10], event["currency"]) for event in sold}
+        assert foreign <= known
 
 
 def test_the_pretend_platforms() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from headwater.imports.dialects import HEAD_BYTES, delimiter_of
+from contextlib import suppress
+
+from headwater.imports.dialects import HEAD_BYTES, UnreadableError, delimiter_of
 from headwater.imports.files import LONGEST_ROW
 from headwater.imports.notation import Notation, guess_dates, guess_decimals
+from headwater.imports.spend import find_table
 from tests.hostile.growth import Door
 
 
@@ -17,7 +20,14 @@ def _written(text: str) -> None:
         notation.time(text)
 
 
+def _table(text: str) -> None:
+    """The beginning of an uploaded file of spend."""
+    with suppress(UnreadableError):
+        find_table(text.encode("utf-8", "replace"))
+
+
 IMPORT_DOORS = [
+    Door("imports.spend", _table, HEAD_BYTES),
     Door("imports.delimiter", delimiter_of, HEAD_BYTES),
     Door("imports.notation", _written, LONGEST_ROW),
 ]

@@ -29,7 +29,6 @@ TRUSTED: Mapping[str, str] = {
     "http/exchange.py begin_exchange": "a head that the parser has bounded",
     "imports/rejected_rows.py": "a file that we wrote",
     "imports/files.py _table": "a file of the operator's, row by row",
-    "imports/spend.py find_table": "the beginning of a file of the operator's",
     "imports/previews.py": "a row that the checks have taken",
     "mail_server.py": "a setting of the operator",
     "mcp/pages.py": "rows that we wrote",

@@ -92,6 +92,25 @@ def test_revenue_of_new_customers(api: Api, space: Stage) -> None:
 
 
 @pytest.mark.usefixtures("space")
+def test_contribution_after_the_cost_rate(api: Api, space: Stage) -> None:
+    """What the rate and spend leave of revenue, in rows and totals; null until there is a rate."""
+    put(api, spent(12, "google", "25.123456"), spent(13, "billboard", 5))
+    assert report(api)["totals"]["contribution"] is None
+    space.connection.execute("UPDATE spaces SET cost_rate = 33.33 WHERE id = %s", (space.space_id,))
+    answer = report(api)
+    assert answer["cost_rate"] == Decimal("33.33")
+    assert rows(answer, "source", "contribution") == [
+        ("google_ads", Decimal("41.546544")), ("email", Decimal("13.334")),
+    ]  # fmt: skip
+    assert answer["unmatched"]["contribution"] == -5
+    assert answer["totals"]["contribution"] == Decimal("49.880544")
+    text = api.get("/reports/spend", params=MAY, accept="text/csv").text
+    assert [row["contribution"] for row in csv.DictReader(io.StringIO(text))] == [
+        "41.546544", "13.334", "-5",
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("space")
 def test_campaigns_of_a_source_and_what_is_not_broken_down(api: Api) -> None:
     campaign = {"account_id": "1", "campaign_id": "4711", "campaign_name": "Spring"}
     put(api, spent(12, "google", 25, **campaign), spent(12, "google", 40, account_id="1"),

@@ -1083,6 +1083,7 @@ export type GetSpendReportAnswer = {
   period: Period;
   timezone: string;
   currency: string;
+  cost_rate: number | null;
   attribution_model: string | null;
   attribution_window: number;
   date_basis: string;

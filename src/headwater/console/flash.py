@@ -28,6 +28,7 @@ class FlashMessage(StrEnum):
     NOTE_ADDED = "The note is added: charts mark its day."
     NOTE_CHANGED = "The note is changed."
     NOTE_REMOVED = "The note is deleted."
+    RATES_STORED = "The rates are stored: reports use them from now on."
     VIEW_REMOVED = "The view is removed."
     DESTINATION_RESUMED = "The destination is resumed: what waits is sent now."
     DESTINATION_PAUSED = "The destination is paused: nothing is sent, and what arrives is skipped."

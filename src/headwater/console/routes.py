@@ -36,11 +36,13 @@ from headwater.console.pages import pages_app, redirect
 from headwater.console.people_pages import company, contact, contact_changes, event, search
 from headwater.console.platform_pages import delivery, destination, overview, wizard
 from headwater.console.report_pages import (
+    campaigns,
     csv_file,
     events,
     models,
     notes,
     paths,
+    rates,
     revenue,
     saved_views,
     share_links,
@@ -70,6 +72,8 @@ PAGES = [
     *revenue.ROUTES,
     *models.ROUTES,
     *paths.ROUTES,
+    *campaigns.ROUTES,
+    *rates.ROUTES,
     *setup.ROUTES,
     *data_quality.ROUTES,
     *sites.ROUTES,

@@ -4,6 +4,7 @@ rate limits are the operator's, at a terminal; hosts that are no source are on t
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from starlette.requests import Request
@@ -71,6 +72,8 @@ async def post_settings(request: Request) -> Response:
 def _text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))  # type: ignore[reportUnknownArgumentType]
+    if isinstance(value, Decimal):
+        return f"{value:f}"
     return "" if value is None else str(value)
 
 

@@ -56,6 +56,14 @@ class ApiClient:
         """The answer to a POST. Raises ApiError."""
         return self._request("POST", path, json.dumps(body))
 
+    def put(self, path: str, body: Any) -> Any:
+        """The answer to a PUT. Raises ApiError."""
+        return self._request("PUT", path, json.dumps(body))
+
+    def get(self, path: str, parameters: list[tuple[str, str]]) -> Any:
+        """The answer to a GET. Raises ApiError."""
+        return self._request("GET", f"{path}?{urlencode(parameters)}")
+
     def pages(self, path: str, parameters: list[tuple[str, str]]) -> Iterator[dict[str, Any]]:
         """Every row of a list, page after page. Raises ApiError."""
         cursor: list[tuple[str, str]] = []

@@ -38,6 +38,8 @@ COMPANIES = (
 SPORTS = ("hiking", "climbing", "running", "skiing")
 PLANS = ("starter", "team", "enterprise")
 REPEATED = 0.02
+ABROAD = 9
+"""One person of so many pays in another currency, where the shop sells abroad."""
 
 
 @dataclass
@@ -63,6 +65,12 @@ class SamplePerson:
     @property
     def _name(self) -> tuple[str, str]:
         return FIRST[self.number % len(FIRST)], LAST[self.number // 3 % len(LAST)]
+
+    @property
+    def _paid(self) -> Payload:
+        """The currency of the person's orders, where it is not the shop's."""
+        abroad = self.shop.abroad is not None and self.number % ABROAD == ABROAD - 1
+        return {"currency": self.shop.abroad} if abroad else {}
 
     def later(self, hours: float) -> None:
         """Let up to `hours` pass."""
@@ -102,15 +110,16 @@ class SamplePerson:
         """Order, and sometimes add to the order or send it back."""
         order = f"{self.shop.slug}-{self.number}-{len(self.events)}"
         amount = round(self.dice.choice(self.shop.prices) * self.dice.choice((1, 1, 1, 2)), 2)
-        self.known("purchase", amount=amount, order_id=order, trk_token=self.token)
+        self.known("purchase", amount=amount, order_id=order, trk_token=self.token, **self._paid)
         if self.dice.random() < 0.15:
             self.later(1)
             extra = round(amount * 0.3, 2)
             self.known("upsell_purchase", amount=extra, order_id=order, is_upsell=True,
-                       upsell_common_id=order)  # fmt: skip
+                       upsell_common_id=order, **self._paid)  # fmt: skip
         if self.dice.random() < 0.08:
             self.later(24 * 7)
-            self.known("purchase", amount=-amount, order_id=f"{order}-refund", order_name="Refund")
+            self.known("purchase", amount=-amount, order_id=f"{order}-refund", order_name="Refund",
+                       **self._paid)  # fmt: skip
 
     def known(self, name: str, **values: Any) -> None:
         """Do something under the person's own e-mail address."""

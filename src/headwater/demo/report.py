@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from headwater.demo.client import ApiClient
-from headwater.sources.catalogue import SOURCES
 from headwater.terminal.tables import align
 
 MODELS = ("last_touch", "u_shaped", "time_decay")
 WINDOW_DAYS = 30
-MAX_SOURCES = 15  # the most in one request
 UNATTRIBUTED = "unattributed"
-
-Parameters = list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -28,27 +24,20 @@ class SampleReport:
 
 def make_report(client: ApiClient, start: str, end: str) -> SampleReport:
     """The report of a period, its bounds written as the API takes them."""
-    base = [("start_date", start), ("end_date", end), ("fields", "amount"), ("per_page", "1000")]
+    base = [("start_date", start), ("end_date", end), ("measures", "credited_revenue")]
+    base += [("measures", "revenue"), ("group_by", "source"), ("limit", "1000")]
     base += [("event_names", name) for name in ("purchase", "upsell_purchase")]
-    amounts = {row["id"]: Decimal(row["amount"] or 0) for row in client.pages("/events", base)}
-    by_model = {model: _credited(client, base, model, amounts) for model in MODELS}
-    return SampleReport(sum(amounts.values(), Decimal(0)), by_model)
+    base += [("attribution_window", str(WINDOW_DAYS))]
+    reports = {
+        model: client.get("/reports", [*base, ("attribution_model", model)]) for model in MODELS
+    }
+    total = Decimal(reports[MODELS[0]]["overall"]["revenue"])
+    return SampleReport(total, {model: _credited(report) for model, report in reports.items()})
 
 
-def _credited(
-    client: ApiClient, base: Parameters, model: str, amounts: dict[int, Decimal]
-) -> dict[str, Decimal]:
-    credited: dict[str, Decimal] = defaultdict(Decimal)
-    uncredited = dict(amounts)
-    for start in range(0, len(SOURCES), MAX_SOURCES):
-        query = [*base, ("fields", "source"), ("attribution_model", model)]
-        query += [("attribution_window", str(WINDOW_DAYS))]
-        query += [("sources", source) for source in SOURCES[start : start + MAX_SOURCES]]
-        for row in client.pages("/events", query):
-            credited[row["source"]] += Decimal(row["amount"] or 0)
-            uncredited.pop(row["id"], None)
-    credited[UNATTRIBUTED] = sum(uncredited.values(), Decimal(0))
-    return dict(credited)
+def _credited(report: Any) -> dict[str, Decimal]:
+    credited = {row[0]: Decimal(row[1]) for row in report["rows"]}
+    return credited | {UNATTRIBUTED: Decimal(report["unattributed"]["credited_revenue"])}
 
 
 def render(report: SampleReport, currency: str) -> str:

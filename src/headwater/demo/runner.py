@@ -17,6 +17,7 @@ from headwater.accounts.members import add_member, fetch_member
 from headwater.accounts.passwords import Passwords
 from headwater.accounts.roles import Role
 from headwater.accounts.users import change_password, create_user, find_user
+from headwater.demo import money
 from headwater.demo.client import ApiClient
 from headwater.demo.connections import (
     connect_platforms,
@@ -171,6 +172,7 @@ class _Filling:
         every = [(sample, journeys(sample.shop, self._now)) for sample in self._samples]
         every[0][1].visits[:] = visits_seen(every[0][1].visits, self._now)
         for sample, sent in every:
+            self._send_money(sample)
             self._send_past(sample, sent)
         self._wait()
         first, sent = every[0]
@@ -185,6 +187,14 @@ class _Filling:
         self._test_site(first)
         for sample in self._samples:
             find_alerts(self._settings, sample.space)
+
+    def _send_money(self, sample: SampleSpace) -> None:
+        """Send what ads have cost, and rates for what is sold or spent in other currencies."""
+        client, shop = self._client(sample), sample.shop
+        for batch in _batches(money.rates(shop, self._now)):
+            client.put("/rates", {"rates": batch})
+        for batch in _batches(money.spend(shop, self._now)):
+            client.put("/spend", {"spend": batch})
 
     def _send_past(self, sample: SampleSpace, sent: Journeys) -> None:
         """Send all visits, the recent ones as page views, and the events of before."""

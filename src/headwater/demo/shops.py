@@ -19,6 +19,20 @@ class Channel:
 
 
 @dataclass(frozen=True)
+class AdAccount:
+    """An ad account of a business, and what it spends on a usual day."""
+
+    platform: str
+    id: str
+    currency: str
+    timezone: str
+    campaigns: tuple[tuple[str, str, float], ...]
+    """The id of each, its name unless links have that, and what it costs a day."""
+    fee: int = 0
+    """What the account as a whole costs on the first of a month, besides its campaigns."""
+
+
+@dataclass(frozen=True)
 class Shop:
     """A sample business, which becomes a Space."""
 
@@ -32,7 +46,10 @@ class Shop:
     prices: tuple[float, ...]
     pages: tuple[str, ...]
     channels: tuple[Channel, ...]
+    accounts: tuple[AdAccount, ...]
     seed: int
+    abroad: str | None = None
+    """The currency that some of its customers pay in."""
 
     @property
     def origin(self) -> str:
@@ -65,8 +82,9 @@ NORDLICHT = Shop(
     name="Nordlicht Outdoor (sample)",
     slug="nordlicht",
     settings=_LIMITS | {
-        "timezone": "Europe/Berlin", "currency": "EUR", "company_identity_mode": "auto",
-        "phone_region": "DE", "event_label.custom_event_1": "Newsletter",
+        "timezone": "Europe/Berlin", "currency": "EUR", "cost_rate": "45",
+        "company_identity_mode": "auto", "phone_region": "DE",
+        "event_label.custom_event_1": "Newsletter",
         "field_label.profile_field_1": "Favourite sport",
         "field_label.profile_field_16": "Shoe size",
         "field_label.profile_field_26": "Customer since",
@@ -91,7 +109,14 @@ NORDLICHT = Shop(
         Channel(3, {"utm_source": "fb-paid", "utm_medium": "post"}),
         Channel(14),
     ),
+    accounts=(
+        AdAccount("google", "123-456-7890", "EUR", "Europe/Berlin",
+                  (("21000000001", "Brand", 24.0), ("21000000002", "Boots", 31.0)), fee=120),
+        AdAccount("meta", "act_2385", "USD", "America/Los_Angeles",
+                  (("Autumn hikes", "", 38.0),)),
+    ),
     seed=1,
+    abroad="CHF",
 )  # fmt: skip
 
 HARBOR = Shop(
@@ -119,6 +144,12 @@ HARBOR = Shop(
         Channel(4, {}, "https://www.perplexity.ai/"),
         Channel(6, {}, "https://www.g2.com/products/harbor-analytics"),
         Channel(13),
+    ),
+    accounts=(
+        AdAccount("linkedin", "5012", "USD", "UTC",
+                  (("Founders Q4", "", 210.0), ("Retargeting", "", 65.0))),
+        AdAccount("google", "987-654-3210", "EUR", "Europe/Berlin",
+                  (("22000000001", "Analytics", 140.0),)),
     ),
     seed=2,
 )  # fmt: skip

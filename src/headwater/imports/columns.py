@@ -68,12 +68,19 @@ def read_mapping(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 
 def read_choices(
-    fields: Collection[str], chosen: Mapping[str, str], constants: Mapping[str, str]
+    fields: Collection[str],
+    chosen: Mapping[str, str],
+    constants: Mapping[str, str],
+    *,
+    maps_all: bool = False,
 ) -> Columns:
     """The columns of a table of which every one was chosen to be a field, or none (an empty text).
-    One that is what its name says is not mapped: so it is the same import as at a terminal.
+    One that is what its name says is not mapped, unless all are: so it is the same import as at a
+    terminal.
     """
-    mapped = sorted((column, name) for column, name in chosen.items() if name and name != column)
+    mapped = sorted(
+        (column, name) for column, name in chosen.items() if name and (maps_all or name != column)
+    )
     ignored = sorted(column for column, name in chosen.items() if not name and column in fields)
     return Columns(fields, tuple(mapped), tuple(ignored), tuple(sorted(constants.items())))
 

@@ -57,6 +57,8 @@ class Dialect:
     """One of ENCODINGS."""
     delimiter: str = ","
     """A key of DELIMITERS."""
+    lines_before: int = 0
+    """The lines before the header."""
 
     @property
     def error_handler(self) -> str:

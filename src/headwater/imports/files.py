@@ -62,8 +62,6 @@ class RowSource:
     """SHA-256 of the file as it is."""
     dialect: Dialect = USUAL_DIALECT
     """Of a CSV file."""
-    lines_before: int = 0
-    """The lines before a CSV file's header."""
 
     def head(self) -> bytes:
         """The file's beginning, as it is without compression."""
@@ -82,7 +80,7 @@ class RowSource:
             raise UnreadableError(f"the compressed file is damaged: {error}") from None
 
     def _table(self) -> Generator[tuple[int, list[str]]]:
-        return _table(self._lines(), self.dialect, self.lines_before)
+        return _table(self._lines(), self.dialect)
 
     def _lines(self) -> BinaryIO:
         self.raw.seek(0)
@@ -133,9 +131,7 @@ def _object(text: bytes) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
-def _table(
-    stream: BinaryIO, dialect: Dialect, lines_before: int
-) -> Generator[tuple[int, list[str]]]:
+def _table(stream: BinaryIO, dialect: Dialect) -> Generator[tuple[int, list[str]]]:
     """The header of a CSV file and then its rows, each with the line it ends on. A row that cannot
     be read is empty.
     """
@@ -143,11 +139,11 @@ def _table(
     text = io.TextIOWrapper(stream, dialect.encoding, errors=dialect.error_handler, newline="")
     try:
         lines = _bounded_lines(text)
-        for _ in range(lines_before):
+        for _ in range(dialect.lines_before):
             next(lines, "")
         first = next(lines, "")
         separates = SEPARATOR_LINE.fullmatch(first.strip()) is not None
-        skipped = lines_before + separates
+        skipped = dialect.lines_before + separates
         reader = csv.reader(
             lines if separates else chain([first], lines), delimiter=dialect.delimiter
         )

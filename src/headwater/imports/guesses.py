@@ -55,6 +55,7 @@ _NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "keyword": ("utmterm",),
     },
     "ads": {},
+    "spend": {},
 }  # fmt: skip
 """By kind and field, the names that columns of it have besides its own, the likeliest first."""
 

@@ -13,6 +13,7 @@ from headwater.imports.columns import Columns, read_choices
 from headwater.imports.dialects import Dialect
 from headwater.imports.kinds import KINDS
 from headwater.imports.notation import Notation
+from headwater.imports.spend import AS_OF
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,9 @@ class Reading:
 
     def columns_of(self, kind: str) -> Columns:
         """The columns of a kind's import."""
-        return read_choices(KINDS[kind].fields, self.columns, self.constants)
+        return read_choices(
+            KINDS[kind].fields, self.columns, self.constants, maps_all=KINDS[kind].maps_all
+        )
 
     @property
     def zone(self) -> ZoneInfo:
@@ -44,6 +47,13 @@ class Reading:
     def stored(self) -> dict[str, Any]:
         """Itself as JSON."""
         return asdict(self)
+
+
+def defaults_of(kind: str, uploaded_at: datetime) -> Mapping[str, str]:
+    """Return the fields that rows of an upload have unless they have their own: of spend, the
+    moment of its report.
+    """
+    return {AS_OF: uploaded_at.isoformat()} if AS_OF in KINDS[kind].fields else {}
 
 
 @dataclass(frozen=True)
@@ -62,6 +72,7 @@ class ImportJob:
     digest: bytes | None
     encoding: str
     delimiter: str
+    lines_before: int
     reading: dict[str, Any] | None
     again: bool
     bytes_done: int
@@ -86,7 +97,12 @@ class ImportJob:
     @property
     def dialect(self) -> Dialect:
         """The dialect of the file."""
-        return Dialect(self.encoding, self.delimiter)
+        return Dialect(self.encoding, self.delimiter, self.lines_before)
+
+    @property
+    def defaults(self) -> Mapping[str, str]:
+        """The fields of rows that have none of their own."""
+        return defaults_of(self.kind, self.created_at)
 
 
 @dataclass(frozen=True)
@@ -102,9 +118,11 @@ class ClaimedImport:
     digest: bytes
     encoding: str
     delimiter: str
+    lines_before: int
     reading: dict[str, Any]
     status: str
     attempts: int
+    created_at: datetime
 
     @property
     def is_check(self) -> bool:

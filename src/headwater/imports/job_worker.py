@@ -15,7 +15,7 @@ from headwater.imports import jobs
 from headwater.imports.dialects import Dialect, UnreadableError
 from headwater.imports.files import RowSource
 from headwater.imports.importer import Import, Progress
-from headwater.imports.job_models import ClaimedImport, Reading
+from headwater.imports.job_models import ClaimedImport, Reading, defaults_of
 from headwater.imports.job_refusals import JobRefusals
 from headwater.jobs.lease import LEASE, LeaseLostError, LeaseRenewal
 from headwater.jobs.stop import StopRequested
@@ -60,14 +60,14 @@ def _attempt(connection: Connection[Any], storage: Storage, url: str, job: Claim
 async def _run(storage: Storage, url: str, job: ClaimedImport, renewal: LeaseRenewal) -> None:
     async with await AsyncConnection.connect(url, autocommit=True, connect_timeout=5) as connection:
         with storage.open(job.file) as raw:
-            dialect = Dialect(job.encoding, job.delimiter)
+            dialect = Dialect(job.encoding, job.delimiter, job.lines_before)
             source = RowSource(raw, "csv", job.bytes, job.digest, dialect)
             refusals = JobRefusals(job)
             reading = Reading(**job.reading)
             run = Import(
                 await fetch_space(connection, job.space_id), job.kind, source,
                 reading.columns_of(job.kind), refusals, reading.zone, reading.notation,
-                dry=job.is_check,
+                defaults_of(job.kind, job.created_at), job.is_check,
             )  # fmt: skip
             if not await run.begin(connection, again=False):
                 await _complete(connection, job, run.progress, _stored_before(job, run.progress))

@@ -66,6 +66,7 @@ async def note_upload(
     values = {
         "space_id": space_id, "id": job_id, "bytes": survey.size, "digest": survey.digest,
         "encoding": dialect.encoding, "delimiter": dialect.delimiter,
+        "lines_before": dialect.lines_before,
     }  # fmt: skip
     await _change(connection, "uploaded", values)
 

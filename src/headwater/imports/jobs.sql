@@ -8,7 +8,7 @@ RETURNING id, file;
 -- The whole file is there. No row when it has been withdrawn meanwhile.
 UPDATE import_jobs x
 SET status = 'uploaded', bytes = %(bytes)s, digest = %(digest)s, encoding = %(encoding)s,
-    delimiter = %(delimiter)s
+    delimiter = %(delimiter)s, lines_before = %(lines_before)s
 WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.status = 'uploading'
 RETURNING x.id;
 
@@ -19,7 +19,7 @@ DELETE FROM import_jobs x WHERE x.space_id = %(space_id)s AND x.id = %(id)s;
 -- name: list
 -- The latest imports of a Space.
 SELECT x.id, x.kind, x.name, x.status, x.created_at, x.bytes, x.digest, x.encoding, x.delimiter,
-       x.reading, x.again, x.bytes_done, x.rows_done, x.taken, x.refused, x.error, x.file,
+       x.lines_before, x.reading, x.again, x.bytes_done, x.rows_done, x.taken, x.refused, x.error, x.file,
        x.ended_at
 FROM import_jobs x
 WHERE x.space_id = %(space_id)s AND x.status <> 'uploading'
@@ -29,7 +29,7 @@ LIMIT %(limit)s;
 -- name: fetch
 -- One import.
 SELECT x.id, x.kind, x.name, x.status, x.created_at, x.bytes, x.digest, x.encoding, x.delimiter,
-       x.reading, x.again, x.bytes_done, x.rows_done, x.taken, x.refused, x.error, x.file,
+       x.lines_before, x.reading, x.again, x.bytes_done, x.rows_done, x.taken, x.refused, x.error, x.file,
        x.ended_at
 FROM import_jobs x
 WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.status <> 'uploading';
@@ -101,7 +101,7 @@ WHERE x.space_id = %(space_id)s AND x.id = %(id)s
   AND x.status IN ('checking', 'queued', 'running') AND has_come(x.retry_at, %(longest_pause)s)
   AND (x.leased_until IS NULL OR has_come(x.leased_until, %(lease)s))
 RETURNING x.space_id, x.id, x.lease, x.kind, x.file, x.bytes, x.digest, x.encoding, x.delimiter,
-          x.reading, x.status, x.attempts;
+          x.lines_before, x.reading, x.status, x.attempts, x.created_at;
 
 -- name: renew
 -- Still at work.

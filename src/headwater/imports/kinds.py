@@ -61,6 +61,8 @@ class ImportKind:
     """Makes the reader of files of a million rows, by their columns, their notation and the fields
     that rows have unless they have their own.
     """
+    maps_all: bool = False
+    """True where columns are mapped also to the fields of their own name."""
     chunk: int | None = None
     """The number of rows that are stored at once, if it is not the usual one."""
 
@@ -116,6 +118,7 @@ KINDS = {
     "ads": ImportKind(("kind", "id", "name", "platform"), _read_ad, _store_ads, "stored"),
     "spend": ImportKind(
         spend.FIELDS, spend.read, spend.store, "stored", numbers=spend.NUMBERS, day=spend.DAY,
-        place="place", is_total=spend.is_total, quickly=spend_reader.quick_reader, chunk=20_000,
+        place="place", is_total=spend.is_total, quickly=spend_reader.quick_reader,
+        maps_all=True, chunk=20_000,
     ),
 }  # fmt: skip

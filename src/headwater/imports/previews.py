@@ -22,8 +22,8 @@ from headwater.imports.refusals import Refusals, Refused
 from headwater.spaces.models import Space
 
 _TIMES = ("event_time", "occurred_at")
-_UNSEEN = frozenset({"do_not_capi"})
-"""Members that every row has."""
+_UNSEEN = frozenset({"do_not_capi", "place"})
+"""Members that every row has, or that its other members say."""
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -56,8 +56,12 @@ def preview_rows(
     """These rows as they would be stored."""
     source = RowSource(io.BytesIO(), "csv", 0, b"", job.dialect)
     columns = reading.columns_of(job.kind)
-    run = Import(space, job.kind, source, columns, _Unkept(), reading.zone, reading.notation)
-    return [_preview(run, reading, row) for row in rows]
+    run = Import(
+        space, job.kind, source, columns, _Unkept(), reading.zone, reading.notation, job.defaults
+    )
+    is_total = run.kind.is_total
+    kept = [row for row in rows if not is_total(row.values)] if is_total else rows
+    return [_preview(run, reading, row) for row in kept]
 
 
 def _preview(run: Import, reading: Reading, row: FileRow) -> PreviewRow:
@@ -84,4 +88,11 @@ def _values(item: dict[str, Any]) -> dict[str, str | datetime]:
 
 
 def _text(value: Any) -> str:
-    return ", ".join(map(str, cast("list[Any]", value))) if isinstance(value, list) else str(value)
+    if not isinstance(value, list):
+        return str(value)
+    # A name of an ad stands with its kind and its id.
+    parts: list[Any] = [
+        cast("Any", each)[-1] if isinstance(each, list) else each
+        for each in cast("list[Any]", value)
+    ]
+    return ", ".join(map(str, parts))

@@ -15,8 +15,11 @@ from headwater.imports.guesses import guess_columns
 from headwater.imports.job_models import Reading
 from headwater.imports.kinds import KINDS
 from headwater.imports.notation import DATES, DECIMALS, guess_dates, guess_decimals
+from headwater.imports.spend import by_field, guess_notation
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import zone_names
+from headwater.spend.file_formats import recognize
+from headwater.spend.inputs import FIELDS as SPEND_FIELDS
 
 _WHOSE = {
     "events": ({"email", "tracking_id", "trk_token", "fingerprint"}, "whom each row is about"),
@@ -31,6 +34,8 @@ def guess_reading(
 ) -> Reading:
     """The likeliest way to read a table, by its header and its first rows."""
     values = [row.values for row in rows]
+    if kind == "spend":
+        return _guess_spend(columns, values)
     guesses = guess_columns(kind, KINDS[kind].fields, columns, values)
 
     def texts(fields: Sequence[str]) -> list[str]:
@@ -50,9 +55,36 @@ def guess_reading(
     )
 
 
+def _guess_spend(columns: Sequence[str], rows: Sequence[Mapping[str, str]]) -> Reading:
+    """The reading of a table of spend, by the format that its header is known as."""
+    known = recognize(columns)
+    guesses = known.columns if known else guess_columns("spend", SPEND_FIELDS, columns, rows)
+    by_name = [by_field(guesses, row) for row in rows]
+    notation = guess_notation(by_name, month_first=known is not None and known.form.month_first)
+    return Reading(
+        {column: guesses.get(column, "") for column in columns},
+        known.constants if known else {}, decimals=notation.decimals, dates=notation.dates,
+    )  # fmt: skip
+
+
 def read_choice(kind: str, reading: Reading) -> None:
     """Raise Invalid for what was chosen and cannot be used, naming the field of the page."""
     errors: Errors = {}
+    _check_columns(kind, reading, errors)
+    if kind == "spend":
+        _check_spend(reading, errors)
+    if reading.timezone not in zone_names():
+        errors["timezone"] = ["Choose the time zone of the file."]
+    if reading.decimals not in DECIMALS:
+        errors["decimals"] = ["Choose how amounts are written."]
+    if reading.dates not in DATES:
+        errors["dates"] = ["Choose how dates are written."]
+    if errors:
+        raise Invalid(errors)
+
+
+def _check_columns(kind: str, reading: Reading, errors: Errors) -> None:
+    """Note what is wrong with the fields that were chosen for columns."""
     chosen = Counter(name for name in reading.columns.values() if name)
     for name, count in chosen.items():
         if name not in KINDS[kind].fields:
@@ -67,14 +99,28 @@ def read_choice(kind: str, reading: Reading) -> None:
     event = reading.constants.get("event_name")
     if kind == "events" and "event_name" not in chosen and event not in EVENT_NAMES:
         errors["event_name"] = ["Choose what each row is."]
-    if reading.timezone not in zone_names():
-        errors["timezone"] = ["Choose the time zone of the file."]
-    if reading.decimals not in DECIMALS:
-        errors["decimals"] = ["Choose how amounts are written."]
-    if reading.dates not in DATES:
-        errors["dates"] = ["Choose how dates are written."]
-    if errors:
-        raise Invalid(errors)
+
+
+_NEEDED = {
+    "date": ("columns", "Choose the column with the day."),
+    "amount": ("columns", "Choose the column with the amount that was spent."),
+    "platform": ("platform", "Say whose ads these are: no column says so."),
+    "currency": ("currency", "Say which currency amounts are in: no column says so."),
+}
+"""Of the fields that every row of spend needs: the field of the page, and what it says."""
+
+
+def _check_spend(reading: Reading, errors: Errors) -> None:
+    """Note what a file of spend lacks, and which of its constants break the rules of rows."""
+    chosen = {name for name in reading.columns.values() if name}
+    for name, (place, rule) in _NEEDED.items():
+        if name not in chosen and not reading.constants.get(name):
+            errors.setdefault(place, []).append(rule)
+    for name, value in reading.constants.items():
+        try:
+            SPEND_FIELDS[name].kind.read(value)
+        except ValueError as error:
+            errors.setdefault(name, []).append(f"It {error}")
 
 
 def explain_refusal(kind: str, reading: Reading, cells: Mapping[str, Any], errors: Errors) -> str:

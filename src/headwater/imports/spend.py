@@ -28,8 +28,8 @@ from headwater.spend.inputs import read_row
 from headwater.spend.ledger import put_part
 from headwater.spend.models import SpendRow
 
-FIELDS = (*ROW_FIELDS, "as_of", "place")
-DAY = "date"
+DAY, AS_OF = "date", "as_of"
+FIELDS = (*ROW_FIELDS, AS_OF, "place")
 NUMBERS = ("amount", "impressions", "clicks", "platform_conversions", "platform_revenue")
 COUNTS = ("impressions", "clicks")
 _UNKNOWN = (
@@ -39,6 +39,8 @@ _UNKNOWN = (
 _NO_CURRENCY = "the file names no currency: say --currency EUR"
 _MOST_LINES_BEFORE = 20
 """The lines that an export may have before its header: a title, the days, the account."""
+_LOOKED_AT = 64 * 1024
+"""The bytes by which a table is known: a header and some rows."""
 _COMPACT = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})")
 _NOTHING = {"--", "-", "—"}
 
@@ -49,7 +51,6 @@ class SpendTable:
 
     recognition: Recognition
     dialect: Dialect
-    lines_before: int
     sample: tuple[Mapping[str, str], ...]
     """Its first rows, by field."""
 
@@ -60,6 +61,7 @@ def find_table(
     """Return the table of a file that begins with `head`; None where none is recognized, and none
     has the columns that are mapped. Raises UnreadableError for what is no text.
     """
+    head = head[:_LOOKED_AT]
     encoding = read_dialect(head, is_utf8=_is_utf8(head)).encoding
     lines = io.StringIO(head.decode(encoding, "replace").lstrip("\ufeff"), newline="").readlines()
     for before in range(min(_MOST_LINES_BEFORE, len(lines))):
@@ -71,15 +73,16 @@ def find_table(
             recognition = recognize(header, form) or as_mapped(header, dict(mapped))
             if recognition is not None:
                 sample = [dict(zip(header, cells, strict=False)) for cells in islice(rows, 100)]
-                fields = tuple(_by_field(recognition, row) for row in sample[:-1] or sample)
-                return SpendTable(recognition, Dialect(encoding, delimiter), before, fields)
+                fields = tuple(by_field(recognition.columns, row) for row in sample[:-1] or sample)
+                return SpendTable(recognition, Dialect(encoding, delimiter, before), fields)
         except (csv.Error, StopIteration):
             continue
     return None
 
 
-def _by_field(recognition: Recognition, row: Mapping[str, str]) -> dict[str, str]:
-    return {name: row.get(column, "") for column, name in recognition.columns.items()}
+def by_field(columns: Mapping[str, str], row: Mapping[str, str]) -> dict[str, str]:
+    """Return the cells of a row by field; `columns` are the fields of columns."""
+    return {name: row.get(column, "") for column, name in columns.items()}
 
 
 def _is_utf8(head: bytes) -> bool:
@@ -122,18 +125,22 @@ def read_table(
     fixed = {**table.recognition.constants, **constants}
     if "currency" not in {*fields.values(), *fixed}:
         raise UnreadableError(_NO_CURRENCY)
-    source = replace(source, dialect=table.dialect, lines_before=table.lines_before)
+    source = replace(source, dialect=table.dialect)
     ignored = tuple(sorted(set(FIELDS) & {*(source.columns() or ())} - fields.keys()))
     chosen = Columns(FIELDS, tuple(sorted(fields.items())), ignored, tuple(sorted(fixed.items())))
-    return SpendReading(source, chosen, _notation(table))
-
-
-def _notation(table: SpendTable) -> Notation:
-    numbers = [text for row in table.sample for name in NUMBERS if (text := row.get(name, ""))]
-    days = [text for row in table.sample if (text := row.get("date", "").strip())]
     american = table.recognition.form.month_first
+    return SpendReading(source, chosen, guess_notation(table.sample, month_first=american))
+
+
+def guess_notation(rows: Iterable[Mapping[str, str]], *, month_first: bool) -> Notation:
+    """Return how rows, by field, write numbers and days; `month_first` decides where both the month
+    and the day may stand first.
+    """
+    rows = list(rows)
+    numbers = [text for row in rows for name in NUMBERS if (text := row.get(name, ""))]
+    days = [text for row in rows if (text := row.get(DAY, "").strip())]
     return Notation(
-        guess_decimals(numbers), guess_dates(days, "America/New_York" if american else "UTC")
+        guess_decimals(numbers), guess_dates(days, "America/New_York" if month_first else "UTC")
     )
 
 

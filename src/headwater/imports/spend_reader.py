@@ -1,12 +1,12 @@
-"""Rows of large tables of spend, read quickly: a day or an id stands in many rows, and is checked
-once.
+"""Rows of large tables of spend, read quickly: a day, or a place in an ad account, stands in many
+rows, and is checked once.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -34,27 +34,61 @@ def quick_reader(
     """
     named = {name: column for column, name in columns.mapped}
     fixed = {**defaults, **dict(columns.constants)}
-    if "as_of" in named or "as_of" not in fixed:
+    if "as_of" in named or "as_of" not in fixed or not {DAY, "amount"} <= named.keys():
+        return None
+    if not fixed.keys().isdisjoint((DAY, *NUMBERS)):
         return None
     as_of = datetime.fromtimestamp(parse_instant(fixed.pop("as_of")), UTC)
-    readers = [(name, named[name], _reader(name, notation)) for name in FIELDS if name in named]
     try:
         constants = {name: _reader(name, notation)(value) for name, value in fixed.items()}
     except ValueError:
         return None  # the rows will say what is wrong
+    kinds = {name: _reader(name, notation) for name in FIELDS}
+    places = [name for name in FIELDS if name in named and name not in (DAY, *NUMBERS)]
+    place_columns = [named[name] for name in places]
+    day_column, day_kind = named[DAY], kinds[DAY]
+    figures = [(named[name], kinds[name]) if name in named else None for name in NUMBERS]
+
+    place_of = _place_reader({name: kinds[name] for name in places}, constants, as_of)
 
     def read(row: FileRow) -> SpendRow | None:
-        cells, values = row.values, constants.copy()
+        cells = row.values
         try:
-            for name, column, kind in readers:
-                value = kind(cells[column])
-                if value is not None:
-                    values[name] = value
-            return row_of(values, as_of=as_of, place=row.number)
+            place = place_of(*[cells[column] for column in place_columns])
+            amount, impressions, clicks, conversions, revenue = [
+                each and each[1](cells[each[0]]) for each in figures
+            ]
+            day = day_kind(cells[day_column])
         except (KeyError, TypeError, ValueError):
             return None
+        if day is None or amount is None:
+            return None
+        return SpendRow(
+            day, place.platform, place.currency, amount, place.account_id, place.campaign_id,
+            place.adset_id, place.ad_id, place.country, impressions, clicks, conversions, revenue,
+            place.timezone, as_of, row.number, place.names,
+        )  # fmt: skip
 
     return read
+
+
+def _place_reader(
+    kinds: Mapping[str, Callable[[str], Any]], constants: dict[str, Any], as_of: datetime
+) -> Callable[..., SpendRow]:
+    """Return what reads the cells of a place, by field, as a row without figures. It raises
+    ValueError for what breaks a rule.
+    """
+
+    @lru_cache(_REMEMBERED)
+    def place_of(*cells: str) -> SpendRow:
+        values = constants.copy()
+        for (name, read), cell in zip(kinds.items(), cells, strict=True):
+            value = read(cell)
+            if value is not None:
+                values[name] = value
+        return row_of(values, date=date.min, amount=Decimal(0), as_of=as_of)
+
+    return place_of
 
 
 def _reader(name: str, notation: Notation) -> Callable[[str], Any]:

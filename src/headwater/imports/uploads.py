@@ -17,6 +17,7 @@ from headwater.imports.dialects import (
 from headwater.imports.files import FileRow, RowSource
 from headwater.imports.guesses import guess_columns
 from headwater.imports.kinds import KINDS
+from headwater.imports.spend import find_table
 from headwater.storage import Storage
 
 PIECE_BYTES = 1024 * 1024
@@ -60,6 +61,8 @@ def judge_file(kind: str, survey: FileSurvey) -> Dialect:
     this kind of rows; the text is a sentence.
     """
     dialect = read_dialect(survey.head, is_utf8=survey.is_utf8)
+    if kind == "spend" and (table := find_table(survey.head)) is not None:
+        dialect = table.dialect
     columns, rows = sample_rows(survey.head, dialect, whole=survey.size <= HEAD_BYTES)
     if not rows:
         raise UnreadableError("The file has a header and no rows below it.")

@@ -33,6 +33,10 @@ ORDER BY r.date, r.currency
 ON CONFLICT (date, currency) DO UPDATE SET per_euro = excluded.per_euro
 WHERE x.per_euro <> excluded.per_euro;
 
+-- name: reference_day
+-- The latest day with rates for all Spaces.
+SELECT max(x.date) FROM reference_rates x;
+
 -- name: own
 -- A Space's own rates of some days.
 SELECT x.date, x.base, x.currency, x.rate

@@ -13,7 +13,7 @@ from psycopg import AsyncConnection
 from psycopg.sql import SQL
 
 from headwater.database.bulk_values import rows
-from headwater.database.queries import Queries, fetch_all
+from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.http.pagination import Page, Position, page_of, to_key
 from headwater.rates.exchange import RateTable, days_before
 
@@ -71,6 +71,12 @@ async def list_rates(
     statement = queries["page"].format(order=_OLDEST_FIRST if backward else _NEWEST_FIRST)
     cursor = await connection.execute(statement, bound, prepare=False)
     return page_of(await cursor.fetchall(), per_page, at, to_key)
+
+
+async def fetch_reference_day(connection: AsyncConnection) -> date | None:
+    """Return the latest day with rates for all Spaces; None where there are none."""
+    (day,) = await fetch_one(connection, queries["reference_day"], {})
+    return day
 
 
 async def load_rates(

@@ -39,7 +39,8 @@ PARAMETERS = (
 )  # fmt: skip
 FIGURES = (
     "spend", "impressions", "clicks", "credited_revenue", "credited_events", "new_customers",
-    "new_customer_revenue", "roas", "cpa", "cac", "platform_conversions", "platform_revenue",
+    "new_customer_revenue", "roas", "cpa", "cac", "contribution",
+    "platform_conversions", "platform_revenue",
 )  # fmt: skip
 
 
@@ -74,6 +75,7 @@ def spend_answer(query: ReportQuery, report: CostReport) -> dict[str, Any]:
         "period": written_span(report.span),
         "timezone": report.timezone,
         "currency": report.currency,
+        "cost_rate": None if report.cost_rate is None else float(report.cost_rate),
         "attribution_model": query.models[0],
         "attribution_window": query.window_days,
         "date_basis": str(query.date_basis),
@@ -102,10 +104,11 @@ def _columns(report: CostReport) -> list[str]:
 
 def _values(figures: CostFigures) -> list[float | None]:
     return [
-        float(figures.spend), figures.spent[1], figures.spent[2],
+        float(figures.spend), figures.impressions, figures.clicks,
         number(figures.credited_revenue), number(figures.credited_events), figures.new_customers,
         number(figures.new_customer_revenue), number(figures.roas), number(figures.cpa),
         number(figures.cac),
+        None if figures.contribution is None else float(figures.contribution),
         float(figures.platform_conversions), float(figures.platform_revenue),
     ]  # fmt: skip
 
@@ -123,7 +126,8 @@ SPEND: Schema = object_schema(
         "totals": {**_BY_FIGURE, "description": "Of all events and all of the ledger."},
         "with_spend": {**_BY_FIGURE, "description": "Of the rows that have spend."},
         "unmatched": {**_BY_FIGURE, "description": "Spend that has no row in the group."},
-        "period": DATES, "timezone": TEXT, "currency": TEXT, "attribution_model": TEXT_OR_NULL,
+        "period": DATES, "timezone": TEXT, "currency": TEXT,
+        "cost_rate": NUMBER_OR_NULL, "attribution_model": TEXT_OR_NULL,
         "attribution_window": WHOLE, "date_basis": TEXT,
     }
 )  # fmt: skip

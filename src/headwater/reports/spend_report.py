@@ -31,6 +31,7 @@ from headwater.reports.models import (
 )
 from headwater.reports.report import query_reports
 from headwater.reports.validation import MOST_ROWS
+from headwater.spaces.spaces import fetch_space
 from headwater.spend.breakdown import NOTHING, Figures, Piece
 from headwater.spend.ledger import read_pieces
 from headwater.spend.models import source_of
@@ -66,10 +67,20 @@ class CostFigures:
     new_customers: int = 0
     new_customer_revenue: Decimal = Decimal(0)
     """The credited revenue of first orders."""
+    cost_rate: Decimal | None = None
+    """The Space's, in per cent of revenue."""
 
     @property
     def spend(self) -> Decimal:
         return plain(Decimal(self.spent[0]) / MILLIONTHS)
+
+    @property
+    def impressions(self) -> int:
+        return self.spent[1]
+
+    @property
+    def clicks(self) -> int:
+        return self.spent[2]
 
     @property
     def platform_conversions(self) -> Decimal:
@@ -78,6 +89,15 @@ class CostFigures:
     @property
     def platform_revenue(self) -> Decimal:
         return plain(Decimal(self.spent[4]) / MILLIONTHS)
+
+    @property
+    def contribution(self) -> Decimal | None:
+        """The rest of the credited revenue after the Space's cost rate and spend, exactly; None
+        where the Space has no cost rate.
+        """
+        if self.cost_rate is None:
+            return None
+        return plain(self.credited_revenue * (100 - self.cost_rate) / 100 - self.spend)
 
     @property
     def roas(self) -> Decimal | None:
@@ -120,6 +140,20 @@ class CostReport:
     span: DateTimeSpan
     timezone: str
     currency: str
+    cost_rate: Decimal | None = None
+    """The Space's, in per cent of revenue."""
+
+    def at_cost_rate(self, rate: Decimal | None) -> CostReport:
+        """Return the report with the contribution at a cost rate."""
+
+        def at(figures: CostFigures) -> CostFigures:
+            return replace(figures, cost_rate=rate)
+
+        return replace(
+            self, rows=tuple(replace(row, figures=at(row.figures)) for row in self.rows),
+            total=at(self.total), with_spend=at(self.with_spend),
+            without_place=at(self.without_place), cost_rate=rate,
+        )  # fmt: skip
 
 
 async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQuery) -> CostReport:
@@ -142,7 +176,8 @@ async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQ
     names = await _names(connection, space_id, pieces)
     chosen = [piece for piece in pieces if _is_chosen(piece, query, names)]
     spent = await _in_one_currency(connection, space_id, report.currency, chosen)
-    return _joined(query, (report, of_firsts), spent, names)
+    space = await fetch_space(connection, space_id)
+    return _joined(query, (report, of_firsts), spent, names).at_cost_rate(space.cost_rate)
 
 
 async def _names(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Literal
 from zoneinfo import ZoneInfo
@@ -33,6 +34,8 @@ class Space:
     """The consent of events that have none of their own."""
     half_life_days: int
     """The days by which an older touchpoint has half the credit of a later one, by time decay."""
+    cost_rate: Decimal | None
+    """What is sold costs so many per cent of its revenue; None where nobody has said it."""
     event_labels: dict[str, str]
     """`custom_event_N` to its label."""
     field_labels: dict[str, str]

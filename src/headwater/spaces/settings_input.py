@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cache, partial
 from importlib.resources import files
 
@@ -126,6 +127,15 @@ def _phone_region(value: str) -> str:
     return value.upper()
 
 
+def _cost_rate(value: str) -> str:
+    text = value.removesuffix("%").strip().replace(",", ".")
+    if not text and not value:
+        return ""
+    if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,2})?", text, re.ASCII) or Decimal(text) > 100:
+        raise ValueError("must be a percentage from 0 to 100, such as 35 or 12.5, or empty")
+    return text
+
+
 def _one_of(*choices: str) -> Callable[[str], str]:
     def read(value: str) -> str:
         if value not in choices:
@@ -194,6 +204,7 @@ SETTINGS: dict[str, Callable[[str], Setting]] = {
     "heeded_referrers": _hosts,
     "ad_consent": _one_of("granted", "denied", "unknown"),
     "half_life_days": _half_life,
+    "cost_rate": _cost_rate,
 }
 GROUPS: dict[str, tuple[str, ...]] = {
     "event_label": CUSTOM_EVENTS,

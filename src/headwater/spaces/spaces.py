@@ -24,7 +24,7 @@ connection, before its deadline cuts that off, and one busy Space cannot block t
 _COLUMNS = (
     "name", "timezone", "currency", "company_identity_mode", "subscription", "phone_region",
     "ignored_identifiers", "own_domains", "excluded_referrers", "heeded_referrers", "ad_consent",
-    "half_life_days",
+    "half_life_days", "cost_rate",
 )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 -- One Space with its labels.
 SELECT s.id, s.name, s.timezone, s.currency, s.company_identity_mode, s.subscription,
        s.phone_region, s.ignored_identifiers, s.own_domains, s.excluded_referrers,
-       s.heeded_referrers, s.ad_consent, s.half_life_days,
+       s.heeded_referrers, s.ad_consent, s.half_life_days, trim_scale(s.cost_rate) AS cost_rate,
        coalesce((SELECT jsonb_object_agg(l.event_name, l.label) FROM event_labels l
                  WHERE l.space_id = %(space_id)s), '{}') AS event_labels,
        coalesce((SELECT jsonb_object_agg(l.field, l.label) FROM field_labels l
@@ -50,7 +50,8 @@ UPDATE spaces SET
     excluded_referrers = coalesce(%(excluded_referrers)s::text[], excluded_referrers),
     heeded_referrers = coalesce(%(heeded_referrers)s::text[], heeded_referrers),
     ad_consent = coalesce(%(ad_consent)s, ad_consent),
-    half_life_days = coalesce(%(half_life_days)s, half_life_days)
+    half_life_days = coalesce(%(half_life_days)s, half_life_days),
+    cost_rate = nullif(coalesce(%(cost_rate)s, cost_rate::text), '')::numeric
 WHERE id = %(space_id)s;
 
 -- name: put_event_label

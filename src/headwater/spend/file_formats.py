@@ -32,6 +32,8 @@ class FileFormat:
     """One sort of file: which column is which field, by the column's letters and digits alone."""
 
     name: str
+    title: str
+    """The name that people know it by."""
     needs: tuple[tuple[str, ...], ...]
     """Columns by which it is known: one of each."""
     aliases: Aliases
@@ -45,6 +47,7 @@ class FileFormat:
 FORMATS = (
     FileFormat(
         "headwater",
+        "a table with the fields of the API",
         (("date",), ("platform",), ("amount",)),
         {
             "date": ("date",), "platform": ("platform",), "amount": ("amount",),
@@ -54,6 +57,7 @@ FORMATS = (
     ),
     FileFormat(
         "dbt",
+        "a table of the dbt package ad_reporting",
         (("dateday",), ("platform",), ("spend",)),
         {
             "date": ("dateday",), "platform": ("platform",), "amount": ("spend",),
@@ -62,6 +66,7 @@ FORMATS = (
     ),
     FileFormat(
         "ga4",
+        "the template for cost in Google Analytics",
         (("utmsource", "sessionsource", "campaignsource"), ("date",), ("cost",)),
         {
             "date": ("date",), "platform": ("utmsource", "sessionsource", "campaignsource"),
@@ -71,6 +76,7 @@ FORMATS = (
     ),
     FileFormat(
         "meta",
+        "an export of Meta Ads Manager",
         (("amountspent",), ("day", "reportingstarts", "datestart")),
         {
             "date": ("day", "reportingstarts", "datestart"), "amount": ("amountspent",),
@@ -82,6 +88,7 @@ FORMATS = (
     ),
     FileFormat(
         "linkedin",
+        "an export of LinkedIn Campaign Manager",
         (("totalspent",), ("startdateinutc", "startdate", "date")),
         {
             "date": ("startdateinutc", "startdate", "date"), "amount": ("totalspent",),
@@ -97,6 +104,7 @@ FORMATS = (
     ),
     FileFormat(
         "tiktok",
+        "an export of TikTok Ads Manager",
         (
             ("cost",), ("byday", "stattimeday", "date"),
             ("clicksdestination", "adgroupname", "clicksall", "campaignname"),
@@ -111,6 +119,7 @@ FORMATS = (
     ),
     FileFormat(
         "google",
+        "a report of Google Ads",
         (("cost",), ("day", "date", "segmentsdate")),
         {
             "date": ("day", "date", "segmentsdate"), "amount": ("cost",),
@@ -121,6 +130,7 @@ FORMATS = (
     ),
     FileFormat(
         "microsoft",
+        "a report of Microsoft Advertising",
         (
             ("spend",), ("gregoriandate", "timeperiod", "day", "date"),
             ("accountnumber", "accountname", "accountid", "campaignid", "campaign", "campaignname"),

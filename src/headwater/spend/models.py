@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date, datetime
 from decimal import Decimal
+from functools import lru_cache
 from hashlib import blake2b
 
 import msgspec
@@ -16,7 +17,7 @@ LEVELS = ("account_id", "campaign_id", "adset_id", "ad_id")
 FIGURES = ("amount", "impressions", "clicks", "platform_conversions", "platform_revenue")
 
 
-class SpendRow(msgspec.Struct, frozen=True):
+class SpendRow(msgspec.Struct, frozen=True, gc=False):
     """The cost of one place in an ad account on one day. An id, or the country, is empty where
     the row is of more than one.
     """
@@ -46,11 +47,16 @@ class SpendRow(msgspec.Struct, frozen=True):
 
     def key(self) -> bytes:
         """Return a hash of what, with the day, tells one row from another."""
-        parts = (
+        return _hash(
             self.platform, self.account_id, self.campaign_id, self.adset_id, self.ad_id,
             self.country, self.currency,
         )  # fmt: skip
-        return blake2b("\0".join(parts).encode(), digest_size=16).digest()
+
+
+@lru_cache(50_000)
+def _hash(*parts: str) -> bytes:
+    """Return a hash of texts: a place of an ad account stands in the rows of many days."""
+    return blake2b("\0".join(parts).encode(), digest_size=16).digest()
 
 
 _SAME = {

@@ -1369,6 +1369,7 @@ class GetSpendReportAnswer(TypedDict):
     period: Period
     timezone: str
     currency: str
+    cost_rate: float | None
     attribution_model: str | None
     attribution_window: int
     date_basis: str

@@ -45,9 +45,12 @@ from headwater.imports.previews import preview_rows
 from headwater.imports.readings import guess_reading, read_choice
 from headwater.imports.uploads import sample_rows
 from headwater.spaces.settings_input import zone_names
+from headwater.spend.file_formats import recognize
 from headwater.storage import Storage
 
 FORM = "import"
+SPEND_CONSTANTS = ("platform", "currency", "timezone")
+"""Fields of spend that can be the same in every row."""
 PREVIEWED = 5
 LISTED = 20
 REFUSED_PAGE = 1000
@@ -79,7 +82,7 @@ async def post_check(request: Request) -> Response:
     async with services(request).database.transaction() as connection:
         inside = await enter(connection, request, visitor, Permission.WRITE_DATA)
         job = await fetch_job(connection, inside.space.id, read_path_id(request, "import_id"))
-        reading = _chosen(form)
+        reading = _chosen(form, job.kind)
         try:
             read_choice(job.kind, reading)
             await check_job(connection, inside.space.id, job.id, reading)
@@ -92,8 +95,14 @@ async def post_check(request: Request) -> Response:
     return redirect(request, _path(inside, job))
 
 
-def _chosen(form: PostedForm) -> Reading:
+def _chosen(form: PostedForm, kind: str) -> Reading:
     columns = dict(zip(form.texts("column"), form.texts("field"), strict=False))
+    if kind == "spend":
+        constants = {
+            name: form.text(name).strip() for name in SPEND_CONSTANTS
+            if form.text(name).strip() and name not in columns.values()
+        }  # fmt: skip
+        return Reading(columns, constants, decimals=form.text("decimals"), dates=form.text("dates"))
     constants = {"event_name": form.text("event_name")} if form.text("event_name") else {}
     if "event_name" in columns.values():
         constants = {}
@@ -180,7 +189,8 @@ async def _page(
         reading=typed or chosen or guessed, guessed=guessed, is_edited=is_edited, preview=preview,
         preview_columns=list(dict.fromkeys(name for row in preview for name in row.values)),
         fields=KINDS[job.kind].fields, kind=KINDS_IN_WORDS[job.kind], zones=sorted(zone_names()),
-        decimals=DECIMALS, dates=DATES, event_names=EVENT_NAMES, has_time=KINDS[job.kind].time,
+        decimals=DECIMALS, dates=DATES, event_names=EVENT_NAMES,
+        has_time=KINDS[job.kind].time or KINDS[job.kind].day, known=_known(job, sample),
         has_amount=bool(KINDS[job.kind].numbers), separator=DELIMITERS.get(job.delimiter, ""),
         ambiguous=_is_ambiguous(job, typed or chosen or guessed, sample), kept=REFUSED_KEPT.days,
         former=await fetch_former(connection, space.id, job) if job.status == "checked" else None,
@@ -205,9 +215,15 @@ def _read_sample(storage: Storage, job: ImportJob) -> FileHead:
     return FileHead(columns, rows)
 
 
+def _known(job: ImportJob, sample: FileHead) -> str:
+    """Return the title of the format that a file of spend is known as; empty for none."""
+    recognition = recognize(sample.columns) if job.kind == "spend" else None
+    return recognition.form.title if recognition else ""
+
+
 def _is_ambiguous(job: ImportJob, reading: Reading, sample: FileHead) -> bool:
     """True when nothing in the first rows says whether the day or the month comes first."""
-    time = KINDS[job.kind].time
+    time = KINDS[job.kind].time or KINDS[job.kind].day
     column = next((name for name, field in reading.columns.items() if field == time), None)
     texts = [str(row.values.get(column, "")) for row in sample.rows] if column else []
     return is_ambiguous([text for text in texts if text])

@@ -29,6 +29,10 @@ KINDS_IN_WORDS = {
     "events": ("Orders and other events", "One row for each order, sign-up or lead."),
     "contacts": ("Contacts", "One row for each person. Nothing that is known is replaced."),
     "touchpoints": ("Touchpoints", "One row for each visit or click that no event carries."),
+    "spend": (
+        "Spend",
+        "What ads have cost, as the ad platforms export it. Each is known by its header.",
+    ),
     "ads": ("Names of ads", "What campaigns, ad sets and ads are called, by their ids."),
 }
 NO_FILE = "Choose the file to import."
@@ -40,7 +44,8 @@ async def show_upload(request: Request) -> Response:
     visitor = await require_visitor(request)
     async with services(request).database.connection() as connection:
         inside = await enter(connection, request, visitor, Permission.WRITE_DATA)
-    return _page(request, inside)
+    kind = request.query_params.get("kind", "")
+    return _page(request, inside, kind=kind if kind in KINDS_IN_WORDS else "events")
 
 
 async def post_upload(request: Request) -> Response:

@@ -39,6 +39,9 @@ SHAREABLE = {"": "Revenue", "/models": "Compare models", "/paths": "Paths"}
 """The pages that can be shared, by the end of their address: those that show no people."""
 OF_TOUCHPOINTS = "of_touchpoints"
 """The choice of filters of touchpoints."""
+ONLY_PLACES = "only_places"
+"""Where that is left out, filters are only of places in ad accounts."""
+PLACE_GROUPS = (Group.SOURCE, Group.CAMPAIGN, Group.ADSET)
 FILTER_GROUPS = (
     Group.SOURCE, Group.CAMPAIGN, Group.AD, Group.KEYWORD, Group.LANDING_PAGE, Group.COUNTRY,
     Group.COMPANY, Group.CONTACT,
@@ -142,13 +145,17 @@ def read_bar(
         path, links.periods(), tuple(menu for menu in menus if menu.name not in without),
         (*links.filters(space), *filters), tuple(links.pairs), view.start_date[:10],
         view.end_date[:10], datetime.now(space.zone).date().isoformat(),
-        links.new_filters(of_events=of_events),
-        {
-            str(group): _GROUP_TITLES.get(group, str(group))
-            for group in FILTER_GROUPS
-            if not (of_events and group in OF_TOUCHES)
-        },
+        () if ONLY_PLACES in without else links.new_filters(of_events=of_events),
+        {str(group): _GROUP_TITLES.get(group, str(group)) for group in _typed_groups(without)},
     )  # fmt: skip
+
+
+def _typed_groups(without: frozenset[str]) -> list[Group]:
+    """Return the groups whose key may be typed, of which a page is without some."""
+    if ONLY_PLACES in without:
+        return [*PLACE_GROUPS]
+    of_events = OF_TOUCHPOINTS in without
+    return [group for group in FILTER_GROUPS if not (of_events and group in OF_TOUCHES)]
 
 
 @dataclass(frozen=True)

@@ -49,9 +49,12 @@ def figure(measure: Measure, value: Figure) -> Markup:
     """Return a figure in an element that holds its exact value."""
     if value is None:
         return Markup("<span>{}</span>").format(NONE)
-    return Markup('<data value="{}">{}</data>').format(
-        in_digits(number(value)), written(measure, value)
-    )
+    return Markup('<data value="{}">{}</data>').format(digits(value), written(measure, value))
+
+
+def digits(value: Figure) -> str:
+    """Return all digits of a figure: of money every one, of parts of events four decimals."""
+    return f"{value.normalize():f}" if isinstance(value, Decimal) else in_digits(number(value))
 
 
 def written(measure: Measure, value: Figure) -> str:

@@ -1,0 +1,293 @@
+"""Campaigns: the cost of ads beside what they brought, by source, campaign, ad set and ad. Every
+cent of the ledger is in a row, or in the line of spend that is in none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+
+from psycopg import AsyncConnection
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.console.report_pages import figures
+from headwater.console.report_pages.bar import (
+    ONLY_PLACES,
+    ChoiceLinks,
+    model_title,
+    read_bar,
+)
+from headwater.console.report_pages.breakdown import title
+from headwater.console.report_pages.csv_file import csv_response
+from headwater.console.report_pages.figures import Change
+from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
+from headwater.console.report_pages.view import ReportView
+from headwater.console.visitor import HOME
+from headwater.http.fields import one_of
+from headwater.http.parameters import JsonInput, Parameter, Query
+from headwater.reports.credit_models import CreditFilter
+from headwater.reports.errors import ReportRefused
+from headwater.reports.models import (
+    OF_TOUCHES,
+    Comparison,
+    DateTimeSpan,
+    Figure,
+    Group,
+    GroupKey,
+    Measure,
+    ReportQuery,
+)
+from headwater.reports.parameters import COMPARE
+from headwater.reports.spend_answer import read_spend_query, spend_csv
+from headwater.reports.spend_report import CostFigures, CostReport, CostRow, query_spend
+from headwater.reports.time_buckets import SHORTEST, compared_span
+from headwater.spend.ledger import Deletion, count_spend
+from headwater.spend.parameters import SpendChoice
+
+GROUPS = {
+    Group.SOURCE: "source", Group.CAMPAIGN: "campaign", Group.ADSET: "ad set", Group.AD: "ad",
+    Group.COUNTRY: "country", Group.DAY: "day", Group.WEEK: "week", Group.MONTH: "month",
+}  # fmt: skip
+BELOW = {Group.SOURCE: Group.CAMPAIGN, Group.CAMPAIGN: Group.ADSET, Group.ADSET: Group.AD}
+"""The rows that a row opens into."""
+MOST_LISTED = 200
+_NOT_HERE = frozenset({"query_mode", ONLY_PLACES})
+_GROUP = Parameter(
+    name="group", kind=one_of([str(group) for group in GROUPS]), default="source",
+    description="What the rows are.",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CostColumn:
+    """A column of the table."""
+
+    figure: str
+    """An attribute of CostFigures."""
+    title: str
+    written_as: Measure
+    """A measure that is written as the figure is."""
+    made_of: Mapping[str, str] | None = None
+    """The parameters that leave only the events behind it; None where there are none."""
+    welcome: str = "up"
+    """The direction in which a change is good."""
+
+
+_NEW = {"only": "customer:new"}
+COLUMNS = (
+    CostColumn("spend", "Spend", Measure.REVENUE, welcome="same"),
+    CostColumn("impressions", "Impressions", Measure.EVENTS),
+    CostColumn("clicks", "Clicks", Measure.EVENTS),
+    CostColumn("credited_events", "Orders", Measure.CREDITED_EVENTS, {}),
+    CostColumn("platform_conversions", "Conversions by the platform", Measure.CREDITED_EVENTS),
+    CostColumn("credited_revenue", "Revenue", Measure.REVENUE, {}),
+    CostColumn("platform_revenue", "Revenue by the platform", Measure.REVENUE),
+    CostColumn("roas", "ROAS", Measure.REVENUE),
+    CostColumn("cpa", "CPA", Measure.REVENUE, welcome="down"),
+    CostColumn("new_customers", "New customers", Measure.EVENTS, _NEW),
+    CostColumn("cac", "CAC", Measure.REVENUE, welcome="down"),
+    CostColumn("contribution", "Contribution", Measure.REVENUE),
+)
+HEADLINES = ("spend", "credited_revenue", "roas", "cpa", "cac", "contribution")
+CHANGES = frozenset({"spend", "credited_revenue", "roas"})
+"""The columns that have a change in rows, too."""
+
+
+@dataclass(frozen=True)
+class CampaignRow:
+    """A row of the table, and the same row of the time compared with."""
+
+    title: str
+    figures: CostFigures
+    compared: CostFigures | None
+    behind: ReportView
+    """The view that leaves just the row's credit."""
+    opens: str
+    """The address of the rows within it; empty where there are none."""
+
+
+@dataclass(frozen=True)
+class CampaignTable:
+    """A report as the page has it."""
+
+    group: Group
+    now: CostReport
+    then: CostReport | None
+    """Of the time compared with."""
+    uncompared: str
+    """The reason why there is none although one was chosen."""
+    rows: list[CampaignRow]
+    ledger: Deletion
+    """The rows that the ledger has of all time."""
+
+    @property
+    def has_spend(self) -> bool:
+        """True when there is any spend in the period."""
+        return any(self.now.total.spent)
+
+    @property
+    def has_rows(self) -> bool:
+        return bool(self.rows) or self.has_spend
+
+    @property
+    def without_row(self) -> str:
+        """The name of the spend that is in no row."""
+        if self.group is Group.SOURCE:
+            return "Of other platforms"
+        return f"Not broken down by {GROUPS[self.group]}"
+
+    def column_title(self, column: CostColumn, *, of_money: bool) -> str:
+        """Return the head of a column."""
+        return "Conversions" if column.title == "Orders" and not of_money else column.title
+
+    def written(self, column: CostColumn, of: CostFigures) -> str:
+        """Return a figure with its exact value, as a page has it."""
+        return figures.figure(column.written_as, _figure(column, of))
+
+    def credit(self, column: CostColumn) -> str:
+        """Return the kind of credit of the events behind a column: rows that are no touchpoints'
+        count the customers of every event.
+        """
+        counts_all = self.group not in OF_TOUCHES and column.figure == "new_customers"
+        return CreditFilter.ALL if counts_all else CreditFilter.CREDITED
+
+    def change(
+        self, column: CostColumn, now: CostFigures, then: CostFigures | None
+    ) -> Change | None:
+        """Return how a figure changed; None where nothing is to be compared."""
+        if then is None:
+            return None
+        before, after = _figure(column, then), _figure(column, now)
+        if before is None or after is None:
+            return None
+        return figures.change_between(Fraction(after), Fraction(before))
+
+    @property
+    def sums(self) -> tuple[str, str, str]:
+        """The spend of rows, that of none, and the ledger's, in all digits."""
+        now = self.now
+        return (
+            figures.digits(now.with_spend.spend), figures.digits(now.without_place.spend),
+            figures.digits(now.total.spend),
+        )  # fmt: skip
+
+
+def _figure(column: CostColumn, of: CostFigures) -> Figure:
+    value: Figure = getattr(of, column.figure)
+    is_part = isinstance(value, Decimal) and column.written_as is Measure.CREDITED_EVENTS
+    return Fraction(value) if is_part and value is not None else value
+
+
+class CampaignReports:
+    """Reads the reports of one page."""
+
+    def __init__(self, page: ReportPage, group: Group) -> None:
+        self._page, self._view, self.group = page, page.view, group
+
+    def query(self, **changes: str) -> ReportQuery:
+        """Return the report that the address describes. Raises Invalid."""
+        only = {"query_mode": "", "compare": "", "group_by": str(self.group)}
+        query = self._view.input(**{**only, **changes})
+        return read_spend_query(query, self._page.space, datetime.now(UTC))
+
+    async def load(self, connection: AsyncConnection) -> CampaignTable:
+        """Return the page's report. Raises Invalid and ReportRefused."""
+        space_id = self._page.space.id
+        query = self.query(limit=str(MOST_LISTED))
+        now = await query_spend(connection, space_id, query)
+        then, uncompared = await self._compared(connection, query)
+        ledger = await count_spend(connection, space_id, SpendChoice())
+        by_key = {row.key: row.figures for row in then.rows} if then else {}
+        is_time = self.group in SHORTEST
+        rows = [
+            self._row(row, now.span, None if is_time or then is None else by_key.get(row.key))
+            for row in now.rows
+        ]
+        return CampaignTable(self.group, now, then, uncompared, rows, ledger)
+
+    async def _compared(
+        self, connection: AsyncConnection, query: ReportQuery
+    ) -> tuple[CostReport | None, str]:
+        choice = JsonInput({COMPARE.name: self._view.compare})
+        chosen = COMPARE.read(choice)
+        choice.finish()
+        if chosen == Comparison.NONE:
+            return None, ""
+        span = compared_span(DateTimeSpan(query.start, query.end), Comparison(chosen))
+        before = replace(query, start=span.start, end=span.end)
+        try:
+            return await query_spend(connection, self._page.space.id, before), ""
+        except ReportRefused as error:
+            return None, error.message
+
+    def _row(self, row: CostRow, span: DateTimeSpan, then: CostFigures | None) -> CampaignRow:
+        name = title(self.group, GroupKey(row.key, row.label))
+        below = BELOW.get(self.group)
+        narrowed = self._narrowed(row.key, span)
+        opens = narrowed.link(self._page.path, group=below) if below and row.key else ""
+        return CampaignRow(name, row.figures, then, narrowed, opens)
+
+    def _narrowed(self, key: str | None, span: DateTimeSpan) -> ReportView:
+        """Return the view of just a row: by its key, or by its days."""
+        if self.group not in SHORTEST or key is None:
+            return self._view.narrowed(f"{self.group}:{key or ''}")
+        first = date.fromisoformat(key)
+        last = first + timedelta(days=SHORTEST[self.group] - 1)
+        if self.group is Group.MONTH:
+            last = (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
+        first, last = max(first, span.start.date()), min(last, span.end.date())
+        return self._view.changed(period="", start_date=f"{first}", end_date=f"{last}")
+
+
+def _read_group(query: Query) -> Group:
+    group = Group(_GROUP.read(query) or Group.SOURCE)
+    query.finish()
+    return group
+
+
+async def show_campaigns(request: Request) -> Response:
+    """Spend and return."""
+    page = await open_page(request)
+    view, path = page.view, page.path
+    group, content, problem = Group.SOURCE, None, None
+    try:
+        group = _read_group(page.query)
+        content = await page.load(CampaignReports(page, group).load)
+    except REFUSED as error:
+        problem = error
+    has_rate = page.space.cost_rate is not None
+    columns = [each for each in COLUMNS if has_rate or each.figure != "contribution"]
+    also = {"group": str(group)} if group is not Group.SOURCE else {}
+    menu = ChoiceLinks(view, path, also).own_menu("group", "Rows", GROUPS, group, Group.SOURCE)
+    return page.render(
+        "campaigns.html", read_bar(page.space, view, path, without=_NOT_HERE, also=also), problem,
+        page=content, menu=menu, group=GROUPS[group], columns=columns, changes=CHANGES,
+        headlines=[column for column in columns if column.figure in HEADLINES],
+        model=model_title(view.attribution_model).lower(),
+        csv=view.link(f"{page.base}/campaigns.csv", **also),
+    )  # fmt: skip
+
+
+async def send_csv(request: Request) -> Response:
+    """The same report as `GET /reports/spend` has it, in CSV."""
+    page = await open_page(request)
+    reports = CampaignReports(page, _read_group(page.query))
+    query = reports.query(limit="1000")
+
+    async def load(connection: AsyncConnection) -> CostReport:
+        return await query_spend(connection, page.space.id, query)
+
+    report = await page.load(load)
+    return csv_response("spend", report.span, spend_csv(report))
+
+
+_PATH = f"{HOME}/spaces/{{space_id}}/campaigns"
+ROUTES = [
+    Route(_PATH, show_campaigns, methods=["GET"]),
+    Route(f"{_PATH}.csv", send_csv, methods=["GET"]),
+]

@@ -1,0 +1,78 @@
+"""The cost of the sample ads, day by day as platforms report it, and rates of the currencies in
+which shops spend and sell. The same for every run. Pure.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+
+from headwater.demo.journeys import DAYS, Payload
+from headwater.demo.shops import AdAccount, Shop
+
+WORTH = {"EUR": Decimal(1), "USD": Decimal("0.87"), "CHF": Decimal("1.06")}
+"""Roughly what a unit of each currency is worth in euros."""
+_DAYS_AHEAD = 1
+"""Days after today, which have begun somewhere."""
+
+
+def rates(shop: Shop, now: datetime) -> list[Payload]:
+    """Return a rate to the shop's currency for each day and other currency."""
+    own = shop.settings["currency"]
+    return [
+        {
+            "date": f"{day}", "base": currency, "currency": own,
+            "rate": f"{_rate(currency, own, day)}",
+        }
+        for day in _days(now, ahead=_DAYS_AHEAD)
+        for currency in WORTH
+        if currency != own
+    ]  # fmt: skip
+
+
+def spend(shop: Shop, now: datetime) -> list[Payload]:
+    """Return the spend of every day but today, which no platform has reported yet."""
+    return [
+        row
+        for account in shop.accounts
+        for day in _days(now, ahead=-1)
+        for row in _day(account, day, random.Random(f"{shop.seed}/{account.id}/{day}"))  # noqa: S311
+    ]
+
+
+def _day(account: AdAccount, day: date, dice: random.Random) -> Iterator[Payload]:
+    """Yield what an account reports of a day: each campaign, and fees that are of none."""
+    base = {
+        "date": f"{day}", "platform": account.platform, "account_id": account.id,
+        "currency": account.currency, "timezone": account.timezone,
+    }  # fmt: skip
+    total = Decimal(0)
+    for campaign, name, daily in account.campaigns:
+        amount = _cents(daily * dice.uniform(0.7, 1.3))
+        clicks = round(float(amount) / dice.uniform(0.6, 1.1))
+        claimed = round(clicks * dice.uniform(0.01, 0.05))
+        named = {"campaign_name": name} if name else {}
+        total += amount
+        yield base | named | {
+            "campaign_id": campaign, "amount": f"{amount}", "clicks": clicks,
+            "impressions": clicks * dice.randrange(40, 90), "platform_conversions": claimed,
+            "platform_revenue": f"{_cents(claimed * 95.0)}",
+        }  # fmt: skip
+    if day.day == 1 and account.fee:  # of the account as a whole: not broken down
+        yield base | {"amount": f"{total + account.fee}"}
+
+
+def _days(now: datetime, ahead: int) -> list[date]:
+    return [now.date() + timedelta(days=day) for day in range(-DAYS - 10, ahead + 1)]
+
+
+def _rate(currency: str, own: str, day: date) -> Decimal:
+    """Return a rate that moves a little from week to week."""
+    drift = Decimal(day.toordinal() // 7 % 5 - 2) / 200
+    return (WORTH[currency] / WORTH[own] * (1 + drift)).quantize(Decimal("0.0001"))
+
+
+def _cents(amount: float) -> Decimal:
+    return Decimal(round(amount * 100)) / 100

@@ -1,0 +1,217 @@
+"""The page of campaigns: what was spent beside what it brought, in which every cent of the ledger
+is in a row or in the line of what is in none, and every figure of events leads to them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import random
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.accounts.roles import Role
+from headwater.console.report_pages.campaigns import COLUMNS
+from headwater.console.report_pages.figures import NONE
+from headwater.spend.inputs import read_spend
+from headwater.spend.ledger import put_report
+from tests.console.conftest import Person
+from tests.console.tables import Cell, PageTables
+from tests.console.test_figures_agree import fill, follow
+from tests.console.test_revenue import HOSTILE, days_ago, order
+from tests.support.factories import Stage
+
+PLACES = {column.figure: place for place, column in enumerate(COLUMNS, 1)}
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection, space_id: int) -> Stage:
+    connection.execute("UPDATE spaces SET currency = 'EUR' WHERE id = %s", (space_id,))
+    return Stage(connection, space_id, "")
+
+
+@pytest.fixture
+def put(database_url: str, space_id: int) -> Any:
+    """Puts rows into the ledger."""
+
+    def store(*rows: dict[str, Any]) -> None:
+        report = read_spend({"spend": [*rows]}, datetime.now(UTC))
+
+        async def run() -> None:
+            async with await psycopg.AsyncConnection.connect(database_url) as connection:
+                await put_report(connection, space_id, report.rows, report.as_of)
+
+        asyncio.run(run())
+
+    return store
+
+
+def spent(days: int, platform: str, amount: Any, **also: Any) -> dict[str, Any]:
+    day = f"{days_ago(days).date()}"
+    return {"date": day, "platform": platform, "amount": amount, "currency": "EUR", **also}
+
+
+def page_of(person: Person, space_id: int, query: str = "") -> PageTables:
+    answer = person.browser.get(f"/console/spaces/{space_id}/campaigns?{query}")
+    assert answer.status_code == 200, answer.text
+    return PageTables(answer.text)
+
+
+def values(row: list[Cell], *figures: str) -> list[str | None]:
+    return [row[PLACES[figure]].value for figure in figures]
+
+
+def test_it_works(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+    order(stage, "google_ads", "100.50")
+    order(stage, "email", "20")
+    order(stage, "google_ads", "30", days=40)
+    put(spent(3, "google", "25.125", clicks=10, impressions=1000, platform_conversions=2,
+              platform_revenue=150), spent(3, "meta", 10), spent(3, "billboard", 5),
+        spent(40, "google", 10))  # fmt: skip
+    page = page_of(owner, space_id)
+    google = page.row("rows", "Google ads")
+    assert values(google, "spend", "impressions", "clicks", "credited_events", "credited_revenue",
+                  "roas", "cpa", "new_customers", "cac") == [
+        "25.125", "1000", "10", "1", "100.5", "4", "25.125", "1", "25.125",
+    ]  # fmt: skip
+    assert values(google, "platform_conversions", "platform_revenue") == ["2", "150"]
+    assert "151.3 %" in google[PLACES["spend"]].text
+    assert values(page.row("rows", "Facebook ads"), "spend", "credited_events", "roas") == [
+        "10", "0", "0",
+    ]  # fmt: skip
+    assert values(page.row("rows", "With spend"), "spend", "roas") == ["35.125", "2.8612"]
+    assert values(page.row("rows", "Of other platforms"), "spend") == ["5"]
+    assert values(page.row("rows", "All"), "spend", "credited_revenue") == ["40.125", "120.5"]
+    assert "35.125 + of other platforms 5 = 40.125 EUR of the ledger" in page.html
+    assert page.headlines["Spend"].value == "40.125"
+    assert page.headlines["ROAS"].value == "2.8612"
+
+
+def test_rows_open_into_finer_ones(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+    order(stage, "google_ads", "100", campaign_id="4711", adset_id="8", ad_id="9")
+    ids = {"account_id": "1", "campaign_id": "4711", "campaign_name": HOSTILE}
+    put(spent(3, "google", 60, **ids), spent(3, "google", 40, **ids, adset_id="8", ad_id="9"),
+        spent(3, "meta", 7, campaign_id="other"))  # fmt: skip
+    page, path = page_of(owner, space_id), []
+    for title, spend, rest in (
+        ("Google ads", "60", None), ("<script>", "60", "0"), ("8", "40", "20"), ("9", "40", "0"),
+    ):  # fmt: skip
+        assert "<script>alert" not in page.html
+        row = page.row("rows", title)
+        assert values(row, "spend", "credited_revenue") == [spend, "100"]
+        if rest is not None:
+            assert values(page.row("rows", "Not broken down"), "spend") == [rest]
+        path.append(row[0].link)
+        if row[0].link:
+            page = PageTables(owner.browser.get(row[0].link).text)
+    assert path[-1] is None
+    assert all(path[:-1])
+
+
+@pytest.mark.parametrize("group", ["source", "campaign", "adset", "ad", "country", "week", "month"])
+def test_all_adds_up_and_leads_to_events(
+    owner: Person, stage: Stage, space_id: int, put: Any, group: str
+) -> None:
+    draw = random.Random(group)
+    fill(stage, draw)
+    put(*(
+        spent(draw.randrange(60), draw.choice(["google", "meta", "fair"]),
+              Decimal(draw.randrange(10**8)) / 10**6, account_id="1",
+              **draw.choice([{}, {"campaign_id": f"c{draw.randrange(4)}"},
+                             {"campaign_id": "c1", "adset_id": "s1", "ad_id": "a1"}]))
+        for _ in range(60)
+    ))  # fmt: skip
+    model = draw.choice(["last_touch", "linear", "u_shaped"])
+    query = f"group={group}&attribution_model={model}&period=last+90+days"
+    page = page_of(owner, space_id, query)
+    *rows, matched, rest, _ = page.tables["rows"][1:]
+    sums = [sum(Decimal(row[1].value or 0) for row in some) for some in (rows, [rest])]
+    assert [sums[0], sum(sums)] == [
+        Decimal(matched[1].value or 0), Decimal(page.row("rows", "All")[1].value or 0),
+    ]  # fmt: skip
+    followed = 0
+    for row in draw.sample(rows, min(2, len(rows))):
+        for figure, title in (("credited_revenue", "Revenue"), ("new_customers", "New customers")):
+            cell = row[PLACES[figure]]
+            if cell.link:
+                follow(owner, cell, title, (query, row[0].text))
+                followed += 1
+    assert followed or group == "country"
+    sent = owner.browser.get(f"/console/spaces/{space_id}/campaigns.csv?{query}").text
+    assert [line["spend"] for line in csv.DictReader(sent.splitlines())][:-1] == [
+        row[1].value for row in rows
+    ]
+
+
+def test_contribution(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+    """It is a column once the Space has a cost rate, which is one of its settings."""
+    order(stage, "google_ads", "100")
+    put(spent(3, "google", 20))
+    assert "Contribution" not in page_of(owner, space_id).headlines
+    settings = f"/console/spaces/{space_id}/settings"
+    refused = owner.browser.fill(settings, settings, cost_rate="101")
+    assert "must be a percentage from 0 to 100" in refused.text.replace("Must", "must")
+    assert (
+        "The settings are saved" in owner.browser.fill(settings, settings, cost_rate="12,5 %").text
+    )
+    assert 'name="cost_rate" type="text" value="12.5"' in owner.browser.get(settings).text
+    page = page_of(owner, space_id)
+    assert values(page.row("rows", "Google ads"), "contribution") == ["67.5"]
+    assert page.headlines["Contribution"].value == "67.5"
+    owner.browser.fill(settings, settings, cost_rate="")
+    assert "Contribution" not in page_of(owner, space_id).headlines
+
+
+def test_without_spend(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+    """It says how spend is brought in, or on which days there is some."""
+    page = page_of(owner, space_id)
+    assert "There is no spend yet" in page.html
+    assert f"/console/spaces/{space_id}/orders/imports/new?kind=spend" in page.html
+    put(spent(50, "google", 3), spent(60, "google", 4))
+    page = page_of(owner, space_id)
+    assert "There is no spend in this time" in page.html
+    assert f"start_date={days_ago(60).date()}&amp;end_date={days_ago(50).date()}" in page.html
+    order(stage, "email", "20")
+    assert values(page_of(owner, space_id).row("rows", "E-mail"), "spend") == ["0"]
+
+
+@pytest.mark.usefixtures("stage")
+def test_missing_rates_lead_to_where_they_are_added(owner: Person, space_id: int, put: Any) -> None:
+    put({**spent(3, "google", 10), "currency": "USD"})
+    address = f"/console/spaces/{space_id}/campaigns"
+    refused = owner.browser.get(address)
+    assert refused.status_code == 422
+    assert "no exchange rate to EUR for USD" in refused.text
+    day = days_ago(3).date()
+    rates = f"/console/spaces/{space_id}/rates"
+    link = f"{rates}?base=USD&currency=EUR&first_day={day}&last_day={day}"
+    assert link.replace("&", "&amp;") in refused.text
+    stored = owner.browser.fill(link, f"{rates}/add", rate="0.5")
+    assert "The rates are stored" in stored.text
+    assert page_of(owner, space_id).headlines["Spend"].value == "5"
+
+
+@pytest.mark.usefixtures("stage")
+def test_what_cannot_be_compared_is_said(owner: Person, space_id: int, put: Any) -> None:
+    put(spent(3, "google", 10), {**spent(40, "google", 10), "currency": "USD"})
+    page = page_of(owner, space_id)
+    assert "There is nothing to compare with: Amounts are in several currencies" in page.html
+    assert page.headlines["Spend"].value == "10"
+
+
+@pytest.mark.parametrize("bad", ["group=shoe", "compare=shoe", "only=channel:paid", "period=x"])
+def test_bad_choices(owner: Person, space_id: int, bad: str) -> None:
+    for end in ("campaigns", "campaigns.csv")[: 2 - bad.startswith("compare")]:
+        answer = owner.browser.get(f"/console/spaces/{space_id}/{end}?{bad}")
+        assert answer.status_code == 422, end
+        assert end.endswith("csv") or "There is no report" in answer.text
+
+
+def test_a_viewer_sees_it_and_imports_nothing(person: Any, space_id: int) -> None:
+    page = page_of(person(Role.VIEWER), space_id)
+    assert "imports/new" not in page.html
+    assert NONE not in page.headlines

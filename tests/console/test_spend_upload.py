@@ -1,0 +1,99 @@
+"""Uploads of what ads have cost: recognised by their header, checked, stored as at a terminal."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.console.test_orders_imports import Desk
+from tests.console.test_orders_imports import desk as desk  # noqa: PLC0414 # a fixture
+
+FILES = Path(__file__).parents[1] / "data" / "spend"
+COLUMNS = "date::text, platform, campaign_id, currency, trim_scale(amount)::float, timezone"
+
+
+def ledger(connection: psycopg.Connection, space_id: int) -> list[tuple[Any, ...]]:
+    return connection.execute(
+        f"SELECT {COLUMNS} FROM spend WHERE space_id = %s ORDER BY date, key", (space_id,)
+    ).fetchall()
+
+
+def refusals(html: str) -> dict[str, str]:
+    found = re.findall(r'<p class="refusal" id="([\w-]+)-refusal"[^>]*>([^<]*)', html)
+    return {name: " ".join(text.split()) for name, text in found}
+
+
+def test_it_works(desk: Desk, connection: psycopg.Connection) -> None:
+    page = desk.browser.get(f"{desk.orders}/imports/new?kind=spend").text
+    assert 'value="spend" checked' in page
+    here = desk.begin((FILES / "google.csv").read_bytes(), kind="spend")
+    page = desk.browser.get(here).text
+    assert "Recognised by its header: <strong>a report of Google Ads</strong>" in page
+    assert "its table begins after 2 lines" in page
+    assert 'name="platform" type="text" value="google"' in page
+    checked = desk.check(here, timezone="Europe/Berlin")
+
+    assert '<data value="2">2</data> rows would be stored' in checked.text
+    assert "<bdi>4711</bdi>" in checked.text
+    assert ledger(connection, desk.space_id) == []
+    done = desk.start(here)
+    assert '<data value="2">2</data> of' in done.text
+    assert f"/console/spaces/{desk.space_id}/campaigns" in done.text
+    row, _ = ledger(connection, desk.space_id)
+    assert row[1:3] == ("google", "4711")
+    assert row[5] == "Europe/Berlin"
+    assert "There is no spend in this time" in desk.browser.get(
+        f"/console/spaces/{desk.space_id}/campaigns"
+    ).text  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in FILES.glob("*.csv")))
+def test_every_format_is_recognised(desk: Desk, connection: psycopg.Connection, name: str) -> None:
+    here = desk.begin((FILES / f"{name}.csv").read_bytes(), kind="spend")
+    page = desk.browser.get(here).text
+    assert "Recognised by its header" in page
+    needs = 'name="currency" type="text" value=""' in page and ">currency<" in page
+    has_column = re.search(r"<option selected>currency<", page)
+    page = desk.check(here, **({"currency": "EUR"} if needs and not has_column else {}))
+    assert "refused" not in page.text
+    done = desk.start(here)
+    assert "refused. The uploaded file is removed" in done.text
+    assert len(ledger(connection, desk.space_id)) >= 1
+
+
+def test_what_a_file_lacks_is_asked_for(desk: Desk, connection: psycopg.Connection) -> None:
+    """A table that nobody knows, without currency and platform."""
+    here = desk.begin("When;Costs\n13.05.2026;1.234,50\n14.05.2026;x\nTotal;9\n", kind="spend")
+    page = desk.browser.get(here).text
+    assert "of no format that is known" in page
+    form = f"{here}?edit", f"{here}/check"
+    refused = desk.browser.fill(*form)
+    assert refused.status_code == 422
+    assert set(refusals(refused.text)) == {"columns", "platform", "currency"}
+    mapped = {"field": ["date", "amount"], "decimals": "comma", "dates": "dmy"}
+    refused = desk.browser.fill(*form, **mapped, currency="EURO", platform="?")
+    assert refusals(refused.text) == {
+        "currency": "It must be a currency code of three letters, such as EUR.",
+        "platform": "It must not be blank.",
+    }
+    checked = desk.check(here, **mapped, currency="eur", platform="Reddit Ads")
+    assert '<data value="1">1</data> row would be stored' in checked.text
+    assert "is read as amount, and is no number" in checked.text
+    desk.start(here)
+    assert ledger(connection, desk.space_id) == [("2026-05-13", "reddit", "", "EUR", 1234.5, None)]
+
+
+def test_two_uploads_of_one_file_are_one_ledger(desk: Desk, connection: psycopg.Connection) -> None:
+    """And a later upload of the same days counts."""
+    table = "date,platform,amount,currency\n2026-05-13,google,{},EUR\n"
+    for amount in ("10", "7"):
+        here = desk.begin(table.format(amount), kind="spend")
+        desk.check(here)
+        desk.start(here)
+    here = desk.begin(table.format("7"), kind="spend")
+    assert "imported in the same way before" in desk.check(here).text
+    assert [row[4] for row in ledger(connection, desk.space_id)] == [7]
