@@ -61,10 +61,17 @@ class Shop:
         assert ran.returncode == 0, ran.stdout + ran.stderr
         return json.loads(ran.stdout)[1:]
 
+    def waiting(self) -> list[dict[str, Any]]:
+        rows = self.stage.connection.execute(
+            "SELECT payload FROM inbox WHERE space_id = %s ORDER BY id", (self.stage.space_id,)
+        ).fetchall()
+        return [json.loads(payload) for (payload,) in rows]
+
     def events(self) -> list[tuple[Any, ...]]:
         Queue(self.stage.connection, self.stage.space_id).process()
         return self.stage.connection.execute(
-            "SELECT e.order_id, e.order_name, e.amount::text, e.idempotency_key, c.email, e.currency"
+            "SELECT e.order_id, e.order_name, e.amount::text, e.idempotency_key, c.email,"
+            " e.currency"
             " FROM events e JOIN contacts c ON c.space_id = e.space_id AND c.id = e.contact_id"
             " WHERE e.space_id = %s ORDER BY e.id", (self.stage.space_id,),
         ).fetchall()  # fmt: skip
@@ -83,8 +90,7 @@ def test_it_works(shop: Shop) -> None:
         ["problem"],
     )  # fmt: skip
     assert given == ["tok-5", 1, 1, [None], 1, 2, [0, None], ""]
-    waiting = [json.loads(payload) for (payload,) in shop.stage.connection.execute(
-        "SELECT payload FROM inbox WHERE space_id = %s ORDER BY id", (shop.stage.space_id,))]  # fmt: skip
+    waiting = shop.waiting()
     assert [each["trk_token"] for each in waiting] == ["tok-5"] * 3
     key = "woocommerce:shop.example:"
     assert shop.events() == [
@@ -122,7 +128,8 @@ def test_what_is_not_taken_is_sent_again(shop: Shop) -> None:
         ["checkout", CLASSIC, ORDER, "tok-5"], ["set", {"url": NOWHERE}],
         ["status", "processing", 727], ["run", 20 * HOUR], ["problem"],
         ["set", {"url": url, "api_key": "trk_sk_revoked"}], ["run", 25 * HOUR], ["problem"],
-        ["set", {"api_key": key}], ["run", 48 * HOUR], ["problem"], ["run", 99 * HOUR], ["notes", 727],
+        ["set", {"api_key": key}], ["run", 48 * HOUR], ["problem"],
+        ["run", 99 * HOUR], ["notes", 727],
     )  # fmt: skip
     pauses = given[3]
     assert pauses[:9] == [60 * 2**number for number in range(9)]
