@@ -101,6 +101,8 @@ def build(folder: Path) -> list[Part]:
     parts = read_parts()
     pages = [page for part in parts for page in part.pages]
     urls = {page.path: page.url for page in pages}
+    # A link to a folder leads to the list of what is in it.
+    urls |= {path.removesuffix("/index.md"): url for path, url in urls.items()}
     environment = Environment(
         loader=FileSystemLoader(FILES), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,

@@ -131,7 +131,7 @@ def make_token(
         user = ["user", "create", "--email", email, "--password-stdin", "--role", "owner"]
         assert main([*user, *where]) == 0
         capsys.readouterr()
-        assert main(["pat", "create", "--email", email, "--name", "docs", *where]) == 0
+        assert main(["pat", "create", "--user", email, "--name", "docs", *where]) == 0
         return json.loads(capsys.readouterr().out)["token"]
 
     return make
