@@ -5,21 +5,17 @@ names; what cannot be has its reason there.
 from __future__ import annotations
 
 import asyncio
-import io
-import json
 import re
 import shutil
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
-from headwater.cli import main
 from tests.conftest import Running
 from tests.documentation.snippets import (
     ELSEWHERE,
@@ -30,6 +26,7 @@ from tests.documentation.snippets import (
     is_run,
     read_blocks,
 )
+from tests.mcp.assistants import HEADERS, connect
 from tests.support.factories import Stage
 from tests.support.processes import environment
 from tests.support.sizes import ROOT
@@ -105,36 +102,16 @@ def of(page: str, start: str) -> str:
 
 
 def test_an_assistant_by_the_protocol_s_own_client(
-    stage: Stage, server: Running, make_token: Callable[[], str]
+    server: Running, connection: psycopg.Connection, stage: Stage
 ) -> None:
-    code = textwrap.indent(of("docs/assistants.md", "import httpx2"), "    ")
-    space: dict[str, Any] = {}
-    exec(f"async def ask(token, url):\n{code}\n    return answer", space)
-    url = f"{server.base_url}/mcp/{stage.space_id}/public-api"
-    answer = asyncio.run(space["ask"](make_token(), url))
+    """With the name of the service, which is not where the tests' server listens."""
+    code = of("docs/assistants.md", "import httpx2").replace("headers = {", "headers = HOST | {")
+    space: dict[str, Any] = {"HOST": {"Host": HEADERS["Host"]}}
+    body = textwrap.indent(code, "    ")
+    exec(f"async def ask(token, url):\n{body}\n    return answer", space)
+    with connect(server, connection, stage.space_id) as assistant:
+        answer = asyncio.run(space["ask"](assistant.token, assistant.url))
     assert not answer.is_error
-
-
-@pytest.fixture
-def make_token(
-    stage: Stage, server: Running, database_url: str,
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-) -> Callable[[], str]:  # fmt: skip
-    """Makes a personal token, as the page says."""
-
-    def make() -> str:
-        monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
-        monkeypatch.setenv("HEADWATER_DATA_DIR", str(server.data_dir))
-        email = f"docs-{stage.space_id}@example.com"
-        where = ["--space", str(stage.space_id), "--json"]
-        monkeypatch.setattr("sys.stdin", io.StringIO("a long enough password\n"))
-        user = ["user", "create", "--email", email, "--password-stdin", "--role", "owner"]
-        assert main([*user, *where]) == 0
-        capsys.readouterr()
-        assert main(["pat", "create", "--user", email, "--name", "docs", *where]) == 0
-        return json.loads(capsys.readouterr().out)["token"]
-
-    return make
 
 
 def test_a_signature_in_php() -> None:
