@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --requir
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test check bench dist image sdk lock
+.PHONY: help setup serve demo test check bench dist image sdk site lock
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ image: $(VENV)/.dev ## Build the container image into dist (on Debian 12)
 
 sdk: $(VENV)/.dev ## Write the generated parts of the clients in sdks
 	$(BIN)/python -m scripts.generate_sdk
+
+site: $(VENV)/.dev ## Build the documentation site into dist/site
+	$(BIN)/python -m scripts.build_site dist/site
 
 lock: $(VENV)/.dev ## Compile requirements/*.txt anew from pyproject.toml
 	$(BIN)/uv pip compile $(LOCK) pyproject.toml --output-file requirements/base.txt

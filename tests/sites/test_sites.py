@@ -148,6 +148,7 @@ def test_another_space_s_site_is_unknown(terminal: Terminal, site: Site, make_sp
         ("https://bücher.example", "https://xn--bcher-kva.example"),
         ("http://127.0.0.1:3000", "http://127.0.0.1:3000"),
         ("http://[0:0::1]:3000", "http://[::1]:3000"),
+        (" null ", "null"),
     ],
 )
 def test_origins(text: str, origin: str) -> None:

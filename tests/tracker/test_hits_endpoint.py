@@ -13,7 +13,8 @@ import pytest
 
 from headwater.settings import Settings
 from tests.conftest import Running, run_application
-from tests.support.sites import BROWSER, CHROME, ORIGIN, Site, event, identify, page
+from tests.support.factories import Stage
+from tests.support.sites import BROWSER, CHROME, ORIGIN, Site, event, identify, make_site, page
 
 
 def test_it_works(site: Site) -> None:
@@ -211,6 +212,16 @@ class TestWhoMayWrite:
         assert "access-control-allow-origin" not in response.headers
         assert "set-cookie" not in response.headers
         assert site.rows() == []
+
+    def test_a_frame_without_an_origin_where_the_site_takes_them(
+        self, server: Running, stage: Stage
+    ) -> None:
+        site = make_site(stage, server.base_url, ("https://shop.example", "null"))
+        response = site.report(page(), headers={"origin": "null"})
+        assert response.status_code == 202
+        assert "access-control-allow-origin" not in response.headers
+        assert "set-cookie" not in response.headers
+        assert len(site.rows()) == 1
 
     @pytest.mark.parametrize(
         "key", ["", "trk_pk_unknown-and-unheard-of", "x", "trk_sk_" + "x" * 43]

@@ -23,7 +23,7 @@ from headwater.site_tests.models import (
     SiteTest,
     SiteVerdict,
 )
-from headwater.sites.origins import FORMS, is_among, read_pasted_origins
+from headwater.sites.origins import FORMS, OPAQUE, is_among, read_pasted_origins
 from headwater.sites.refusals import list_refusals
 from headwater.sites.sites import Site
 
@@ -48,7 +48,7 @@ def read_page_url(text: str, site: Site) -> str:
         refusal = refusal or f"Write the address of one page of the shop, {FORMS.split(',')[0]}."
         raise Invalid({"url": [refusal]})
     origin = origins[0]
-    if "*" in origin or not is_among(origin, site.origins):
+    if "*" in origin or origin == OPAQUE or not is_among(origin, site.origins):
         known = ", ".join(site.origins[:3])
         refusal = (
             f"{origin} is none of the site's addresses ({known}): write one of these, or add it to"

@@ -14,6 +14,8 @@ from tldextract import TLDExtract
 from headwater.sources.addresses import name_in_ascii
 
 MAX_ORIGINS = 50
+OPAQUE = "null"
+"""What browsers send for a frame without an origin, such as the one that Shopify runs pixels in."""
 FORMS = "such as https://shop.example, http://localhost:3000 or https://*.shop.example"
 
 MOST_LABELS = 10
@@ -36,8 +38,10 @@ _suffixes = TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_
 def parse_origin(text: str) -> str:
     """Return an origin as browsers write it: lower case, Punycode, without the scheme's own port.
     Its host may begin with `*.`, for all hosts below. Raises ValueError with the rule that is
-    broken.
+    broken. `null` is taken as well: it stands for every frame without an origin, whosever it is.
     """
+    if text.strip() == OPAQUE:
+        return OPAQUE
     scheme, separator, rest = text.strip().partition("://")
     scheme = scheme.lower()
     if not separator or scheme not in _DEFAULT_PORTS:
@@ -93,6 +97,8 @@ def read_pasted_origins(text: str) -> list[str]:
 
 def _pasted_origin(address: str) -> str:
     quote = f"“{address[:LONGEST_QUOTE]}{'…' if len(address) > LONGEST_QUOTE else ''}”"
+    if address == OPAQUE:
+        return OPAQUE
     scheme, separator, rest = address.partition("://")
     is_local = not separator and scheme.startswith(("localhost", "127.0.0.1", "[::1]"))
     if not separator:
@@ -118,7 +124,7 @@ def sent_host(origin: str) -> str | None:
 
 
 def is_among(origin: str, origins: Iterable[str]) -> bool:
-    """Return whether an origin that `sent_host` takes is one of a site's."""
+    """Return whether an origin that `sent_host` takes, or `null`, is one of a site's."""
     for allowed in origins:
         begin, star, end = allowed.partition("*")
         if origin == allowed or (

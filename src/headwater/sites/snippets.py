@@ -156,8 +156,8 @@ def _shopify(snippet: Snippet, _: bool) -> list[Instruction]:
             "Checkout: have Shopify report the order",
             "Settings, Notifications, Webhooks: `Order payment`, as JSON, to the address that"
             " `Orders in` gives you. The order carries the token from the cart, so it is tied to"
-            " the visit. A custom pixel cannot report: Shopify runs it in a sandbox without an"
-            " origin and without cookies, which is why nothing is to be pasted into the checkout.",
+            " the visit. What is bought without a cart carries none: the custom pixel, see Shopify"
+            " in the documentation, reports whose checkout it was.",
         ),
     ]
 

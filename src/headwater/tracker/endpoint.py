@@ -38,7 +38,7 @@ from headwater.ingest.endpoints import (
     problem_answer,
     quota_headers,
 )
-from headwater.sites.origins import cookie_domain, sent_host
+from headwater.sites.origins import OPAQUE, cookie_domain, sent_host
 from headwater.sites.refusals import RefusalReason
 from headwater.sites.sites import REPORTING, SCOPE, ActiveSite, SiteCache
 from headwater.tracker.browser_reports import TOKEN, Body, Browser, BrowserReport, language_tag
@@ -123,7 +123,8 @@ class HitsEndpoint(Endpoint):
             site = await self._sites.site(key)
         except Unauthorized:
             refused.labels("site").inc()
-            self._sites.refusals.note_key(origin, key)
+            if origin != OPAQUE:  # it says nothing of whose key was meant
+                self._sites.refusals.note_key(origin, key)
             raise
         except Forbidden:
             refused.labels("origin").inc()
@@ -132,7 +133,8 @@ class HitsEndpoint(Endpoint):
             site.admit(origin)
         except Forbidden:
             refused.labels("origin").inc()
-            self._note(site, RefusalReason.ORIGIN, origin)
+            if origin != OPAQUE:  # nobody should be advised to take all such frames
+                self._note(site, RefusalReason.ORIGIN, origin)
             raise
         return site
 
@@ -189,8 +191,10 @@ class HitsEndpoint(Endpoint):
 
 
 def _check_origin(origin: str) -> None:
-    """Raise Forbidden for an origin that no page of the web has."""
-    if sent_host(origin) is None:
+    """Raise Forbidden for an origin that no page of the web has. Which sites take frames without an
+    origin is looked up with the site.
+    """
+    if origin != OPAQUE and sent_host(origin) is None:
         raise Forbidden("A report needs the Origin header of a page.")
 
 

@@ -63,12 +63,14 @@
   const track = () => {
     const script = document.currentScript || document.querySelector('script[data-site]');
     const trk = window.trk && typeof window.trk === 'object' ? window.trk : {};
-    const options = script.dataset;
+    // Tag managers may load a script and not give it attributes: its address has them then.
+    const address = new URL(script.src);
+    const options = Object.assign(Object.fromEntries(address.searchParams), script.dataset);
     const site = options.site;
     if (!site || trk.site) return; // a second copy on the page stays quiet
 
     // Relative to this script, so that a proxy may put both below any path.
-    const endpoint = new URL('__ENDPOINT__', script.src).href;
+    const endpoint = new URL('__ENDPOINT__', address).href;
     const QUEUE = 'trk_queue.' + site;
     const CONSENT = 'trk_consent.' + site;
 

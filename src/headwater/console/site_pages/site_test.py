@@ -28,6 +28,7 @@ from headwater.site_tests.site_test import (
     start_test,
     write_probe,
 )
+from headwater.sites.origins import OPAQUE
 from headwater.sites.sites import Site, fetch_site
 
 FORM = "test site"
@@ -130,7 +131,8 @@ def _first_page(site: Site, test: SiteTest | None) -> str:
     """Return the page that a test is proposed with."""
     if test is not None:
         return test.url
-    plain = sorted(site.origins, key=lambda origin: "*" in origin)
+    pages = (origin for origin in site.origins if origin != OPAQUE)
+    plain = sorted(pages, key=lambda origin: "*" in origin)
     return f"{plain[0].replace('*.', 'www.')}/" if plain else ""
 
 

@@ -1,0 +1,41 @@
+<?php
+/**
+ * Plugin Name:          Headwater for WooCommerce
+ * Description:          Puts the tracker of your own Headwater into the shop's pages, keeps the visitor's token with each order, and reports purchases and refunds from the server.
+ * Version:              0.2.0
+ * Requires at least:    6.4
+ * Requires PHP:         7.4
+ * Requires Plugins:     woocommerce
+ * WC requires at least: 8.2
+ * License:              Apache-2.0
+ * License URI:          https://www.apache.org/licenses/LICENSE-2.0
+ * Text Domain:          headwater-for-woocommerce
+ *
+ * Four classes: the settings, the tag in the pages, orders and what is reported of them, and the
+ * reports on their way. Nothing is built; the files are the plugin.
+ *
+ * @package Headwater
+ */
+
+defined( 'ABSPATH' ) || exit;
+
+require_once __DIR__ . '/includes/class-headwater-settings.php';
+require_once __DIR__ . '/includes/class-headwater-tag.php';
+require_once __DIR__ . '/includes/class-headwater-orders.php';
+require_once __DIR__ . '/includes/class-headwater-reports.php';
+
+add_action(
+	'before_woocommerce_init',
+	function () {
+		$features = 'Automattic\WooCommerce\Utilities\FeaturesUtil';
+		if ( class_exists( $features ) ) {
+			$features::declare_compatibility( 'custom_order_tables', __FILE__, true );
+			$features::declare_compatibility( 'cart_checkout_blocks', __FILE__, true );
+		}
+	}
+);
+
+Headwater_Settings::register();
+Headwater_Tag::register();
+Headwater_Orders::register();
+Headwater_Reports::register();

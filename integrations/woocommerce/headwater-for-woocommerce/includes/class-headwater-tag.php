@@ -1,0 +1,49 @@
+<?php
+/**
+ * The tracker's tag in the head of every page, and who is logged in.
+ *
+ * WordPress' own functions print the tags, so that a Content Security Policy's nonce gets in.
+ *
+ * @package Headwater
+ */
+
+defined( 'ABSPATH' ) || exit;
+
+class Headwater_Tag {
+
+	// Keeps what a page calls until the tracker is there.
+	const STUB = "window.trk=window.trk||{q:[]};['identify','track','page','consent'].forEach(function(m){trk[m]=trk[m]||function(){trk.q.push([m,arguments])}})";
+
+	// Banners that keep to the WP Consent API tell a choice in this way.
+	const CONSENT = "document.addEventListener('wp_listen_for_consent_change',function(e){if(e.detail&&e.detail.statistics)trk.consent(e.detail.statistics==='allow')})";
+
+	public static function register() {
+		add_action( 'wp_head', array( __CLASS__, 'print_tag' ), 1 );
+	}
+
+	public static function print_tag() {
+		$settings = Headwater_Settings::all();
+		if ( ! $settings['url'] || ! $settings['site_key'] ) {
+			return;
+		}
+		$tag = array(
+			'async'     => true,
+			'src'       => $settings['url'] . ( $settings['script'] ? $settings['script'] : '/t.js' ),
+			'data-site' => $settings['site_key'],
+		);
+		if ( $settings['consent'] ) {
+			$tag['data-consent'] = 'required';
+		}
+		wp_print_inline_script_tag( self::STUB . ( $settings['consent'] ? ';' . self::CONSENT : '' ) );
+		wp_print_script_tag( $tag );
+		$user = wp_get_current_user();
+		if ( $user && $user->exists() ) {
+			$person = array(
+				'email'       => $user->user_email,
+				'tracking_id' => (string) $user->ID,
+			);
+			// Escapes what would end the script: it is somebody's own text.
+			wp_print_inline_script_tag( 'trk.identify(' . wp_json_encode( $person, JSON_HEX_TAG | JSON_HEX_AMP ) . ')' );
+		}
+	}
+}

@@ -1,0 +1,150 @@
+"""Build the documentation site: `python -m scripts.build_site FOLDER`, as `make site` does.
+
+Plain files which any web server serves and a browser opens from a disk: nothing is fetched, and the
+search runs in the page. `docs/contents.toml` has the pages and their order.
+"""
+
+# ruff: noqa: INP001 # a script on its own
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from scripts.site_markdown import Place, Section, render
+
+ROOT = Path(__file__).resolve().parent.parent
+FILES = Path(__file__).parent / "site_files"
+CONTENTS = ROOT / "docs" / "contents.toml"
+GLOSSARY = "docs/glossary.md"
+
+TOO_COMMON = frozenset({
+    "part", "piece", "rate", "share", "path", "note", "overall", "direct", "held", "backup",
+    "restore", "report", "event", "site", "source", "operation", "member", "merge", "company",
+    "import", "campaign", "alert", "channel", "conversion", "contact", "manifest", "snippet",
+    "token", "visit", "credit",
+})  # fmt: skip
+"""Words of the glossary that are also plain English, or that nobody need look up on each page."""
+
+
+@dataclass(eq=False)
+class Page:
+    """A page of the site."""
+
+    path: str
+    """Its file, from the repository's root."""
+    url: str
+    text: str
+    sections: list[Section] = field(default_factory=list[Section])
+
+    @property
+    def title(self) -> str:
+        """Its first heading."""
+        return self.text.partition("\n")[0].removeprefix("# ").replace("`", "")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the contents: its pages, and those of them that the menu lists."""
+
+    title: str
+    pages: list[Page]
+    listed: list[Page]
+
+
+def read_parts() -> list[Part]:
+    """Return the contents, in order."""
+    parts: list[Part] = []
+    for part in tomllib.loads(CONTENTS.read_text(encoding="utf-8"))["part"]:
+        listed = [read_page(path) for path in part["pages"]]
+        pages = list(listed)
+        if "decisions" in part:
+            decisions = [
+                read_page(path.relative_to(ROOT).as_posix())
+                for path in sorted((ROOT / part["decisions"]).glob("*.md"))
+            ]
+            listed.append(_list_of(decisions))
+            pages += [listed[-1], *decisions]
+        parts.append(Part(part["title"], pages, listed))
+    return parts
+
+
+def read_page(path: str) -> Page:
+    """Return the page of a file."""
+    return Page(path, address(path), (ROOT / path).read_text(encoding="utf-8"))
+
+
+def address(path: str) -> str:
+    """Return the address of a file's page on the site."""
+    if path == "README.md":
+        return "index.html"
+    name = path.removeprefix("docs/").removeprefix("src/headwater/").lower()
+    return name.removesuffix("/readme.md").removesuffix(".md") + ".html"
+
+
+def linked_terms() -> list[str]:
+    """Return the words of the glossary that pages link, the longest first."""
+    rows = re.findall(r"^\| \*\*([^*]+)\*\*", (ROOT / GLOSSARY).read_text("utf-8"), re.MULTILINE)
+    return sorted((term for term in rows if term.lower() not in TOO_COMMON), key=len, reverse=True)
+
+
+def build(folder: Path) -> list[Part]:
+    """Write the site into a folder, which is emptied first, and return what it has."""
+    shutil.rmtree(folder, ignore_errors=True)
+    parts = read_parts()
+    pages = [page for part in parts for page in part.pages]
+    urls = {page.path: page.url for page in pages}
+    # A link to a folder leads to the list of what is in it.
+    urls |= {path.removesuffix("/index.md"): url for path, url in urls.items()}
+    environment = Environment(
+        loader=FileSystemLoader(FILES), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    template = environment.get_template("page.html")
+    for page in pages:
+        place = Place(page.path, page.url, urls, lambda path: (ROOT / path).exists())
+        rendered = render(page.text, place, [] if page.path == GLOSSARY else linked_terms())
+        page.sections = rendered.sections
+        target = folder / page.url
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # The builder's own HTML, of the repository's own text.
+        body = Markup(rendered.html)  # noqa: S704
+        root = "../" * page.url.count("/")
+        target.write_text(
+            template.render(page=page, parts=parts, body=body, root=root), encoding="utf-8"
+        )
+    for name in ("site.css", "search.js"):
+        shutil.copy(FILES / name, folder / name)
+    shutil.copytree(ROOT / "docs" / "pictures", folder / "pictures")
+    (folder / "search-data.js").write_text(_search_data(pages), encoding="utf-8")
+    return parts
+
+
+def _list_of(decisions: list[Page]) -> Page:
+    lines = [f"- [{page.title}]({Path(page.path).name})" for page in decisions]
+    text = "# Decisions\n\nWhy things are as they are, and what it costs.\n\n" + "\n".join(lines)
+    return Page("docs/decisions/index.md", "decisions/index.html", text)
+
+
+def _search_data(pages: list[Page]) -> str:
+    sections = [
+        {
+            "page": page.url, "url": f"{page.url}#{section.anchor}", "title": page.title,
+            "heading": section.heading.replace("`", ""), "text": " ".join(section.text),
+        }
+        for page in pages
+        for section in page.sections
+    ]  # fmt: skip
+    return f"globalThis.searchData = {json.dumps(sections, ensure_ascii=False)};\n"
+
+
+if __name__ == "__main__":
+    made = build(Path(sys.argv[1]))
+    sys.stdout.write(f"{sum(len(part.pages) for part in made)} pages in {sys.argv[1]}\n")

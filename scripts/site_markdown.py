@@ -1,0 +1,222 @@
+"""One page of the documentation site: Markdown to HTML with anchors, links to other pages, words of
+the glossary linked where they first stand, and its sections for the search. Pure.
+"""
+
+# ruff: noqa: INP001 # a script on its own
+
+from __future__ import annotations
+
+import html
+import posixpath
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+_OUTSIDE = re.compile(r"[a-z][a-z0-9+.-]*:")
+_MARKS = re.compile(r"[^\w\- ]")
+
+
+class BrokenLinkError(Exception):
+    """A link that leads to no file of the repository."""
+
+
+@dataclass
+class Section:
+    """What stands under one heading."""
+
+    anchor: str
+    heading: str
+    text: list[str] = field(default_factory=list[str])
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a page's links lead from."""
+
+    path: str
+    """The page's file, from the repository's root."""
+    url: str
+    urls: Mapping[str, str]
+    """Of every page's file its address on the site."""
+    exists: Callable[[str], bool]
+    """Whether the repository has a file or folder."""
+
+    def link(self, target: str) -> str | None:
+        """Return the address on the site that a link leads to; None for a file that is no page.
+        Raises BrokenLinkError.
+        """
+        if _OUTSIDE.match(target) or target.startswith("#"):
+            return target
+        path, hash_, anchor = target.partition("#")
+        file = posixpath.normpath(posixpath.join(posixpath.dirname(self.path), path))
+        if file in self.urls:
+            return self.relative(self.urls[file]) + hash_ + anchor
+        if not self.exists(file):
+            raise BrokenLinkError(f"{self.path}: {target}")
+        return None
+
+    def relative(self, url: str) -> str:
+        """Return an address of the site as this page writes it."""
+        return posixpath.relpath(url, posixpath.dirname(self.url) or ".")
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A page's HTML, and its sections in order."""
+
+    html: str
+    sections: list[Section]
+
+
+def slug(heading: str) -> str:
+    """Return a heading's anchor, as GitHub makes it."""
+    return _MARKS.sub("", heading.lower()).strip().replace(" ", "-")
+
+
+def render(text: str, place: Place, terms: Sequence[str] = ()) -> Rendered:
+    """Return a page. `terms` are linked to `term_anchor` of the glossary where they first stand; on
+    the glossary itself (without terms) each has its anchor.
+    """
+    parser = MarkdownIt("commonmark").enable("table")
+    parser.add_render_rule("table_open", _table_open)
+    parser.add_render_rule("table_close", _table_close)
+    parser.add_render_rule("fence", _fence)
+    tokens = parser.parse(text)
+    _unhead_empty_cells(tokens)
+    page = _Page(place, list(terms))
+    page.read(tokens)
+    return Rendered(parser.renderer.render(tokens, parser.options, {}), page.sections)
+
+
+def term_anchor(term: str) -> str:
+    """Return the anchor of a word of the glossary."""
+    return f"term-{slug(term)}"
+
+
+class _Page:
+    def __init__(self, place: Place, terms: list[str]) -> None:
+        self._place = place
+        self._terms = terms
+        self._anchors: dict[str, int] = {}
+        self.sections: list[Section] = []
+
+    def read(self, tokens: list[Token]) -> None:
+        """Note the sections of a page, and change its tokens."""
+        within: list[str] = []
+        for before, token in zip([None, *tokens], tokens, strict=False):
+            if token.nesting == 1:
+                within.append(token.type)
+            elif token.nesting == -1:
+                within.pop()
+            if token.type == "inline":
+                self._inline(token, before, within)
+            elif token.type == "fence" and self.sections:
+                self.sections[-1].text.append(token.content)
+
+    def _inline(self, token: Token, before: Token | None, within: list[str]) -> None:
+        children = token.children or []
+        words = "".join(_words(child) for child in children)
+        if before is not None and before.type == "heading_open":
+            anchor = self._anchor(words)
+            before.attrSet("id", anchor)
+            self.sections.append(Section(anchor, words))
+            children.append(_raw(_permalink(anchor, words)))
+        elif self.sections:
+            self.sections[-1].text.append(words)
+        self._link(children)
+        is_glossary = self._place.path == "docs/glossary.md"
+        if is_glossary and before is not None and before.type == "td_open":
+            _mark_term(children)
+        elif not is_glossary and "heading_open" not in within:
+            token.children = self._with_terms(children)
+
+    def _anchor(self, words: str) -> str:
+        anchor = slug(words)
+        count = self._anchors.get(anchor, 0)
+        self._anchors[anchor] = count + 1
+        return f"{anchor}-{count}" if count else anchor
+
+    def _link(self, children: list[Token]) -> None:
+        dropped = 0
+        for child in children:
+            if child.type == "link_open":
+                href = self._place.link(str(child.attrGet("href")))
+                if href is None:  # a file that the site has not
+                    child.type, child.hidden, dropped = "text", True, dropped + 1
+                else:
+                    child.attrSet("href", href)
+            elif child.type == "link_close" and dropped:
+                child.type, child.hidden, dropped = "text", True, dropped - 1
+
+    def _with_terms(self, children: list[Token]) -> list[Token]:
+        """Return the words of a paragraph with the glossary's linked that stand there first."""
+        changed: list[Token] = []
+        depth = 0
+        for child in children:
+            depth += child.nesting
+            plain = child.type == "text" and not child.hidden and depth == 0
+            changed += self._split(child) if plain else [child]
+        return changed
+
+    def _split(self, token: Token) -> list[Token]:
+        for term in self._terms:
+            match = re.search(rf"\b{re.escape(term)}\b", token.content, re.IGNORECASE)
+            if match is None:
+                continue
+            self._terms.remove(term)
+            begin, end = (
+                _text(token.content[: match.start()]),
+                _text(token.content[match.end() :]),
+            )
+            href = f"{self._place.relative('glossary.html')}#{term_anchor(term)}"
+            link = _raw(f'<a class="term" href="{href}">{html.escape(match[0])}</a>')
+            return [*self._split(begin), link, *self._split(end)]
+        return [token]
+
+
+def _unhead_empty_cells(tokens: list[Token]) -> None:
+    """Make plain cells of a table's headers without words: they head nothing."""
+    for at, token in enumerate(tokens):
+        if token.type == "th_open" and not tokens[at + 1].content.strip():
+            token.tag = tokens[at + 2].tag = "td"
+
+
+def _mark_term(children: list[Token]) -> None:
+    for at, child in enumerate(children):
+        if child.type == "strong_open" and at + 1 < len(children):
+            child.attrSet("id", term_anchor(children[at + 1].content))
+
+
+def _words(token: Token) -> str:
+    if token.type in {"text", "code_inline"}:
+        return token.content
+    return " " if token.type in {"softbreak", "hardbreak"} else ""
+
+
+def _text(content: str) -> Token:
+    return Token("text", "", 0, content=content)
+
+
+def _raw(content: str) -> Token:
+    return Token("html_inline", "", 0, content=content)
+
+
+def _permalink(anchor: str, words: str) -> str:
+    told = html.escape(f"Link to “{words}”")
+    return f'<a class="anchor" href="#{anchor}" aria-label="{told}">#</a>'
+
+
+def _table_open(*_: Any) -> str:
+    return '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n'
+
+
+def _table_close(*_: Any) -> str:
+    return "</table></div>\n"
+
+
+def _fence(_: Any, tokens: Sequence[Token], at: int, *__: Any) -> str:
+    return f'<pre tabindex="0"><code>{html.escape(tokens[at].content)}</code></pre>\n'

@@ -1,0 +1,40 @@
+"""The documentation site in a real browser, from a disk: axe, narrow screens, and the search."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.test_accessibility import check
+from tests.conformance.node import Node
+from tests.documentation.conftest import site_folder as site_folder  # noqa: PLC0414 # a fixture
+
+SOME = ("index.html", "tutorial.html", "glossary.html", "models.html", "decisions/index.html")
+"""Pages of each kind; HEADWATER_DOCUMENTATION=all looks at every one."""
+
+
+def looked_at(folder: Path) -> list[str]:
+    if os.environ.get("HEADWATER_DOCUMENTATION") != "all":
+        return list(SOME)
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.html"))
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_it_works(site_folder: Path, page: Page, node: Node, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.add_init_script(path=str(node.package("axe-core/axe.min.js")))
+    for path in looked_at(site_folder):
+        page.goto((site_folder / path).as_uri())
+        check(page, path)
+
+
+def test_the_search_is_there_on_every_page(site_folder: Path, page: Page) -> None:
+    page.goto((site_folder / "decisions" / "index.html").as_uri())
+    page.get_by_label("Search", exact=True).fill("woocommerce plugin")
+    page.locator("#results a").first.click()
+    assert page.url.startswith((site_folder / "woocommerce.html").as_uri())
+    page.get_by_label("Search", exact=True).fill("qqqq")
+    assert page.locator("#results").inner_text() == "Nothing has these words."

@@ -1,0 +1,170 @@
+"""The Shopify theme snippet and custom pixel in a real browser: the pixel in a frame without an
+origin, as Shopify runs it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Route
+
+from tests.browser.conftest import Shop, idle, ready
+from tests.support.sizes import ROOT
+from tests.support.waiting import wait_until
+
+SHOPIFY = ROOT / "integrations" / "shopify"
+SNIPPET = (SHOPIFY / "headwater.liquid").read_text()
+PIXEL = (SHOPIFY / "headwater-pixel.js").read_text()
+CHECKOUT = {
+    "token": "ch-1", "email": "ada@example.com", "phone": None,
+    "order": {"id": "gid://shopify/OrderIdentity/820982911946154508"},
+    "billingAddress": {"firstName": "Ada", "lastName": "L", "phone": "+15551234567"},
+}  # fmt: skip
+BANNER = """<script>
+window.Shopify = { loadFeatures: function (features, done) {
+  Shopify.customerPrivacy = { analyticsProcessingAllowed: function () { return %s },
+                              marketingAllowed: function () { return false } };
+  done();
+} };
+</script>"""
+
+
+def render(shop: Shop, **values: Any) -> str:
+    """The snippet as Liquid renders it: as much of the language as the snippet uses."""
+    text = re.sub(r"\{%-? comment .*?endcomment -?%\}", "", SNIPPET, flags=re.DOTALL)
+    text = text.replace("https://hw.shop.example", f"http://hw.shop.example:{shop.hub_port}")
+    text = text.replace("trk_pk_…", shop.site.key)
+    assigned = dict(re.findall(r"\{%-? assign (\w+) = '([^']*)' -?%\}", text))
+    text = re.sub(r"\{%-? assign .*? -?%\}\n?", "", text)
+    known = {"cart.attributes.trk_token": None, **assigned, **values}
+    if "customer.id" not in known:
+        text = re.sub(r"\{%-? if customer -?%\}.*?\{%-? endif -?%\}", "", text, flags=re.DOTALL)
+    text = re.sub(r"\{%-? (if customer|endif) -?%\}", "", text)
+    return re.sub(
+        r"\{\{ ([\w.]+) \| (json|escape) \}\}",
+        lambda m: json.dumps(known[m[1]]) if m[2] == "json" else known[m[1]],
+        text,
+    )
+
+
+@pytest.fixture
+def cart(page: Page) -> list[dict[str, Any]]:
+    """What the theme's pages put into the cart."""
+    updates: list[dict[str, Any]] = []
+
+    def update(route: Route) -> None:
+        updates.append(route.request.post_data_json)
+        route.fulfill(json={})
+
+    page.route("**/cart/update.js", update)
+    return updates
+
+
+def wait_for_cart(page: Page, cart: list[dict[str, Any]]) -> None:
+    """The browser's requests are answered by this thread, while it waits for the browser."""
+    wait_until(lambda: cart, pause=lambda: page.wait_for_timeout(10))
+
+
+def put(shop: Shop, body: str) -> None:
+    shop.pages["/"] = f"<!doctype html><title>Shop</title>{body}"
+
+
+def test_it_works(shop: Shop, page: Page, cart: list[dict[str, Any]]) -> None:
+    known = {"customer.email": "ada@example.com", "customer.id": 17}
+    put(shop, BANNER % "true" + render(shop, **known))
+    page.goto(shop.url("/?gclid=abc"))
+    (hit,) = shop.of("hit", 1)
+    (person,) = shop.of("identify", 1)
+    assert (person["email"], person["tracking_id"]) == ("ada@example.com", "17")
+    wait_for_cart(page, cart)
+    assert cart == [{"attributes": {"trk_token": hit["trk_token"]}}]
+
+
+def test_nothing_before_the_banner_and_the_rest_after_it(
+    shop: Shop, page: Page, cart: list[dict[str, Any]]
+) -> None:
+    put(shop, BANNER % "false" + render(shop))
+    page.goto(shop.url())
+    ready(page)
+    idle(page)
+    assert (shop.site.rows(), cart) == ([], [])
+    page.evaluate(
+        "document.dispatchEvent(new CustomEvent('visitorConsentCollected',"
+        " {detail: {analyticsAllowed: true, marketingAllowed: false}}))"
+    )
+    (hit,) = shop.of("hit", 1)
+    wait_for_cart(page, cart)
+    assert cart == [{"attributes": {"trk_token": hit["trk_token"]}}]
+    assert json.loads(page.evaluate(f"localStorage['trk_consent.{shop.site.key}']")) == {
+        "ad_user_data": False, "ad_personalization": False,
+    }  # fmt: skip
+
+
+def test_a_cart_that_has_the_token_is_left_alone(
+    shop: Shop, page: Page, cart: list[dict[str, Any]]
+) -> None:
+    put(shop, BANNER % "true" + render(shop, **{"cart.attributes.trk_token": "tok-1"}))
+    page.context.add_cookies([{"name": "trk_token", "value": "tok-1", "url": shop.url()}])
+    page.goto(shop.url())
+    shop.of("hit", 1)
+    idle(page)
+    assert cart == []
+
+
+def pixel(shop: Shop, token: str | None, calls: str) -> str:
+    """A page of the checkout with the pixel in its frame."""
+    hub = f"http://hw.shop.example:{shop.hub_port}/t"
+    code = PIXEL.replace("https://hw.shop.example/t", hub).replace("trk_pk_…", shop.site.key)
+    stand_in = (
+        f"const heard = {{}}; const token = {json.dumps(token)};"
+        "const browser = {cookie: {get: async () => token}};"
+        "const analytics = {subscribe: (name, action) => { heard[name] = action }};"
+        "const context = {document: {location: {href: 'https://shop.example/thanks'}}};"
+    )
+    frame = f"<script>{stand_in}{code}{calls}</script>".replace("&", "&amp;").replace('"', "&quot;")
+    return (
+        "<!doctype html><title>Checkout</title>"
+        f'<iframe sandbox="allow-scripts allow-forms" srcdoc="{frame}"></iframe>'
+    )
+
+
+def completed(checkout: dict[str, Any]) -> str:
+    told = json.dumps({"checkout": checkout})
+    return f"heard.checkout_completed({{context, data: {told}}})"
+
+
+def allow_frames(shop: Shop) -> None:
+    shop.site.connection.execute(
+        "UPDATE sites SET origins = origins || ARRAY['null'] WHERE space_id = %s AND id = %s",
+        (shop.site.space_id, shop.site.id),
+    )
+
+
+def test_the_pixel_reports_from_a_frame_without_an_origin(shop: Shop, page: Page) -> None:
+    allow_frames(shop)
+    shop.pages["/checkout"] = pixel(shop, "tok-9", completed(CHECKOUT))
+    page.goto(shop.url("/checkout"))
+    (event,) = shop.of("event", 1)
+    (person,) = shop.of("identify", 1)
+    assert (event["order_id"], event["checkout_token"]) == ("820982911946154508", "ch-1")
+    assert (event["trk_token"], event["url"]) == ("tok-9", "https://shop.example/thanks")
+    assert event.get("amount") is None
+    assert (person["email"], person["phone"], person["first_name"]) == (
+        "ada@example.com", "+15551234567", "Ada",
+    )  # fmt: skip
+
+
+def test_without_a_token_or_a_person_the_pixel_is_silent(shop: Shop, page: Page) -> None:
+    allow_frames(shop)
+    shop.pages["/checkout"] = pixel(shop, None, completed(CHECKOUT))
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.method))
+    page.goto(shop.url("/checkout"))
+    idle(page)
+    shop.pages["/checkout"] = pixel(shop, "tok-9", completed({"order": None}))
+    page.goto(shop.url("/checkout"))
+    idle(page)
+    assert "POST" not in asked

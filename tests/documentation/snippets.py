@@ -1,0 +1,114 @@
+"""The blocks of code in the documentation, and what becomes of each in the tests."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.sizes import ROOT
+
+WHERE = ("README.md", "CONTRIBUTING.md", "docs/*.md", "sdks/*/README.md",
+         "src/headwater/platforms/*/README.md")  # fmt: skip
+PAGES = [path.relative_to(ROOT).as_posix() for each in WHERE for path in sorted(ROOT.glob(each))]
+_BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+
+PROGRAMS = ("headwater", ".venv/bin/headwater", "curl", "cd", "sed", "printf")
+"""A line that begins so is run."""
+
+NOT_RUN = {
+    r"make (demo|serve)\b": "serves until it is stopped: tests/demo and tests/crash run both",
+    r"make (setup|test|check)\b": "what runs these tests",
+    r"pipx |uv tool |python3 -m venv |pip install |gh attestation ": (
+        "needs the package index or a release: tests/packaging with HEADWATER_TEST_INSTALL"
+    ),
+    r"headwater completion ": "writes into the home of whoever types it: tests/cli has it",
+    r"podman |docker ": "needs a container engine: tests/packaging reads the files",
+    r"install -m |systemd-sysusers|systemctl ": "changes the machine: tests/packaging",
+    r"cp secret.key ": "the file of an installation that is restored: tests/backups",
+    r'\{"url"': "what the line before it prints",
+    r"headwater (backup|restore|serve) ": "takes the whole installation: tests/backups",
+    r"headwater destination test ": "calls Meta: tests/destinations call a pretend one",
+    r"30 3 \* \* \* ": "a line of cron",
+    r"claude mcp add ": "another maker's program: tests/conformance has other people's clients",
+    r"npm install ": "needs the package registry",
+    r"HEADWATER_\w+=": "a variable: tests/packaging/test_proxies.py serves with it",
+}
+"""Lines that are not run, and why."""
+
+ELSEWHERE = {
+    ("docs/caddy.md", "# "): "tests/packaging/test_proxies.py",
+    ("docs/nginx.md", "# "): "tests/packaging/test_proxies.py",
+    ("docs/tracker.md", "<script"): "tests/browser/test_tracker.py",
+    ("docs/tracker.md", "import hashlib"): "tests/identity/test_signed_identify.py",
+    ("docs/tracker.md", "const { createHmac }"): "tests/identity/test_signed_identify.py",
+    ("docs/tracker.md", "<?php"): "tests/documentation/test_snippets.py",
+    ("docs/assistants.md", "import httpx2"): "tests/documentation/test_snippets.py",
+    ("docs/models.md", "google_ads "): "tests/documentation/test_models_page.py",
+    ("docs/webhooks.md", "{"): "tests/webhooks/test_webhook_docs.py",
+    ("docs/privacy.md", "SELECT "): "tests/documentation/test_snippets.py",
+    ("sdks/python/README.md", "from "): "tests/sdks/test_python_client.py",
+}
+"""Blocks that a test of its own runs, by page and beginning."""
+
+NOTHING_TO_RUN = {
+    ("README.md", "browsers"): "a drawing",
+    ("docs/reports.md", ""): "drawings",
+    ("docs/scaling.md", "waiting"): "a drawing",
+    ("docs/spend.md", "13 May"): "a drawing",
+    ("docs/models.md", "day 1"): "a drawing",
+    ("docs/api.md", "{"): "answers, which tests/reference get",
+    ("docs/api.md", "custom_field_filters"): "a part of a query: tests/contacts ask with such",
+    ("docs/assistants.md", "https://"): "an address",
+    ("docs/assistants.md", "{"): "settings of other makers' programs",
+    ("docs/tracker.md", '{"site"'): "a request, of whose form tests/tracker are",
+    ("docs/tracker.md", "{% if customer"): "Liquid, which runs at Shopify's alone",
+    ("docs/shopify.md", "{% render"): "Liquid, which runs at Shopify's alone",
+    ("sdks/typescript/README.md", "import "): "tests/sdks/calling.ts calls the same functions",
+}
+"""Blocks that nobody types in, and what they are instead."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code on a page."""
+
+    page: str
+    text: str
+
+    @property
+    def lines(self) -> list[str]:
+        """Its commands, those over several lines as one."""
+        whole = re.sub(r"\\\n\s*", " ", self.text)
+        if "curl " in whole:  # a quoted body goes over lines as well
+            whole = re.sub(r"('\{[^']*')", lambda match: match[0].replace("\n", " "), whole)
+        return [line for line in whole.splitlines() if line.strip()]
+
+    def stands_in(self, table: dict[tuple[str, str], str]) -> bool:
+        """Whether one of these tables names it."""
+        return any(page == self.page and self.text.startswith(start) for page, start in table)
+
+    @property
+    def is_shell(self) -> bool:
+        """Whether somebody types it in."""
+        return not (self.stands_in(ELSEWHERE) or self.stands_in(NOTHING_TO_RUN))
+
+
+def read_blocks() -> list[Block]:
+    """Every block of every page, in order."""
+    return [
+        Block(page, textwrap.dedent(match[3]).strip())
+        for page in PAGES
+        for match in _BLOCK.finditer(Path(ROOT / page).read_text())
+    ]
+
+
+def is_run(line: str) -> bool:
+    """Whether a line of a shell is run."""
+    return line.split(maxsplit=1)[0] in PROGRAMS and not has_reason(line)
+
+
+def has_reason(line: str) -> bool:
+    """Whether there is a reason why a line is not run."""
+    return any(re.match(pattern, line) for pattern in NOT_RUN)

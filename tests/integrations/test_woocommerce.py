@@ -1,0 +1,233 @@
+"""The WooCommerce plugin in PHP, on a stand-in for WordPress, against the real application."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.sources.catalogue import SOURCE_IDS
+from tests.conftest import NOWHERE, Running
+from tests.support.factories import Stage
+from tests.support.pipeline import Stage as Queue
+from tests.support.sizes import ROOT
+from tests.support.waiting import PATIENCE_SECONDS
+
+REQUIRED = os.environ.get("HEADWATER_TEST_PHP") == "required"
+SHOP = Path(__file__).parent / "shop.php"
+PLUGIN = ROOT / "integrations" / "woocommerce" / "headwater-for-woocommerce"
+CLASSIC = "woocommerce_checkout_create_order"
+BLOCKS = "woocommerce_store_api_checkout_update_order_meta"
+SITE_KEY = "trk_pk_abcdefgh12345678"
+HOUR = 3600
+
+ORDER = {
+    "id": 727, "order_number": "W-727", "order_key": "wc_order_58d2", "total": "29.35",
+    "currency": "EUR", "date_created": 1_778_669_940, "date_paid": 1_778_670_000,
+    "billing_email": "ada@example.com", "billing_first_name": "Ada", "billing_last_name": "L",
+    "billing_phone": "+15551234567", "billing_company": "Acme", "customer_id": 0,
+    "customer_user_agent": "Browser/1",
+}  # fmt: skip
+REFUND = {"id": 728, "amount": "10.05", "date_created": 1_778_680_000}
+
+
+@pytest.fixture(scope="module")
+def php() -> str:
+    """PHP's command line. Without it these tests are skipped, except where it is required."""
+    path = shutil.which("php")
+    if path is None and REQUIRED:
+        pytest.fail("no php found: install it (Debian: apt-get install php-cli)")
+    return path or pytest.skip("no php found")
+
+
+class Shop:
+    """A shop with the plugin, and the Space that it reports to."""
+
+    def __init__(self, php: str, stage: Stage, base_url: str) -> None:
+        self.php, self.stage = php, stage
+        self.settings = {"url": base_url, "site_key": SITE_KEY, "api_key": stage.key}
+
+    def do(self, *steps: list[Any]) -> list[Any]:
+        """What each step gave; the shop forgets everything after the last."""
+        calls = json.dumps([["set", self.settings], *steps])
+        ran = subprocess.run([self.php, SHOP, calls], capture_output=True, text=True, check=False,
+                             timeout=PATIENCE_SECONDS)  # fmt: skip
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        return json.loads(ran.stdout)[1:]
+
+    def waiting(self) -> list[dict[str, Any]]:
+        rows = self.stage.connection.execute(
+            "SELECT payload FROM inbox WHERE space_id = %s ORDER BY id", (self.stage.space_id,)
+        ).fetchall()
+        return [json.loads(payload) for (payload,) in rows]
+
+    def events(self) -> list[tuple[Any, ...]]:
+        Queue(self.stage.connection, self.stage.space_id).process()
+        return self.stage.connection.execute(
+            "SELECT e.order_id, e.order_name, e.amount::text, e.idempotency_key, c.email,"
+            " e.currency"
+            " FROM events e JOIN contacts c ON c.space_id = e.space_id AND c.id = e.contact_id"
+            " WHERE e.space_id = %s ORDER BY e.id", (self.stage.space_id,),
+        ).fetchall()  # fmt: skip
+
+
+@pytest.fixture
+def shop(php: str, server: Running, stage: Stage) -> Shop:
+    return Shop(php, stage, server.base_url)
+
+
+def test_it_works(shop: Shop) -> None:
+    given = shop.do(
+        ["checkout", CLASSIC, ORDER, "tok-5"],
+        ["status", "processing", 727], ["status", "completed", 727], ["run"],
+        ["refund", 727, REFUND], ["refund", 727, {**REFUND, "id": 729, "amount": "19.30"}], ["run"],
+        ["problem"],
+    )  # fmt: skip
+    assert given == ["tok-5", 1, 1, [None], 1, 2, [0, None], ""]
+    waiting = shop.waiting()
+    assert [each["trk_token"] for each in waiting] == ["tok-5"] * 3
+    key = "woocommerce:shop.example:"
+    assert shop.events() == [
+        ("727", "W-727", "29.3500", f"{key}purchase:727", "ada@example.com", "EUR"),
+        (None, "W-727", "-10.0500", f"{key}refund:728", "ada@example.com", "EUR"),
+        (None, "W-727", "-19.3000", f"{key}refund:729", "ada@example.com", "EUR"),
+    ]
+
+
+def test_it_is_valid_php(php: str) -> None:
+    for path in sorted(PLUGIN.rglob("*.php")):
+        subprocess.run([php, "-l", path], check=True, capture_output=True)
+
+
+def test_nobody_opens_its_files() -> None:
+    """A file that a browser asks for by its own address does nothing."""
+    for path in sorted(PLUGIN.rglob("*.php")):
+        assert re.search(r"^defined\( '(ABSPATH|WP_UNINSTALL_PLUGIN)' \) \|\| exit;$",
+                         path.read_text(), re.MULTILINE), path  # fmt: skip
+
+
+def test_both_checkouts_keep_the_token_and_only_a_token(shop: Shop) -> None:
+    bad = ["", "a b", "<script>", "x" * 256, "tok\n", None]
+    given = shop.do(
+        ["checkout", CLASSIC, ORDER, "tok-1"], ["checkout", BLOCKS, ORDER, "tok.2~-_"],
+        *(["checkout", BLOCKS, ORDER, cookie] for cookie in bad), ["personal"],
+    )  # fmt: skip
+    assert given == ["tok-1", "tok.2~-_", *[""] * len(bad), {"a": "text", "trk_token": "text"}]
+
+
+def test_what_is_not_taken_is_sent_again(shop: Shop) -> None:
+    """While Headwater is away, or does not know the key: nothing is lost, nothing doubled."""
+    url, key = shop.settings["url"], shop.settings["api_key"]
+    given = shop.do(
+        ["checkout", CLASSIC, ORDER, "tok-5"], ["set", {"url": NOWHERE}],
+        ["status", "processing", 727], ["run", 20 * HOUR], ["problem"],
+        ["set", {"url": url, "api_key": "trk_sk_revoked"}], ["run", 25 * HOUR], ["problem"],
+        ["set", {"api_key": key}], ["run", 48 * HOUR], ["problem"],
+        ["run", 99 * HOUR], ["notes", 727],
+    )  # fmt: skip
+    pauses = given[3]
+    assert pauses[:9] == [60 * 2**number for number in range(9)]
+    assert pauses[9:] == [6 * HOUR] * len(pauses[9:])
+    assert "status 0" in given[4]
+    assert "status 401" in given[7]
+    assert given[-3:] == ["", [], []]
+    assert [event[0] for event in shop.events()] == ["727"]
+
+
+def test_what_breaks_a_rule_is_told_once(shop: Shop) -> None:
+    given = shop.do(
+        ["checkout", CLASSIC, {**ORDER, "total": "1e300"}, "tok-5"],
+        ["status", "processing", 727], ["run", 99 * HOUR], ["notes", 727], ["problem"],
+    )  # fmt: skip
+    assert given[2] == [None]
+    (note,) = given[3]
+    assert "amount" in note
+    assert "status 422" in given[4]
+
+
+def test_what_is_not_reported(shop: Shop) -> None:
+    """An order nobody paid, its refund, one that names nobody, and a renewal that copied a mark."""
+    nobody = {**ORDER, "id": 1, "billing_email": ""}
+    renewal = {**ORDER, "id": 2, "meta": {"_headwater_purchase": "727", "trk_token": "tok-5"}}
+    given = shop.do(
+        ["checkout", CLASSIC, ORDER], ["refund", 727, REFUND],
+        ["checkout", CLASSIC, nobody], ["status", "processing", 1], ["run"],
+        ["checkout", CLASSIC, renewal], ["status", "completed", 2], ["run"], ["problem"],
+    )  # fmt: skip
+    assert given[1] == 0
+    assert given[-1] == ""
+    assert [event[0] for event in shop.events()] == ["2"]
+
+
+def test_where_the_visit_began_if_the_tracker_has_not_seen_it(shop: Shop) -> None:
+    seen = {"session_entry": "https://shop.example/?gclid=abc", "utm_source": "google",
+            "utm_medium": "cpc", "utm_term": "x" * 513}  # fmt: skip
+    entry = {f"_wc_order_attribution_{name}": text for name, text in seen.items()}
+    other = {**ORDER, "id": 8, "billing_email": "bob@example.com", "meta": entry}
+    shop.do(
+        ["checkout", CLASSIC, {**ORDER, "meta": entry}], ["status", "processing", 727],
+        ["checkout", CLASSIC, other, "tok-5"], ["status", "processing", 8], ["run"],
+    )  # fmt: skip
+    shop.events()
+    rows = shop.stage.connection.execute(
+        "SELECT e.order_id, t.source_id FROM events e JOIN touchpoints t"
+        " ON t.space_id = e.space_id AND t.contact_id = e.contact_id WHERE e.space_id = %s",
+        (shop.stage.space_id,),
+    ).fetchall()
+    assert rows == [("727", SOURCE_IDS["google_ads"])]
+
+
+def test_the_tag_and_who_is_logged_in(shop: Shop) -> None:
+    shop.settings |= {"url": "https://hw.shop.example", "consent": "required", "script": "/a/s.js"}
+    guest, known = shop.do(["head"], ["head", 17, "</script><b>&@example.com"])
+    tag = (
+        '<script async src="https://hw.shop.example/a/s.js"'
+        f' data-site="{SITE_KEY}" data-consent="required"></script>'
+    )
+    assert tag in guest
+    assert "wp_listen_for_consent_change" in guest
+    assert "identify(" not in guest
+    assert known.endswith(
+        'trk.identify({"email":"\\u003C\\/script\\u003E\\u003Cb\\u003E\\u0026@example.com",'
+        '"tracking_id":"17"})</script>\n'
+    )
+    shop.settings["site_key"] = ""
+    assert shop.do(["head"]) == [""]
+
+
+def test_settings_are_checked_and_the_key_is_not_shown(shop: Shop) -> None:
+    stored = shop.settings["api_key"]
+    typed = {"url": " https://hw.shop.example/ ", "site_key": SITE_KEY, "api_key": " ",
+             "script": "/x.js", "consent": "required"}  # fmt: skip
+    kept, page = shop.do(["save", typed], ["page"])
+    assert kept == {"url": "https://hw.shop.example", "site_key": SITE_KEY, "api_key": stored,
+                    "script": "/x.js", "consent": "required"}  # fmt: skip
+    assert stored not in page
+    assert 'name="headwater[api_key]" value=""' in page
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [{"url": "http://hw.shop.example"}, {"url": "https://hw.shop.example/path"},
+     {"url": "javascript:alert(1)"}, {"site_key": "trk_sk_abcdefgh1234"}, {"api_key": "<b>"}],
+)  # fmt: skip
+def test_a_setting_of_the_wrong_form_changes_nothing(shop: Shop, typed: dict[str, str]) -> None:
+    current = {**shop.settings, "url": "https://hw.shop.example", "api_key": ""}
+    shop.settings["url"] = current["url"]
+    kept, page = shop.do(["save", {**current, **typed}], ["page"])
+    (name,) = typed
+    assert kept[name] == shop.settings[name]
+    assert "was not changed" in page
+
+
+def test_what_is_stored_is_escaped_where_it_is_shown(shop: Shop) -> None:
+    shop.settings |= {"url": '"><script>alert(1)</script>', "site_key": '"><b>'}
+    head, page = shop.do(["head"], ["page"])
+    assert "<script>alert" not in head + page
+    assert "<b>" not in head + page

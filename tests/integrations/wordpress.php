@@ -1,0 +1,295 @@
+<?php
+/**
+ * As much of WordPress, WooCommerce and Action Scheduler as the plugin calls, in memory: hooks,
+ * options, escaping, orders, a queue with a clock of its own, and real requests.
+ */
+
+const ABSPATH          = __DIR__;
+const HOUR_IN_SECONDS   = 3600;
+const MINUTE_IN_SECONDS = 60;
+
+error_reporting( E_ALL );
+set_error_handler(
+	function ( $level, $message, $file, $line ) {
+		throw new ErrorException( $message, 0, $level, $file, $line );
+	}
+);
+
+$GLOBALS['hooks']   = array();
+$GLOBALS['options'] = array();
+$GLOBALS['orders']  = array();
+$GLOBALS['queue']   = array();
+$GLOBALS['clock']   = 0;
+$GLOBALS['user']    = null;
+$GLOBALS['notices'] = array();
+
+function add_action( $name, $function, $priority = 10, $count = 1 ) {
+	$GLOBALS['hooks'][ $name ][] = array( $function, $count );
+}
+
+function add_filter( $name, $function, $priority = 10, $count = 1 ) {
+	add_action( $name, $function, $priority, $count );
+}
+
+function do_action( $name, ...$arguments ) {
+	foreach ( $GLOBALS['hooks'][ $name ] ?? array() as list( $function, $count ) ) {
+		call_user_func_array( $function, array_slice( $arguments, 0, $count ) );
+	}
+}
+
+function apply_filters( $name, $value ) {
+	foreach ( $GLOBALS['hooks'][ $name ] ?? array() as list( $function ) ) {
+		$value = call_user_func( $function, $value );
+	}
+	return $value;
+}
+
+function get_option( $name, $default = false ) {
+	return $GLOBALS['options'][ $name ] ?? $default;
+}
+
+function update_option( $name, $value ) {
+	$GLOBALS['options'][ $name ] = $value;
+}
+
+function delete_option( $name ) {
+	unset( $GLOBALS['options'][ $name ] );
+}
+
+// Text.
+
+function __( $text ) {
+	return $text;
+}
+
+function esc_html( $text ) {
+	return htmlspecialchars( (string) $text, ENT_QUOTES );
+}
+
+function esc_attr( $text ) {
+	return htmlspecialchars( (string) $text, ENT_QUOTES );
+}
+
+function esc_html__( $text ) {
+	return esc_html( $text );
+}
+
+function esc_url_raw( $text ) {
+	return filter_var( $text, FILTER_SANITIZE_URL );
+}
+
+function wp_unslash( $value ) {
+	return is_string( $value ) ? stripslashes( $value ) : $value;
+}
+
+function untrailingslashit( $text ) {
+	return rtrim( $text, '/' );
+}
+
+function wp_parse_url( $text, $part = -1 ) {
+	return parse_url( $text, $part );
+}
+
+function wp_json_encode( $value, $flags = 0 ) {
+	return json_encode( $value, $flags );
+}
+
+function home_url() {
+	return 'https://shop.example/store';
+}
+
+// Pages.
+
+function wp_print_inline_script_tag( $script ) {
+	echo "<script>$script</script>\n";
+}
+
+function wp_print_script_tag( $attributes ) {
+	$written = '';
+	foreach ( $attributes as $name => $value ) {
+		$written .= true === $value ? " $name" : sprintf( ' %s="%s"', $name, esc_attr( $value ) );
+	}
+	echo "<script$written></script>\n";
+}
+
+function wp_get_current_user() {
+	return $GLOBALS['user'];
+}
+
+class Visitor {
+	public $ID;
+	public $user_email;
+
+	public function __construct( $id, $email ) {
+		$this->ID         = $id;
+		$this->user_email = $email;
+	}
+
+	public function exists() {
+		return true;
+	}
+}
+
+function register_setting( $group, $name, $arguments ) {
+	add_filter( "sanitize_option_$name", $arguments['sanitize_callback'] );
+}
+
+function add_submenu_page( $parent, $title, $menu, $capability, $slug, $function ) {
+	add_action( "page_$slug", $function );
+}
+
+function settings_fields() {
+	echo '<input type="hidden" name="_wpnonce" value="n">';
+}
+
+function settings_errors() {
+	foreach ( $GLOBALS['notices'] as $notice ) {
+		echo '<p>' . esc_html( $notice ) . '</p>';
+	}
+}
+
+function add_settings_error( $setting, $code, $message ) {
+	$GLOBALS['notices'][] = $message;
+}
+
+function checked( $value, $current ) {
+	return $value === $current ? " checked='checked'" : '';
+}
+
+function submit_button() {
+	echo '<input type="submit">';
+}
+
+// Requests.
+
+class WP_Error {
+	private $message;
+
+	public function __construct( $message ) {
+		$this->message = $message;
+	}
+
+	public function get_error_message() {
+		return $this->message;
+	}
+}
+
+function is_wp_error( $value ) {
+	return $value instanceof WP_Error;
+}
+
+function wp_remote_post( $url, $arguments ) {
+	$headers = array( 'Connection: close' );
+	foreach ( $arguments['headers'] as $name => $value ) {
+		$headers[] = "$name: $value";
+	}
+	$http = array(
+		'method'        => 'POST',
+		'header'        => $headers,
+		'content'       => $arguments['body'],
+		'timeout'       => $arguments['timeout'],
+		'ignore_errors' => true,
+	);
+	try {
+		$body = file_get_contents( $url, false, stream_context_create( array( 'http' => $http ) ) );
+	} catch ( ErrorException $error ) {
+		return new WP_Error( 'Connection refused' );
+	}
+	return array( $http_response_header, $body );
+}
+
+function wp_remote_retrieve_body( $response ) {
+	return $response[1];
+}
+
+function wp_remote_retrieve_response_code( $response ) {
+	return (int) explode( ' ', $response[0][0] )[1];
+}
+
+function wp_remote_retrieve_header( $response, $name ) {
+	foreach ( $response[0] as $line ) {
+		if ( 0 === stripos( $line, "$name:" ) ) {
+			return trim( substr( $line, strlen( $name ) + 1 ) );
+		}
+	}
+	return '';
+}
+
+// Action Scheduler.
+
+function as_schedule_single_action( $time, $hook, $arguments, $group ) {
+	$GLOBALS['queue'][] = array( $GLOBALS['clock'] + max( 0, $time - time() ), $hook, $arguments );
+}
+
+/** Does what is due up to a moment of the queue's clock, in order; the pauses that were planned. */
+function run_queue( $until ) {
+	$pauses = array();
+	while ( $GLOBALS['queue'] ) {
+		sort( $GLOBALS['queue'] );
+		if ( $GLOBALS['queue'][0][0] > $until ) {
+			break;
+		}
+		list( $time, $hook, $arguments ) = array_shift( $GLOBALS['queue'] );
+		$GLOBALS['clock']                = $time;
+		do_action( $hook, ...$arguments );
+		$last     = end( $GLOBALS['queue'] );
+		$pauses[] = $last ? $last[0] - $time : null;
+	}
+	return $pauses;
+}
+
+// WooCommerce.
+
+class Moment {
+	private $seconds;
+
+	public function __construct( $seconds ) {
+		$this->seconds = $seconds;
+	}
+
+	public function getTimestamp() {
+		return $this->seconds;
+	}
+}
+
+/** An order or a refund; get_x() reads what it was made with. */
+class Order {
+	public $notes = array();
+	private $data;
+	private $meta = array();
+	private $unsaved;
+
+	public function __construct( $data ) {
+		$this->data    = $data;
+		$this->unsaved = array();
+		$this->meta    = $data['meta'] ?? array();
+
+		$GLOBALS['orders'][ $data['id'] ] = $this;
+	}
+
+	public function __call( $name, $arguments ) {
+		$value = $this->data[ substr( $name, 4 ) ] ?? '';
+		return false !== strpos( $name, 'get_date' ) ? ( $value ? new Moment( $value ) : null ) : $value;
+	}
+
+	public function get_meta( $name ) {
+		return $this->meta[ $name ] ?? '';
+	}
+
+	public function update_meta_data( $name, $value ) {
+		$this->unsaved[ $name ] = $value;
+	}
+
+	public function save_meta_data() {
+		$this->meta    = array_merge( $this->meta, $this->unsaved );
+		$this->unsaved = array();
+	}
+
+	public function add_order_note( $note ) {
+		$this->notes[] = $note;
+	}
+}
+
+function wc_get_order( $id ) {
+	return $GLOBALS['orders'][ $id ] ?? false;
+}
