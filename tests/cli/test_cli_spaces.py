@@ -59,7 +59,7 @@ def test_it_works(cli: Cli) -> None:
         "currency": "EUR", "company_identity_mode": "external_id", "subscription": "active",
         "phone_region": None, "ignored_identifiers": [], "own_domains": [],
         "excluded_referrers": [], "heeded_referrers": [], "ad_consent": "unknown",
-        "event_labels": {}, "field_labels": {}, "source_names": {},
+        "event_labels": {}, "field_labels": {}, "source_names": {}, "answer_phrases": {},
         "limits": {},
     }  # fmt: skip
     assert cli.json("space", "show", "--space", space["id"]) == space

@@ -43,6 +43,7 @@ from headwater.console.report_pages import (
     paths,
     revenue,
     saved_views,
+    self_reported,
     share_links,
     shared_page,
 )
@@ -70,6 +71,7 @@ PAGES = [
     *revenue.ROUTES,
     *models.ROUTES,
     *paths.ROUTES,
+    *self_reported.ROUTES,
     *setup.ROUTES,
     *data_quality.ROUTES,
     *sites.ROUTES,

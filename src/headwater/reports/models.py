@@ -67,6 +67,7 @@ class Group(StrEnum):
     COMPANY = "company"
     CONTACT = "contact"
     CUSTOMER = "customer"
+    SELF_REPORTED_SOURCE = "self_reported_source"
     PATH = "path"
     CHANNEL_PATH = "channel_path"
     FIRST_SOURCE = "first_source"

@@ -328,8 +328,8 @@ WRITING = (
         title="Erase a person",
         description=(
             "Erase a contact's personal data for good: addresses, names, phones, devices, page "
-            "views, custom fields; events stay. In two calls: the first changes nothing and shows "
-            "what would go, the second confirms it."
+            "views, custom fields; events stay. In two calls: the first only shows what would go, "
+            "the second confirms it."
         ),
         arguments=_CONTACT_ID | arguments_of(CONFIRM),
         required=("contact_id",),

@@ -187,7 +187,7 @@ TOOLS = (
         description=(
             "Record something that happened, now or in the past. It needs an e-mail, a trk_token, "
             "or a fingerprint with an ip. Give an idempotency_key, so that recording it twice "
-            "counts once. It is stored within seconds."
+            "counts once."
         ),
         arguments=INGEST_SCHEMAS["TrackPayload"]["properties"],
         required=("event_name",),
@@ -225,8 +225,8 @@ TOOLS = (
         name="delete_event",
         title="Delete an event",
         description=(
-            "Delete an event for good, in two calls: the first changes nothing and shows what "
-            "would go, the second confirms it."
+            "Delete an event for good, in two calls: the first only shows what would go, the "
+            "second confirms it."
         ),
         arguments=_EVENT_ID | arguments_of(CONFIRM),
         required=("event_id",),
