@@ -666,7 +666,7 @@ export type TrackPayload = {
   do_not_capi?: boolean | null;
   /** Of the amount, for ad platforms: a code of three letters. The Space's if absent. */
   currency?: string | null;
-  /** What the person agreed to, for ad platforms. The Space's default where nothing is said. */
+  /** What the person agreed to, for ad platforms. The Space's default if absent. */
   consent?: Consent | null;
   fbp?: string | null;
   fbc?: string | null;
@@ -745,7 +745,7 @@ export type BatchAccepted = {
 export type CreateEventExportBody = {
   /** The day, from midnight to midnight on the clock of the Space's time zone. */
   date: string;
-  /** Whether an event's path is its contact's, or its whole company's. */
+  /** Whether paths are the contact's, or its company's. */
   query_mode?: QueryMode | null;
   /** Only events with these names. */
   event_names?: Array<EventName> | null;
@@ -970,6 +970,7 @@ export type GetReportAnswer = {
   attribution_window: number;
   query_mode: string;
   date_basis: string;
+  ripeness: Record<string, unknown> | null;
 };
 
 export type Credit2 = "all" | "credited" | "unattributed" | "no_touch" | "outside_window" | "not_counted" | "touched";
@@ -1479,8 +1480,8 @@ export abstract class Api {
   }
 
   /** Add up events and their credit, by group. With `Accept: text/csv`, the columns and rows as CSV. */
-  async getReport(query: { measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; order_by?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<GetReportAnswer> {
-    return (await this.call("GET", "/reports", { "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "custom_field_filters": query.custom_field_filters })) as GetReportAnswer;
+  async getReport(query: { measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; order_by?: string; ripeness?: IncludeTrkTokens; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<GetReportAnswer> {
+    return (await this.call("GET", "/reports", { "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "ripeness": query.ripeness, "custom_field_filters": query.custom_field_filters })) as GetReportAnswer;
   }
 
   /** List the events behind a figure of a report, the newest first, with the credit of their touchpoints. With `Accept: text/csv`, those of the page as CSV. */

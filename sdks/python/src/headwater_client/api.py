@@ -1008,7 +1008,7 @@ class TrackPayload(TypedDict):
     currency: NotRequired[str | None]
     """Of the amount, for ad platforms: a code of three letters. The Space's if absent."""
     consent: NotRequired[Consent | None]
-    """What the person agreed to, for ad platforms. The Space's default where nothing is said."""
+    """What the person agreed to, for ad platforms. The Space's default if absent."""
     fbp: NotRequired[str | None]
     fbc: NotRequired[str | None]
     ttp: NotRequired[str | None]
@@ -1085,7 +1085,7 @@ class CreateEventExportBody(TypedDict):
     date: str
     """The day, from midnight to midnight on the clock of the Space's time zone."""
     query_mode: NotRequired[Literal["profile", "company"] | None]
-    """Whether an event's path is its contact's, or its whole company's."""
+    """Whether paths are the contact's, or its company's."""
     event_names: NotRequired[list[EventName] | None]
     """Only events with these names."""
     sources: NotRequired[list[Source] | None]
@@ -1348,6 +1348,7 @@ class GetReportAnswer(TypedDict):
     attribution_window: int
     query_mode: str
     date_basis: str
+    ripeness: dict[str, Any] | None
 
 
 Credit2: TypeAlias = Literal[
@@ -2201,6 +2202,7 @@ class Api:
         currency: str | None = None,
         limit: int | None = None,
         order_by: str | None = None,
+        ripeness: Literal[0, 1] | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
     ) -> GetReportAnswer:
         """Add up events and their credit, by group. With `Accept: text/csv`, the columns and rows as
@@ -2232,6 +2234,7 @@ class Api:
                     "currency": currency,
                     "limit": limit,
                     "order_by": order_by,
+                    "ripeness": ripeness,
                     "custom_field_filters": custom_field_filters,
                 },
             ),

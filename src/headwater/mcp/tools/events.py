@@ -144,8 +144,9 @@ _FIELDS = replace(
     kind=parameters.FIELDS_PARAMETER.kind.documented(type="string"),
     description=(
         f"What a row shows besides id and event_time_utc; {', '.join(USUAL_FIELDS)} if left out. "
-        "Also: configured_name, company_id, is_upsell, order_name, event_url; with sources: "
-        "source, touchpoint_id, and …_id and …_name of campaign, adset, ad, account."
+        "Also: configured_name, company_id, is_upsell, order_name, event_url, heard_about_us, "
+        "self_reported_source; with sources: source, touchpoint_id, and …_id and …_name of "
+        "campaign, adset, ad, account."
     ),
 )
 _LISTED = (

@@ -74,7 +74,7 @@ TOOLS = (
         title="Get the Space",
         description=(
             "The Space's name, time zone, currency, today's date, its first and last event, the "
-            "events there are, the names people gave to custom events and fields, and what is not "
+            "events there are, the names of custom events and fields, and what is not "
             "known. Call it first: all times and amounts are on its clock and in its currency."
         ),
         answer=object_schema(
@@ -107,7 +107,7 @@ TOOLS = (
         name="resolve_date_range",
         title="Turn words into dates",
         description=(
-            "Turn words for a stretch of time into start_date and end_date on the Space's clock, "
+            "Turn words for a time into start_date and end_date on the Space's clock, "
             "with the period before it and today's date. 'last 30 days' ends yesterday."
         ),
         arguments={"words": {**TEXT, "maxLength": 100, "description": f"Such as {EXAMPLES}."}},
