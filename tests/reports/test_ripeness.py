@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from headwater.reports.ripeness import LEAST_HISTORY, Arrivals, NotJudged, judge
+from headwater.reports.ripeness import LEAST_HISTORY, ArrivedFigures, NotJudged, judge
 from tests.support.factories import Stage
 from tests.support.reading_fixtures import Api
 
@@ -138,7 +138,7 @@ def test_four_days_in_five_end_up_in_their_interval() -> None:
         for age in range(HORIZON):
             by_age[days - 1 - age, age + 1 :] = 0
         dates = [FIRST + place * DAY for place in range(days)]
-        judged = judge(Arrivals(dates, by_age), dates[-1] + DAY, dates[-14:])
+        judged = judge(ArrivedFigures(dates, by_age), dates[-1] + DAY, dates[-14:])
         for each in judged.days:
             truth = final[(each.day - FIRST).days]
             inside.append(each.low - 1e-9 <= truth <= each.high + 1e-9)
@@ -153,7 +153,7 @@ def test_what_there_is_of_history() -> None:
     def of(days: int, known_from: int = 0, value: float = 1.0) -> Any:
         dates = [FIRST + place * DAY for place in range(days)]
         by_age = np.full((days, HORIZON + 1), value)
-        return judge(Arrivals(dates, by_age, known_from), dates[-1] + DAY, dates)
+        return judge(ArrivedFigures(dates, by_age, known_from), dates[-1] + DAY, dates)
 
     least = LEAST_HISTORY + HORIZON
     assert of(least).reason is None
@@ -167,5 +167,5 @@ def test_what_there_is_of_history() -> None:
 @pytest.mark.parametrize("days", [0, 1, HORIZON])
 def test_a_space_that_has_just_begun(days: int) -> None:
     dates = [FIRST + place * DAY for place in range(days)]
-    arrivals = Arrivals(dates, np.ones((days, HORIZON + 1)))
+    arrivals = ArrivedFigures(dates, np.ones((days, HORIZON + 1)))
     assert judge(arrivals, FIRST + days * DAY, dates).reason is NotJudged.TOO_LITTLE_HISTORY

@@ -31,7 +31,7 @@ from headwater.reports.report_reader import ReportReader, in_thread
 from headwater.reports.result import PeriodSums
 from headwater.reports.ripeness import (
     MOST_HISTORY,
-    Arrivals,
+    ArrivedFigures,
     NotJudged,
     Numbers,
     Ripeness,
@@ -89,7 +89,7 @@ async def load_ripeness(reader: ReportReader, query: ReportQuery, as_of: date) -
 
 async def _load_arrivals(
     reader: ReportReader, query: ReportQuery, days: Sequence[date], horizon: int
-) -> Arrivals:
+) -> ArrivedFigures:
     span = DateTimeSpan(
         datetime.combine(days[0], time()), datetime.combine(days[-1], time(23, 59, 59))
     )
@@ -109,7 +109,7 @@ async def _load_arrivals(
     (pieces,) = await add_up_plans(reader, [replace(planned, plan=plan)])
     sums = await in_thread(PeriodSums.join, past, planned.period, pieces)
     by_age = await in_thread(_by_age, sums, len(cut), horizon)
-    return Arrivals(cut, by_age, await _known_from(reader, cut))
+    return ArrivedFigures(cut, by_age, await _known_from(reader, cut))
 
 
 async def _load_late(

@@ -85,7 +85,7 @@ class Ripeness:
 
 
 @dataclass(frozen=True)
-class Arrivals:
+class ArrivedFigures:
     """A figure by the day that it belongs to, and by the age of that day when it came in."""
 
     days: Sequence[date]
@@ -101,7 +101,7 @@ class Arrivals:
         return self.by_age.shape[1] - 1
 
 
-def judge(arrivals: Arrivals, as_of: date, wanted: Collection[date]) -> Ripeness:
+def judge(arrivals: ArrivedFigures, as_of: date, wanted: Collection[date]) -> Ripeness:
     """Return the final figures to expect of those of the wanted days that are not ripe."""
     so_far = arrivals.by_age.cumsum(axis=1)
     horizon, last = arrivals.horizon, len(arrivals.days) - 1
