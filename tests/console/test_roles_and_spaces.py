@@ -59,6 +59,8 @@ ACTIONS: dict[str, tuple[str, str, Permission]] = {
     "/data-quality/own": ("data-quality", "", Permission.CHANGE_SETTINGS),
     "/data-quality/exclude": ("data-quality", "", Permission.CHANGE_SETTINGS),
     "/sources/hosts": ("sources", "", Permission.CHANGE_SETTINGS),
+    "/self-reported/add": ("self-reported", "", Permission.CHANGE_SETTINGS),
+    "/self-reported/remove": ("self-reported", "", Permission.CHANGE_SETTINGS),
     "/sources/name": ("sources", "", Permission.CHANGE_SETTINGS),
     "/sources/unname": ("sources", "", Permission.CHANGE_SETTINGS),
     "/links/many": ("link sheet", "", Permission.READ),

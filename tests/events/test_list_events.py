@@ -17,7 +17,8 @@ from tests.support.reading_fixtures import RANGE, Api
 CREDITED = {"sources[]": "email", "attribution_model": "linear", "attribution_window": "30"}
 EVENT_FIELDS = [
     "id", "profile_id", "company_id", "space_id", "event_name", "configured_name", "amount",
-    "is_upsell", "event_time_utc", "order_id", "order_name", "event_url",
+    "is_upsell", "event_time_utc", "order_id", "order_name", "event_url", "heard_about_us",
+    "self_reported_source",
 ]  # fmt: skip
 AD_FIELDS = [
     "ad_id", "ad_name", "adset_id", "adset_name",
@@ -67,6 +68,8 @@ def test_every_field_of_an_event(api: Api, stage: Stage) -> None:
             "order_id": "A",
             "order_name": '"B"',
             "event_url": "https://x.test/é",
+            "heard_about_us": None,
+            "self_reported_source": None,
         }
     ]
 

@@ -61,7 +61,7 @@ def _requests() -> list[tuple[str, dict[str, Any]]]:
         day,
         {**day, "fields": PLAIN},
         {**day, "fields": ["amount"], "event_names": ["sign_up", "custom_event_3"]},
-        {**credited, "attribution_window": 0, "fields": list(FIELDS)[2:]},
+        {**credited, "attribution_window": 0, "fields": list(FIELDS)[4:]},
         {**credited, "attribution_window": 7, "query_mode": "company", "fields": ["ad_name"]},
         {**credited, "attribution_window": 30, "sources": ["yelp"], "fields": ["configured_name"]},
     ]

@@ -112,8 +112,7 @@ SPACE = Space(
     id=1, name="Shop", timezone="Europe/Paris", currency="EUR", company_identity_mode="auto",
     subscription="active", phone_region=None, ignored_identifiers=[], own_domains=[],
     excluded_referrers=[], heeded_referrers=[], ad_consent="granted", half_life_days=7,
-    cost_rate=None,
-    event_labels={}, field_labels={}, source_names={},
+    cost_rate=None, event_labels={}, field_labels={}, source_names={}, answer_phrases={},
 )  # fmt: skip
 MOMENT = datetime(2026, 11, 1, tzinfo=UTC)
 

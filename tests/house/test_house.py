@@ -73,6 +73,7 @@ SPANS_SPACES: dict[str, str] = {
     "accounts/authorization_codes.sql::forget": "a worker forgets old codes of any Space",
     "oauth/consent.sql::choices": "which Spaces a user can choose is the question",
     "paths/builder.sql::spaces": "a worker looks in which Spaces paths have changed",
+    "spaces/rereadings.sql::spaces": "likewise where phrases of answers have changed",
     "spaces/reclassifications.sql::spaces": "likewise where names of sources have changed",
     "spaces/access.sql::callers": "the key says which Space it opens: that is the question",
 }

@@ -97,7 +97,7 @@ def test_an_undeclared_column_would_be_noticed(changed: psycopg.Connection) -> N
 
 
 def test_what_erasing_clears_is_what_is_declared() -> None:
-    assert personal("events") == ["ip", "user_agent", "cookies", "warnings"]
+    assert personal("events") == ["ip", "user_agent", "cookies", "warnings", "heard_about_us"]
     assert len(personal("contacts")) == 11 + 30
 
 

@@ -149,6 +149,8 @@ def some_event(dice: Random, **values: Any) -> Accepted:
         values |= {"company_external_id": dice.choice("XYZ")}
     if dice.random() < 0.3:
         values |= {"profile_fields": {1: dice.choice(("gold", "silver")), 16: dice.choice("0123")}}
+    if dice.random() < 0.2:
+        values["heard_about_us"] = dice.choice(("a friend", "TikTok", "Radio", "no idea"))
     sender = dice.choice(("api_key", "api_key", "api_key", "import", "browser"))
     return by(sender, event(**values))
 

@@ -107,6 +107,7 @@ KEYS_OF_TOUCHES = {
 KEYS_OF_EVENTS = {
     "event": tuple(sorted(set(NAMES))), "country": ("DE", "FR", "de", ""), "company": ("", "0"),
     "contact": ("", "x"), "customer": ("new", "returning", "", "both"),
+    "self_reported_source": ("word_of_mouth", "tiktok", "other", "", "pigeon"),
     "day": ("2026-03-29", "2026-04-01", "2026-10-25", "2026-3-29"),
     "week": ("2026-03-23", "2026-03-30", "2026-03-31"), "month": ("2026-03", "2026-04", ""),
     "path": ("direct", "email > direct", "google_ads", "direct > direct", "+1", ""),

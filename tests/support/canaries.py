@@ -110,6 +110,7 @@ class Person:
                         fingerprint=self.fingerprint, ip=self.ip,
                         **{self.personal.text("unknown"): 1}, **self._profile()),
             self._event(email=self.emails[1], tracking_id=self.tracking_id,
+                        heard_about_us=f"tv, {self.personal.text('answer')}",
                         trk_token=self.tokens[1], **self._profile()),
         ]  # fmt: skip
 

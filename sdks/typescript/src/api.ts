@@ -576,9 +576,11 @@ export type AttributionModel = "first_touch" | "last_touch" | "linear" | "first_
 
 export type AttributionWindow = 0 | 1 | 7 | 14 | 30 | 60 | 90;
 
-export type Field = "id" | "profile_id" | "company_id" | "space_id" | "event_name" | "configured_name" | "amount" | "is_upsell" | "event_time_utc" | "order_id" | "order_name" | "event_url" | "ad_id" | "ad_name" | "adset_id" | "adset_name" | "campaign_id" | "campaign_name" | "account_id" | "account_name" | "touchpoint_id" | "source";
+export type Field = "id" | "profile_id" | "company_id" | "space_id" | "event_name" | "configured_name" | "amount" | "is_upsell" | "event_time_utc" | "order_id" | "order_name" | "event_url" | "heard_about_us" | "self_reported_source" | "ad_id" | "ad_name" | "adset_id" | "adset_name" | "campaign_id" | "campaign_name" | "account_id" | "account_name" | "touchpoint_id" | "source";
 
 export type OrderBy = "event_time" | "amount";
+
+export type SelfReportedSource = "facebook_ads" | "google_ads" | "linkedin_ads" | "tiktok_ads" | "youtube_ads" | "instagram_ads" | "bing_ads" | "yahoo_ads" | "pinterest_ads" | "reddit_ads" | "snapchat_ads" | "telegram_ads" | "twitch_ads" | "x_ads" | "quora_ads" | "duckduckgo_ads" | "whop_ads" | "facebook_organic" | "google_organic" | "linkedin_organic" | "tiktok_organic" | "youtube_organic" | "instagram_organic" | "bing_organic" | "yahoo_organic" | "pinterest_organic" | "reddit_organic" | "snapchat_organic" | "telegram_organic" | "twitch_organic" | "x_organic" | "quora_organic" | "duckduckgo_organic" | "messenger_organic" | "brave_organic" | "threads_organic" | "ai_chat_gpt" | "ai_perplexity" | "ai_copilot" | "ai_claude" | "ai_grok" | "ai_gemini" | "ai_deepseek" | "email" | "sms" | "referral" | "direct" | "shop_app" | "substack" | "capterra" | "trustpilot" | "g2" | "yelp" | "facebook" | "google" | "linkedin" | "tiktok" | "youtube" | "instagram" | "bing" | "yahoo" | "pinterest" | "reddit" | "snapchat" | "telegram" | "twitch" | "x" | "quora" | "duckduckgo" | "messenger" | "brave" | "threads" | "discord" | "whatsapp" | "line" | "app_store" | "word_of_mouth" | "podcast" | "tv" | "radio" | "press" | "event" | "outdoor" | "print" | "influencer" | "store" | "customer" | "search" | "social" | "ads" | "ai" | "web" | "other";
 
 export type ListEventsRow = {
   id: number;
@@ -593,6 +595,8 @@ export type ListEventsRow = {
   order_id?: string | null;
   order_name?: string | null;
   event_url?: string | null;
+  heard_about_us?: string | null;
+  self_reported_source?: SelfReportedSource | null;
   ad_id?: string | null;
   ad_name?: string | null;
   adset_id?: string | null;
@@ -657,11 +661,12 @@ export type TrackPayload = {
   trk_ad_id?: string | null;
   trk_keyword?: string | null;
   trk_type?: string | null;
+  heard_about_us?: string | null;
   idempotency_key?: string | null;
   do_not_capi?: boolean | null;
   /** Of the amount, for ad platforms: a code of three letters. The Space's if absent. */
   currency?: string | null;
-  /** What the person agreed to, for ad platforms. The Space's default where nothing is said. */
+  /** What the person agreed to, for ad platforms. The Space's default if absent. */
   consent?: Consent | null;
   fbp?: string | null;
   fbc?: string | null;
@@ -740,7 +745,7 @@ export type BatchAccepted = {
 export type CreateEventExportBody = {
   /** The day, from midnight to midnight on the clock of the Space's time zone. */
   date: string;
-  /** Whether an event's path is its contact's, or its whole company's. */
+  /** Whether paths are the contact's, or its company's. */
   query_mode?: QueryMode | null;
   /** Only events with these names. */
   event_names?: Array<EventName> | null;
@@ -927,7 +932,7 @@ export type GetReceiptAnswer = {
 
 export type Measure = "events" | "orders" | "refund_count" | "revenue" | "gross_revenue" | "refunds" | "average_order_value" | "contacts" | "new_customers" | "credited_events" | "credited_revenue" | "touched_events" | "touched_revenue" | "days_to_conversion" | "touches_to_conversion" | "share";
 
-export type GroupBy = "source" | "channel" | "campaign" | "adset" | "ad" | "keyword" | "landing_page" | "event" | "day" | "week" | "month" | "weekday" | "hour" | "country" | "company" | "contact" | "customer" | "path" | "channel_path" | "first_source" | "last_source" | "touch_range" | "days_range" | "none";
+export type GroupBy = "source" | "channel" | "campaign" | "adset" | "ad" | "keyword" | "landing_page" | "event" | "day" | "week" | "month" | "weekday" | "hour" | "country" | "company" | "contact" | "customer" | "self_reported_source" | "path" | "channel_path" | "first_source" | "last_source" | "touch_range" | "days_range" | "none";
 
 export type DateBasis = "conversion" | "touch";
 
@@ -965,6 +970,7 @@ export type GetReportAnswer = {
   attribution_window: number;
   query_mode: string;
   date_basis: string;
+  ripeness: Record<string, unknown> | null;
 };
 
 export type Credit2 = "all" | "credited" | "unattributed" | "no_touch" | "outside_window" | "not_counted" | "touched";
@@ -1475,8 +1481,8 @@ export abstract class Api {
   }
 
   /** Add up events and their credit, by group. With `Accept: text/csv`, the columns and rows as CSV. */
-  async getReport(query: { measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; order_by?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<GetReportAnswer> {
-    return (await this.call("GET", "/reports", { "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "custom_field_filters": query.custom_field_filters })) as GetReportAnswer;
+  async getReport(query: { measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; order_by?: string; ripeness?: IncludeTrkTokens; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<GetReportAnswer> {
+    return (await this.call("GET", "/reports", { "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "ripeness": query.ripeness, "custom_field_filters": query.custom_field_filters })) as GetReportAnswer;
   }
 
   /** List the events behind a figure of a report, the newest first, with the credit of their touchpoints. With `Accept: text/csv`, those of the page as CSV. */

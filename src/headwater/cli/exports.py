@@ -145,11 +145,13 @@ def _read_last_day(first: str, last: str) -> date:
 
 
 def _all_columns(*, with_sources: bool) -> list[str]:
-    """Every column of events, for people who open the file as a table."""
+    """Every column of events, for people who open the file as a table; but for the Space, which is
+    the same in every row.
+    """
     return [
         name
         for name, field in FIELDS.items()
-        if name not in IMPLIED and (with_sources or not field.of_touch)
+        if name not in {*IMPLIED, "space_id"} and (with_sources or not field.of_touch)
     ]
 
 

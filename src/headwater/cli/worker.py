@@ -27,6 +27,7 @@ from headwater.jobs.worker import Worker
 from headwater.notifications import messages
 from headwater.oauth.cleanup import make_cleanup_duty
 from headwater.paths.builder import make_paths_duty
+from headwater.pipeline.answers import REREADING_DUTY
 from headwater.pipeline.duty import make_pipeline_duty
 from headwater.pipeline.reclassification import RECLASSIFICATION_DUTY
 from headwater.privacy.erasure_job import ERASURE_DUTY
@@ -62,6 +63,7 @@ def worker(settings: Settings, arguments: Namespace) -> int:
         make_pipeline_duty(merge_alert=settings.merge_alert),
         ERASURE_DUTY,
         RECLASSIFICATION_DUTY,
+        REREADING_DUTY,
         make_paths_duty(),
         make_forwarding_duty(settings),
         make_export_duty(settings),

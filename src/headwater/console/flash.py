@@ -38,6 +38,8 @@ class FlashMessage(StrEnum):
     DELIVERIES_REPLAYED_IN_PART = "The oldest 10,000 wait to be sent again. Replay the rest, too."
     DELIVERIES_TOO_OLD = "Nothing was replayed: the platform takes no events of that age."
     REPLAYED = "They are processed once more, which takes a moment."
+    PHRASE_ADDED = "Saved. It counts for answers from now on, and soon for those of the past."
+    PHRASE_REMOVED = "Removed. Answers are read by the other phrases again, those of the past soon."
     SOURCE_NAMED = "Saved. It counts for visits from now on, and soon for those of the past."
     SOURCE_NAME_REMOVED = (
         "The name is removed. Visits go by the rules again: new ones now, those of the past soon."

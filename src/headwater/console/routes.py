@@ -44,7 +44,9 @@ from headwater.console.report_pages import (
     paths,
     rates,
     revenue,
+    ripeness,
     saved_views,
+    self_reported,
     share_links,
     shared_page,
 )
@@ -74,6 +76,8 @@ PAGES = [
     *paths.ROUTES,
     *campaigns.ROUTES,
     *rates.ROUTES,
+    *self_reported.ROUTES,
+    *ripeness.ROUTES,
     *setup.ROUTES,
     *data_quality.ROUTES,
     *sites.ROUTES,

@@ -51,6 +51,8 @@ class AcceptedEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=Tru
     trk_ad_id: str | None = None
     trk_keyword: str | None = None
     trk_type: str | None = None
+    heard_about_us: str | None = None
+    """What the person answered when asked how they heard of the business."""
     profile_fields: dict[int, str] = {}
     """Slot number to value: text as is (1-15), a decimal number (16-25), or for dates (26-30)
     `YYYY-MM-DD` for a day in the Space's zone, else a UTC instant `YYYY-MM-DDTHH:MM:SS.mmmZ`."""
@@ -69,7 +71,7 @@ class AcceptedEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=Tru
 
 PERSONAL = frozenset({
     "email", "trk_token", "fingerprint", "ip", "tracking_id", "full_name", "first_name",
-    "last_name", "phone", "user_agent", "profile_fields", "cookies",
+    "last_name", "phone", "user_agent", "profile_fields", "cookies", "heard_about_us",
     "warnings",
 })  # fmt: skip
 """The members that identify a person: erasing the person removes them from a payload."""

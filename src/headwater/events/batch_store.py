@@ -55,6 +55,9 @@ class StoredEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True,
     ad_user_data: bool | None = None
     ad_personalization: bool | None = None
     cookies: dict[str, str] | None = None
+    heard_about_us: str | None = None
+    self_reported_source: str | None = None
+    """Of the answer, by sources.answers."""
     warnings: list[str] | None = None
     sender: Sender = Sender.API_KEY
 
@@ -100,6 +103,15 @@ class RecordedEvents(NamedTuple):
 
     keys: Recorded
     orders: Recorded
+
+
+class StoredAnswer(NamedTuple):
+    """An answer to the question how somebody heard of the business."""
+
+    event_id: int
+    text: str
+    source: str
+    """What it counts as."""
 
 
 class SourceSeen(msgspec.Struct, frozen=True, gc=False):
@@ -204,3 +216,21 @@ def add_seen(connection: Connection[Any], space_id: int, touches: Collection[Sou
     sightings = [{"space_id": space_id, **msgspec.structs.asdict(touch)} for touch in touches]
     if sightings:
         connection.cursor().executemany(queries["add_seen"], sightings)
+
+
+def fetch_answers(
+    connection: Connection[Any], space_id: int, after_id: int, until_id: int, most: int
+) -> list[StoredAnswer]:
+    """The first stored answers of events above an id, up to another, by id."""
+    values = {"space_id": space_id, "after_id": after_id, "until_id": until_id, "most": most}
+    return [StoredAnswer(*row) for row in connection.execute(queries["answers"], values)]
+
+
+def write_answer_sources(
+    connection: Connection[Any], space_id: int, sources: dict[int, str]
+) -> None:
+    """Have stored answers count as sources, by event id."""
+    if sources:
+        changed = [{"id": event_id, "source": source} for event_id, source in sources.items()]
+        values = {"space_id": space_id, "sources": rows(changed)}
+        connection.execute(queries["write_answer_sources"], values)

@@ -49,13 +49,20 @@ FROM json_to_recordset(%(duplicates)s::json)
      AS r (id bigint, reason text, event_id bigint, received_at bigint, sender text);
 
 -- name: replace
--- Events of pages whose place others have taken: what they made of contacts and paths stays, they
--- themselves become duplicates.
+-- Events of pages whose place others have taken: what they made of contacts and paths stays, and so
+-- does an answer that others have none of; they themselves become duplicates.
 WITH gone AS (
     DELETE FROM events e
     WHERE e.space_id = %(space_id)s AND e.id = ANY(ARRAY(
         SELECT r.id FROM json_to_recordset(%(replaced)s::json) AS r (id bigint)))
-    RETURNING e.id, e.received_at, e.sender
+    RETURNING e.id, e.received_at, e.sender, e.heard_about_us, e.self_reported_source
+), answered AS (
+    UPDATE events e
+    SET heard_about_us = gone.heard_about_us, self_reported_source = gone.self_reported_source
+    FROM gone
+    JOIN json_to_recordset(%(replaced)s::json) AS r (id bigint, event_id bigint) ON r.id = gone.id
+    WHERE e.space_id = %(space_id)s AND e.id = r.event_id AND e.heard_about_us IS NULL
+      AND gone.self_reported_source IS NOT NULL
 )
 INSERT INTO duplicates (space_id, id, reason, event_id, received_at, sender)
 SELECT %(space_id)s, gone.id, r.reason, r.event_id, gone.received_at, gone.sender
@@ -74,13 +81,13 @@ INSERT INTO events
     (space_id, id, contact_id, origin_id, company_id, event_name, event_time, amount, is_upsell,
      order_id, order_name, checkout_token, upsell_common_id, idempotency_key, company_external_id,
      event_url, user_agent, ip, do_not_capi, currency, ad_user_data, ad_personalization,
-     cookies, source_mask, warnings, received_at, sender)
+     cookies, heard_about_us, self_reported_source, source_mask, warnings, received_at, sender)
 SELECT %(space_id)s, r.id, r.contact_id, r.origin_id, r.company_id, r.event_name,
        'epoch'::timestamptz + r.event_time * interval '1 microsecond', r.amount,
        coalesce(r.is_upsell, false), r.order_id, r.order_name, r.checkout_token,
        r.upsell_common_id, r.idempotency_key, r.company_external_id, r.event_url, r.user_agent,
        r.ip, coalesce(r.do_not_capi, false), r.currency, r.ad_user_data, r.ad_personalization,
-       r.cookies, r.source_mask, r.warnings,
+       r.cookies, r.heard_about_us, r.self_reported_source, r.source_mask, r.warnings,
        'epoch'::timestamptz + r.received_at * interval '1 microsecond',
        coalesce(r.sender, 'api_key')
 FROM json_to_recordset(%(events)s::json)
@@ -89,8 +96,8 @@ FROM json_to_recordset(%(events)s::json)
            checkout_token text, upsell_common_id text, idempotency_key text,
            company_external_id text, event_url text, user_agent text, ip text,
            do_not_capi boolean, currency text, ad_user_data boolean, ad_personalization boolean,
-           cookies jsonb, source_mask bigint, warnings text[], received_at bigint,
-           sender text);
+           cookies jsonb, heard_about_us text, self_reported_source text, source_mask bigint,
+           warnings text[], received_at bigint, sender text);
 
 -- name: note_currencies
 -- The days, in UTC, of new events that name a currency.
@@ -147,3 +154,18 @@ SET contact_id = %(contact_id)s, company_id = %(company_id)s,
     origin_id = nullif(e.origin_id, %(contact_id)s)
 WHERE e.space_id = %(space_id)s AND e.contact_id = %(survivor_id)s
   AND e.origin_id = ANY(%(members)s::bigint[]);
+
+-- name: answers
+-- The next answers of a Space by their events' ids, and what each counts as.
+SELECT e.id, e.heard_about_us, e.self_reported_source
+FROM events e
+WHERE e.space_id = %(space_id)s AND e.id > %(after_id)s AND e.id <= %(until_id)s
+  AND e.heard_about_us IS NOT NULL
+ORDER BY e.id
+LIMIT %(most)s;
+
+-- name: write_answer_sources
+-- What some answers count as from now on.
+UPDATE events e SET self_reported_source = r.source
+FROM json_to_recordset(%(sources)s::json) AS r (id bigint, source text)
+WHERE e.space_id = %(space_id)s AND e.id = r.id;

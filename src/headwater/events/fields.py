@@ -1,6 +1,7 @@
 """The fields an event row can show: each as JSON, by an SQL expression, and the tables it needs.
 
-A row of the page is `c`; `e`, `l` and `g` are the event, its label and the touchpoint's tag set;
+A row of the page is `c`; `e`, `l`, `h` and `g` are the event, its label, what its contact
+answered last when asked how they heard of the business, and the touchpoint's tag set;
 `campaign`, `adset`, `ad` and `account` are the catalogue's names of the tag set's ids: joined by
 primary key only when a chosen field reads them.
 
@@ -19,6 +20,7 @@ from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
 
 from headwater.ads.catalogue import KINDS as AD_KINDS
 from headwater.http.openapi import NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, WHOLE
+from headwater.sources.answers import SELF_REPORTED
 from headwater.sources.catalogue import SOURCES
 
 
@@ -70,6 +72,12 @@ JOINS: dict[str, Composable] = {
     "l": SQL(
         "LEFT JOIN event_labels l ON l.space_id = %(space_id)s AND l.event_name = c.event_name"
     ),
+    "h": SQL(
+        "LEFT JOIN LATERAL (SELECT a.self_reported_source FROM events a"
+        " WHERE a.space_id = %(space_id)s AND a.contact_id = c.contact_id"
+        " AND a.self_reported_source IS NOT NULL"
+        " ORDER BY a.event_time DESC, a.id DESC LIMIT 1) h ON true"
+    ),
     "g": _by_key("LEFT JOIN", "g", "tag_sets", "c.tag_set_id"),
     **{
         kind: SQL(_BY_KEY + " AND g.{name} IS NULL").format(
@@ -116,6 +124,12 @@ FIELDS = {
     "order_id": Field(_text("e.order_id"), TEXT_OR_NULL, ("e",)),
     "order_name": Field(_text("e.order_name"), TEXT_OR_NULL, ("e",)),
     "event_url": Field(_text("e.event_url"), TEXT_OR_NULL, ("e",)),
+    "heard_about_us": Field(_text("e.heard_about_us"), TEXT_OR_NULL, ("e",)),
+    "self_reported_source": Field(
+        _quoted("h.self_reported_source"),
+        {"type": ["string", "null"], "enum": [*SELF_REPORTED, None]},
+        ("h",),
+    ),
     "ad_id": _of_tag_set(_text("g.ad_id")),
     "ad_name": _of_tag_set(_text("coalesce(g.ad_name, ad.name)"), "ad"),
     "adset_id": _of_tag_set(_text("g.adset_id")),

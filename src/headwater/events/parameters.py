@@ -29,7 +29,7 @@ TIME = date_range(
 )
 QUERY_MODE = Parameter(
     name="query_mode", kind=one_of(("profile", "company")), default="profile",
-    description="Whether an event's path is its contact's, or its whole company's.",
+    description="Whether paths are the contact's, or its company's.",
 )  # fmt: skip
 EVENT_NAMES_PARAMETER = ListParameter(
     name="event_names", kind=one_of(EVENT_NAMES, EVENT_NAMES_IN_WORDS), most=10,
@@ -82,8 +82,8 @@ AMOUNT_MAX = Parameter(
 ORDER_BY = Parameter(
     name="order_by", kind=one_of(("event_time", "amount")), default="event_time",
     description=(
-        "The newest or the largest first; those without an amount are left out then, and "
-        "`sources` cannot be given."
+        "The newest or the largest first, then without those that have no amount, and without "
+        "`sources`."
     ),
 )  # fmt: skip
 PER_PAGE = page_size(1000)

@@ -38,6 +38,11 @@ _NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "trk_type": ("utmmedium", "medium"),
         "trk_campaign": ("utmcampaign", "campaign"),
         "trk_keyword": ("utmterm", "keyword"),
+        "heard_about_us": (
+            "howdidyouhearaboutus", "hdyhau", "howdidyouhear", "heardaboutus",
+            "wiehastduvonunserfahren", "wiehabensievonunserfahren", "commentnousavezvousconnu",
+            "comonosconociste",
+        ),
     },
     "contacts": {
         "email": ("emailaddress", "mail", "customeremail", "emailadresse", "courriel", "correo"),

@@ -78,6 +78,7 @@ class _Fields(Identification, frozen=True, kw_only=True):
     trk_ad_id: Attribution = None
     trk_keyword: Attribution = None
     trk_type: Attribution = None
+    heard_about_us: Attribution = None
     idempotency_key: Identifier = None
     do_not_capi: bool | None = None
     currency: str | None = None
@@ -108,7 +109,7 @@ PLAIN_TEXT = (
     "trk_token", "fingerprint", "tracking_id", "phone", "user_agent", "url", "order_id",
     "order_name", "checkout_token", "upsell_common_id", "full_name", "first_name", "last_name",
     "trk_source", "trk_network", "trk_campaign", "trk_ad_group", "trk_ad_id", "trk_keyword",
-    "trk_type", "idempotency_key",
+    "trk_type", "heard_about_us", "idempotency_key",
 )  # fmt: skip
 
 

@@ -72,7 +72,7 @@ _OF_EVENTS: dict[str, Schema] = {
         BLANK,
     ),
     "consent": _any_of(
-        "What the person agreed to, for ad platforms. The Space's default where nothing is said.",
+        "What the person agreed to, for ad platforms. The Space's default if absent.",
         {
             "type": "object",
             "properties": {

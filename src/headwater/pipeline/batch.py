@@ -27,6 +27,7 @@ from headwater.identity.resolution import ItemIdentity
 from headwater.inbox.rows import InboxRow, Rejection
 from headwater.pipeline.paths import ContactPath, EventSources
 from headwater.sources.addresses import read_address
+from headwater.sources.answers import AnswerRules, answer_rules
 from headwater.sources.exclusions import Exclusions, exclusions_of
 from headwater.sources.source_names import SourceNames, source_names_of
 from headwater.touchpoints.batch_store import TouchpointRange
@@ -48,6 +49,8 @@ class SpaceRules:
     heeded_referrers: list[str]
     own_names: dict[str, str]
     """What utm_source calls listed sources here."""
+    own_answers: dict[str, str]
+    """The self-reported sources of phrases in answers here."""
 
     @cached_property
     def zone(self) -> ZoneInfo:
@@ -65,6 +68,10 @@ class SpaceRules:
     @cached_property
     def source_names(self) -> SourceNames:
         return source_names_of(tuple(sorted(self.own_names.items())))
+
+    @cached_property
+    def answer_rules(self) -> AnswerRules:
+        return answer_rules(tuple(sorted(self.own_answers.items())))
 
 
 class Item:

@@ -202,6 +202,7 @@ def _event(batch: Batch, item: Item) -> StoredEvent | None:
         return None
     contact = item.contact.final()
     company = batch.profiles.of(contact).company
+    answer = event.heard_about_us
     return StoredEvent(
         id=item.id,
         contact_id=contact.id,
@@ -227,6 +228,8 @@ def _event(batch: Batch, item: Item) -> StoredEvent | None:
         ad_user_data=event.ad_user_data,
         ad_personalization=event.ad_personalization,
         cookies=event.cookies or None,
+        heard_about_us=answer,
+        self_reported_source=batch.space.answer_rules.source_of(answer) if answer else None,
         warnings=item.warnings,
         sender=item.identity.sender,
     )

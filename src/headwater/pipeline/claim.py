@@ -27,8 +27,9 @@ def claim(
     if space is None:
         return None
     arrivals = fetch_rows()
-    number, newest, targets, names = state.fetchall()[0]
-    batch = Batch(SpaceRules(*space, own_names=names), arrivals, Directory(number, newest))
+    number, newest, targets, names, answers = state.fetchall()[0]
+    rules = SpaceRules(*space, own_names=names, own_answers=answers)
+    batch = Batch(rules, arrivals, Directory(number, newest))
     batch.targets = read_targets(targets)
     return batch
 
@@ -41,5 +42,5 @@ def lock_space(connection: Connection[Any], space_id: int) -> SpaceRules | None:
     space = connection.execute(queries["lock_space"], values).fetchone()
     if space is None:
         return None
-    names = connection.execute(queries["source_names"], values).fetchall()
-    return SpaceRules(*space, own_names=dict(names))
+    names, answers = connection.execute(queries["own_rules"], values).fetchall()[0]
+    return SpaceRules(*space, own_names=names, own_answers=answers)

@@ -13,7 +13,7 @@ FOR NO KEY UPDATE SKIP LOCKED;
 -- name: standing
 -- Once the Space is locked, and in a statement of its own, which sees what was committed before
 -- the lock was had: a number for what the batch changes before its first merge, when the newest
--- contact was created, where events are forwarded to, and the Space's own names of sources, which
+-- contact was created, where events are forwarded to, and the Space's own rules of sources, which
 -- must be those of now: what was processed by others is classified anew, what is processed now not.
 SELECT nextval('receipt_ids'),
        coalesce((SELECT (extract(epoch FROM c.created_at) * 1000000)::bigint
@@ -26,8 +26,13 @@ SELECT nextval('receipt_ids'),
         FROM destinations d
         WHERE d.space_id = %(space_id)s AND d.status <> 'removed'),
        coalesce((SELECT json_object_agg(n.name, n.source) FROM source_names n
-                 WHERE n.space_id = %(space_id)s), '{}');
+                 WHERE n.space_id = %(space_id)s), '{}'),
+       coalesce((SELECT json_object_agg(a.phrase, a.source) FROM answer_phrases a
+                 WHERE a.space_id = %(space_id)s), '{}');
 
--- name: source_names
--- The Space's own names of sources, for those who lock it and do nothing else.
-SELECT n.name, n.source FROM source_names n WHERE n.space_id = %(space_id)s;
+-- name: own_rules
+-- The Space's own names of sources and phrases of answers, for those who lock it and do nothing else.
+SELECT coalesce((SELECT json_object_agg(n.name, n.source) FROM source_names n
+                 WHERE n.space_id = %(space_id)s), '{}'),
+       coalesce((SELECT json_object_agg(a.phrase, a.source) FROM answer_phrases a
+                 WHERE a.space_id = %(space_id)s), '{}');

@@ -81,6 +81,7 @@ FIRST_CALLS = (
             "attribution_window": 30,
             "query_mode": "profile",
             "date_basis": "conversion",
+            "ripeness": None,
         },
     ),
 )

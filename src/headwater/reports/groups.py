@@ -40,6 +40,7 @@ from headwater.reports.path_dimensions import (
     TOUCH_RANGES,
     path_dimension,
 )
+from headwater.sources.answers import SELF_REPORTED
 from headwater.sources.catalogue import CHANNELS, SOURCES
 from headwater.spaces.models import Space
 
@@ -99,6 +100,8 @@ async def load_dimension(
         return ReportDimension(group, path_dimension(group, window_days), _KEYS_OF_PATHS[group])
     if group is Group.COUNTRY:
         return await _countries(connection, space)
+    if group is Group.SELF_REPORTED_SOURCE:
+        return await _self_reported(connection, space)
     if group in TAG_PROPERTIES:
         return await _of_tag_sets(connection, space, group)
     if group in (Group.WEEKDAY, Group.HOUR):
@@ -135,6 +138,16 @@ async def _countries(connection: AsyncConnection, space: Space) -> ReportDimensi
     numbers, keys = _ascending(members)
     texts = ListedKeys([country for country, _ in rows])
     return ReportDimension(Group.COUNTRY, Mapped(Column.CONTACTS, numbers, keys), texts)
+
+
+async def _self_reported(connection: AsyncConnection, space: Space) -> ReportDimension:
+    """The self-reported sources of contacts: of their last answer."""
+    cursor = connection.cursor(binary=True)
+    rows = await fetch_all(cursor, queries["self_reported"], {"space_id": space.id})
+    numbers, places = _ascending([read_numbers(packed) for _, packed in rows])
+    listed = np.array([SELF_REPORTED.index(source) for source, _ in rows], dtype=np.int64)
+    mapped = Mapped(Column.CONTACTS, numbers, listed[places])
+    return ReportDimension(Group.SELF_REPORTED_SOURCE, mapped, ListedKeys(SELF_REPORTED))
 
 
 async def _of_tag_sets(connection: AsyncConnection, space: Space, group: Group) -> ReportDimension:

@@ -23,6 +23,15 @@ FROM contacts k
 WHERE k.space_id = %(space_id)s AND k.country IS NOT NULL
 GROUP BY k.country;
 
+-- name: self_reported
+-- The contacts by the source that they named last, eight octets each.
+SELECT a.source, string_agg(int8send(a.contact_id), '' ORDER BY a.contact_id)
+FROM (SELECT DISTINCT ON (e.contact_id) e.contact_id, e.self_reported_source AS source
+      FROM events e
+      WHERE e.space_id = %(space_id)s AND e.self_reported_source IS NOT NULL
+      ORDER BY e.contact_id DESC, e.event_time DESC, e.id DESC) a
+GROUP BY a.source;
+
 -- name: contacts
 -- The contacts that meet conditions on their custom fields, eight octets each.
 SELECT string_agg(int8send(k.id), '' ORDER BY k.id)

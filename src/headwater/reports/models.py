@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 
 from headwater.attribution.models import MODELS
 from headwater.contacts.filters import Condition
+from headwater.reports.ripeness import Ripeness
 
 
 class Measure(StrEnum):
@@ -39,6 +40,11 @@ CREDITED = frozenset({Measure.CREDITED_EVENTS, Measure.CREDITED_REVENUE})
 TOUCHED = frozenset({Measure.TOUCHED_EVENTS, Measure.TOUCHED_REVENUE})
 ON_PATHS = CREDITED | TOUCHED | {Measure.DAYS_TO_CONVERSION, Measure.TOUCHES_TO_CONVERSION}
 """Measures that need the touches before an event."""
+JUDGED = (
+    Measure.EVENTS, Measure.ORDERS, Measure.REVENUE, Measure.GROSS_REVENUE, Measure.CREDITED_EVENTS,
+    Measure.CREDITED_REVENUE,
+)  # fmt: skip
+"""Measures whose final figure can be told in advance."""
 OF_MONEY = frozenset({
     Measure.REVENUE, Measure.GROSS_REVENUE, Measure.REFUNDS, Measure.AVERAGE_ORDER_VALUE,
     Measure.CREDITED_REVENUE, Measure.TOUCHED_REVENUE,
@@ -68,6 +74,7 @@ class Group(StrEnum):
     COMPANY = "company"
     CONTACT = "contact"
     CUSTOMER = "customer"
+    SELF_REPORTED_SOURCE = "self_reported_source"
     PATH = "path"
     CHANNEL_PATH = "channel_path"
     FIRST_SOURCE = "first_source"
@@ -168,6 +175,9 @@ class ReportQuery:
     order_by: Measure | Group | None = None
     """One of the query's measures and groups; None is the first measure."""
     descending: bool = True
+    ripe_on: date | None = None
+    """The day, on the Space's clock, as of whose beginning recent days are judged; None to leave
+    that out."""
 
     @property
     def is_about_money(self) -> bool:
@@ -319,3 +329,5 @@ class Report:
     timezone: str
     currency: str
     """Of all amounts."""
+    ripeness: Ripeness | None = None
+    """Where the query asks for it: of the first measure, in total."""

@@ -101,20 +101,24 @@ CURRENCY = Parameter(
     kind=written({"type": "string", "pattern": "^$|^[A-Za-z]{3}$"}, parse_currency),
     description="Of all amounts; the Space's if left out.",
 )
+RIPENESS = Parameter(
+    name="ripeness", kind=one_of((0, 1)), default=0,
+    description="1 adds what to expect of recent days.",
+)  # fmt: skip
 LIMIT = Parameter(
     name="limit", kind=whole_number(1, MOST_ROWS), default=50,
     description="The most groups to list. Totals are of all.",
 )  # fmt: skip
 ORDER_BY = Parameter(
     name="order_by", kind=written({"type": "string", "maxLength": 50}, str),
-    description="A measure (largest first) or group (in order). If left out, the time if "
-    "grouped by one, else the first measure.",
+    description="A measure (largest first) or group (in order). If left out, a time, else "
+    "the first measure.",
 )  # fmt: skip
 
 PARAMETERS = (
     MEASURES, GROUP_BY, PERIOD, *TIME.parameters, MODEL, ALL_MODELS, WINDOW, QUERY_MODE,
     EVENT_NAMES_PARAMETER, SOURCES_FILTER, CAMPAIGN, ONLY, AMOUNT_MIN, AMOUNT_MAX, DATE_BASIS,
-    COMPARE, CURRENCY, LIMIT, ORDER_BY,
+    COMPARE, CURRENCY, LIMIT, ORDER_BY, RIPENESS,
 )  # fmt: skip
 
 
@@ -133,6 +137,7 @@ def read_report_query(query: Input, space: Space, now: datetime) -> ReportQuery:
         compare=Comparison(COMPARE.read(query) or Comparison.NONE),
         limit=LIMIT.read(query) or 0, currency=CURRENCY.read(query), order_by=by,
         descending=by not in groups,
+        ripe_on=now.astimezone(space.zone).date() if RIPENESS.read(query) else None,
     )  # fmt: skip
     query.finish()
     return report_query

@@ -44,7 +44,7 @@ def subject_of(query: ReportQuery) -> ReportQuery:
     """Return what a report has in common with those that differ by groups and measures alone."""
     return replace(
         query, measures=(), group_by=(), compare=Comparison.NONE, order_by=None, descending=True,
-        limit=0,
+        limit=0, ripe_on=None,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from psycopg import AsyncConnection
 
+from headwater.reports.arrivals import load_ripeness
 from headwater.reports.groups import ReportDimension, fetch_labels
 from headwater.reports.measures import Sums
 from headwater.reports.models import (
@@ -108,6 +109,7 @@ async def _make_report(
     }
     compared = _compared(now, then, places)
     first, last = reader.ends_within(now.period.span)
+    ripeness = query.ripe_on and await load_ripeness(reader, query, query.ripe_on)
     return Report(
         columns=columns_of(query),
         rows=tuple(
@@ -127,6 +129,7 @@ async def _make_report(
         compared_span=then and then.period.span,
         timezone=reader.space.timezone,
         currency=reader.currency,
+        ripeness=ripeness,
     )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from headwater.reports.models import (
     ReportRow,
     Unattributed,
 )
+from headwater.reports.ripeness import Ripeness
 
 NAMED = frozenset({
     Group.CAMPAIGN, Group.ADSET, Group.AD, Group.EVENT, Group.COMPANY, Group.CONTACT, Group.WEEK,
@@ -51,7 +52,40 @@ def report_answer(query: ReportQuery, report: Report) -> dict[str, Any]:
         "attribution_window": query.window_days,
         "query_mode": "company" if query.by_company else "profile",
         "date_basis": str(query.date_basis),
+        "ripeness": report.ripeness and _ripeness(report.ripeness),
     }
+
+
+def _ripeness(ripeness: Ripeness) -> dict[str, Any]:
+    together = ripeness.share_in
+    return {
+        "as_of": f"{ripeness.as_of} 00:00:00",
+        "horizon_days": ripeness.horizon_days,
+        "history_days": ripeness.history_days,
+        "reason": ripeness.reason and str(ripeness.reason),
+        "share_in": None if together is None else round(together, 4),
+        "days": [
+            {
+                "day": f"{day.day}",
+                **{name: round(getattr(day, name), 4) for name in _OF_DAYS},
+            }
+            for day in ripeness.days
+        ],
+    }  # fmt: skip
+
+
+def ripeness_csv(ripeness: Ripeness) -> bytes:
+    """Return the days that are not ripe as CSV."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(["day", *_OF_DAYS])
+    for day in ripeness.days:
+        figures = (round(getattr(day, name), 4) for name in _OF_DAYS)
+        writer.writerow([day.day, *map(in_digits, figures)])
+    return text.getvalue().encode()
+
+
+_OF_DAYS = ("value", "share_in", "expected", "low", "high")
 
 
 def report_csv(query: ReportQuery, report: Report) -> bytes:
@@ -193,5 +227,6 @@ REPORT = object_schema(
         "attribution_model": {"type": ["string", "array"]},
         "attribution_window": {"type": "integer"},
         "query_mode": TEXT, "date_basis": TEXT,
+        "ripeness": {"type": ["object", "null"]},
     }
 )  # fmt: skip

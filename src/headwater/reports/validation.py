@@ -9,6 +9,7 @@ from headwater.reports.credit_models import CreditFilter, CreditsQuery
 from headwater.reports.models import (
     AVERAGES,
     CREDITED,
+    JUDGED,
     TOUCHED,
     DateBasis,
     Filters,
@@ -28,7 +29,9 @@ Rule = tuple[str, bool, str]
 
 def check(query: ReportQuery) -> None:
     """Raise Invalid with every rule that a query breaks."""
-    _check([*_common_rules(query), *_column_rules(query)])
+    judged = query.ripe_on is None or query.measures[0] in JUDGED
+    rule = f"must begin with one of {', '.join(JUDGED)} for ripeness."
+    _check([*_common_rules(query), *_column_rules(query), ("measures", judged, rule)])
 
 
 def check_paths(query: PathsQuery) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 _WORDS = {
     "tiktok": "TikTok", "linkedin": "LinkedIn", "youtube": "YouTube", "duckduckgo": "DuckDuckGo",
-    "bing": "Microsoft Bing", "sms": "SMS", "ai": "AI", "g2": "G2",
+    "bing": "Microsoft Bing", "sms": "SMS", "ai": "AI", "g2": "G2", "tv": "TV",
+    "whatsapp": "WhatsApp", "line": "LINE", "web": "The web",
 }  # fmt: skip
 _TITLES = {
     "ai_chat_gpt": "ChatGPT", "ai_perplexity": "Perplexity", "ai_copilot": "Copilot",

@@ -30,6 +30,9 @@ class Space:
     """Hosts on the list that ships with Headwater which are sources here."""
     source_names: dict[str, str]
     """Values of utm_source, in lower case, to the listed sources that they stand for here."""
+    answer_phrases: dict[str, str]
+    """Phrases of answers, as words_of writes them, to the self-reported sources that they stand for
+    here."""
     ad_consent: Literal["granted", "denied", "unknown"]
     """The consent of events that have none of their own."""
     half_life_days: int

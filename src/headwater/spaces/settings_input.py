@@ -16,6 +16,7 @@ from headwater.http.errors import Invalid
 from headwater.http.fields import UNPRINTABLE
 from headwater.http.objects import read_pairs
 from headwater.sources.addresses import read_address
+from headwater.sources.answers import SELF_REPORTED, words_of
 from headwater.sources.catalogue import SOURCE_IDS
 from headwater.sources.source_names import normal_name
 from headwater.spaces.currencies import parse_currency
@@ -27,6 +28,8 @@ MOST_DAYS = 365
 """Of a half-life."""
 MAX_SOURCE_NAMES = 1000
 """Of a Space: they are read with every batch."""
+MAX_ANSWER_PHRASES = 200
+"""Of a Space: each is looked for in every answer."""
 CUSTOM_EVENTS = tuple(f"custom_event_{number}" for number in range(1, 51))
 
 Setting = str | int | list[str]
@@ -42,6 +45,8 @@ class SpaceChanges:
     field_labels: dict[str, str] = field(default_factory=dict[str, str])
     source_names: dict[str, str] = field(default_factory=dict[str, str])
     """Value of utm_source to its listed source."""
+    answer_phrases: dict[str, str] = field(default_factory=dict[str, str])
+    """Phrase of answers to its self-reported source."""
     limits: dict[str, int | None] = field(default_factory=dict[str, "int | None"])
 
     @property
@@ -69,6 +74,9 @@ def _read_change(
     group, dot, name = key.partition(".")
     if dot and group == SOURCE_NAME:
         changes.source_names[_source_name(name)] = _source(value)
+        return
+    if dot and group == ANSWER_PHRASE:
+        changes.answer_phrases[_answer_phrase(name)] = _self_reported(value)
         return
     if not dot or group not in groups:
         raise ValueError(f"no such setting; there are {', '.join(KEYS)}")
@@ -177,6 +185,19 @@ def _source(value: str) -> str:
     return value
 
 
+def _answer_phrase(value: str) -> str:
+    phrase = words_of(_text(value))
+    if not phrase:
+        raise ValueError("must have a letter or a digit")
+    return phrase
+
+
+def _self_reported(value: str) -> str:
+    if value and value not in SELF_REPORTED:
+        raise ValueError("must be a self-reported source, such as podcast, or empty")
+    return value
+
+
 def _limit(value: str) -> int | None:
     if not value:
         return None
@@ -212,6 +233,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 SOURCE_NAME = "source_name"
 """The group of the Space's own names of sources."""
+ANSWER_PHRASE = "heard_about_us"
+"""The group of the Space's own phrases of answers."""
 LIMIT = "limit"
 """The group of the rate limits, whose names are the buckets."""
 KEYS = (
@@ -219,5 +242,6 @@ KEYS = (
     "event_label.custom_event_<N>",
     "field_label.profile_field_<N>",
     f"{SOURCE_NAME}.<utm_source>",
+    f"{ANSWER_PHRASE}.<phrase>",
     f"{LIMIT}.<bucket>",
 )

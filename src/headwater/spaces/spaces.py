@@ -12,7 +12,14 @@ from headwater.database.queries import Queries, fetch_one, fetch_optional
 from headwater.http.errors import Invalid, NotFound
 from headwater.spaces.models import Space
 from headwater.spaces.reclassifications import request_reclassification
-from headwater.spaces.settings_input import MAX_SOURCE_NAMES, SOURCE_NAME, SpaceChanges
+from headwater.spaces.rereadings import request_rereading
+from headwater.spaces.settings_input import (
+    ANSWER_PHRASE,
+    MAX_ANSWER_PHRASES,
+    MAX_SOURCE_NAMES,
+    SOURCE_NAME,
+    SpaceChanges,
+)
 
 queries = Queries(__name__, "spaces.sql")
 
@@ -71,7 +78,7 @@ async def create_space(connection: AsyncConnection, changes: SpaceChanges) -> Sp
 
 async def change_space(connection: AsyncConnection, space_id: int, changes: SpaceChanges) -> Space:
     """Apply `changes` and return the changed Space. Raises NotFound, or Invalid where it would have
-    more names of sources than it may.
+    more names of sources or phrases of answers than it may.
     """
     space = {"space_id": space_id}
     cursor = await connection.execute(queries["lock"], space)
@@ -81,6 +88,7 @@ async def change_space(connection: AsyncConnection, space_id: int, changes: Spac
     await connection.execute(queries["change"], space | values)
     await _change_labels(connection, space_id, changes)
     await _change_source_names(connection, space_id, changes.source_names)
+    await _change_answer_phrases(connection, space_id, changes.answer_phrases)
     for bucket, per_minute in changes.limits.items():
         verb = "remove_limit" if per_minute is None else "put_limit"
         values = {"bucket": bucket, "per_minute": per_minute}
@@ -106,6 +114,25 @@ async def _change_source_names(
         if row[0] > MAX_SOURCE_NAMES:
             rule = f"a Space has {MAX_SOURCE_NAMES} at most"
             raise Invalid({SOURCE_NAME: [f"{SOURCE_NAME}: {rule}"]})
+
+
+async def _change_answer_phrases(
+    connection: AsyncConnection, space_id: int, phrases: Mapping[str, str]
+) -> None:
+    """Put phrases, each with its source, and take away those without one; where that changes
+    anything, stored answers are read anew.
+    """
+    changed = 0
+    for phrase, source in phrases.items():
+        verb = "put_answer_phrase" if source else "remove_answer_phrase"
+        values = {"space_id": space_id, "phrase": phrase, "source": source}
+        changed += (await connection.execute(queries[verb], values)).rowcount
+    if changed:
+        await request_rereading(connection, space_id)
+        row = await fetch_one(connection, queries["count_answer_phrases"], {"space_id": space_id})
+        if row[0] > MAX_ANSWER_PHRASES:
+            rule = f"a Space has {MAX_ANSWER_PHRASES} at most"
+            raise Invalid({ANSWER_PHRASE: [f"{ANSWER_PHRASE}: {rule}"]})
 
 
 async def lock_identities(connection: AsyncConnection, space_id: int) -> None:

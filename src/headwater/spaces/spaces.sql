@@ -8,7 +8,9 @@ SELECT s.id, s.name, s.timezone, s.currency, s.company_identity_mode, s.subscrip
        coalesce((SELECT jsonb_object_agg(l.field, l.label) FROM field_labels l
                  WHERE l.space_id = %(space_id)s), '{}') AS field_labels,
        coalesce((SELECT jsonb_object_agg(n.name, n.source) FROM source_names n
-                 WHERE n.space_id = %(space_id)s), '{}') AS source_names
+                 WHERE n.space_id = %(space_id)s), '{}') AS source_names,
+       coalesce((SELECT jsonb_object_agg(a.phrase, a.source) FROM answer_phrases a
+                 WHERE a.space_id = %(space_id)s), '{}') AS answer_phrases
 FROM spaces s
 WHERE s.id = %(space_id)s;
 
@@ -88,6 +90,21 @@ DELETE FROM source_names WHERE space_id = %(space_id)s AND name = %(name)s;
 -- name: count_source_names
 -- How many names of sources a Space has.
 SELECT count(*) FROM source_names WHERE space_id = %(space_id)s;
+
+-- name: put_answer_phrase
+-- Let a phrase of answers stand for a self-reported source. No row is written when it does already.
+INSERT INTO answer_phrases AS a (space_id, phrase, source)
+VALUES (%(space_id)s, %(phrase)s, %(source)s)
+ON CONFLICT (space_id, phrase) DO UPDATE SET source = excluded.source
+WHERE a.source <> excluded.source;
+
+-- name: remove_answer_phrase
+-- Take such a phrase away.
+DELETE FROM answer_phrases WHERE space_id = %(space_id)s AND phrase = %(phrase)s;
+
+-- name: count_answer_phrases
+-- How many such phrases a Space has.
+SELECT count(*) FROM answer_phrases WHERE space_id = %(space_id)s;
 
 -- name: limits
 -- The Space's own rate limits.

@@ -56,6 +56,8 @@ class Contact:
     """Filled custom fields by the names of their slots."""
     called: str | None = None
     """Their name."""
+    self_reported_source: str | None = None
+    """What they named last when asked how they heard of the business."""
 
 
 @dataclass

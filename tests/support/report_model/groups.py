@@ -45,8 +45,8 @@ def event_key(group: str, conversion: Conversion, facts: Facts, question: Questi
     match group:
         case "event":
             return event.event_name
-        case "country":
-            return facts.contacts[event.contact_id].country
+        case "country" | "self_reported_source":
+            return getattr(facts.contacts[event.contact_id], group)
         case "company":
             return None if event.company_id is None else str(event.company_id)
         case "customer":

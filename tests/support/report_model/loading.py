@@ -25,8 +25,13 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
 
     [(zone,)] = read("SELECT timezone FROM spaces WHERE id = %(space_id)s")
     facts = Facts(ZoneInfo(zone))
+    said = read(
+        "SELECT event_time, id, contact_id, self_reported_source FROM events"
+        " WHERE space_id = %(space_id)s AND self_reported_source IS NOT NULL"
+    )
+    answered = {contact_id: source for *_, contact_id, source in sorted(said)}
     facts.contacts = {
-        row[0]: Contact(row[0], row[1], _filled(row[3:]), row[2])
+        row[0]: Contact(row[0], row[1], _filled(row[3:]), row[2], answered.get(row[0]))
         for row in read(
             f"SELECT id, country, name, {', '.join(SLOTS)} FROM contacts"
             " WHERE space_id = %(space_id)s"

@@ -20,7 +20,7 @@ NOT_ADDING_UP = ("average_order_value", *OF_PATHS, "share")
 
 TOUCH_GROUPS = ("source", "channel", "campaign", "adset", "ad", "keyword", "landing_page")
 TIME_GROUPS = ("day", "week", "month", "weekday", "hour")
-EVENT_GROUPS = ("event", "country", "company", "contact", "customer")
+EVENT_GROUPS = ("event", "country", "company", "contact", "customer", "self_reported_source")
 PATH_GROUPS = (
     "path", "channel_path", "first_source", "last_source", "touch_range", "days_range",
 )  # fmt: skip

@@ -746,6 +746,8 @@ Field: TypeAlias = Literal[
     "order_id",
     "order_name",
     "event_url",
+    "heard_about_us",
+    "self_reported_source",
     "ad_id",
     "ad_name",
     "adset_id",
@@ -756,6 +758,102 @@ Field: TypeAlias = Literal[
     "account_name",
     "touchpoint_id",
     "source",
+]
+
+SelfReportedSource: TypeAlias = Literal[
+    "facebook_ads",
+    "google_ads",
+    "linkedin_ads",
+    "tiktok_ads",
+    "youtube_ads",
+    "instagram_ads",
+    "bing_ads",
+    "yahoo_ads",
+    "pinterest_ads",
+    "reddit_ads",
+    "snapchat_ads",
+    "telegram_ads",
+    "twitch_ads",
+    "x_ads",
+    "quora_ads",
+    "duckduckgo_ads",
+    "whop_ads",
+    "facebook_organic",
+    "google_organic",
+    "linkedin_organic",
+    "tiktok_organic",
+    "youtube_organic",
+    "instagram_organic",
+    "bing_organic",
+    "yahoo_organic",
+    "pinterest_organic",
+    "reddit_organic",
+    "snapchat_organic",
+    "telegram_organic",
+    "twitch_organic",
+    "x_organic",
+    "quora_organic",
+    "duckduckgo_organic",
+    "messenger_organic",
+    "brave_organic",
+    "threads_organic",
+    "ai_chat_gpt",
+    "ai_perplexity",
+    "ai_copilot",
+    "ai_claude",
+    "ai_grok",
+    "ai_gemini",
+    "ai_deepseek",
+    "email",
+    "sms",
+    "referral",
+    "direct",
+    "shop_app",
+    "substack",
+    "capterra",
+    "trustpilot",
+    "g2",
+    "yelp",
+    "facebook",
+    "google",
+    "linkedin",
+    "tiktok",
+    "youtube",
+    "instagram",
+    "bing",
+    "yahoo",
+    "pinterest",
+    "reddit",
+    "snapchat",
+    "telegram",
+    "twitch",
+    "x",
+    "quora",
+    "duckduckgo",
+    "messenger",
+    "brave",
+    "threads",
+    "discord",
+    "whatsapp",
+    "line",
+    "app_store",
+    "word_of_mouth",
+    "podcast",
+    "tv",
+    "radio",
+    "press",
+    "event",
+    "outdoor",
+    "print",
+    "influencer",
+    "store",
+    "customer",
+    "search",
+    "social",
+    "ads",
+    "ai",
+    "web",
+    "other",
 ]
 
 
@@ -772,6 +870,8 @@ class ListEventsRow(TypedDict):
     order_id: NotRequired[str | None]
     order_name: NotRequired[str | None]
     event_url: NotRequired[str | None]
+    heard_about_us: NotRequired[str | None]
+    self_reported_source: NotRequired[SelfReportedSource | None]
     ad_id: NotRequired[str | None]
     ad_name: NotRequired[str | None]
     adset_id: NotRequired[str | None]
@@ -903,12 +1003,13 @@ class TrackPayload(TypedDict):
     trk_ad_id: NotRequired[str | None]
     trk_keyword: NotRequired[str | None]
     trk_type: NotRequired[str | None]
+    heard_about_us: NotRequired[str | None]
     idempotency_key: NotRequired[str | None]
     do_not_capi: NotRequired[bool | None]
     currency: NotRequired[str | None]
     """Of the amount, for ad platforms: a code of three letters. The Space's if absent."""
     consent: NotRequired[Consent | None]
-    """What the person agreed to, for ad platforms. The Space's default where nothing is said."""
+    """What the person agreed to, for ad platforms. The Space's default if absent."""
     fbp: NotRequired[str | None]
     fbc: NotRequired[str | None]
     ttp: NotRequired[str | None]
@@ -985,7 +1086,7 @@ class CreateEventExportBody(TypedDict):
     date: str
     """The day, from midnight to midnight on the clock of the Space's time zone."""
     query_mode: NotRequired[Literal["profile", "company"] | None]
-    """Whether an event's path is its contact's, or its whole company's."""
+    """Whether paths are the contact's, or its company's."""
     event_names: NotRequired[list[EventName] | None]
     """Only events with these names."""
     sources: NotRequired[list[Source] | None]
@@ -1205,6 +1306,7 @@ GroupBy: TypeAlias = Literal[
     "company",
     "contact",
     "customer",
+    "self_reported_source",
     "path",
     "channel_path",
     "first_source",
@@ -1247,6 +1349,7 @@ class GetReportAnswer(TypedDict):
     attribution_window: int
     query_mode: str
     date_basis: str
+    ripeness: dict[str, Any] | None
 
 
 Credit2: TypeAlias = Literal[
@@ -2101,6 +2204,7 @@ class Api:
         currency: str | None = None,
         limit: int | None = None,
         order_by: str | None = None,
+        ripeness: Literal[0, 1] | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
     ) -> GetReportAnswer:
         """Add up events and their credit, by group. With `Accept: text/csv`, the columns and rows as
@@ -2132,6 +2236,7 @@ class Api:
                     "currency": currency,
                     "limit": limit,
                     "order_by": order_by,
+                    "ripeness": ripeness,
                     "custom_field_filters": custom_field_filters,
                 },
             ),

@@ -44,7 +44,7 @@ NEVER = "-"
 """The event name of a topic that is ignored, in the form."""
 USUAL_FIELDS = (
     "email", "amount", "currency", "order_id", "event_time", "trk_token", "first_name",
-    "last_name", "phone", "url", "order_name", "idempotency_key",
+    "last_name", "phone", "url", "order_name", "idempotency_key", "heard_about_us",
 )  # fmt: skip
 
 

@@ -48,6 +48,7 @@ from headwater.ingest.receipts import fetch_receipt
 from headwater.platforms.registry import PLATFORMS
 from headwater.reports.explanation import EventExplanation, explain_event
 from headwater.reports.models import Measure
+from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "event.sql")
@@ -82,6 +83,8 @@ class EventDetails:
     do_not_capi: bool
     ad_user_data: bool | None
     ad_personalization: bool | None
+    heard_about_us: str | None
+    self_reported_source: str | None
     cookies: list[str]
     warnings: list[str]
     sender: str | None
@@ -129,7 +132,7 @@ async def show_event(request: Request) -> Response:
         event=content.event, view=view, menus=view.menus(request.url.path), problem=problem,
         figures=figures, measure=Measure.CREDITED_REVENUE, model_title=model_title,
         senders=SENDERS, statuses=STATUSES, skipped=SKIPPED, platforms=PLATFORMS,
-        title=conversion_title(inside.space, content.event.event_name),
+        source_title=title_of, title=conversion_title(inside.space, content.event.event_name),
         base=f"{HOME}/spaces/{inside.space.id}",
     )  # fmt: skip
 

@@ -5,6 +5,7 @@ SELECT e.id, e.contact_id, e.company_id, e.event_name, e.event_time, e.received_
        e.currency IS NOT NULL AS has_own_currency, e.is_upsell, e.order_id, e.order_name,
        e.checkout_token, e.upsell_common_id, e.idempotency_key, e.company_external_id,
        e.event_url, e.user_agent, e.ip, e.do_not_capi, e.ad_user_data, e.ad_personalization,
+       e.heard_about_us, e.self_reported_source,
        coalesce((SELECT array_agg(cookie ORDER BY cookie)
                  FROM jsonb_object_keys(e.cookies) cookie), '{}') AS cookies,
        coalesce(e.warnings, '{}') AS warnings, e.sender,

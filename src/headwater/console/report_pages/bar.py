@@ -51,8 +51,11 @@ _GROUP_TITLES = {
     Group.LANDING_PAGE: "landing page", Group.ADSET: "ad set", Group.CHANNEL_PATH: "path",
     Group.FIRST_SOURCE: "first source", Group.LAST_SOURCE: "last source",
     Group.TOUCH_RANGE: "touchpoints", Group.DAYS_RANGE: "days",
+    Group.SELF_REPORTED_SOURCE: "self-reported source",
 }  # fmt: skip
-_OF_SOURCES = frozenset({Group.CHANNEL, Group.SOURCE, Group.FIRST_SOURCE, Group.LAST_SOURCE})
+_OF_SOURCES = frozenset({
+    Group.CHANNEL, Group.SOURCE, Group.FIRST_SOURCE, Group.LAST_SOURCE, Group.SELF_REPORTED_SOURCE,
+})  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 
 from headwater.console.report_pages.basis import Basis
-from headwater.console.report_pages.charts import Series, StackedChart, sparkline, stacked
+from headwater.console.report_pages.charts import WIDTH, Series, StackedChart, sparkline, stacked
 from headwater.console.report_pages.figures import difference, share
 from headwater.console.report_pages.view import ReportView
 from headwater.reports.models import (
@@ -55,6 +55,13 @@ class CourseChart:
     bands: tuple[str, ...]
     steps: tuple[CourseStep, ...]
     group: Group
+    keys: tuple[str, ...] = ()
+
+    def place_of(self, day: date) -> float | None:
+        """Return where a day begins in the chart; None where days are not its steps."""
+        if self.group is not Group.DAY or str(day) not in self.keys:
+            return None
+        return round(WIDTH * self.keys.index(str(day)) / len(self.keys), 1)
 
 
 class Course:
@@ -124,7 +131,7 @@ class Course:
             )
             for key in self.keys
         )  # fmt: skip
-        return CourseChart(chart, tuple(bands), steps, self.group)
+        return CourseChart(chart, tuple(bands), steps, self.group, tuple(self.keys))
 
     def _before(self, report: Report) -> dict[str, Figure]:
         """Return what is compared by the keys of the present steps: the first with the first."""

@@ -65,9 +65,12 @@ class ReportPage:
     def render(
         self, template: str, bar: ReportBar, problem: Problem | None, **values: Any
     ) -> Response:
-        """Render the page, or its bar above the reason for which there is no report."""
+        """Render the page, or its bar above the reason for which there is no report. `errors` are
+        of a form on it that was refused.
+        """
+        refused = 422 if values.get("errors") else 200
         return render(
-            self.request, template, status=problem.status if problem else 200, bar=bar,
+            self.request, template, status=problem.status if problem else refused, bar=bar,
             problem=problem, view=self.view, views=self.views, base=self.base, figures=figures,
             space=self.space, shared=self.shared,
             window=window_title(self.view.attribution_window), **values,

@@ -28,6 +28,7 @@ from headwater.console.report_pages.chart_notes import LONGEST, ChartNotes, read
 from headwater.console.report_pages.course import Course, CourseChart
 from headwater.console.report_pages.figures import Change
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
+from headwater.console.report_pages.ripeness import load_note
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.reports.models import (
@@ -199,11 +200,13 @@ async def render_revenue(page: ReportPage) -> Response:
         content = await page.load(reports.load)
     except REFUSED as error:
         problem = error
+    note = None if problem else await load_note(page)
     return page.render(
         "revenue.html", read_bar(page.space, view, page.path), problem, page=content,
         reasons=REASONS, titles=TITLES, column=FigureColumn, made_of=MADE_OF,
         csv=view.csv_link(f"{page.base}/report.csv", reports.basis.columns, LEVELS[:1]),
-        model=model_title(view.attribution_model).lower(), longest_note=LONGEST,
+        model=model_title(view.attribution_model).lower(), longest_note=LONGEST, ripeness=note,
+        unripe_from=content.course.place_of(note.first_day) if content and note else None,
     )  # fmt: skip
 
 

@@ -35,8 +35,8 @@ TOOLS = (
         name="explain_attribution",
         title="Explain an event's attribution",
         description=(
-            "What brought one event, and whose it is: its touchpoints in order of time, each with "
-            "the rule that named its source, and the credit each gets under every attribution "
+            "What brought one event, and whose it is: its touchpoints in order, each with "
+            "the rule that named its source and its credit under every attribution "
             "model, or why there is none."
         ),
         arguments={"event_id": {**ID, "description": "The event's id, from list_events."}}

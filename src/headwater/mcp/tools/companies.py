@@ -62,7 +62,7 @@ TOOLS = (
     Tool(
         name="list_companies",
         title="List companies",
-        description="Companies, the newest first; those first stored in a period, if one is given.",
+        description="Companies, newest first; those first stored in a period, if given.",
         arguments=as_in("list_events", arguments_of(*PERIODS, *PAGING)),
         answer=list_of(rows_schema(PAGE)),
         call=_list_companies,

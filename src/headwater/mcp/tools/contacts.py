@@ -207,7 +207,7 @@ READING = (
         title="List contacts",
         description=(
             "Contacts by name, e-mail address, custom fields or time, newest first, with their "
-            "number (`total`) and first and last event. The time, and created_at, is when "
+            "number (`total`) and first and last event. Time and created_at are when "
             "Headwater first stored a contact: for imported ones the import."
         ),
         arguments=arguments_of(parameters.NAME)
@@ -238,7 +238,7 @@ READING = (
     Tool(
         name="find_contact_by_email",
         title="Find a contact by e-mail",
-        description="The one contact with an e-mail address. Several with it: their ids are told.",
+        description="The one contact with an e-mail address. Of several, their ids.",
         arguments=arguments_of(parameters.EMAIL) | _AS_LISTED,
         required=("email",),
         answer=_CONTACT,
@@ -285,7 +285,7 @@ WRITING = (
         title="Change a contact",
         description=(
             "Replace whole collections of a contact, or all its custom fields; whatever is not "
-            "given stays. Get the contact first and send what should remain as well."
+            "given stays. Get it first and send what should remain as well."
         ),
         arguments=_CONTACT_ID | _VALUES,
         required=("contact_id",),
@@ -328,8 +328,8 @@ WRITING = (
         title="Erase a person",
         description=(
             "Erase a contact's personal data for good: addresses, names, phones, devices, page "
-            "views, custom fields; events stay. In two calls: the first changes nothing and shows "
-            "what would go, the second confirms it."
+            "views, custom fields; events stay. In two calls: the first only shows what would go, "
+            "the second confirms it."
         ),
         arguments=_CONTACT_ID | arguments_of(CONFIRM),
         required=("contact_id",),

@@ -144,8 +144,9 @@ _FIELDS = replace(
     kind=parameters.FIELDS_PARAMETER.kind.documented(type="string"),
     description=(
         f"What a row shows besides id and event_time_utc; {', '.join(USUAL_FIELDS)} if left out. "
-        "Also: configured_name, company_id, is_upsell, order_name, event_url; with sources: "
-        "source, touchpoint_id, and …_id and …_name of campaign, adset, ad, account."
+        "Also: configured_name, company_id, is_upsell, order_name, event_url, heard_about_us, "
+        "self_reported_source; with sources: source, touchpoint_id, and …_id and …_name of "
+        "campaign, adset, ad, account."
     ),
 )
 _LISTED = (
@@ -187,7 +188,7 @@ TOOLS = (
         description=(
             "Record something that happened, now or in the past. It needs an e-mail, a trk_token, "
             "or a fingerprint with an ip. Give an idempotency_key, so that recording it twice "
-            "counts once. It is stored within seconds."
+            "counts once."
         ),
         arguments=INGEST_SCHEMAS["TrackPayload"]["properties"],
         required=("event_name",),
@@ -225,8 +226,8 @@ TOOLS = (
         name="delete_event",
         title="Delete an event",
         description=(
-            "Delete an event for good, in two calls: the first changes nothing and shows what "
-            "would go, the second confirms it."
+            "Delete an event for good, in two calls: the first only shows what would go, the "
+            "second confirms it."
         ),
         arguments=_EVENT_ID | arguments_of(CONFIRM),
         required=("event_id",),

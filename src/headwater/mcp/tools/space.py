@@ -108,7 +108,7 @@ TOOLS = (
         name="resolve_date_range",
         title="Turn words into dates",
         description=(
-            "Turn words for a stretch of time into start_date and end_date on the Space's clock, "
+            "Turn words for a time into start_date and end_date on the Space's clock, "
             "with the period before it and today's date. 'last 30 days' ends yesterday."
         ),
         arguments={"words": {**TEXT, "maxLength": 100, "description": f"Such as {EXAMPLES}."}},

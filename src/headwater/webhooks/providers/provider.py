@@ -96,7 +96,7 @@ def listed_fields(path: str, key: str) -> Fields:
     """
     names = (
         "trk_token", "fingerprint", "trk_network", "trk_ad_group", "trk_ad_id",
-        "company_external_id", "company_name",
+        "company_external_id", "company_name", "heard_about_us",
     )  # fmt: skip
     return {name: listed(path, key, name) for name in names}
 

@@ -1,0 +1,123 @@
+"""The page of ripeness: which recent days are not to be judged yet, what they usually come to, and
+how sure that is; and the same in a sentence, for other pages.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.console.report_pages import figures
+from headwater.console.report_pages.bar import read_bar
+from headwater.console.report_pages.basis import EVENTS, MONEY
+from headwater.console.report_pages.csv_file import csv_response
+from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
+from headwater.console.report_pages.view import ReportView
+from headwater.console.visitor import HOME
+from headwater.reports.models import DateBasis, FigureColumn, Measure, ReportQuery
+from headwater.reports.report import query_report
+from headwater.reports.report_answer import ripeness_csv
+from headwater.reports.ripeness import LEAST_HISTORY, NotJudged, Ripeness
+from headwater.spaces.models import Space
+
+_NOT_HERE = frozenset({"compare"})
+REASONS = {
+    NotJudged.TOO_LITTLE_HISTORY: (
+        f"There is too little history to say: it takes {LEAST_HISTORY} days with conversions of "
+        "which everything is in."
+    ),
+    NotJudged.MISSING_RATES: (
+        "Amounts of the past are in a currency without an exchange rate, so nothing can be said."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class RipenessNote:
+    """Ripeness in a sentence, and where it begins in a chart by day."""
+
+    sentence: str
+    first_day: date
+
+
+def measure_of(view: ReportView) -> Measure:
+    """Return the figure that a page's choices are about: by touch date its credit."""
+    basis = MONEY if view.of_money else EVENTS
+    return basis.credited if view.date_basis == DateBasis.TOUCH else basis.whole
+
+
+def ripeness_query(space: Space, view: ReportView, now: datetime) -> ReportQuery:
+    """Return the report of a page's choices that says how ripe its days are. Raises Invalid."""
+    return view.report(space, now, (measure_of(view),), compare="none", ripeness="1")
+
+
+async def load_note(page: ReportPage) -> RipenessNote | None:
+    """Return the sentence for a page; None where all of its days are ripe, nothing can be said, or
+    it would take too long.
+    """
+    try:
+        query = ripeness_query(page.space, page.view, datetime.now(UTC))
+        report = await page.load(partial(query_report, space_id=page.space.id, query=query))
+    except REFUSED:
+        return None
+    ripeness = report.ripeness
+    if ripeness is None or not ripeness.days or ripeness.share_in is None:
+        return None
+    return RipenessNote(_sentence(query.measures[0], ripeness), ripeness.days[0].day)
+
+
+def _sentence(measure: Measure, ripeness: Ripeness) -> str:
+    first, last = ripeness.days[0].day, ripeness.days[-1].day
+    days = f"{first:%-d %b}" if first == last else f"{first:%-d %b} to {last:%-d %b}"
+    share = estimate(Measure.SHARE, ripeness.share_in or 0.0)
+    value, expected = (estimate(measure, each) for each in (ripeness.value, ripeness.expected))
+    return (
+        f"Figures of {days} are still coming in: at midnight {value} were there, and {expected} "
+        f"are to be expected in the end, of which that is {share}."
+    )
+
+
+def estimate(measure: Measure, value: float) -> str:
+    """Return a figure that is no fact as it is read: to the tenth, money to the cent."""
+    if measure is Measure.SHARE:
+        return f"{100 * value:,.1f} %"
+    return f"{value:,.{2 if measure in figures.MONEY else 1}f}"
+
+
+async def show_ripeness(request: Request) -> Response:
+    """The page."""
+    page = await open_page(request)
+    view, report, problem = page.view, None, None
+    try:
+        query = ripeness_query(page.space, view, datetime.now(UTC))
+        report = await page.load(partial(query_report, space_id=page.space.id, query=query))
+    except REFUSED as error:
+        problem = error
+    measure = measure_of(view)
+    return page.render(
+        "ripeness.html", read_bar(page.space, view, page.path, without=_NOT_HERE), problem,
+        report_of=report, measure=measure, column=FigureColumn(measure), reasons=REASONS,
+        estimate=estimate, share=Measure.SHARE, csv=view.link(f"{page.path}.csv"),
+        by_touch=view.date_basis == DateBasis.TOUCH,
+    )  # fmt: skip
+
+
+async def send_csv(request: Request) -> Response:
+    """The table of the page."""
+    page = await open_page(request)
+    query = ripeness_query(page.space, page.view, datetime.now(UTC))
+    report = await page.load(partial(query_report, space_id=page.space.id, query=query))
+    assert report.ripeness is not None
+    return csv_response("ripeness", report.span, ripeness_csv(report.ripeness))
+
+
+_PATH = f"{HOME}/spaces/{{space_id}}/ripeness"
+ROUTES = [
+    Route(_PATH, show_ripeness, methods=["GET"]),
+    Route(f"{_PATH}.csv", send_csv, methods=["GET"]),
+]

@@ -1,0 +1,185 @@
+"""The page of self-reported sources: answers to the question how people heard of the business,
+beside the clicks before their conversions; and the Space's own phrases, by which answers are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from psycopg import AsyncConnection
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.accounts.roles import Permission
+from headwater.api.services import services
+from headwater.console.flash import FlashMessage
+from headwater.console.forms import PostedForm, read_form, without_keys
+from headwater.console.pages import redirect
+from headwater.console.report_pages.bar import read_bar
+from headwater.console.report_pages.basis import EVENTS, MONEY, Basis
+from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
+from headwater.console.report_pages.view import ReportView
+from headwater.console.visitor import HOME, enter, require_visitor
+from headwater.database.queries import Queries, fetch_all
+from headwater.http.errors import Errors, Invalid
+from headwater.reports.models import FigureColumn, Group, Measure, Report, ReportRow
+from headwater.reports.report import query_reports
+from headwater.sources.answers import SELF_REPORTED
+from headwater.sources.titles import title_of
+from headwater.spaces.models import Space
+from headwater.spaces.settings_input import ANSWER_PHRASE, read_changes
+from headwater.spaces.spaces import change_space
+
+queries = Queries(__name__, "self_reported.sql")
+
+FORM = "self-reported"
+MOST_CLICKED = 3
+"""The clicked sources that are named beside a self-reported one."""
+MOST_ROWS = 1_000
+LOOKED_AT = 5_000
+"""The latest answers among which those are looked for that name no source."""
+MOST_UNREAD = 20
+_NOT_HERE = frozenset({"compare"})
+
+Change = Callable[[AsyncConnection, Space, PostedForm], Awaitable[FlashMessage]]
+
+
+@dataclass(frozen=True)
+class SelfReportedRow:
+    """A self-reported source, and the clicked sources with the most credit for its conversions."""
+
+    key: str | None
+    row: ReportRow
+    only: tuple[str, ...]
+    clicked: list[tuple[str, ReportRow]]
+
+    @property
+    def title(self) -> str:
+        return title_of(self.key) if self.key else "Not asked, or no answer"
+
+
+@dataclass(frozen=True)
+class SelfReportedContent:
+    """Everything on the page."""
+
+    basis: Basis
+    report: Report
+    rows: list[SelfReportedRow]
+    unread: list[tuple[str, int]]
+    """The most frequent answers that name no source, and how many gave each."""
+
+
+def _measures(basis: Basis) -> tuple[Measure, ...]:
+    return tuple(dict.fromkeys((basis.whole, Measure.SHARE, Measure.EVENTS, Measure.CONTACTS)))
+
+
+async def _load(connection: AsyncConnection, space: Space, view: ReportView) -> SelfReportedContent:
+    """Return everything, as of one moment. Raises Invalid and ReportTooLarge."""
+    basis, now = MONEY if view.of_money else EVENTS, datetime.now(UTC)
+    by_answer, both = await query_reports(connection, space.id, [
+        view.report(space, now, _measures(basis), (Group.SELF_REPORTED_SOURCE,), compare="none"),
+        view.report(
+            space, now, (basis.credited,), (Group.SELF_REPORTED_SOURCE, Group.SOURCE),
+            compare="none", limit=str(MOST_ROWS),
+        ),
+    ])  # fmt: skip
+    clicked: dict[str | None, list[tuple[str, ReportRow]]] = {}
+    for row in both.rows:
+        own, source = row.keys
+        clicked.setdefault(own.value, []).append((source.value or "", row))
+    rows = [
+        SelfReportedRow(
+            key, row, view.narrowed(f"{Group.SELF_REPORTED_SOURCE}:{key or ''}").only,
+            clicked.get(key, [])[:MOST_CLICKED],
+        )
+        for row in by_answer.rows
+        for key in (row.keys[0].value,)
+    ]  # fmt: skip
+    limits = {"looked_at": LOOKED_AT, "most": MOST_UNREAD}
+    unread = await fetch_all(connection, queries["unread"], {"space_id": space.id, **limits})
+    return SelfReportedContent(basis, by_answer, rows, unread)
+
+
+async def show_self_reported(request: Request) -> Response:
+    """The page."""
+    return await _render(await open_page(request), {}, {})
+
+
+async def _render(page: ReportPage, errors: Errors, typed: dict[str, str]) -> Response:
+    view, content, problem = page.view, None, None
+    try:
+        content = await page.load(lambda connection: _load(connection, page.space, view))
+    except REFUSED as error:
+        problem = error
+    basis = MONEY if view.of_money else EVENTS
+    path = f"{page.base}/self-reported"
+    return page.render(
+        "self_reported.html", read_bar(page.space, view, path, without=_NOT_HERE), problem,
+        page=content, page_path=path, errors=errors, typed={"phrase": "", "source": ""} | typed,
+        phrases=sorted(page.space.answer_phrases.items()), title_of=title_of,
+        column=FigureColumn, events=Measure.EVENTS, contacts=Measure.CONTACTS, share=Measure.SHARE,
+        choices=sorted((title_of(key), key) for key in SELF_REPORTED),
+        csv=view.csv_link(
+            f"{page.base}/report.csv", _measures(basis), (Group.SELF_REPORTED_SOURCE,),
+            compare="none",
+        ),
+    )  # fmt: skip
+
+
+async def _add_phrase(connection: AsyncConnection, space: Space, form: PostedForm) -> FlashMessage:
+    phrase, source = form.text("phrase").strip(), form.text("source")
+    errors: Errors = {}
+    if not phrase:
+        errors["phrase"] = ["Type words that the answers have."]
+    if not source:
+        errors["source"] = ["Choose the source that the words stand for."]
+    if errors:
+        raise Invalid(errors)
+    await _change(connection, space, phrase, source)
+    return FlashMessage.PHRASE_ADDED
+
+
+async def _remove_phrase(
+    connection: AsyncConnection, space: Space, form: PostedForm
+) -> FlashMessage:
+    await _change(connection, space, form.text("phrase"), "")
+    return FlashMessage.PHRASE_REMOVED
+
+
+async def _change(connection: AsyncConnection, space: Space, phrase: str, source: str) -> None:
+    try:
+        changes = read_changes({f"{ANSWER_PHRASE}.{phrase}": source})
+        await change_space(connection, space.id, changes)
+    except Invalid as error:
+        # The key has what was typed in it: the rule comes after it.
+        rules = [rule.rpartition(": ")[2] for each in error.errors.values() for rule in each]
+        raise Invalid(without_keys({"phrase": rules})) from None
+
+
+def _changing(change: Change) -> Callable[[Request], Awaitable[Response]]:
+    """Return the handler of a form that changes something and leads back to the page."""
+
+    async def post(request: Request) -> Response:
+        visitor = await require_visitor(request)
+        form = await read_form(request, visitor.form_key, FORM)
+        try:
+            async with services(request).database.transaction() as connection:
+                inside = await enter(connection, request, visitor, Permission.CHANGE_SETTINGS)
+                message = await change(connection, inside.space, form)
+        except Invalid as error:
+            typed = {name: form.text(name) for name in ("phrase", "source")}
+            return await _render(await open_page(request), error.errors, typed)
+        return redirect(request, f"{HOME}/spaces/{inside.space.id}/self-reported", message)
+
+    return post
+
+
+_PATH = f"{HOME}/spaces/{{space_id}}/self-reported"
+ROUTES = [
+    Route(_PATH, show_self_reported, methods=["GET"]),
+    Route(f"{_PATH}/add", _changing(_add_phrase), methods=["POST"]),
+    Route(f"{_PATH}/remove", _changing(_remove_phrase), methods=["POST"]),
+]

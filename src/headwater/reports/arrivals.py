@@ -1,0 +1,154 @@
+"""The days on which a report's figures came in: the report itself, over the past, by the day that a
+figure belongs to and by the day of its arrival; and what follows for days that are not ripe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+
+import numpy as np
+
+from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.paths.live import read_numbers
+from headwater.paths.lookup import NumberMap
+from headwater.paths.path_data import Column, IntArray, PathData
+from headwater.reports.dimensions import Step
+from headwater.reports.errors import MissingRates
+from headwater.reports.measures import figure_of
+from headwater.reports.models import (
+    Comparison,
+    DateBasis,
+    DateTimeSpan,
+    FigureColumn,
+    Group,
+    ReportQuery,
+)
+from headwater.reports.path_pass import add_up_plans
+from headwater.reports.plan_loader import PlanLoader
+from headwater.reports.report_reader import ReportReader, in_thread
+from headwater.reports.result import PeriodSums
+from headwater.reports.ripeness import (
+    MOST_HISTORY,
+    ArrivedFigures,
+    NotJudged,
+    Numbers,
+    Ripeness,
+    judge,
+)
+
+queries = Queries(__name__, "arrivals.sql")
+
+LATENESS = 30
+"""The days within which events that are late come in."""
+LONGEST_LAG = 90
+"""The days from a touch to the conversions that are waited for, where the window has no end."""
+
+
+@dataclass(frozen=True)
+class ArrivalDay:
+    """The day on which an event came in, by its place among the days, from 1; after the last of
+    them for what came in later.
+    """
+
+    of_event: Step
+    """The days of events, which are those of arrival but for the late ones."""
+    late: IntArray
+    """The events that came in on a later day, ascending."""
+    places: IntArray
+    """The place of that day, of each."""
+    of_touch = False
+    columns = (Column.SECONDS, Column.EVENT_IDS)
+
+    def keys(self, paths: PathData) -> IntArray:
+        arrived = NumberMap(self.late, self.places, 0).find(paths[Column.EVENT_IDS])
+        return np.maximum(self.of_event.keys(paths), arrived)
+
+
+def horizon_of(query: ReportQuery) -> int:
+    """Return the age in days from which a report's days count as ripe."""
+    if query.date_basis is DateBasis.TOUCH:
+        return query.window_days or LONGEST_LAG
+    return LATENESS
+
+
+async def load_ripeness(reader: ReportReader, query: ReportQuery, as_of: date) -> Ripeness:
+    """Return the final figures to expect of a report's days, of its first measure in total, as of
+    the beginning of a day. Raises ReportTooLarge.
+    """
+    horizon = horizon_of(query)
+    days = [as_of - timedelta(days=age) for age in range(MOST_HISTORY + horizon, 0, -1)]
+    try:
+        arrivals = await _load_arrivals(reader, query, days, horizon)
+    except MissingRates:
+        return Ripeness(as_of, horizon, 0, reason=NotJudged.MISSING_RATES)
+    wanted = {day for day in days if query.start.date() <= day <= query.end.date()}
+    return judge(arrivals, as_of, wanted)
+
+
+async def _load_arrivals(
+    reader: ReportReader, query: ReportQuery, days: Sequence[date], horizon: int
+) -> ArrivedFigures:
+    span = DateTimeSpan(
+        datetime.combine(days[0], time()), datetime.combine(days[-1], time(23, 59, 59))
+    )
+    past = replace(
+        query, start=span.start, end=span.end, measures=query.measures[:1], group_by=(Group.DAY,),
+        models=query.models[:1], compare=Comparison.NONE, order_by=None, ripe_on=None,
+    )  # fmt: skip
+    (planned,) = await PlanLoader(reader, [past]).plans(past)
+    (step,) = planned.plan.dimensions
+    assert isinstance(step, Step)
+    seconds = reader.bounds(span).seconds
+    # After the days of the range comes everything later, which is not of the past.
+    of_event = Step(np.append(step.starts, seconds.stop))
+    cut = planned.period.steps[0].days
+    arrival = await _load_late(reader, of_event, cut, seconds)
+    plan = replace(planned.plan, dimensions=(step, arrival))
+    (pieces,) = await add_up_plans(reader, [replace(planned, plan=plan)])
+    sums = await in_thread(PeriodSums.join, past, planned.period, pieces)
+    by_age = await in_thread(_by_age, sums, len(cut), horizon)
+    return ArrivedFigures(cut, by_age, await _known_from(reader, cut))
+
+
+async def _load_late(
+    reader: ReportReader, of_event: Step, days: Sequence[date], seconds: range
+) -> ArrivalDay:
+    values = {
+        "space_id": reader.space.id, "zone": reader.space.timezone,
+        "start": seconds.start, "end": seconds.stop,
+    }  # fmt: skip
+    await reader.bound_time()
+    rows = await fetch_all(reader.connection.cursor(binary=True), queries["late"], values)
+    place_of = {day: place for place, day in enumerate(days, 1)}
+    ids = [read_numbers(packed) for _, packed in rows]
+    places = [place_of.get(day, 1 + len(days)) for day, _ in rows]
+    late = np.concatenate([np.array([], dtype=np.int64), *ids])
+    of_late = np.repeat(np.array(places, dtype=np.int64), [len(some) for some in ids])
+    order = np.argsort(late)
+    return ArrivalDay(of_event, late[order], of_late[order])
+
+
+def _by_age(sums: PeriodSums, days: int, horizon: int) -> Numbers:
+    """Return a figure by its day and by the age at which it came in."""
+    (measure,), (model,) = sums.query.measures, sums.query.models
+    column = FigureColumn(measure, model)
+    by_age = np.zeros((days, 1 + horizon))
+    for place in range(sums.groups.groups):
+        day, arrival = sums.keys(place)
+        if 1 <= day <= days and arrival <= days:
+            figure = figure_of(sums.query, column, sums.at(place), sums.whole)
+            by_age[day - 1, min(max(arrival - day, 0), horizon)] += float(figure or 0)
+    return by_age
+
+
+async def _known_from(reader: ReportReader, days: Sequence[date]) -> int:
+    """Return the place of the first day that was seen as it came in: the Space has been sent events
+    since before it.
+    """
+    row = await fetch_optional(reader.connection, queries["first"], {"space_id": reader.space.id})
+    if row is None:
+        return len(days)
+    first = row[0].astimezone(reader.space.zone).date()
+    return sum(day <= first for day in days)

@@ -1,0 +1,22 @@
+-- name: request
+-- Read the answers of every event from the first on, up to the last receipt given out: what is
+-- processed after the change goes by it. The caller holds the Space's lock.
+INSERT INTO answer_rereadings (space_id, after_id, until_id)
+SELECT %(space_id)s, 0, r.last_value FROM receipt_ids r
+ON CONFLICT (space_id) DO UPDATE SET after_id = 0, until_id = excluded.until_id;
+
+-- name: spaces
+-- The Spaces where answers are left to read.
+SELECT space_id FROM answer_rereadings;
+
+-- name: fetch
+-- Those of one Space.
+SELECT a.after_id, a.until_id FROM answer_rereadings a WHERE a.space_id = %(space_id)s;
+
+-- name: advance
+-- Some have been read.
+UPDATE answer_rereadings a SET after_id = %(after_id)s WHERE a.space_id = %(space_id)s;
+
+-- name: finish
+-- All have been read.
+DELETE FROM answer_rereadings a WHERE a.space_id = %(space_id)s;

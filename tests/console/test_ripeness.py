@@ -1,0 +1,49 @@
+"""The page of ripeness, and what the first page says of it."""
+
+from __future__ import annotations
+
+import html
+import re
+from datetime import UTC, datetime, time, timedelta
+from decimal import Decimal
+
+import psycopg
+
+from tests.console.conftest import Person
+from tests.support.factories import Stage
+
+
+def sell(connection: psycopg.Connection, space_id: int) -> None:
+    """Every day brings 75 at once and 25 a day later; yesterday's 25 are still to come."""
+    stage = Stage(connection, space_id, "")
+    contact_id = stage.contact()
+    today = datetime.combine(datetime.now(UTC).date(), time(12), UTC)
+    for ago in range(71, 0, -1):
+        for amount, lag in ((75, 0), (25, 1)):
+            at = today - timedelta(days=ago)
+            if lag < ago:
+                stage.event(contact_id, amount=Decimal(amount), event_time=at, sender="api_key",
+                            received_at=at + timedelta(days=lag))  # fmt: skip
+
+
+def words(page: str) -> str:
+    return html.unescape(" ".join(re.sub("<[^>]*>", " ", page).split()))
+
+
+def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) -> None:
+    base = f"/console/spaces/{space_id}"
+    assert "There is too little history to say" in owner.browser.get(f"{base}/ripeness").text
+    assert "still coming in" not in owner.browser.get(base).text
+    sell(connection, space_id)
+    yesterday = (datetime.now(UTC) - timedelta(days=1)).date()
+    page = owner.browser.get(f"{base}/ripeness").text
+    assert f"{yesterday:%a %-d %b %Y} 75.00 75.0 % 100.00 100.00 and 100.00" in words(page)
+    assert "Judged by 40 earlier days" in words(page)
+    table = owner.browser.get(f"{base}/ripeness.csv").text.splitlines()
+    assert table == ["day,value,share_in,expected,low,high", f"{yesterday},75,0.75,100,100,100"]
+    first = owner.browser.get(base).text
+    assert f"Figures of {yesterday:%-d %b} are still coming in: at midnight 75.00" in first
+    assert 'class="unripe"' in first
+    assert 'class="unripe"' not in owner.browser.get(f"{base}?period=last+12+months").text
+    refused = owner.browser.get(f"{base}/ripeness.csv?period=nonsense")
+    assert refused.status_code == 422

@@ -1,0 +1,171 @@
+"""What is usually in of recent days, and what to expect of them."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+
+from headwater.reports.ripeness import LEAST_HISTORY, ArrivedFigures, NotJudged, judge
+from tests.support.factories import Stage
+from tests.support.reading_fixtures import Api
+
+SPACES = int(os.environ.get("HEADWATER_BACK_TESTS", "300"))
+"""Simulated Spaces whose future is known."""
+HORIZON = 30
+DAY = timedelta(days=1)
+FIRST = date(2026, 1, 1)
+
+
+def noon(days_ago: int) -> datetime:
+    """Noon of a day of the Space's clock, which is UTC."""
+    return datetime.combine(datetime.now(UTC).date() - days_ago * DAY, time(12), UTC)
+
+
+def report(api: Api, **parameters: Any) -> dict[str, Any]:
+    asked = {"period": "last 30 days", "measures[]": "revenue", "group_by[]": "none", "ripeness": 1}
+    response = api.get("/reports", params=asked | parameters)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def sell(stage: Stage, days: int, late: float = 25) -> int:
+    """Every day brings 75 at once, and some a day late; yesterday's is not there yet."""
+    contact_id = stage.contact()
+    stage.event(contact_id, amount=None, event_name="lead_generated", event_time=noon(days + 1),
+                received_at=noon(days + 1), sender="api_key")  # fmt: skip
+    for ago in range(1, days + 1):
+        at = {"event_time": noon(ago), "sender": "api_key"}
+        stage.event(contact_id, amount=Decimal(75), received_at=noon(ago), **at)
+        if ago > 1:
+            stage.event(contact_id, amount=Decimal(late), received_at=noon(ago - 1), **at)
+    return contact_id
+
+
+def test_it_works(api: Api, stage: Stage) -> None:
+    sell(stage, 70)
+    answer = report(api)
+    yesterday = noon(1).date()
+    assert answer["totals"] == {"revenue": 29 * 100 + 75}, "the figure itself is what is in"
+    ripeness = answer["ripeness"]
+    assert ripeness["days"] == [
+        {"day": f"{yesterday}", "value": 75, "share_in": 0.75, "expected": 100, "low": 100,
+         "high": 100}
+    ]  # fmt: skip
+    assert ripeness["share_in"] == 0.75
+    assert (ripeness["horizon_days"], ripeness["history_days"]) == (30, 40)
+    assert ripeness["reason"] is None
+    assert ripeness["as_of"] == f"{yesterday + DAY} 00:00:00"
+    assert report(api, ripeness=0)["ripeness"] is None
+    refused = api.get("/reports", params={"ripeness": 1, "measures[]": "contacts"})
+    assert refused.status_code == 422
+    assert list(refused.json()["errors"]) == ["measures"]
+
+
+def test_what_is_imported_is_not_late(api: Api, stage: Stage) -> None:
+    contact_id = sell(stage, 70, late=0)
+    stage.event(contact_id, amount=Decimal(500), event_time=noon(40), received_at=noon(2),
+                sender="import")  # fmt: skip
+    assert report(api)["ripeness"]["days"] == []
+
+
+def test_too_little_history(api: Api, stage: Stage) -> None:
+    sell(stage, 40)
+    ripeness = report(api)["ripeness"]
+    assert (ripeness["reason"], ripeness["days"]) == ("too_little_history", [])
+
+
+def test_a_past_that_was_sent_at_once_is_no_history(api: Api, stage: Stage) -> None:
+    contact_id = stage.contact()
+    for ago in range(1, 80):
+        stage.event(contact_id, amount=Decimal(5), event_time=noon(ago), received_at=noon(1),
+                    sender="api_key")  # fmt: skip
+    assert report(api)["ripeness"]["reason"] == "too_little_history"
+
+
+def test_by_touch_date(api: Api, stage: Stage) -> None:
+    """Half of what a touch brings comes on its day, and half two days later."""
+    start = stage.event(stage.contact(), event_time=noon(99), received_at=noon(99),
+                        sender="api_key")  # fmt: skip
+    assert start
+    for ago in range(1, 60):
+        contact_id = stage.contact()
+        stage.touchpoint(contact_id, "google_ads", occurred_at=noon(ago))
+        for lag in (0, 2):
+            if ago - lag >= 1:
+                at = noon(ago - lag)
+                stage.event(contact_id, amount=Decimal(10), event_time=at, received_at=at,
+                            sender="api_key")  # fmt: skip
+    by_touch = {"date_basis": "touch", "measures[]": "credited_revenue", "attribution_window": 7}
+    ripeness = report(api, **by_touch)["ripeness"]
+    assert ripeness["horizon_days"] == 7
+    assert [(day["day"], day["value"], day["share_in"], day["expected"])
+            for day in ripeness["days"]] == [
+        (f"{noon(2).date()}", 10, 0.5, 20), (f"{noon(1).date()}", 10, 0.5, 20),
+    ]  # fmt: skip
+    other = report(api, **by_touch, **{"sources[]": "email"})["ripeness"]
+    assert other["reason"] == "too_little_history", "filters are of the past, too"
+
+
+def simulated(dice: Generator, days: int) -> Any:
+    """The revenue of a Space by day and by the age at which it came in: days of the week, growth,
+    good and bad days, orders of any size, and a lag of its own.
+    """
+    usual, of_week = dice.uniform(5, 300), dice.uniform(0.4, 1.6, 7)
+    growth, unrest = dice.uniform(-0.002, 0.004), dice.uniform(0.05, 0.4)
+    lag, at_once, spread = dice.uniform(0.5, 6), dice.uniform(0.2, 0.8), dice.uniform(0.2, 1)
+    by_age = np.zeros((days, HORIZON + 1))
+    for day in range(days):
+        luck = np.exp(dice.normal(0, unrest) - unrest**2 / 2)
+        orders = dice.poisson(usual * of_week[day % 7] * np.exp(growth * day) * luck)
+        later = np.floor(dice.exponential(lag, orders))
+        ages = np.where(dice.random(orders) < at_once, 0, later).astype(int).clip(0, HORIZON)
+        np.add.at(by_age[day], ages, dice.lognormal(3, spread, orders).round(2))
+    return by_age
+
+
+def test_four_days_in_five_end_up_in_their_interval() -> None:
+    dice, inside, off = np.random.default_rng(20), [], []
+    for _ in range(SPACES):
+        days = int(dice.integers(90, 220))
+        by_age = simulated(dice, days)
+        final = by_age.sum(axis=1)
+        for age in range(HORIZON):
+            by_age[days - 1 - age, age + 1 :] = 0
+        dates = [FIRST + place * DAY for place in range(days)]
+        judged = judge(ArrivedFigures(dates, by_age), dates[-1] + DAY, dates[-14:])
+        for each in judged.days:
+            truth = final[(each.day - FIRST).days]
+            inside.append(each.low - 1e-9 <= truth <= each.high + 1e-9)
+            if dates[-1] - each.day == 7 * DAY:
+                off.append(abs(each.expected - truth) / max(truth, 1))
+    assert len(inside) > 8 * SPACES
+    assert 0.78 <= np.mean(inside) <= 0.82
+    assert np.mean(off) <= 0.05, "at seven days"
+
+
+def test_what_there_is_of_history() -> None:
+    def of(days: int, known_from: int = 0, value: float = 1.0) -> Any:
+        dates = [FIRST + place * DAY for place in range(days)]
+        by_age = np.full((days, HORIZON + 1), value)
+        return judge(ArrivedFigures(dates, by_age, known_from), dates[-1] + DAY, dates)
+
+    least = LEAST_HISTORY + HORIZON
+    assert of(least).reason is None
+    assert of(least - 1).reason is NotJudged.TOO_LITTLE_HISTORY
+    assert of(least, 1).reason is NotJudged.TOO_LITTLE_HISTORY
+    assert of(least, value=0).reason is NotJudged.TOO_LITTLE_HISTORY
+    assert of(least, value=-1).reason is NotJudged.TOO_LITTLE_HISTORY
+    assert len(of(400).days) == HORIZON, "one that has reached the horizon is ripe"
+
+
+@pytest.mark.parametrize("days", [0, 1, HORIZON])
+def test_a_space_that_has_just_begun(days: int) -> None:
+    dates = [FIRST + place * DAY for place in range(days)]
+    arrivals = ArrivedFigures(dates, np.ones((days, HORIZON + 1)))
+    assert judge(arrivals, FIRST + days * DAY, dates).reason is NotJudged.TOO_LITTLE_HISTORY
