@@ -43,7 +43,7 @@ SERVER = ServerFacts(
     is_superuser=False,
 )  # fmt: skip
 DATABASE = DatabaseFacts(
-    SERVER, SchemaState((), ()), timedelta(0), is_ours=False,
+    SERVER, SchemaState((), ()), timedelta(0), confines=True, is_ours=False,
     accounts=AccountFacts(has_accounts=True, is_open=False),
     backup=BackupFacts(timedelta(hours=9), verified=True, folder="/mnt/backups"),
 )  # fmt: skip
@@ -131,6 +131,7 @@ def server(**changes: Any) -> DatabaseFacts:
         (replace(DATABASE, skew=timedelta(seconds=4)), []),
         (replace(DATABASE, schema=SchemaState(("0099_x",), ())), ["schema_behind"]),
         (replace(DATABASE, schema=SchemaState((), ("9999_y",))), ["schema_ahead"]),
+        (replace(DATABASE, confines=False), ["no_second_wall"]),
         (replace(DATABASE, has_stored_key=True), ["key_in_database"]),
         (
             replace(DATABASE, accounts=AccountFacts(has_accounts=False, is_open=True)),

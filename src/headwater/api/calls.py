@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.api.services import Services
+from headwater.database.row_security import serve_space
 from headwater.http.bodies import MAX_BODY, read_json
 from headwater.http.pagination import Cursors, PageLink
 from headwater.http.parameters import Query
@@ -75,4 +76,5 @@ async def admit(request: Request, shared: Services, scope: str, limit: RateLimit
     if refusal is not None:
         raise refusal
     quota.admit(cost)
+    serve_space(caller.space_id)
     return Call(caller, shared, request)

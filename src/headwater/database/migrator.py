@@ -15,6 +15,8 @@ from typing import Any, LiteralString, cast
 import psycopg
 from psycopg.sql import SQL
 
+from headwater.database.row_security import protect
+
 LOCK = 0x48454144  # "HEAD": one key for every Headwater process on the database
 
 _LEDGER = """
@@ -68,6 +70,7 @@ def migrate(url: str) -> list[str]:
         missing = [(name, sql) for name, sql in known if name not in applied]
         for name, sql in missing:
             _apply(connection, name, sql)
+        protect(connection)
         return [name for name, _ in missing]
 
 

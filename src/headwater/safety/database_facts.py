@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ from psycopg.rows import class_row
 from headwater.database.installation import fetch_stored_key
 from headwater.database.migrator import SchemaState, compare_schema
 from headwater.database.queries import Queries
+from headwater.database.row_security import fetch_role
 
 Facts = TypeVar("Facts")
 
@@ -67,6 +68,8 @@ class DatabaseFacts:
     skew: timedelta
     """How far this machine's clock is ahead of the database's; half the time that it took to ask
     may be wrong in it."""
+    confines: bool
+    """True when sessions can be confined to a Space by row-level security."""
     is_ours: bool
     """True for the PostgreSQL that comes with Headwater."""
     accounts: AccountFacts | None = None
@@ -86,11 +89,12 @@ def gather_database_facts(connection: psycopg.Connection[Any], *, is_ours: bool)
     server = _fetch(connection, "server", ServerFacts)
     local = datetime.now(UTC) - timedelta(seconds=(time.monotonic() - started) / 2)
     schema = compare_schema(connection)
-    found = DatabaseFacts(server, schema, local - server.now, is_ours)
+    confines = fetch_role(connection).usable is not None
+    found = DatabaseFacts(server, schema, local - server.now, confines, is_ours)
     if not schema.is_current:
         return found
-    return DatabaseFacts(
-        server, schema, found.skew, is_ours,
+    return replace(
+        found,
         accounts=_fetch(connection, "accounts", AccountFacts),
         backup=_fetch_optional(connection, "backup", BackupFacts),
         has_stored_key=fetch_stored_key(connection) is not None,

@@ -30,6 +30,13 @@ def judge_database(facts: DatabaseFacts) -> Iterator[Risk]:
         yield from _judge_accounts(facts.accounts)
     if facts.schema.is_current:
         yield from _judge_backup(facts.backup)
+    if facts.schema.is_current and not facts.confines:
+        yield Risk(
+            "no_second_wall", Severity.WARNING, "row-level security holds for no session",
+            "a fault in one statement of Headwater's would show one Space's rows to another",
+            "have a superuser give Headwater's user the role of the Spaces, as docs/operations.md"
+            " has it, and restart",
+        )  # fmt: skip
     if facts.has_stored_key:
         yield Risk(
             "key_in_database", Severity.WARNING, "the secret key is in the table installation",
