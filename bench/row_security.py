@@ -24,10 +24,11 @@ from headwater.pipeline.batch_runner import BATCH_ROWS, process_space
 ROUNDS = 5
 ROWS = 15_000
 SECONDS = 3.0
+PERIOD = "&start_date=2026-01-01%2000:00:00&end_date=2099-01-01%2000:00:00"
 LISTS = (
-    "/public-api/v1/events?per_page=100",
-    "/public-api/v1/contacts?per_page=100",
-    "/public-api/v1/companies?per_page=100",
+    "/public-api/v1/events?per_page=100" + PERIOD,
+    "/public-api/v1/contacts?per_page=100" + PERIOD,
+    "/public-api/v1/companies?per_page=100" + PERIOD,
 )
 
 

@@ -1,0 +1,355 @@
+"""Everything else that the product does, as clients of their own that go on while processes die:
+each repeats a request until it knows what became of it, and says in the end which promises were
+not kept. All of them work in one Space, whose events a pretend Meta gets.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections import Counter
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import NAMESPACE_URL, uuid5
+
+import psycopg
+from psycopg.sql import SQL, Identifier
+
+from tests.crash.load import API, Account
+from tests.crash.service import Service
+from tests.support.fake_platform import Answer, FakePlatform
+from tests.support.sites import BROWSER
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.wire import Received
+
+PACE_SECONDS = 0.05
+RETRY_SECONDS = 0.1
+ANSWER_SECONDS = 15
+ROWS_OF_A_FILE = 40
+
+
+def take(request: Received) -> Answer:
+    """Meta's answer to events."""
+    return Answer(body={"events_received": len(request.json()["data"]), "messages": []})
+
+
+class Client(threading.Thread, ABC):
+    """One capability in use. `acknowledged` are the marks of what the service said it has taken."""
+
+    def __init__(self, service: Service, account: Account, seed: str) -> None:
+        super().__init__(daemon=True, name=type(self).__name__)
+        self.service, self.account, self.seed = service, account, seed
+        self.stopping = threading.Event()
+        self.acknowledged: list[str] = []
+        self.surprises: list[str] = []
+        self.repeated = 0
+        """Requests that were sent again, as nobody knew what had become of them."""
+
+    def run(self) -> None:
+        number = 0
+        while not self.stopping.is_set():
+            self.act(number)
+            number += 1
+            self.stopping.wait(PACE_SECONDS)
+
+    @abstractmethod
+    def act(self, number: int) -> None:
+        """Do one thing, and go on until what became of it is known."""
+
+    @abstractmethod
+    def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
+        """What of the promises was not kept, once everything is settled."""
+
+    def mark(self, number: int) -> str:
+        return f"{self.seed}-{type(self).__name__.lower()}-{number}"
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        headers: dict[str, str] | None = None,
+        *,
+        taken: tuple[int, ...] = (),
+    ) -> Any:
+        """The answer to a request, sent again until there is a definite one: a success, or one of
+        the statuses that are `taken`.
+        """
+        sent = {"Authorization": f"Bearer {self.account.key}", **(headers or {})}
+        content = None if body is None else json.dumps(body)
+        deadline = time.monotonic() + 4 * PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            status, answer = self._once(method, path, content, sent)
+            if 200 <= status < 300 or status in taken:
+                return answer
+            if status not in (0, 503):
+                self.surprises.append(f"{self.name}: {method} {path}: {status} {answer!r}")
+                return None
+            self.repeated += 1
+            time.sleep(RETRY_SECONDS)
+        self.surprises.append(f"{method} {path}: no answer")
+        return None
+
+    def _once(
+        self, method: str, path: str, content: str | None, headers: dict[str, str]
+    ) -> tuple[int, Any]:
+        http = HTTPConnection(self.account.host, self.service.port, timeout=ANSWER_SECONDS)
+        try:
+            http.request(method, path, content, headers)
+            answer = http.getresponse()
+            data = answer.read()
+        except (OSError, HTTPException):
+            return 0, None
+        finally:
+            http.close()
+        return answer.status, json.loads(data) if data[:1] in (b"{", b"[") else data
+
+    def track(self, email: str, key: str) -> Any:
+        event = {"event_name": "sign_up", "email": email, "idempotency_key": key}
+        return self.ask("POST", f"{API}/events/track", event)
+
+    def make_contact(self, email: str, key: str) -> int:
+        """The id of the contact that an event makes, however often it has to be sent."""
+        self.track(email, key)
+        made: Any = {}
+        while "id" not in made and not self.surprises:
+            found = self.ask("GET", f"{API}/contacts/by-email/{email}", taken=(404,)) or {}
+            made = found.get("contact", found)
+            time.sleep(RETRY_SECONDS / 2)
+        return int(made.get("id", 0))
+
+    def once_each(self, connection: psycopg.Connection[Any], keys: list[str]) -> list[str]:
+        """What is wrong with events that were acknowledged under idempotency keys."""
+        counts = Counter(
+            key for (key,) in connection.execute(
+                "SELECT idempotency_key FROM events WHERE space_id = %s"
+                " AND idempotency_key = ANY(%s)", (self.account.space_id, keys),
+            )
+        )  # fmt: skip
+        return [f"{key}: stored {counts[key]} times" for key in keys if counts[key] != 1]
+
+
+class Tracker(Client):
+    """A browser that reports page views."""
+
+    def __init__(self, service: Service, account: Account, seed: str, site_key: str) -> None:
+        super().__init__(service, account, seed)
+        self._site = site_key
+
+    def act(self, number: int) -> None:
+        url = f"{BROWSER['Origin']}/{self.mark(number)}"
+        key = str(uuid5(NAMESPACE_URL, url))
+        item = {"type": "page", "key": key, "ago": 0, "url": url}
+        body = {"site": self._site, "token": f"tok-{number // 5}", "items": [item]}
+        if self.ask("POST", "/t", body, BROWSER) is not None:
+            self.acknowledged.append(url)
+
+    def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
+        counts = Counter(
+            url for (url,) in connection.execute(
+                "SELECT url FROM hits WHERE space_id = %s", (self.account.space_id,)
+            )
+        )  # fmt: skip
+        return [f"{url}: seen {counts[url]} times" for url in self.acknowledged if counts[url] != 1]
+
+
+class Webhook(Client):
+    """A shop that tells of orders."""
+
+    def __init__(self, service: Service, account: Account, seed: str, path: str) -> None:
+        super().__init__(service, account, seed)
+        self._path = path
+
+    def act(self, number: int) -> None:
+        key = self.mark(number)
+        body = {"id": key, "email": f"{key}@shop.example", "total": number}
+        if self.ask("POST", self._path, body) is not None:
+            self.acknowledged.append(key)
+
+    def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
+        return self.once_each(connection, self.acknowledged)
+
+
+class Assistant(Client):
+    """An assistant that tracks events for somebody."""
+
+    def __init__(self, service: Service, account: Account, seed: str, token: str) -> None:
+        super().__init__(service, account, seed)
+        self._headers = {
+            "Authorization": f"Bearer {token}", "Content-Type": "application/json",
+            "Accept": "application/json", "MCP-Protocol-Version": "2025-11-25",
+        }  # fmt: skip
+
+    def act(self, number: int) -> None:
+        key = self.mark(number)
+        arguments = {"event_name": "sign_up", "email": f"{key}@a.example", "idempotency_key": key}
+        call = {"name": "track_event", "arguments": arguments}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+        path = f"/mcp/{self.account.space_id}/public-api"
+        while not self.surprises:
+            answer = self.ask("POST", path, message, self._headers)
+            if answer is not None and not answer.get("result", {"isError": True}).get("isError"):
+                self.acknowledged.append(key)
+                return
+            self.repeated += 1
+            time.sleep(RETRY_SECONDS)
+
+    def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
+        return self.once_each(connection, self.acknowledged)
+
+
+class ContactChanges(Client):
+    """Somebody who writes the same contact again and again."""
+
+    def act(self, number: int) -> None:
+        if number == 0:
+            self._contact = self.make_contact(f"{self.seed}-kept@people.example", self.seed)
+        value = self.mark(number)
+        if self.ask("PUT", f"{API}/contacts/{self._contact}", {"names": [value]}) is not None:
+            self.acknowledged.append(value)
+
+    def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
+        names = connection.execute(
+            "SELECT name FROM contacts WHERE space_id = %s AND email = %s",
+            (self.account.space_id, f"{self.seed}-kept@people.example"),
+        ).fetchall()
+        last = self.acknowledged[-1:]
+        return [] if [(name,) for name in last] == names else [f"{names} in place of {last}"]
+
+
+class Erasures(Client):
+    """People who ask to be erased just after they have left something behind."""
+
+    def act(self, number: int) -> None:
+        email = f"canary-{self.mark(number)}@gone.example"
+        contact_id = self.make_contact(email, f"first-{self.mark(number)}")
+        self.track(email, self.mark(number))
+        if self.ask("DELETE", f"{API}/contacts/{contact_id}/pii") is not None:
+            self.acknowledged.append(email)
+
+    def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
+        """No table has a word of them."""
+        wrong: list[str] = []
+        for (table,) in connection.execute(
+            "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
+            " AND a.attname = 'space_id' WHERE c.relnamespace = 'public'::regnamespace"
+            " AND c.relkind = 'r' ORDER BY 1"
+        ).fetchall():
+            found = connection.execute(
+                SQL("SELECT t::text FROM {} t WHERE t::text LIKE %s").format(Identifier(table)),
+                (f"%canary-{self.seed}-erasures-%",),
+            ).fetchall()
+            wrong += [f"{table}: {row}" for (row,) in found]
+        return wrong
+
+
+class Exports(Client):
+    """Somebody who takes the contacts along."""
+
+    def act(self, number: int) -> None:
+        if number % 10 == 0:
+            span = {"start_date": "2020-01-01 00:00:00", "end_date": "2099-01-01 00:00:00"}
+            found = self.ask("POST", f"{API}/contacts/exports", span)
+            if found is not None:
+                self.acknowledged.append(str(found["export_id"]))
+
+    def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
+        wrong: list[str] = []
+        for export_id in self.acknowledged:
+            path, shown = f"{API}/contacts/exports/{export_id}", dict[str, Any]()
+            deadline = time.monotonic() + 2 * PATIENCE_SECONDS
+            while shown.get("status") not in ("completed", "failed"):
+                if time.monotonic() > deadline:
+                    break
+                shown = self.ask("GET", path) or {}
+                time.sleep(RETRY_SECONDS)
+            if "erased since" in shown.get("message", ""):
+                continue  # as it should be: it held somebody who is gone
+            if shown.get("status") != "completed":
+                wrong.append(f"export {export_id}: {shown}")
+                continue
+            link = urlsplit(shown["download_url"])
+            lines = gzip.decompress(self.ask("GET", f"{link.path}?{link.query}")).splitlines()
+            rows = connection.execute(
+                "SELECT rows_done FROM exports WHERE space_id = %s AND id = %s",
+                (self.account.space_id, export_id),
+            ).fetchone()
+            if rows is None or len([json.loads(line) for line in lines]) != rows[0]:
+                wrong.append(f"export {export_id}: {len(lines)} lines, {rows} rows")
+        return wrong
+
+
+class Imports(Client):
+    """An operator who brings files in, and runs the command again until it is through."""
+
+    def act(self, number: int) -> None:
+        if number % 20:
+            return
+        keys = [f"{self.mark(number)}-{row}" for row in range(ROWS_OF_A_FILE)]
+        file = Path(self.service.data_dir).parent / f"{self.mark(number)}.ndjson"
+        rows = (
+            {"event_name": "purchase", "email": f"{key}@file.example", "idempotency_key": key,
+             "event_time": "2026-11-01T12:00:00Z", "amount": 1} for key in keys
+        )  # fmt: skip
+        file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        space = str(self.account.space_id)
+        deadline = time.monotonic() + 4 * PATIENCE_SECONDS
+        reason = "it never ended"
+        while time.monotonic() < deadline:
+            try:
+                done = self.service.command("import", "events", "--space", space, str(file))
+            except subprocess.TimeoutExpired:
+                continue
+            if done.returncode == 0:
+                self.acknowledged += keys
+                return
+            reason = done.stderr
+            self.repeated += 1
+            time.sleep(RETRY_SECONDS)
+        self.surprises.append(f"{file.name}: {reason}")
+
+    def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
+        return self.once_each(connection, self.acknowledged)
+
+
+class Forwarding(Client):
+    """Nobody: the events of the others have to reach the platform."""
+
+    def __init__(self, service: Service, account: Account, seed: str, meta: FakePlatform) -> None:
+        super().__init__(service, account, seed)
+        self._meta = meta
+
+    def act(self, number: int) -> None:
+        del number
+
+    def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
+        """Every event has one delivery; what counts as delivered has arrived, under one id."""
+        space = (self.account.space_id,)
+        wait_until(lambda: connection.execute(
+            "SELECT count(*) FROM deliveries WHERE space_id = %s"
+            " AND status IN ('queued', 'retrying')", space
+        ).fetchone() == (0,), 4 * PATIENCE_SECONDS)  # fmt: skip
+        lacking = connection.execute(
+            "SELECT e.idempotency_key, count(d.id) FROM events e LEFT JOIN deliveries d"
+            " ON d.space_id = e.space_id AND d.event_id = e.id WHERE e.space_id = %s"
+            " GROUP BY e.id, e.idempotency_key HAVING count(d.id) <> 1", space,
+        ).fetchall()  # fmt: skip
+        arrived = Counter(event["event_id"] for body in self._meta.bodies for event in body["data"])
+        delivered = [
+            key for (key,) in connection.execute(
+                "SELECT e.idempotency_key FROM events e JOIN deliveries d"
+                " ON d.space_id = e.space_id AND d.event_id = e.id"
+                " WHERE e.space_id = %s AND d.status = 'delivered'", space,
+            )
+        ]  # fmt: skip
+        self.acknowledged = delivered
+        self.repeated = sum(count - 1 for count in arrived.values())
+        return [f"{key}: {count} deliveries" for key, count in lacking] + [
+            f"{key}: never arrived" for key in delivered if not arrived[key]
+        ]
