@@ -32,6 +32,8 @@ PACE_SECONDS = 0.05
 RETRY_SECONDS = 0.1
 ANSWER_SECONDS = 15
 ROWS_OF_A_FILE = 40
+FAIR_REASONS = ("erased since", "interrupted every time")
+"""Why an export may fail: it held somebody who is gone, or its process was killed at every try."""
 
 
 def take(request: Received) -> Answer:
@@ -269,8 +271,8 @@ class Exports(Client):
                     break
                 shown = self.ask("GET", path) or {}
                 time.sleep(RETRY_SECONDS)
-            if "erased since" in shown.get("message", ""):
-                continue  # as it should be: it held somebody who is gone
+            if any(reason in shown.get("message", "") for reason in FAIR_REASONS):
+                continue
             if shown.get("status") != "completed":
                 wrong.append(f"export {export_id}: {shown}")
                 continue

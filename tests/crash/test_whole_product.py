@@ -38,7 +38,7 @@ from tests.support.fake_platform import FakePlatform
 from tests.support.sites import ORIGIN
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
-STRIKES = int(os.environ.get("HEADWATER_CRASH_FAULTS", "3"))
+STRIKES = int(os.environ.get("HEADWATER_CRASH_FAULTS", "2"))
 LEAST_SECONDS, MOST_SECONDS = 0.1, 0.8
 FROZEN_SECONDS = 1.0
 CHILDREN = ("forwarder", "exporter")

@@ -67,6 +67,7 @@ async def admit(request: Request, shared: Services, scope: str, limit: RateLimit
     """
     authorization = request.headers.get("authorization")
     caller = await shared.keys.caller(authorization.encode("latin-1") if authorization else None)
+    serve_space(caller.space_id)
     refusal = caller.refusal(scope)
     cost = 1 if refusal is None else 0
     demand = QuotaRequest(caller.space_id, cost, shared.keys.limit(caller, limit))
@@ -76,5 +77,4 @@ async def admit(request: Request, shared: Services, scope: str, limit: RateLimit
     if refusal is not None:
         raise refusal
     quota.admit(cost)
-    serve_space(caller.space_id)
     return Call(caller, shared, request)
