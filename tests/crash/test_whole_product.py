@@ -24,14 +24,12 @@ from tests.crash.capabilities import (
     Client,
     ContactChanges,
     Erasures,
-    Exports,
-    Forwarding,
-    Imports,
     Tracker,
     Webhook,
     take,
 )
 from tests.crash.faults import FAULTS, inject
+from tests.crash.longer_work import Exports, Forwarding, Imports
 from tests.crash.processes import send_all
 from tests.crash.service import Service
 from tests.support.fake_platform import FakePlatform
