@@ -1,4 +1,4 @@
-"""The role that confined sessions take on, in a PostgreSQL of one's own whose user is no superuser."""
+"""The role of confined sessions in a PostgreSQL of one's own, whose user is no superuser."""
 
 from __future__ import annotations
 
