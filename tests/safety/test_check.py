@@ -29,7 +29,7 @@ from headwater.safety.database_rules import judge_database
 from headwater.safety.file_facts import DiskFacts, FileFacts, gather_file_facts
 from headwater.safety.file_rules import judge_files
 from headwater.safety.inspection import inspect
-from headwater.safety.models import Risk, Severity
+from headwater.safety.models import Risk, RiskSeverity
 from headwater.safety.setting_rules import judge_settings
 from headwater.settings import Settings
 from tests.house.test_docs import row_names, section
@@ -70,7 +70,7 @@ def test_it_works(
     assert by_id["not_durable"]["severity"] == "critical"
     assert "fsync = off" in by_id["not_durable"]["subject"]
     assert {"superuser", "key_in_database"} <= by_id.keys()
-    severities = [list(Severity).index(risk["severity"]) for risk in found["risks"]]
+    severities = [list(RiskSeverity).index(risk["severity"]) for risk in found["risks"]]
     assert severities == sorted(severities)
     assert main(["check"]) == 1
     text = capsys.readouterr().out
@@ -90,7 +90,7 @@ def test_a_notice_is_no_failure(
     monkeypatch: pytest.MonkeyPatch, capsys: Any, database_url: str
 ) -> None:
     monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
-    notice = Risk("root", Severity.NOTICE, "a", "b", "c")
+    notice = Risk("root", RiskSeverity.NOTICE, "a", "b", "c")
     monkeypatch.setattr("headwater.cli.check.inspect", lambda *_: [notice])
     assert main(["check", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["safe"]
@@ -176,7 +176,7 @@ def test_files(facts: FileFacts, found: list[str]) -> None:
 def test_a_full_disk_is_critical_and_a_long_list_is_cut() -> None:
     full = replace(FILES, disks=(DiskFacts(FOLDER, 40 * GB, GB // 8),), open_paths=(FOLDER,) * 7)
     disk, files = sorted(judge_files(Settings(), full), key=lambda risk: risk.id)
-    assert disk.severity is Severity.CRITICAL
+    assert disk.severity is RiskSeverity.CRITICAL
     assert files.subject.endswith("and 2 more")
 
 

@@ -1,1 +1,1 @@
-"""What is unsafe in an installation: for its operator, who alone can mend it."""
+"""The risks of an installation: for its operator, who alone can mend them."""

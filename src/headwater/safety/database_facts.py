@@ -1,4 +1,4 @@
-"""What the database is like, as one connection sees it."""
+"""Facts about the database, as one connection sees it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ServerFacts:
 
 @dataclass(frozen=True)
 class AccountFacts:
-    """Who may log in."""
+    """The accounts that may log in."""
 
     has_accounts: bool
     is_open: bool
@@ -79,7 +79,7 @@ class DatabaseFacts:
 
     @property
     def recorded_folder(self) -> Path | None:
-        """Where the latest backup was put, on the machine that made it."""
+        """The folder of the latest backup, on the machine that made it."""
         return Path(self.backup.folder) if self.backup else None
 
 
@@ -90,11 +90,11 @@ def gather_database_facts(connection: psycopg.Connection[Any], *, is_ours: bool)
     local = datetime.now(UTC) - timedelta(seconds=(time.monotonic() - started) / 2)
     schema = compare_schema(connection)
     confines = fetch_role(connection).usable is not None
-    found = DatabaseFacts(server, schema, local - server.now, confines, is_ours)
+    seen = DatabaseFacts(server, schema, local - server.now, confines, is_ours)
     if not schema.is_current:
-        return found
+        return seen
     return replace(
-        found,
+        seen,
         accounts=_fetch(connection, "accounts", AccountFacts),
         backup=_fetch_optional(connection, "backup", BackupFacts),
         has_stored_key=fetch_stored_key(connection) is not None,

@@ -1,4 +1,4 @@
-"""What the data directory and the folder of backups are like: modes, owners, room on the disk."""
+"""Facts about the data directory and the folder of backups: modes, owners, room on the disk."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DiskFacts:
 
 @dataclass(frozen=True)
 class FileFacts:
-    """What was found on this machine."""
+    """Everything that was looked at on this machine."""
 
     is_root: bool
     open_paths: tuple[Path, ...]
@@ -87,8 +87,8 @@ def _is_open(path: Path, root: Path) -> bool:
 def _accounts(root: Path) -> set[int]:
     """Those that may own what lies there: the one of the directory, and PostgreSQL's."""
     cluster = root / "postgresql"
-    found = [path.lstat().st_uid for path in (root, cluster) if path.exists()]
-    return {os.geteuid(), *found}
+    owners = [path.lstat().st_uid for path in (root, cluster) if path.exists()]
+    return {os.geteuid(), *owners}
 
 
 def _measure(path: Path) -> DiskFacts:

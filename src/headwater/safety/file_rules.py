@@ -1,4 +1,4 @@
-"""What of the files and the disk is unsafe: decisions on what was found."""
+"""The risks of the files and the disk: decisions on facts about them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from headwater.safety.file_facts import DiskFacts, FileFacts
-from headwater.safety.models import Risk, Severity
+from headwater.safety.models import Risk, RiskSeverity
 from headwater.settings import Settings
 
 LOW_BYTES = 2 * 1024**3
@@ -22,25 +22,25 @@ def judge_files(settings: Settings, facts: FileFacts) -> Iterator[Risk]:
     """Yield the risks of an installation's files."""
     if facts.open_paths:
         yield Risk(
-            "open_files", Severity.CRITICAL, _name(facts.open_paths),
+            "open_files", RiskSeverity.CRITICAL, _name(facts.open_paths),
             "other accounts of this machine may read personal data or keys in it",
             "chmod -R go-rwx on it, as its owner",
         )  # fmt: skip
     if facts.foreign_paths:
         yield Risk(
-            "foreign_files", Severity.WARNING, _name(facts.foreign_paths),
+            "foreign_files", RiskSeverity.WARNING, _name(facts.foreign_paths),
             "it belongs to another account, which may change it at any time",
             "give it to the account that runs Headwater (chown)",
         )  # fmt: skip
     if facts.is_root:
         yield Risk(
-            "root", Severity.NOTICE, "Headwater runs, or this command does, as root",
+            "root", RiskSeverity.NOTICE, "Headwater runs, or this command does, as root",
             "a fault in it would have the whole machine",
             "run it as an account of its own",
         )  # fmt: skip
     if facts.has_key_file and settings.secret_key is None:
         yield Risk(
-            "key_beside_data", Severity.NOTICE, f"{settings.data_dir / 'secret.key'}",
+            "key_beside_data", RiskSeverity.NOTICE, f"{settings.data_dir / 'secret.key'}",
             "a copy of the data directory has the sealed secrets with what opens them, and whoever"
             " loses the directory loses both",
             "keep a copy at another place; to part them, hand HEADWATER_SECRET_KEY to every"
@@ -55,9 +55,9 @@ def _judge_disk(disk: DiskFacts) -> Iterator[Risk]:
     """Yield the risk of a disk that is nearly full."""
     is_small_share = disk.free < LOW_SHARE * disk.total and disk.free < PLENTY_BYTES
     if disk.free < SHORT_BYTES:
-        severity = Severity.CRITICAL
+        severity = RiskSeverity.CRITICAL
     elif is_small_share or disk.free < LOW_BYTES:
-        severity = Severity.WARNING
+        severity = RiskSeverity.WARNING
     else:
         return
     yield Risk(
@@ -73,13 +73,13 @@ def _judge_backup_dir(facts: FileFacts) -> Iterator[Risk]:
         return
     if facts.shares_disk:
         yield Risk(
-            "backups_on_same_disk", Severity.WARNING, str(facts.backup_dir),
+            "backups_on_same_disk", RiskSeverity.WARNING, str(facts.backup_dir),
             "the disk that takes the data takes the backups with it",
             "put them on another disk, and copy them to another machine",
         )  # fmt: skip
     if not facts.has_journal:
         yield Risk(
-            "no_erasure_journal", Severity.WARNING, str(facts.backup_dir),
+            "no_erasure_journal", RiskSeverity.WARNING, str(facts.backup_dir),
             "without the journal of erasures a restore brings erased people back",
             "set HEADWATER_BACKUP_DIR to it where the worker runs, or run `headwater backup` again",
         )  # fmt: skip

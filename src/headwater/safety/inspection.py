@@ -12,7 +12,7 @@ from headwater.safety.database_facts import DatabaseFacts, gather_database_facts
 from headwater.safety.database_rules import judge_database
 from headwater.safety.file_facts import gather_file_facts
 from headwater.safety.file_rules import judge_files
-from headwater.safety.models import SEVERITIES, Risk, Severity
+from headwater.safety.models import RISK_SEVERITIES, Risk, RiskSeverity
 from headwater.safety.setting_rules import judge_settings
 from headwater.settings import Settings
 
@@ -34,7 +34,7 @@ def inspect(settings: Settings, url: str, environ: Mapping[str, str]) -> list[Ri
     files = gather_file_facts(settings, facts.recorded_folder if facts is not None else None)
     risks.extend(judge_files(settings, files))
     risks.extend(judge_settings(settings, base_url, environ))
-    return sorted(risks, key=lambda risk: (SEVERITIES.index(risk.severity), risk.id))
+    return sorted(risks, key=lambda risk: (RISK_SEVERITIES.index(risk.severity), risk.id))
 
 
 def _fetch_address(connection: psycopg.Connection[Any], facts: DatabaseFacts) -> str | None:
@@ -43,7 +43,7 @@ def _fetch_address(connection: psycopg.Connection[Any], facts: DatabaseFacts) ->
 
 
 _UNREACHABLE = Risk(
-    "database_unreachable", Severity.CRITICAL, "the database does not answer",
+    "database_unreachable", RiskSeverity.CRITICAL, "the database does not answer",
     "nothing is acknowledged, and the rest of what could be wrong with it is not known",
     "start `headwater serve`, or PostgreSQL, and look into its log",
 )  # fmt: skip

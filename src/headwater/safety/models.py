@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Severity(StrEnum):
-    """How bad a risk is, the worst first."""
+class RiskSeverity(StrEnum):
+    """The severity of a risk, the worst first."""
 
     CRITICAL = "critical"
     """Data can be lost, or read by strangers, as things are now."""
@@ -17,7 +17,7 @@ class Severity(StrEnum):
     """Allowed, and worth knowing."""
 
 
-SEVERITIES = tuple(Severity)
+RISK_SEVERITIES = tuple(RiskSeverity)
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Risk:
 
     id: str
     """What kind of risk it is, for programs."""
-    severity: Severity
+    severity: RiskSeverity
     subject: str
     """What it is that is unsafe, with its value or path."""
     why: str
@@ -35,4 +35,4 @@ class Risk:
     @property
     def fails(self) -> bool:
         """True for a risk that an operator should not leave as it is."""
-        return self.severity is not Severity.NOTICE
+        return self.severity is not RiskSeverity.NOTICE
