@@ -51,7 +51,7 @@ def _judge_address(settings: Settings, base_url: str) -> Iterator[Risk]:
         )  # fmt: skip
     if not settings.trusted_proxies:
         yield Risk(
-            "no_proxy_trust", RiskSeverity.WARNING, f"{base_url}, HEADWATER_TRUSTED_PROXIES not set",
+            "no_proxy_trust", RiskSeverity.WARNING, f"{base_url}: no trusted proxies",
             "every visitor seems to have the proxy's address: one of them can lock all out of the"
             " login, and journeys and places are wrong",
             "set HEADWATER_TRUSTED_PROXIES to the proxy's address, here and where `serve` runs",
