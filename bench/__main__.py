@@ -21,6 +21,7 @@ from bench import (
     people,
     pipeline,
     reports,
+    row_security,
     sources,
 )
 from bench.stage import Stage, staged
@@ -28,7 +29,7 @@ from headwater import logs
 
 PARTS = (
     "start", "ingest", "hits", "flow", "pipeline", "crowd", "listing", "people", "reports", "pages",
-    "mcp", "exports", "sources", "payloads", "forwarding",
+    "mcp", "exports", "sources", "payloads", "forwarding", "row_security",
 )  # fmt: skip
 
 
@@ -78,6 +79,7 @@ def main() -> None:
             "sources": lambda: sources.measure(say),
             "payloads": lambda: payloads.measure(say),
             "forwarding": lambda: forwarding.measure(stage, say),
+            "row_security": lambda: row_security.measure(stage, say),
         }
         for part in parts:
             runs[part]()

@@ -15,7 +15,7 @@ from bench.ingest import event
 from bench.stage import Stage
 from headwater.browsing.accepted import AcceptedHit
 from headwater.ingest.payload import accept
-from headwater.jobs.connection import connect
+from headwater.jobs.connection import WorkerConnection, connect
 from headwater.pipeline.batch_runner import BATCH_ROWS, process_space
 
 EVENTS = 60_000
@@ -46,7 +46,7 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
 
 def _measure(
     url: str,
-    connection: psycopg.Connection,
+    connection: WorkerConnection,
     space_id: int,
     rows: Iterator[tuple[str, object]],
     tables: tuple[str, ...],
@@ -54,8 +54,9 @@ def _measure(
     """Seconds to process rows, and to copy what was stored of them."""
     fill(connection, space_id, rows)
     started = time.perf_counter()
-    while process_space(connection, space_id, BATCH_ROWS).rows:
-        pass
+    with connection.confined(space_id):  # as the worker does
+        while process_space(connection, space_id, BATCH_ROWS).rows:
+            pass
     seconds = time.perf_counter() - started
     with psycopg.connect(url, autocommit=True) as plain:
         return seconds, sum(_copy(plain, table, space_id) for table in tables)

@@ -19,8 +19,9 @@ from headwater.inbox import inbox
 from headwater.inbox.inbox import Request
 from headwater.jobs import child_process
 from headwater.jobs.child_process import ChildProcess
-from headwater.pipeline import batch_loader, batch_runner, duplicates
+from headwater.pipeline import batch_loader, batch_runner, claim, duplicates
 from headwater.pipeline.batch import Batch
+from headwater.privacy import erasure_job
 
 EARLY_SECONDS = 0.1
 
@@ -60,10 +61,10 @@ def store_twice() -> None:
 
 def forget_when_claiming() -> None:
     """Take rows off the inbox for good before their events are stored."""
-    claim = batch_runner.claim
+    claim_rows = batch_runner.claim
 
     def claim_for_good(connection: Connection[Any], *arguments: Any) -> Batch | None:
-        batch = claim(connection, *arguments)
+        batch = claim_rows(connection, *arguments)
         if batch is not None and batch.arrivals:
             ids = [arrival.id for arrival in batch.arrivals]
             info = connection.info
@@ -74,12 +75,38 @@ def forget_when_claiming() -> None:
     batch_runner.claim = claim_for_good
 
 
-FAULTS = {fault.__name__: fault for fault in (acknowledge_early, store_twice, forget_when_claiming)}
+def erase_nothing() -> None:
+    """Note erasures as carried out, and leave everything where it is."""
+
+    def leave(*_: Any) -> None:
+        pass
+
+    erasure_job.scrub = leave
+
+
+def forget_destinations() -> None:
+    """Store events without their deliveries."""
+
+    def find_none(_: Any) -> list[Any]:
+        return []
+
+    claim.read_targets = find_none
+
+
+FAULTS = {
+    fault.__name__: fault
+    for fault in (
+        acknowledge_early, store_twice, forget_when_claiming, erase_nothing, forget_destinations
+    )
+}  # fmt: skip
 
 
 def main(name: str, *arguments: str) -> int:
-    """Plant the fault in this process and in those it starts, and run the command."""
-    FAULTS[name]()
+    """Plant a fault, or several with `+` between them, in this process and in those it starts, and
+    run the command.
+    """
+    for each in name.split("+"):
+        FAULTS[each]()
 
     class MutantProcess(ChildProcess):
         def __init__(self, *arguments: str, **options: Any) -> None:

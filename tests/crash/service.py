@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,10 @@ ROOT = Path(__file__).parent.parent.parent
 class Service:
     """`module` is what `python -m` serves: Headwater, or Headwater with a planted fault."""
 
-    def __init__(self, directory: Path, *module: str) -> None:
+    def __init__(
+        self, directory: Path, *module: str, workers: int = 1, variables: Mapping[str, str] = {}
+    ) -> None:
+        self._workers, self._variables = workers, variables
         self.data_dir = directory / "data"
         self.module = module or ("headwater",)
         self._failpoint = directory / "failpoint"
@@ -54,7 +58,8 @@ class Service:
         """Start it without waiting."""
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [*self._command(*self.module, "serve"), "--port", str(self.port)],
+                [*self._command(*self.module, "serve"), "--port", str(self.port),
+                 "--workers", str(self._workers)],
                 stdout=subprocess.PIPE, stderr=log, env=self._environment(), cwd=ROOT,
             )  # fmt: skip
 
@@ -106,16 +111,16 @@ class Service:
         self.signal(signal.SIGKILL)
         self.wait()
 
-    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def command(self, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
         """Run another command on the same data."""
         return subprocess.run(
             self._command("headwater", *arguments), env=self._environment(), cwd=ROOT, text=True,
-            capture_output=True, check=False, timeout=PATIENCE_SECONDS,
+            capture_output=True, check=False, timeout=PATIENCE_SECONDS, input=typed,
         )  # fmt: skip
 
-    def answer_of(self, *arguments: str) -> Any:
-        """What a command prints as JSON."""
-        done = self.command(*arguments, "--json")
+    def answer_of(self, *arguments: str, typed: str = "") -> Any:
+        """What a command prints as JSON, `typed` into its standard input."""
+        done = self.command(*arguments, "--json", typed=typed)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -144,7 +149,7 @@ class Service:
     def whole(self) -> bool:
         """Whether every part runs and requests can be served."""
         return bool(
-            self.processes("api")
+            len(self.processes("api")) == self._workers
             and self.processes("worker")
             and self.postmaster()
             and self.ready()
@@ -156,6 +161,11 @@ class Service:
     def processes(self, role: str) -> list[Process]:
         """Our own processes of a role, `api` or `worker`."""
         return [one for one in self.family() if one.parent == self.pid
+                and role in one.command.split()]  # fmt: skip
+
+    def children(self, role: str) -> list[Process]:
+        """Our own processes of a role that a worker has started, such as `forwarder`."""
+        return [one for one in self.family() if "headwater" in one.command
                 and role in one.command.split()]  # fmt: skip
 
     def postmaster(self) -> Process | None:
@@ -183,6 +193,7 @@ class Service:
     def _environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if "HEADWATER" not in name}
         return kept | {
+            **self._variables,
             "HEADWATER_RATE_LIMIT_FACTOR": "1000000",
             "HEADWATER_FAILPOINT_FILE": str(self._failpoint),
             "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.api.services import Services
+from headwater.database.row_security import serve_space
 from headwater.http.bodies import MAX_BODY, read_json
 from headwater.http.pagination import Cursors, PageLink
 from headwater.http.parameters import Query
@@ -66,6 +67,7 @@ async def admit(request: Request, shared: Services, scope: str, limit: RateLimit
     """
     authorization = request.headers.get("authorization")
     caller = await shared.keys.caller(authorization.encode("latin-1") if authorization else None)
+    serve_space(caller.space_id)
     refusal = caller.refusal(scope)
     cost = 1 if refusal is None else 0
     demand = QuotaRequest(caller.space_id, cost, shared.keys.limit(caller, limit))

@@ -18,7 +18,7 @@ from headwater.backups import journal
 from headwater.backups.journal import DamagedJournalError, JournalError
 from headwater.backups.records import fetch_latest_folder, queries
 from headwater.database.installation import fetch_description
-from headwater.jobs.duties import Duty, look_every
+from headwater.jobs.duties import INSTALLATION, Duty, look_every
 from headwater.privacy.erasures import list_changed
 from headwater.settings import Settings
 
@@ -28,8 +28,6 @@ MARK_SECONDS = 3600.0
 BEGINNING = datetime(1, 1, 2, tzinfo=UTC)
 OVERLAP = timedelta(hours=1)
 """More than the longest transaction takes: an erasure has its time before it can be seen."""
-INSTALLATION = 0
-"""No Space has this id: the duty is for all of them."""
 
 log = structlog.get_logger()
 

@@ -35,6 +35,7 @@ COMMANDS = (
         "forwarder", "send events to ad platforms while there are some", "forwarder:command"
     ),
     CommandEntry("migrate", "bring the database to this version", "migrate:command"),
+    CommandEntry("check", "say what is unsafe in this installation", "check:command"),
     CommandEntry("backup", "back everything up, or verify or list backups", "backups:command"),
     CommandEntry("restore", "bring an installation back from a backup", "restorations:command"),
     CommandEntry("space", "create and change Spaces", "spaces:group"),

@@ -25,6 +25,7 @@ from headwater.accounts.sessions import LIFETIME, Session, fetch_session
 from headwater.accounts.users import User
 from headwater.alerts.problems import Alert, list_alerts
 from headwater.api.services import services
+from headwater.database.pool import confine
 from headwater.http.errors import Forbidden, Invalid, NotFound
 from headwater.http.path_parameters import parse_id
 from headwater.spaces.models import Space
@@ -142,6 +143,7 @@ async def enter(
     member = await fetch_member(connection, space_id, visitor.user.id)
     if member is None:
         raise NotFound("Page")
+    await confine(connection, space_id)
     space, alerts = await fetch_space(connection, space_id), await list_alerts(connection, space_id)
     inside = SpaceVisitor(visitor, space, member, alerts)
     request.state.inside = inside

@@ -182,7 +182,7 @@ class Embedded:
             entry.name.startswith(OWN_ENTRIES) for entry in self.root.iterdir()
         ):
             return
-        make_private(self.root, OURS_ALONE if _server_has_our_account() else PASSING_THROUGH)
+        make_private(self.root, OURS_ALONE if server_has_our_account() else PASSING_THROUGH)
 
     def _create(self) -> None:
         """Make the cluster under a temporary name, and rename it once it is on disk: after a power
@@ -316,14 +316,14 @@ def _is_root() -> bool:
     return os.geteuid() == 0
 
 
-def _server_has_our_account() -> bool:
+def server_has_our_account() -> bool:
     """Return whether the server runs as our account: unless we are root and cannot map users."""
     return not _is_root() or _may_map_users()
 
 
 def _give_to_server(directory: Path | int) -> None:
     """Give a directory of the server's own, or a descriptor, to its account."""
-    if not _server_has_our_account():
+    if not server_has_our_account():
         os.chown(directory, NOBODY, -1)
 
 

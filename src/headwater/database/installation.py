@@ -52,6 +52,12 @@ async def fetch_base_url(connection: AsyncConnection, settings: Settings) -> str
     return service.base_url
 
 
+def fetch_service_url(connection: Connection[Any]) -> str | None:
+    """Return the origin of the service, or None before its first start."""
+    row = connection.execute(queries["addresses"]).fetchone()
+    return row[0] if row is not None else None
+
+
 def fetch_stored_key(connection: Connection[Any]) -> str | None:
     """Return the secret key, if the database still holds it."""
     row = connection.execute(queries["secret_key"]).fetchone()

@@ -8,11 +8,14 @@ time; it is held by the connection, so a killed process never leaves it behind.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from importlib.resources import files
-from typing import LiteralString, cast
+from typing import Any, LiteralString, cast
 
 import psycopg
 from psycopg.sql import SQL
+
+from headwater.database.row_security import protect
 
 LOCK = 0x48454144  # "HEAD": one key for every Headwater process on the database
 
@@ -27,6 +30,19 @@ CREATE TABLE IF NOT EXISTS migrations (
 
 class MigrationError(RuntimeError):
     """The database cannot be brought to this version's schema."""
+
+
+@dataclass(frozen=True)
+class SchemaState:
+    """A database's schema beside this version's, by the names of migrations."""
+
+    missing: tuple[str, ...]
+    unknown: tuple[str, ...]
+    """Those of a newer version."""
+
+    @property
+    def is_current(self) -> bool:
+        return not self.missing and not self.unknown
 
 
 def migrations() -> list[tuple[str, str]]:
@@ -54,7 +70,18 @@ def migrate(url: str) -> list[str]:
         missing = [(name, sql) for name, sql in known if name not in applied]
         for name, sql in missing:
             _apply(connection, name, sql)
+        protect(connection)
         return [name for name, _ in missing]
+
+
+def compare_schema(connection: psycopg.Connection[Any]) -> SchemaState:
+    """Return what the database's schema lacks or has beyond this version's, changing nothing."""
+    known = {name for name, _ in migrations()}
+    try:
+        applied = {name for (name,) in connection.execute("SELECT name FROM migrations")}
+    except psycopg.errors.UndefinedTable:
+        applied = set[str]()
+    return SchemaState(tuple(sorted(known - applied)), tuple(sorted(applied - known)))
 
 
 def _apply(connection: psycopg.Connection, name: str, sql: str) -> None:

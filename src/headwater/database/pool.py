@@ -17,10 +17,12 @@ from typing import Any
 
 from psycopg import AsyncConnection, InterfaceError, OperationalError
 from psycopg.errors import ReadOnlySqlTransaction
+from psycopg.pq import TransactionStatus
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from headwater.database import row_security
 from headwater.database.allowance import DEADLINE_SECONDS, spend
-from headwater.database.queries import Queries
+from headwater.database.queries import Queries, fetch_one
 
 queries = Queries(__name__, "pool.sql")
 
@@ -41,6 +43,45 @@ CONNECT: dict[str, Any] = {
 }  # fmt: skip
 
 
+class PooledConnection(AsyncConnection):
+    """A connection of a pool, which knows the Space that its session is confined to."""
+
+    space_role: str | None = None
+    """The role of confined sessions; None where there is none to be taken on."""
+    _confined_to: int | None = None
+    _is_known = True
+    """False when the last change of that has not come to its end."""
+
+    async def confine(self, space_id: int | None) -> None:
+        """Confine the session to a Space, or to none. Inside a transaction, to which a Space is
+        then only confined until its end.
+        """
+        if self.space_role is None or (self._is_known and space_id == self._confined_to):
+            return
+        if self.info.transaction_status is not TransactionStatus.IDLE:
+            await self._confine(space_id, local=True)
+            return
+        self._is_known = False
+        await self._confine(space_id, local=False)
+        self._confined_to, self._is_known = space_id, True
+
+    async def _confine(self, space_id: int | None, *, local: bool) -> None:
+        if space_id is None:
+            await self.execute(row_security.queries["release"])
+        else:
+            values = {"space_id": space_id, "role": self.space_role, "local": local}
+            await self.execute(row_security.queries["confine"], values)
+
+
+async def confine(connection: AsyncConnection, space_id: int) -> None:
+    """Confine the rest of this task's work to a Space, with the connection that it has taken before
+    it knew which.
+    """
+    row_security.serve_space(space_id)
+    if isinstance(connection, PooledConnection):
+        await connection.confine(space_id)
+
+
 async def connect(url: str) -> AsyncConnection:
     """Return a separate connection, in autocommit, for work that must not wait for the pool."""
     connection = await AsyncConnection.connect(url, **CONNECT)
@@ -53,8 +94,10 @@ async def connect(url: str) -> AsyncConnection:
     return connection
 
 
-async def _configure(connection: AsyncConnection) -> None:
+async def _configure(connection: PooledConnection) -> None:
     with bounded(connection, CONNECT_SECONDS):
+        role = await fetch_one(connection, row_security.queries["role"])
+        connection.space_role = row_security.SpaceRole(*role).usable
         await connection.execute(
             queries["bound_session"], {"patience": _milliseconds(DEADLINE_SECONDS)}
         )
@@ -65,8 +108,9 @@ class Database:
 
     def __init__(self, url: str, size: int = POOL_SIZE) -> None:
         self.url = url
-        self._pool = AsyncConnectionPool(
+        self._pool = AsyncConnectionPool[PooledConnection](
             url, min_size=1, max_size=size, open=False, timeout=ACQUIRE_SECONDS,
+            connection_class=PooledConnection,
             kwargs=CONNECT, reconnect_timeout=5, configure=_configure,
             check=None, num_workers=2,
         )  # fmt: skip
@@ -125,6 +169,7 @@ class Database:
             patience = min(ACQUIRE_SECONDS, deadline - time.monotonic())
             async with self._pool.connection(patience) as connection:
                 with bounded(connection, deadline - time.monotonic()):
+                    await connection.confine(row_security.served_space())
                     yield connection, deadline
 
     async def _take_heavy_place(self, deadline: float) -> None:

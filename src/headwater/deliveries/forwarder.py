@@ -13,6 +13,7 @@ from contextlib import suppress
 import structlog
 
 from headwater.database.pool import UNAVAILABLE, Database
+from headwater.database.row_security import serve_space
 from headwater.deliveries import queue
 from headwater.deliveries.delivery_loop import DeliveryLoop, DeliveryServices
 from headwater.destinations import leases
@@ -103,6 +104,7 @@ class Forwarder:
                 self._tasks[key] = asyncio.create_task(self._attend(key))
 
     async def _attend(self, key: DestinationKey) -> None:
+        serve_space(key.space_id)
         try:
             async with self._services.database.connection() as connection:
                 lease = await leases.take_lease(connection, key, self._services.clock())

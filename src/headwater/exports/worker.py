@@ -12,6 +12,7 @@ import structlog
 from obstore.exceptions import BaseError
 from psycopg import Connection
 
+from headwater.database.row_security import confined, fetch_role
 from headwater.exports import jobs
 from headwater.exports.kinds import KINDS
 from headwater.exports.models import ClaimedJob
@@ -59,6 +60,7 @@ def _write(storage: Storage, url: str, attempt: ExportAttempt) -> None:
     job = attempt.job
     with (
         psycopg.connect(url, connect_timeout=5) as connection,
+        confined(connection, job.space_id, fetch_role(connection).usable),
         storage.create(job.file, job.download_name) as sink,
         compressed(sink) as stream,
     ):

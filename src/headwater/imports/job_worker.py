@@ -10,6 +10,7 @@ import structlog
 from obstore.exceptions import BaseError
 from psycopg import AsyncConnection, Connection
 
+from headwater.database.row_security import confine_session
 from headwater.failpoints import failpoint
 from headwater.imports import jobs
 from headwater.imports.dialects import Dialect, UnreadableError
@@ -59,6 +60,7 @@ def _attempt(connection: Connection[Any], storage: Storage, url: str, job: Claim
 
 async def _run(storage: Storage, url: str, job: ClaimedImport, renewal: LeaseRenewal) -> None:
     async with await AsyncConnection.connect(url, autocommit=True, connect_timeout=5) as connection:
+        await confine_session(connection, job.space_id)
         with storage.open(job.file) as raw:
             dialect = Dialect(job.encoding, job.delimiter, job.lines_before)
             source = RowSource(raw, "csv", job.bytes, job.digest, dialect)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
 import psycopg
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from headwater.database.queries import Queries
+from headwater.database.row_security import confined, fetch_role
 
 queries = Queries(__name__, "connection.sql")
 
@@ -29,6 +32,12 @@ class WorkerConnection(Connection[TupleRow]):
     """
 
     batches = 0
+    space_role: str | None = None
+    """The role of sessions that are confined to a Space; None where there is none."""
+
+    def confined(self, space_id: int) -> AbstractContextManager[None]:
+        """Confine the session to a Space for a block that begins and ends outside transactions."""
+        return confined(self, space_id, self.space_role)
 
     def count_batch(self) -> None:
         self.batches += 1
@@ -47,4 +56,5 @@ def connect(url: str) -> WorkerConnection:
         application_name="headwater worker",
     )
     connection.execute(queries["plan_by_key"])
+    connection.space_role = fetch_role(connection).usable
     return connection

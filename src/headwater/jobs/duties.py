@@ -13,6 +13,10 @@ Waiting = Callable[[Connection[Any]], list[int]]
 """Returns the Spaces where work waits."""
 
 
+INSTALLATION = 0
+"""In place of a Space: the work is the whole installation's. No Space has this id."""
+
+
 @dataclass(frozen=True)
 class Duty:
     """A kind of work that is done for one Space at a time, each time in a transaction."""

@@ -7,15 +7,13 @@ import random
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
 
 import psycopg
 import structlog
-from psycopg import Connection
 
 from headwater.jobs.backoff import double_pause
-from headwater.jobs.connection import TRANSIENT_ERRORS, connect
-from headwater.jobs.duties import Duty
+from headwater.jobs.connection import TRANSIENT_ERRORS, WorkerConnection, connect
+from headwater.jobs.duties import INSTALLATION, Duty
 
 IDLE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 5.0
@@ -47,7 +45,7 @@ class Worker:
                 log.warning("database unavailable", error=type(error).__name__, pause=pause)
                 self._stop.wait(pause)
 
-    def _turn(self, connection: Connection[Any]) -> None:
+    def _turn(self, connection: WorkerConnection) -> None:
         """Do a piece of every duty for every Space where it waits; rest when there was none."""
         worked = False
         for duty in self._duties:
@@ -60,12 +58,15 @@ class Worker:
         if not worked:
             self._stop.wait(IDLE_SECONDS)
 
-    def _attend(self, connection: Connection[Any], duty: Duty, space_id: int) -> bool:
+    def _attend(self, connection: WorkerConnection, duty: Duty, space_id: int) -> bool:
         """Do a piece of a duty for one Space; returns whether there was one. A failure that no row
         is to blame for leaves the Space for the next turn. Raises it when the connection is closed.
         """
         try:
-            return duty.attend(connection, space_id)
+            if space_id == INSTALLATION:
+                return duty.attend(connection, space_id)
+            with connection.confined(space_id):
+                return duty.attend(connection, space_id)
         except TRANSIENT_ERRORS as error:
             if connection.closed:
                 raise

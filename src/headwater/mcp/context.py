@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +13,7 @@ from headwater.accounts.roles import Permission
 from headwater.accounts.tokens import Bearer
 from headwater.database.allowance import DEADLINE_SECONDS
 from headwater.database.pool import Database
+from headwater.database.row_security import serving
 from headwater.http.rate_limits import RateLimit
 from headwater.inbox.inbox import Inbox
 from headwater.spaces.models import Space
@@ -55,13 +57,16 @@ class ToolContext:
         """Return the number of requests that `limit` is for the Space."""
         return limit.for_space(self.limits, self.service.rate_limit_factor)
 
-    def transaction(
+    @asynccontextmanager
+    async def transaction(
         self, seconds: float = DEADLINE_SECONDS, *, heavy: bool = False
-    ) -> AbstractAsyncContextManager[AsyncConnection]:
-        """A transaction of at most so many seconds, on one of the few places for heavy work if it
-        is some.
+    ) -> AsyncGenerator[AsyncConnection]:
+        """A transaction of at most so many seconds, confined to the Space, on one of the few places
+        for heavy work if it is some.
         """
-        return self.service.database.transaction(seconds, heavy=heavy)
+        with serving(self.space_id):
+            async with self.service.database.transaction(seconds, heavy=heavy) as connection:
+                yield connection
 
     async def space(self, connection: AsyncConnection) -> Space:
         """The Space and its settings."""

@@ -18,6 +18,7 @@ from headwater.alerts import watches
 from headwater.alerts.evaluation import AlertWatch
 from headwater.alerts.history import AlertStep
 from headwater.database.pool import UNAVAILABLE, Database
+from headwater.database.row_security import serving
 from headwater.notifications import messages
 from headwater.notifications.messages import announce_alerts
 from headwater.notifications.sender import MessageSender
@@ -87,7 +88,8 @@ class Watcher:
             if self._stopping.is_set():
                 return
             try:
-                await duty.attend(space_id, now)
+                with serving(space_id):
+                    await duty.attend(space_id, now)
             except UNAVAILABLE as error:
                 log.warning("space put off", space_id=space_id, duty=duty.name,
                             error=type(error).__name__)  # fmt: skip

@@ -10,13 +10,11 @@ from psycopg import Connection
 
 from headwater.accounts.authorization_codes import forget_codes
 from headwater.database.queries import Queries
-from headwater.jobs.duties import Duty, look_every
+from headwater.jobs.duties import INSTALLATION, Duty, look_every
 
 queries = Queries(__name__, "cleanup.sql")
 
 LOOK_SECONDS = 600.0
-INSTALLATION = 0
-"""No Space has this id: the deleted rows belong to none."""
 
 
 def make_cleanup_duty(seconds: float = LOOK_SECONDS) -> Duty:

@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from headwater.api.services import Services, services
+from headwater.database.row_security import serve_space
 from headwater.http.bodies import MAX_BODY, read_body, refuse_encoding
 from headwater.http.errors import Invalid, Problem, Unavailable, plain
 from headwater.identity.senders import Sender
@@ -44,6 +45,7 @@ async def receive(inbox: Inbox, request: HttpRequest) -> Response:
         webhook = await find_webhook(connection, request.path_params["token"])
     if webhook is None:
         raise plain(404)
+    serve_space(webhook.caller.space_id)
     webhook.caller.authorize(SCOPE)
     refuse_encoding(request.headers.get("content-encoding"))
     message = await _read(request)

@@ -23,6 +23,7 @@ from headwater.console.live_pages.arrivals import (
 )
 from headwater.console.pages import render
 from headwater.console.visitor import HOME, enter, read_space_id, require_visitor
+from headwater.database.pool import confine
 from headwater.http.errors import NotFound
 from headwater.http.parameters import Query
 from headwater.spaces.models import Space
@@ -62,6 +63,7 @@ async def show_latest(request: Request) -> Response:
     async with services(request).database.connection() as connection:
         if await fetch_member(connection, space_id, visitor.user.id) is None:
             raise NotFound("Page")
+        await confine(connection, space_id)
         snapshot = await _feed(request).fetch(connection, space_id)
         headers = {"ETag": f'"{snapshot.tag}"'}
         if request.headers.get("if-none-match") == headers["ETag"]:

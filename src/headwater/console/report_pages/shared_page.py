@@ -17,6 +17,7 @@ from headwater.console.report_pages.report_page import ReportPage
 from headwater.console.report_pages.revenue import render_revenue
 from headwater.console.report_pages.share_links import SHARED, find_shared, note_opening
 from headwater.console.report_pages.view import SharedView
+from headwater.database.pool import confine
 from headwater.http.parameters import Query
 from headwater.spaces.spaces import fetch_space
 
@@ -29,6 +30,7 @@ async def show_shared(request: Request) -> Response:
     """The page that a link opens."""
     async with services(request).database.transaction() as connection:
         shared = await find_shared(connection, request.path_params["token"])
+        await confine(connection, shared.space_id)
         space = await fetch_space(connection, shared.space_id)
         await note_opening(connection, shared)
     query = Query(shared.query.encode())

@@ -1,0 +1,111 @@
+"""What the second wall costs: ingest, the pipeline and lists, alternately with sessions that are
+confined to their Space and with sessions that are not. Counted for each second that the processes
+compute, which neighbours on the machine disturb less than the clock.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+
+import psutil
+import psycopg
+
+from bench import pipeline
+from bench.ingest import singles
+from bench.load import Request, closed, request
+from bench.stage import Stage
+from headwater.jobs.connection import connect
+from headwater.pipeline.batch_runner import BATCH_ROWS, process_space
+
+ROUNDS = 5
+ROWS = 15_000
+SECONDS = 3.0
+PERIOD = "&start_date=2026-01-01%2000:00:00&end_date=2099-01-01%2000:00:00"
+LISTS = (
+    "/public-api/v1/events?per_page=100" + PERIOD,
+    "/public-api/v1/contacts?per_page=100" + PERIOD,
+    "/public-api/v1/companies?per_page=100" + PERIOD,
+)
+
+
+def measure(stage: Stage, say: Callable[..., None], rounds: int = ROUNDS) -> None:
+    """Print the part of the table."""
+    say(f"Row-level security, {rounds} rounds each way in turn: for a second of computing")
+    say("what", "open", "confined", "ratio")
+    space_id, key = stage.spaces(1)[0]
+    stage.stop()
+    with stage.database() as url:
+        _report(
+            say, "pipeline, rows", [_process(url, space_id, number) for number in range(rounds)]
+        )
+    stage.start()
+    keys = [key for _, key in stage.spaces(200)]
+    figures: dict[str, list[tuple[float, float]]] = {}
+    for number in range(rounds):
+        pair: dict[bool, dict[str, float]] = {}
+        for confined in (number % 2 == 0, number % 2 == 1):
+            _switch(stage, confined=confined)
+            pair[confined] = _serve(stage, keys, key)
+        for name in pair[True]:
+            figures.setdefault(name, []).append((pair[False][name], pair[True][name]))
+    for name, pairs in figures.items():
+        _report(say, name, pairs)
+    _switch(stage, confined=True)
+
+
+def _report(say: Callable[..., None], name: str, pairs: list[tuple[float, float]]) -> None:
+    opened, confined = (statistics.median(each) for each in zip(*pairs, strict=True))
+    ratio = statistics.median(inside / outside for outside, inside in pairs)
+    say(name, f"{opened:,.0f}", f"{confined:,.0f}", f"{ratio:.3f}")
+
+
+def _process(url: str, space_id: int, number: int) -> tuple[float, float]:
+    """Rows for each second that the worker and its PostgreSQL compute: open, and confined."""
+    speeds: dict[bool, float] = {}
+    for confined in (number % 2 == 0, number % 2 == 1):
+        with connect(url) as connection:
+            rows = pipeline.accepted_events(ROWS)
+            with psycopg.connect(url) as plain:
+                pipeline.fill(plain, space_id, rows)
+            backend = psutil.Process(connection.info.backend_pid)
+            before = time.process_time() + sum(backend.cpu_times()[:2])
+            with connection.confined(space_id) if confined else nullcontext():
+                while process_space(connection, space_id, BATCH_ROWS).rows:
+                    pass
+            seconds = time.process_time() + sum(backend.cpu_times()[:2]) - before
+        speeds[confined] = ROWS / seconds
+    return speeds[False], speeds[True]
+
+
+def _switch(stage: Stage, *, confined: bool) -> None:
+    """Start the service again with sessions that can or cannot be confined."""
+    with psycopg.connect(stage.url, autocommit=True) as connection:
+        right = "NOBYPASSRLS" if confined else "BYPASSRLS"
+        connection.execute(f"ALTER ROLE headwater_space {right}")
+    stage.stop()
+    stage.start()
+
+
+def _serve(stage: Stage, keys: list[str], key: str) -> dict[str, float]:
+    """Answers for each second that the service and its PostgreSQL compute."""
+    stage.pause_worker()
+    found = {"ingest, events": _per_second(stage, 16, singles(keys))}
+    stage.resume_worker()
+    stage.drained(600)
+
+    def ask() -> Iterator[Request]:
+        for path in itertools.cycle(LISTS):
+            yield request("GET", path, key)
+
+    return found | {"lists, answers": _per_second(stage, 4, ask)}
+
+
+def _per_second(stage: Stage, connections: int, make: Callable[[], Iterator[Request]]) -> float:
+    before = stage.cpu_seconds()
+    result = closed(stage.port, connections, SECONDS, make)
+    assert set(result.statuses) <= {200, 202}, result.statuses
+    return result.rate() * result.seconds / (stage.cpu_seconds() - before)

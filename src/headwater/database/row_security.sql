@@ -1,0 +1,81 @@
+-- name: unprotected
+-- The tables of Spaces' rows that have no policy yet, and the column that says whose a row is.
+SELECT c.relname, a.attname
+FROM pg_class c
+JOIN pg_attribute a ON a.attrelid = c.oid AND NOT a.attisdropped
+    AND a.attname = CASE c.relname WHEN 'spaces' THEN 'id' ELSE 'space_id' END
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
+  AND NOT (c.relrowsecurity AND EXISTS (SELECT FROM pg_policy p
+                                        WHERE p.polrelid = c.oid AND p.polname = 'space'))
+ORDER BY c.relname;
+
+-- name: protect
+-- A row is seen, changed and made only for the Space that the session is confined to. Without one
+-- the setting is absent or empty, and no row is seen.
+ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
+DROP POLICY IF EXISTS space ON {table};
+CREATE POLICY space ON {table}
+USING ({column} = nullif(current_setting('headwater.space_id', true), '')::bigint);
+
+-- name: role
+-- The role of sessions that are confined to a Space: one for each database of a server, as roles
+-- are the server's and a name that two databases shared would lead from one into the other. Null
+-- where sessions cannot take it on, or where it is above policies.
+SELECT left(current_database(), 57) || '_space' AS name,
+       (SELECT r.rolname FROM pg_roles r
+        WHERE r.rolname = left(current_database(), 57) || '_space'
+          AND NOT r.rolsuper AND NOT r.rolbypassrls
+          AND pg_has_role(current_user, r.oid, 'SET')
+          AND r.rolname <> session_user) AS usable,
+       EXISTS (SELECT FROM pg_roles r
+               WHERE r.rolname = left(current_database(), 57) || '_space') AS exists;
+
+-- name: create_role
+-- Nobody logs in as it: sessions of Headwater's own user take it on.
+CREATE ROLE {role} NOLOGIN;
+GRANT {role} TO CURRENT_USER;
+
+-- name: unentered
+-- The database and the schema, if the role may not yet look names up in it or make temporary
+-- tables, as everybody may unless an operator has taken that away.
+SELECT current_database(), current_schema()
+WHERE NOT (has_schema_privilege(%(role)s, current_schema(), 'USAGE')
+           AND has_database_privilege(%(role)s, current_database(), 'TEMPORARY'));
+
+-- name: grant_entry
+-- What a session needs before any table.
+GRANT USAGE ON SCHEMA {schema} TO {role};
+GRANT TEMPORARY ON DATABASE {database} TO {role};
+
+-- name: ungranted
+-- The tables and sequences that the role may not use yet, those of the installation left out: it
+-- has no business with the secret key and the schema.
+SELECT c.relname, c.relkind = 'S' AS is_sequence
+FROM pg_class c
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'S')
+  AND c.relname NOT IN ('installation', 'migrations')
+  AND NOT CASE c.relkind
+      WHEN 'S' THEN has_sequence_privilege(%(role)s, c.oid, 'USAGE')
+           AND has_sequence_privilege(%(role)s, c.oid, 'SELECT')
+      ELSE has_table_privilege(%(role)s, c.oid, 'SELECT')
+           AND has_table_privilege(%(role)s, c.oid, 'INSERT')
+           AND has_table_privilege(%(role)s, c.oid, 'UPDATE')
+           AND has_table_privilege(%(role)s, c.oid, 'DELETE') END
+ORDER BY c.relname;
+
+-- name: grant_table
+-- The rows of a table, as far as its policy goes.
+GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO {role};
+
+-- name: grant_sequence
+-- Ids are drawn from it, and the latest one is read.
+GRANT USAGE, SELECT ON SEQUENCE {table} TO {role};
+
+-- name: confine
+-- From here on the session sees one Space's rows.
+SELECT set_config('headwater.space_id', %(space_id)s::text, %(local)s),
+       set_config('role', %(role)s, %(local)s);
+
+-- name: release
+-- The session is its own user's again, and of no Space.
+SELECT set_config('role', 'none', false), set_config('headwater.space_id', '', false);

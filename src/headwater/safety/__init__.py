@@ -1,0 +1,1 @@
+"""The risks of an installation: for its operator, who alone can mend them."""

@@ -1,0 +1,114 @@
+"""Facts about the database, as one connection sees it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.rows import class_row
+
+from headwater.database.installation import fetch_stored_key
+from headwater.database.migrator import SchemaState, compare_schema
+from headwater.database.queries import Queries
+from headwater.database.row_security import fetch_role
+
+Facts = TypeVar("Facts")
+
+queries = Queries(__name__, "safety.sql")
+
+
+@dataclass(frozen=True)
+class ServerFacts:
+    """PostgreSQL and this session."""
+
+    version: int
+    """As `server_version_num`: 180003 is 18.3."""
+    version_name: str
+    fsync: bool
+    synchronous_commit: bool
+    full_page_writes: bool
+    checksums: bool
+    keeps_quiet: bool
+    """True when the server's log quotes no statements."""
+    is_standby: bool
+    now: datetime
+    is_remote: bool
+    is_encrypted: bool
+    is_superuser: bool
+
+
+@dataclass(frozen=True)
+class AccountFacts:
+    """The accounts that may log in."""
+
+    has_accounts: bool
+    is_open: bool
+    """True when a link that makes the first account works."""
+
+
+@dataclass(frozen=True)
+class BackupFacts:
+    """The latest backup, as the database has noted it."""
+
+    age: timedelta
+    verified: bool
+    folder: str
+
+
+@dataclass(frozen=True)
+class DatabaseFacts:
+    """Everything that was found in a database."""
+
+    server: ServerFacts
+    schema: SchemaState
+    skew: timedelta
+    """How far this machine's clock is ahead of the database's; half the time that it took to ask
+    may be wrong in it."""
+    confines: bool
+    """True when sessions can be confined to a Space by row-level security."""
+    is_ours: bool
+    """True for the PostgreSQL that comes with Headwater."""
+    accounts: AccountFacts | None = None
+    """None with the next two where the schema is not this version's, which has them elsewhere."""
+    backup: BackupFacts | None = None
+    has_stored_key: bool = False
+
+    @property
+    def recorded_folder(self) -> Path | None:
+        """The folder of the latest backup, on the machine that made it."""
+        return Path(self.backup.folder) if self.backup else None
+
+
+def gather_database_facts(connection: psycopg.Connection[Any], *, is_ours: bool) -> DatabaseFacts:
+    """Ask the database of a connection in autocommit."""
+    started = time.monotonic()
+    server = _fetch(connection, "server", ServerFacts)
+    local = datetime.now(UTC) - timedelta(seconds=(time.monotonic() - started) / 2)
+    schema = compare_schema(connection)
+    confines = fetch_role(connection).usable is not None
+    seen = DatabaseFacts(server, schema, local - server.now, confines, is_ours)
+    if not schema.is_current:
+        return seen
+    return replace(
+        seen,
+        accounts=_fetch(connection, "accounts", AccountFacts),
+        backup=_fetch_optional(connection, "backup", BackupFacts),
+        has_stored_key=fetch_stored_key(connection) is not None,
+    )  # fmt: skip
+
+
+def _fetch(connection: psycopg.Connection[Any], statement: str, kind: type[Facts]) -> Facts:
+    row = _fetch_optional(connection, statement, kind)
+    assert row is not None
+    return row
+
+
+def _fetch_optional(
+    connection: psycopg.Connection[Any], statement: str, kind: type[Facts]
+) -> Facts | None:
+    with connection.cursor(row_factory=class_row(kind)) as cursor:
+        return cursor.execute(queries[statement]).fetchone()

@@ -1,0 +1,28 @@
+-- name: server
+-- What the server and the session are like that decides whether acknowledged events are kept and
+-- whether personal data stays out of the server's log. A data directory of ours is only seen here.
+SELECT current_setting('server_version_num')::int AS version,
+       current_setting('server_version') AS version_name,
+       current_setting('fsync') = 'on' AS fsync,
+       current_setting('synchronous_commit') <> 'off' AS synchronous_commit,
+       current_setting('full_page_writes') = 'on' AS full_page_writes,
+       current_setting('data_checksums') = 'on' AS checksums,
+       current_setting('log_min_error_statement') IN ('fatal', 'panic')
+           AND current_setting('log_statement') = 'none' AS keeps_quiet,
+       pg_is_in_recovery() AS is_standby,
+       clock_timestamp() AS now,
+       inet_server_addr() IS NOT NULL
+           AND NOT (inet_server_addr() <<= '127.0.0.0/8' OR inet_server_addr() = '::1') AS is_remote,
+       coalesce((SELECT s.ssl FROM pg_stat_ssl s WHERE s.pid = pg_backend_pid()), false) AS is_encrypted,
+       (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = session_user) AS is_superuser;
+
+-- name: accounts
+-- Whether there is an account, and an unused link that makes the first one.
+SELECT EXISTS (SELECT FROM users u) AS has_accounts,
+       EXISTS (SELECT FROM one_time_links l
+               WHERE l.user_id IS NULL AND l.used_at IS NULL AND l.expires_at > now()) AS is_open;
+
+-- name: backup
+-- The latest backup: how old it is, whether it was restored for trial, and where it was put.
+SELECT now() - b.made_at AS age, b.verified_at IS NOT NULL AS verified, b.folder
+FROM backups b ORDER BY b.made_at DESC LIMIT 1;

@@ -1,0 +1,130 @@
+"""Clients of what takes longer than a request: exports, files brought in, forwarding."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+
+from tests.crash.capabilities import RETRY_SECONDS, Client
+from tests.crash.load import API, Account
+from tests.crash.service import Service
+from tests.support.fake_platform import FakePlatform
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
+
+ROWS_OF_A_FILE = 40
+FAIR_REASONS = ("erased since", "interrupted every time")
+"""Why an export may fail: it held somebody who is gone, or its process was killed at every try."""
+
+
+class Exports(Client):
+    """Somebody who takes the contacts along."""
+
+    def act(self, number: int) -> None:
+        if number % 10 == 0:
+            span = {"start_date": "2020-01-01 00:00:00", "end_date": "2099-01-01 00:00:00"}
+            found = self.ask("POST", f"{API}/contacts/exports", span)
+            if found is not None:
+                self.acknowledged.append(str(found["export_id"]))
+
+    def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
+        wrong: list[str] = []
+        for export_id in self.acknowledged:
+            path, shown = f"{API}/contacts/exports/{export_id}", dict[str, Any]()
+            deadline = time.monotonic() + 2 * PATIENCE_SECONDS
+            while shown.get("status") not in ("completed", "failed"):
+                if time.monotonic() > deadline:
+                    break
+                shown = self.ask("GET", path) or {}
+                time.sleep(RETRY_SECONDS)
+            if any(reason in shown.get("message", "") for reason in FAIR_REASONS):
+                continue
+            if shown.get("status") != "completed":
+                wrong.append(f"export {export_id}: {shown}")
+                continue
+            link = urlsplit(shown["download_url"])
+            lines = gzip.decompress(self.ask("GET", f"{link.path}?{link.query}")).splitlines()
+            rows = connection.execute(
+                "SELECT rows_done FROM exports WHERE space_id = %s AND id = %s",
+                (self.account.space_id, export_id),
+            ).fetchone()
+            if rows is None or len([json.loads(line) for line in lines]) != rows[0]:
+                wrong.append(f"export {export_id}: {len(lines)} lines, {rows} rows")
+        return wrong
+
+
+class Imports(Client):
+    """An operator who brings files in, and runs the command again until it is through."""
+
+    def act(self, number: int) -> None:
+        if number % 20:
+            return
+        keys = [f"{self.mark(number)}-{row}" for row in range(ROWS_OF_A_FILE)]
+        file = Path(self.service.data_dir).parent / f"{self.mark(number)}.ndjson"
+        rows = (
+            {"event_name": "purchase", "email": f"{key}@file.example", "idempotency_key": key,
+             "event_time": "2026-11-01T12:00:00Z", "amount": 1} for key in keys
+        )  # fmt: skip
+        file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        space = str(self.account.space_id)
+        deadline = time.monotonic() + 4 * PATIENCE_SECONDS
+        reason = "it never ended"
+        while time.monotonic() < deadline:
+            try:
+                done = self.service.command("import", "events", "--space", space, str(file))
+            except subprocess.TimeoutExpired:
+                continue
+            if done.returncode == 0:
+                self.acknowledged += keys
+                return
+            reason = done.stderr
+            self.repeated += 1
+            time.sleep(RETRY_SECONDS)
+        self.surprises.append(f"{file.name}: {reason}")
+
+    def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
+        return self.once_each(connection, self.acknowledged)
+
+
+class Forwarding(Client):
+    """Nobody: the events of the others have to reach the platform."""
+
+    def __init__(self, service: Service, account: Account, seed: str, meta: FakePlatform) -> None:
+        super().__init__(service, account, seed)
+        self._meta = meta
+
+    def act(self, number: int) -> None:
+        del number
+
+    def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
+        """Every event has one delivery; what counts as delivered has arrived, under one id."""
+        space = (self.account.space_id,)
+        wait_until(lambda: connection.execute(
+            "SELECT count(*) FROM deliveries WHERE space_id = %s"
+            " AND status IN ('queued', 'retrying')", space
+        ).fetchone() == (0,), 4 * PATIENCE_SECONDS)  # fmt: skip
+        lacking = connection.execute(
+            "SELECT e.idempotency_key, count(d.id) FROM events e LEFT JOIN deliveries d"
+            " ON d.space_id = e.space_id AND d.event_id = e.id WHERE e.space_id = %s"
+            " GROUP BY e.id, e.idempotency_key HAVING count(d.id) <> 1", space,
+        ).fetchall()  # fmt: skip
+        arrived = Counter(event["event_id"] for body in self._meta.bodies for event in body["data"])
+        delivered = [
+            key for (key,) in connection.execute(
+                "SELECT e.idempotency_key FROM events e JOIN deliveries d"
+                " ON d.space_id = e.space_id AND d.event_id = e.id"
+                " WHERE e.space_id = %s AND d.status = 'delivered'", space,
+            )
+        ]  # fmt: skip
+        self.acknowledged = delivered
+        self.repeated = sum(count - 1 for count in arrived.values())
+        return [f"{key}: {count} deliveries" for key, count in lacking] + [
+            f"{key}: never arrived" for key in delivered if not arrived[key]
+        ]

@@ -1,0 +1,192 @@
+"""Every capability at once, while every kind of process dies, is frozen and starts again: what was
+acknowledged is there once, what was erased is gone, what was begun is finished.
+
+HEADWATER_CRASH_FAULTS makes the run longer. It prints its figures.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+
+from tests.crash.campaign import Campaign
+from tests.crash.capabilities import (
+    Assistant,
+    Client,
+    ContactChanges,
+    Erasures,
+    Tracker,
+    Webhook,
+    take,
+)
+from tests.crash.faults import FAULTS, inject
+from tests.crash.longer_work import Exports, Forwarding, Imports
+from tests.crash.processes import send_all
+from tests.crash.service import Service
+from tests.support.fake_platform import FakePlatform
+from tests.support.sites import ORIGIN
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
+
+STRIKES = int(os.environ.get("HEADWATER_CRASH_FAULTS", "2"))
+LEAST_SECONDS, MOST_SECONDS = 0.1, 0.8
+FROZEN_SECONDS = 1.0
+CHILDREN = ("forwarder", "exporter")
+
+
+class Whole:
+    """A service with two API processes, a Space in which everything is set up, and its clients."""
+
+    def __init__(self, directory: Path, meta: FakePlatform, *module: str) -> None:
+        variables = {"HEADWATER_META_URL": meta.url}
+        self.service = Service(directory, *module, workers=2, variables=variables)
+        self.meta = meta
+        self.recoveries: list[float] = []
+
+    def start(self, seed: str) -> list[Client]:
+        """Start it all; the clients still have to be started."""
+        service = self.service
+        service.start()
+        account = self.account = service.open_account("Everything")
+        space = ("--space", str(account.space_id))
+        site = service.answer_of("site", "create", *space, "--name", "S", "--origin", ORIGIN)
+        webhook = service.answer_of(
+            "webhook", "create", *space, "--type", "generic", "--name", "W",
+            "--set", "event=purchase", "--set", "map.idempotency_key=id", "--set",
+            "map.email=email",
+        )  # fmt: skip
+        person = ("user@crash.example", "--role", "owner", "--password-stdin")
+        service.answer_of("user", "create", *space, "--email", *person, typed="a long password 77")
+        token = service.answer_of("pat", "create", *space, "--user", person[0], "--name", "T")
+        service.answer_of(
+            "destination", "create", *space, "--platform", "meta", "--set", "pixel_id=1234567890",
+            "--secret", "access_token=@-", "--all-events", typed="token",
+        )  # fmt: skip
+        given = service, account, seed
+        # Forwarding comes last: it is judged by what the others have sent.
+        return [
+            Tracker(*given, site["site_key"]), Webhook(*given, urlsplit(webhook["url"]).path),
+            Assistant(*given, token["token"]), ContactChanges(*given), Erasures(*given),
+            Exports(*given), Imports(*given), Forwarding(*given, self.meta),
+        ]  # fmt: skip
+
+    def strike(self, fault: str, draw: random.Random) -> None:
+        """Let a fault strike, and note how long it takes until everything runs again."""
+        started = time.monotonic()
+        if fault == "kill supervisor":
+            family = self.service.family()
+            self.service.kill_supervisor()
+            wait_until(lambda: not any(process.alive for process in family))
+            self.service.start()
+        elif fault.startswith("freeze "):
+            victims = self.service.processes(fault.removeprefix("freeze "))
+            send_all(victims[:1], signal.SIGSTOP)
+            time.sleep(FROZEN_SECONDS)
+            send_all(victims[:1], signal.SIGCONT)
+        elif fault.removeprefix("kill ") in CHILDREN:
+            send_all(self.service.children(fault.removeprefix("kill ")), signal.SIGKILL)
+        else:
+            inject(self.service, fault, draw)
+        wait_until(self.service.whole)
+        self.recoveries.append(time.monotonic() - started)
+
+    def settle(self, clients: Sequence[Client]) -> dict[str, list[str]]:
+        """Wait until all that was accepted is done, and return the promises that were broken."""
+        for client in clients:
+            client.stopping.set()
+        for client in clients:
+            client.join()
+        self.service.drain()
+        with psycopg.connect(self.service.database_url, autocommit=True) as connection:
+            wait_until(
+                lambda: connection.execute(
+                    "SELECT count(*) FROM erasures WHERE erased_at IS NULL"
+                ).fetchone() == (0,), 2 * PATIENCE_SECONDS,
+            )  # fmt: skip
+            found = {
+                client.name: client.surprises + client.broken(connection) for client in clients
+            }
+        return {name: wrong for name, wrong in found.items() if wrong}
+
+
+FAULTS_OF_ALL = (
+    *FAULTS, "kill supervisor", "freeze api", "freeze worker", *(f"kill {one}" for one in CHILDREN)
+)  # fmt: skip
+
+
+def faults(seed: str) -> Iterator[str]:
+    """Faults without end, each kind once before any comes again."""
+    draw = random.Random(seed)
+    while True:
+        yield from draw.sample(FAULTS_OF_ALL, len(FAULTS_OF_ALL))
+
+
+@pytest.fixture
+def meta() -> Iterator[FakePlatform]:
+    with FakePlatform(otherwise=take) as platform:
+        yield platform
+
+
+def run(
+    whole: Whole, seed: str, chosen: Sequence[str]
+) -> tuple[dict[str, list[str]], list[Client]]:
+    """The promises that were broken, and the clients with their figures."""
+    try:
+        clients = whole.start(seed)
+        shop = whole.service.open_account("Shop")
+        load = Campaign(whole.service, [shop])._load(seed)
+        for client in (*clients, load):
+            client.start()
+        draw = random.Random(seed)
+        for fault in chosen:
+            time.sleep(draw.uniform(LEAST_SECONDS, MOST_SECONDS))
+            whole.strike(fault, draw)
+        wait_until(lambda: all(client.acknowledged or client.surprises for client in clients[:-1]))
+        ledger = load.stop()
+        broken = whole.settle(clients)
+        verdict = Campaign(whole.service, [shop])._settle(ledger, f"{seed}:")
+        return broken | verdict.broken, clients
+    finally:
+        whole.service.end()
+
+
+def describe(whole: Whole, clients: Sequence[Client], broken: dict[str, list[str]]) -> str:
+    """The figures of a run."""
+    took = whole.recoveries
+    lines = [
+        f"\n{len(took)} faults, recovery p50 {statistics.median(took):.1f} s, max {max(took):.1f} s"
+    ]
+    lines += [
+        f"  {client.name}: {len(client.acknowledged)} acknowledged, {client.repeated} repeated,"
+        f" {len(broken.get(client.name, []))} broken"
+        for client in clients
+    ]
+    return "\n".join(lines)
+
+
+def test_every_promise_is_kept(
+    tmp_path: Path, meta: FakePlatform, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, seed = Whole(tmp_path, meta), "whole"
+    source = faults(seed)
+    broken, clients = run(whole, seed, [next(source) for _ in range(STRIKES)])
+    with capsys.disabled():
+        print(describe(whole, clients, broken))  # noqa: T201 # a long run is made for its figures
+    assert broken == {}
+    assert all(client.acknowledged for client in clients)
+
+
+def test_catches_what_is_not_erased_and_what_is_not_forwarded(
+    tmp_path: Path, meta: FakePlatform
+) -> None:
+    faulty = Whole(tmp_path, meta, "tests.crash.mutant", "erase_nothing+forget_destinations")
+    broken, _ = run(faulty, "mutant", [])
+    assert broken.keys() == {"Erasures", "Forwarding"}

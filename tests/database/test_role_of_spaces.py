@@ -1,0 +1,104 @@
+"""The role of confined sessions in a PostgreSQL of one's own, whose user is no superuser."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from psycopg.sql import SQL, Identifier
+
+from headwater.database.migrator import migrate
+from headwater.jobs.connection import connect
+from headwater.safety.database_facts import gather_database_facts
+
+
+class Operator:
+    """Somebody's own PostgreSQL: a database whose owner is no superuser."""
+
+    def __init__(self, database_url: str, connection: psycopg.Connection, rights: str) -> None:
+        self.name = f"own_{secrets.token_hex(4)}"
+        self.superuser = connection
+        connection.execute(
+            SQL("CREATE ROLE {} LOGIN PASSWORD 'p' " + rights).format(Identifier(self.name))  # type: ignore[operator]
+        )
+        connection.execute(SQL("CREATE DATABASE {0} OWNER {0}").format(Identifier(self.name)))
+        parts = urlsplit(database_url)
+        self.url = f"postgresql://{self.name}:p@/{self.name}?{parts.query}"
+
+    def drop(self) -> None:
+        name = Identifier(self.name)
+        role = Identifier(f"{self.name}_space")
+        self.superuser.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+        self.superuser.execute(SQL("DROP ROLE IF EXISTS {}").format(role))
+        self.superuser.execute(SQL("DROP ROLE {}").format(name))
+
+
+@pytest.fixture
+def operator(
+    database_url: str, connection: psycopg.Connection
+) -> Iterator[Callable[[str], Operator]]:
+    """Makes databases."""
+    made: list[Operator] = []
+
+    def make(rights: str) -> Operator:
+        made.append(Operator(database_url, connection, rights))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.drop()
+
+
+def is_confined(url: str) -> bool:
+    """Whether an application on a database keeps Spaces apart."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("INSERT INTO spaces (name) VALUES ('a'), ('b')")
+        ids = [number for (number,) in connection.execute("SELECT id FROM spaces ORDER BY id")]
+        facts = gather_database_facts(connection, is_ours=False)
+    with connect(url) as worker, worker.confined(ids[-1]):
+        seen = worker.execute("SELECT id FROM spaces").fetchall()
+    assert facts.confines == (seen == [(ids[-1],)])
+    return facts.confines
+
+
+def test_an_owner_who_may_make_roles(operator: Callable[[str], Operator]) -> None:
+    own = operator("CREATEROLE")
+    migrate(own.url)
+    assert is_confined(own.url)
+
+
+def test_an_owner_who_may_not(operator: Callable[[str], Operator]) -> None:
+    """It works without the wall; with what the documentation has a superuser run, it has it."""
+    own = operator("NOCREATEROLE")
+    migrate(own.url)
+    assert not is_confined(own.url)
+    own.superuser.execute(SQL("CREATE ROLE {} NOLOGIN").format(Identifier(f"{own.name}_space")))
+    own.superuser.execute(
+        SQL("GRANT {} TO {}").format(Identifier(f"{own.name}_space"), Identifier(own.name))
+    )
+    assert migrate(own.url) == []
+    assert is_confined(own.url)
+
+
+def test_a_new_table_is_behind_it_with_the_next_migration(
+    operator: Callable[[str], Operator],
+) -> None:
+    own = operator("CREATEROLE")
+    migrate(own.url)
+    with psycopg.connect(own.url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE later (space_id bigint PRIMARY KEY, id serial)")
+        connection.execute("INSERT INTO later (space_id) VALUES (1), (2)")
+    migrate(own.url)
+    with connect(own.url) as worker, worker.confined(2):
+        assert worker.execute("SELECT space_id FROM later").fetchall() == [(2,)]
+        worker.execute("UPDATE later SET id = DEFAULT")
+
+
+def test_a_role_above_the_policies_is_not_taken_on(operator: Callable[[str], Operator]) -> None:
+    own = operator("CREATEROLE")
+    migrate(own.url)
+    own.superuser.execute(SQL("ALTER ROLE {} BYPASSRLS").format(Identifier(f"{own.name}_space")))
+    assert not is_confined(own.url)
