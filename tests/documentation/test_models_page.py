@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from headwater.attribution.models import MODELS
 from tests.models.attribution import Touch, weights
@@ -11,17 +11,22 @@ from tests.support.sizes import ROOT
 
 PAGE = (ROOT / "docs" / "models.md").read_text()
 SOURCES = ["google_ads", "email", "facebook_ads", "direct"]
-NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+DAYS = [1, 15, 20, 21]
+FIRST = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
 def test_it_works() -> None:
-    path = [Touch(at, 1, None, NOON, source) for at, source in enumerate(SOURCES)]
+    path = [
+        Touch(at, 1, None, FIRST + timedelta(days=day - 1), source)
+        for at, (day, source) in enumerate(zip(DAYS, SOURCES, strict=True))
+    ]
     rows = re.findall(r"^(\w+) +([·█▌].*)$", PAGE, re.MULTILINE)
     assert [model for model, _ in rows] == list(MODELS)
     for model, cells in rows:
         drawn = [re.fullmatch(r"(?:([█▌]+) (\d+)|·)", cell) for cell in re.split(r" {2,}", cells)]
         credit = dict.fromkeys(range(len(SOURCES)), 0)
-        credit |= {touch.id: int(part * 100) for touch, part in weights(model, path)}
+        credit |= {touch.id: round(part * 100) for touch, part in weights(model, path)}
         assert [int(cell[2] or 0) for cell in drawn if cell] == list(credit.values()), model
         bars = [(cell[1] or "") for cell in drawn if cell]
-        assert [bar.count("█") * 10 + bar.count("▌") * 5 for bar in bars] == list(credit.values())
+        lengths = [bar.count("█") * 10 + bar.count("▌") * 5 for bar in bars]
+        assert lengths == [5 * round(part / 5) for part in credit.values()], model

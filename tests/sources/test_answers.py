@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from headwater.sources.answers import BESIDES, OTHER, SELF_REPORTED, AnswerRules, words_of
 from headwater.sources.catalogue import SOURCES
+from tests.support.sizes import ROOT
 
 ANSWERS = Path(__file__).parent.parent / "data" / "answers.txt"
 SHIPPED = AnswerRules({})
@@ -35,6 +37,13 @@ def test_it_works() -> None:
     assert SHIPPED.source_of("im Podcast gehört") == "podcast"
     assert SHIPPED.source_of("Facebook-Werbung") == "facebook_ads"
     assert SHIPPED.source_of("no idea") == OTHER
+
+
+def test_the_examples_of_the_documentation() -> None:
+    page = (ROOT / "docs" / "attribution.md").read_text(encoding="utf-8")
+    examples = re.findall(r'^"(.+)" +(\w+)   ', page, re.MULTILINE)
+    assert len(examples) == 4
+    assert [SHIPPED.source_of(answer) for answer, _ in examples] == [name for _, name in examples]
 
 
 def test_labelled_answers() -> None:
