@@ -19,7 +19,7 @@ PROGRAMS = ("headwater", ".venv/bin/headwater", "curl", "cd", "sed", "printf")
 
 NOT_RUN = {
     r"make (demo|serve)\b": "serves until it is stopped: tests/demo and tests/crash run both",
-    r"make (setup|test|check)\b": "what runs these tests",
+    r"make (setup|test|check|crash)\b": "what runs these tests",
     r"pipx |uv tool |python3 -m venv |pip install |gh attestation ": (
         "needs the package index or a release: tests/packaging with HEADWATER_TEST_INSTALL"
     ),
@@ -59,6 +59,7 @@ NOTHING_TO_RUN = {
     ("docs/reports.md", ""): "drawings",
     ("docs/scaling.md", "waiting"): "a drawing",
     ("docs/spend.md", "13 May"): "a drawing",
+    ("docs/spend.md", "Spend and return"): "a drawing of a page: tests/console/test_campaigns.py",
     ("docs/models.md", "day 1"): "a drawing",
     ("docs/api.md", "{"): "answers, which tests/reference get",
     ("docs/api.md", "custom_field_filters"): "a part of a query: tests/contacts ask with such",

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headwater.sources.answers import BESIDES, OTHER, SELF_REPORTED, AnswerRules, words_of
@@ -101,6 +101,7 @@ def test_any_text_has_a_source(answer: str) -> None:
 
 
 @given(st.text(max_size=60))
+@example("\N{MATHEMATICAL BOLD CAPITAL A}")
 def test_a_phrase_is_found_in_itself(text: str) -> None:
     phrase = words_of(text)
     assert words_of(phrase) == phrase

@@ -67,7 +67,9 @@ class _PhraseAt(NamedTuple):
 
 def plain(text: str) -> str:
     """A text without case and accents, in which the same letters are the same characters."""
-    parts = unicodedata.normalize("NFKD", text.casefold()).translate(_LETTERS)
+    # A letter's variant, such as a mathematical A, becomes the letter first: it may have a case.
+    letters = unicodedata.normalize("NFKD", text).casefold()
+    parts = unicodedata.normalize("NFKD", letters).translate(_LETTERS)
     return "".join(part for part in parts if not unicodedata.combining(part))
 
 
